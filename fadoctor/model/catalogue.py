@@ -1,0 +1,214 @@
+"""The fact catalogue: every fact's name, type, unit and provider.
+
+A rule that names a fact outside this catalogue does not compile, and a probe that provides one
+fails its test. Names are dotted, the noun last; ``gpu[].name`` stands for ``gpu[0].name`` and so on.
+Facts whose provider is ``later`` are named here so that rules can be written for them; no probe
+fills them yet, and `Environment.fact` answers Unknown.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+PACKAGES: dict[str, tuple[str, ...]] = {
+    "torch": ("torch",),
+    "triton": (
+        "triton",
+        "pytorch-triton",
+        "triton-windows",
+        "pytorch-triton-rocm",
+        "triton-rocm",
+        "pytorch-triton-xpu",
+        "triton-xpu",
+    ),
+    "flash_attn": ("flash-attn",),
+    "flash_attn_3": ("flash-attn-3", "flashattn-hopper"),
+    "flash_attn_4": ("flash-attn-4",),
+    "xformers": ("xformers",),
+    "unsloth": ("unsloth",),
+    "unsloth_zoo": ("unsloth-zoo",),
+    "transformers": ("transformers",),
+    "accelerate": ("accelerate",),
+    "peft": ("peft",),
+    "trl": ("trl",),
+    "bitsandbytes": ("bitsandbytes",),
+    "deepspeed": ("deepspeed",),
+    "vllm": ("vllm",),
+    "vllm_flash_attn": ("vllm-flash-attn",),
+    "sglang": ("sglang",),
+    "llamafactory": ("llamafactory",),
+    "x_transformers": ("x-transformers",),
+    "liger_kernel": ("liger-kernel",),
+    "flashinfer": ("flashinfer-python", "flashinfer"),
+    "kernels": ("kernels",),
+    "causal_conv1d": ("causal-conv1d",),
+    "mamba_ssm": ("mamba-ssm",),
+    "apex": ("apex",),
+    "einops": ("einops",),
+    "numpy": ("numpy",),
+}
+"""Fact prefix -> distributions (normalised names) that can provide it, the usual one first.
+
+Packages are known by *distribution*: flash-attn-4 imports as ``flash_attn`` too.
+"""
+
+ENVIRONMENT_VARIABLES = (
+    "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
+    "CUDA_LAUNCH_BLOCKING", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+    "TORCH_CUDA_ARCH_LIST", "MAX_JOBS", "NVCC_THREADS", "CC", "CXX", "TRITON_INTERPRET",
+    "TRITON_PTXAS_PATH", "TRITON_LIBCUDA_PATH", "TRITON_CACHE_DIR", "FLASH_ATTENTION_*",
+    "FLASH_ATTN_*", "VLLM_ATTENTION_BACKEND", "VLLM_FLASH_ATTN_VERSION", "VLLM_USE_V1",
+    "XFORMERS_*", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ROCM_ARCH", "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_HOME", "UNSLOTH_*",
+    "ACCELERATE_MIXED_PRECISION", "ACCELERATE_USE_DEEPSPEED", "ATTN_BACKEND",
+    "USE_FLASH_ATTENTION",
+)  # fmt: skip
+"""The variables that are read; a trailing ``*`` stands for any ending. No other is looked at."""
+
+LATER = "later"
+
+
+class FactSpec(msgspec.Struct, frozen=True):
+    """What one fact is."""
+
+    name: str
+    type: str
+    """version, text, integer, boolean, list or mapping."""
+    provider: str
+    """The probe that provides it, or ``later``."""
+    meaning: str
+    """One line, with the unit where there is one."""
+
+
+_ROWS = """
+host.os                | text    | host        | linux, windows or macos
+host.kernel            | text    | host        | kernel release, as uname prints it
+host.machine           | text    | host        | x86_64, aarch64, amd64, arm64 as uname prints it, lower case
+host.platform          | text    | host        | wheel platform without version: linux_x86_64, linux_aarch64, win_amd64, macosx_arm64
+host.distribution      | text    | host        | PRETTY_NAME of os-release
+host.libc              | text    | host        | glibc or musl
+host.glibc             | version | host        | glibc version; Absent on musl and off Linux
+host.glibcxx           | version | host        | highest GLIBCXX_ version of the libstdc++ that is found
+host.container         | text    | host        | docker, podman, kubernetes, lxc or container; Absent on a plain host
+host.wsl               | boolean | host        | running under the Windows Subsystem for Linux
+host.memory_bytes      | integer | host        | physical memory, bytes, or the cgroup limit where lower
+host.cores             | integer | host        | processors this process may use
+python.version         | version | interpreter | X.Y.Z of the target's interpreter
+python.implementation  | text    | interpreter | cpython, pypy
+python.tag             | text    | interpreter | cp311 and the like
+python.abi_tag         | text    | interpreter | cp311, cp313t
+python.ext_suffix      | text    | interpreter | sysconfig's EXT_SUFFIX
+python.platform_tag    | text    | interpreter | sysconfig.get_platform(), as in a wheel name
+python.free_threaded   | boolean | interpreter | built without the GIL
+python.headers         | text    | interpreter | path of Python.h; Absent where it is not installed
+python.externally_managed | boolean | interpreter | an EXTERNALLY-MANAGED file forbids pip
+python.installer       | text    | interpreter | what made or manages the environment: venv, uv, conda, virtualenv, system
+driver.version         | version | driver      | NVIDIA driver version, X.Y or X.Y.Z
+driver.cuda            | version | driver      | highest CUDA version that the driver supports
+driver.library         | text    | driver      | path of libcuda.so.1 as the loader finds it
+driver.nvml            | text    | driver      | how GPUs were read: nvml, nvidia-smi
+driver.device_nodes    | boolean | driver      | /dev/nvidia0, /dev/nvidiactl (or /dev/dxg under WSL) are there
+driver.kernel_module   | text    | driver      | open or proprietary
+driver.forward_compat  | boolean | driver      | a cuda-compat libcuda is the one the loader finds
+gpu.count              | integer | gpu         | GPUs of the machine, NVIDIA and AMD, MIG instances counted with their GPU
+gpu.visible_count      | integer | gpu         | GPUs that CUDA_VISIBLE_DEVICES leaves visible
+gpu[].name             | text    | gpu         | product name as the driver gives it
+gpu[].vendor           | text    | gpu         | nvidia or amd
+gpu[].compute_capability | version | gpu       | X.Y, NVIDIA only
+gpu[].gfx              | text    | gpu         | gfx942 and the like, AMD only
+gpu[].memory_bytes     | integer | gpu         | total memory, bytes
+gpu[].mig              | boolean | gpu         | Multi-Instance GPU mode is on
+gpu[].visible          | boolean | gpu         | CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) leaves it visible
+toolkit.count          | integer | toolkit     | CUDA toolkits found
+toolkit[].version      | version | toolkit     | version of its nvcc, X.Y
+toolkit[].nvcc         | text    | toolkit     | path of nvcc
+toolkit[].origin       | text    | toolkit     | how it was found: CUDA_HOME, PATH, /usr/local, conda, wheel
+toolkit.nvcc.version   | version | toolkit     | nvcc that a source build would use (CUDA_HOME, then PATH, then /usr/local/cuda)
+toolkit.nvcc.path      | text    | toolkit     | its path
+toolkit.gcc.version    | version | toolkit     | gcc (or $CC)
+toolkit.gcc.path       | text    | toolkit     | its path
+toolkit.gxx.version    | version | toolkit     | g++ (or $CXX)
+toolkit.ninja.version  | version | toolkit     | ninja
+toolkit.ptxas.version  | version | toolkit     | ptxas that triton would use: TRITON_PTXAS_PATH or the one bundled with triton
+toolkit.ptxas.path     | text    | toolkit     | its path
+packages.installed     | mapping | packages    | every distribution: normalised name -> version
+packages.duplicated    | mapping | packages    | distributions with more than one metadata folder on the path -> versions, joined by comma
+packages.broken        | mapping | packages    | metadata folders that cannot be used -> why (half-removed, no Version, not text)
+packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
+torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
+torch.hip              | version | torch       | torch.version.hip
+torch.git              | text    | torch       | torch.version.git_version
+torch.build            | text    | torch       | pypi, cu128 and the like, cpu, rocm, or other (NGC, nightly, conda, own builds)
+torch.cxx11_abi        | boolean | torch       | built with the new C++ string ABI
+torch.libraries        | list    | torch       | shared libraries in torch/lib
+torch.arch_list        | list    | later       | compute capabilities with code in torch's own binaries
+flash_attn.extension   | text    | flash_attn  | file name of flash_attn_2_cuda*.so or .pyd; Absent where there is none
+flash_attn.interface   | boolean | flash_attn  | flash_attn/flash_attn_interface.py is there
+flash_attn.namespace_only | boolean | flash_attn | a folder flash_attn without __init__.py, as flash-attn-4 leaves it
+flash_attn.wheel.origin | text   | flash_attn  | official, community or local: where the installed file came from, if recorded
+flash_attn.wheel.torch | version | flash_attn  | X.Y in the file name, the local version or direct_url
+flash_attn.wheel.cuda  | text    | flash_attn  | cu12, cu123, cu128 as named there
+flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
+flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
+flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
+flash_attn.loads       | boolean | later       | the loader would load the extension
+flash_attn.binary.undefined | list | later     | symbols that nothing provides
+flash_attn.binary.arch_list | list | later     | compute capabilities with code in the extension
+flash_attn.binary.glibc | version | later      | highest GLIBC_ version that it needs
+flash_attn.binary.needed | list | later        | its DT_NEEDED
+xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
+xformers.loads         | boolean | later       | the loader would load the extension
+vllm.loads             | boolean | later       | the loader would load vLLM's own extensions
+config.dtype           | text    | later       | dtype that a configuration asks for: bf16, fp16, fp32
+config.attention       | text    | later       | attention implementation that a configuration asks for
+config.framework       | text    | later       | transformers, llamafactory, axolotl, deepspeed, vllm
+config.quantization    | text    | later       | 4bit, 8bit
+config.use_dora        | boolean | later       | DoRA adapters
+"""
+
+_PACKAGE_ROWS = """
+version         | version | version of the distribution, from its metadata
+distribution    | text    | normalised name of the distribution that is installed
+location        | text    | folder that holds it, below a named root
+installer       | text    | INSTALLER: pip, uv, conda
+direct_url      | text    | URL or path that it was installed from, if recorded (PEP 610), credentials removed
+editable        | boolean | an editable install
+wheel.tags      | list    | Tag lines of WHEEL
+requires        | mapping | normalised name -> specifier, where the marker holds for this target; "" where any version will do
+requires_python | text    | Requires-Python
+missing_files   | integer | files of RECORD that are not there, counted over at most 2,000 entries
+"""
+
+
+def _rows(text: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
+
+
+def build_catalogue() -> dict[str, FactSpec]:
+    """Return fact name -> its specification. Built on demand: nothing happens at import."""
+    specs = [FactSpec(*row) for row in _rows(_ROWS)]
+    for key in PACKAGES:
+        specs += [FactSpec(f"{key}.{n}", t, "packages", m) for n, t, m in _rows(_PACKAGE_ROWS)]
+    specs += [
+        FactSpec(f"env.{name}", "text", "variables", "environment variable, redacted")
+        for name in ENVIRONMENT_VARIABLES
+    ]
+    return {spec.name: spec for spec in specs}
+
+
+def generic_name(name: str) -> str:
+    """Return the catalogue's form of a fact name: ``gpu[3].name`` -> ``gpu[].name``."""
+    return re.sub(r"\[\d+\]", "[]", name)
+
+
+def find_spec(catalogue: dict[str, FactSpec], name: str) -> FactSpec | None:
+    """Return the specification of a fact name, wildcards of ``env.*`` included, or None."""
+    generic = generic_name(name)
+    found = catalogue.get(generic)
+    if found is None and generic.startswith("env."):
+        wild = (s for n, s in catalogue.items() if n.endswith("*") and generic.startswith(n[:-1]))
+        found = next(wild, None)
+    return found

@@ -1,0 +1,44 @@
+"""Errors that end a run. The sentence for the user is built here; the exit code too."""
+
+from __future__ import annotations
+
+
+class FadoctorError(Exception):
+    """A run that cannot go on."""
+
+    exit_code = 4
+
+
+class UsageError(FadoctorError):
+    """The command line asks for something that cannot be."""
+
+    exit_code = 2
+
+
+class TargetError(FadoctorError):
+    """The environment that was named cannot be examined."""
+
+    exit_code = 2
+
+
+class InputError(FadoctorError):
+    """A file that was given cannot be read or understood."""
+
+    exit_code = 2
+
+    def __init__(self, path: str, problem: str) -> None:
+        """Name the file and the problem."""
+        super().__init__(f"{path}: {problem}")
+
+
+class RuleDataError(FadoctorError):
+    """A rule or a table is malformed."""
+
+    exit_code = 2
+
+    def __init__(self, path: str, problem: str, *, line: int = 0, key: str = "") -> None:
+        """Name the file, the line (1-based, 0 where unknown), the key path and the problem."""
+        place = f"{path}:{line}" if line else path
+        at_key = f" at `{key}`" if key else ""
+        super().__init__(f"{place}{at_key}: {problem}")
+        self.path, self.line, self.key, self.problem = path, line, key, problem

@@ -1,0 +1,62 @@
+"""A fact: something that was read, something that is not there, or something nobody could read."""
+
+from __future__ import annotations
+
+import msgspec
+
+Value = bool | int | str | tuple[str, ...] | dict[str, str]
+"""What a known fact can hold. Versions and compute capabilities are strings, never floats."""
+
+SOURCE_LIMIT = 240
+"""Longest source, reason or excerpt that is kept, in characters."""
+
+
+class Known(msgspec.Struct, frozen=True, tag="known", tag_field="state"):
+    """The fact was read."""
+
+    value: Value
+    source: str
+    """The command or file that said so, with its raw excerpt where that helps."""
+
+
+class Absent(msgspec.Struct, frozen=True, tag="absent", tag_field="state"):
+    """Somebody looked, and there is no such thing here."""
+
+    source: str
+
+
+class Unknown(msgspec.Struct, frozen=True, tag="unknown", tag_field="state"):
+    """Nobody could look, or what was seen could not be understood."""
+
+    reason: str
+    """One line: why it is unknown, and where it helps, what would settle it."""
+    source: str
+
+
+Fact = Known | Absent | Unknown
+
+
+_INVISIBLE = {
+    code: "?"
+    for block in (
+        range(0x20),  # C0 controls: ESC among them
+        range(0x7F, 0xA0),  # DEL and C1 controls
+        range(0x200B, 0x2010),  # zero-width and direction marks
+        range(0x2028, 0x202F),  # line separators, embedding and override of direction
+        range(0x2066, 0x206A),  # direction isolates
+        range(0xD800, 0xE000),  # lone surrogates, from undecodable bytes
+        (0xFEFF,),
+    )
+    for code in block
+}
+
+
+def printable(text: str, limit: int = SOURCE_LIMIT) -> str:
+    """Return text from outside as one harmless line of at most `limit` characters.
+
+    Control characters (terminal escapes among them), direction overrides and lone surrogates
+    become ``?``; line ends and tabs become spaces; what is too long ends with ``...``.
+    """
+    head = text[: limit + 1].replace("\n", " ").replace("\r", " ").replace("\t", " ")
+    clean = head.translate(_INVISIBLE)
+    return clean if len(clean) <= limit else clean[: limit - 3] + "..."

@@ -1,0 +1,56 @@
+"""The report of ``check``: the JSON contract, version 1."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fadoctor.model.environment import Target
+from fadoctor.model.fact import Fact
+from fadoctor.model.finding import Finding, Undecided
+from fadoctor.model.verdict import Recommendation, Verdict
+
+REPORT_SCHEMA_VERSION = 1
+
+
+class RulesInfo(msgspec.Struct, frozen=True):
+    """Which knowledge base judged."""
+
+    version: str
+    sha256: str
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """How many findings of each severity, and how many rules stayed undecided."""
+
+    error: int
+    warning: int
+    note: int
+    unknown: int
+
+
+class RuleError(msgspec.Struct, frozen=True):
+    """A rule that could not be evaluated: a fault of fadoctor or of ``--rules``, not of the target."""
+
+    rule_id: str
+    reason: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """Everything that ``check`` has to say."""
+
+    fadoctor: str
+    rules: RulesInfo
+    target: Target
+    environment: dict[str, Fact]
+    """Every fact, by its dotted name."""
+    findings: tuple[Finding, ...]
+    unknown: tuple[Undecided, ...]
+    verdicts: tuple[Verdict, ...]
+    recommendation: Recommendation | None
+    summary: Summary
+    overlays: tuple[str, ...] = ()
+    """What-if overlays that replaced facts, as typed."""
+    notes: tuple[str, ...] = ()
+    """Sentences about the run itself: which overlay was used, that no GPU was tested."""
+    rule_errors: tuple[RuleError, ...] = ()
+    schema_version: int = REPORT_SCHEMA_VERSION

@@ -1,0 +1,102 @@
+"""Rules and matrix tables as they are after compilation. The YAML form is in docs/rule-format.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fadoctor.model.finding import Confidence, Reference, Severity
+from fadoctor.model.fix import Safety
+from fadoctor.model.verdict import Backend, Dtype
+
+Condition = dict[str, Any]
+"""All of its keys must hold: fact path -> value or operators; ``any`` -> list of conditions."""
+
+Cell = bool | int | str | tuple[str, ...] | dict[str, str] | None
+"""A cell of a table. ``{unknown: reason}`` is Unknown, a missing cell or null is Absent."""
+
+
+class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One step of a fix before its ``{placeholders}`` are filled. Exactly one kind is given."""
+
+    install: tuple[str, ...] = ()
+    uninstall: tuple[str, ...] = ()
+    set: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()
+    setting: str = ""
+    system: str = ""
+    advice: str = ""
+    index: str = ""
+
+
+class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A fix before its placeholders are filled; offered where ``when`` holds."""
+
+    id: str
+    title: str
+    steps: tuple[StepTemplate, ...]
+    safety: Safety = Safety.UNSAFE
+    when: Condition = {}
+    side_effects: str = ""
+
+
+class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which cells of the verdict table a rule decides. No dtypes: every dtype."""
+
+    backends: tuple[Backend, ...]
+    dtypes: tuple[Dtype, ...] = ()
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One root cause."""
+
+    id: str
+    title: str
+    since: str
+    area: str
+    severity: Severity
+    confidence: Confidence
+    when: Condition
+    message: str
+    why: str
+    references: tuple[Reference, ...]
+    verified: str
+    """source-read, reproduced or reported; only the first two may be errors."""
+    subject: str = "environment"
+    for_each: tuple[str, ...] = ()
+    """``gpu``, ``toolkit`` or ``package``: the rule is judged for each, ``gpu.name`` means this one."""
+    affects: Affects | None = None
+    rows: dict[str, dict[str, str]] = {}
+    let: dict[str, tuple[str, ...]] = {}
+    overruled_by: Condition = {}
+    explained_by: tuple[str, ...] = ()
+    fixes: tuple[FixTemplate, ...] = ()
+    file: str = ""
+    """Where it stands, relative to the rules folder."""
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One table of the matrix."""
+
+    table: str
+    doc: str
+    keys: dict[str, str]
+    """Key column -> how it matches: word, release or range."""
+    columns: dict[str, str]
+    """Other column -> type: text, list, version, integer, boolean or rule."""
+    references: tuple[Reference, ...]
+    verified: str
+    rows: tuple[dict[str, Cell], ...]
+    complete: bool = False
+    """Whether a key without a row means Absent (there is no such thing) and not Unknown."""
+    file: str = ""
+
+
+class Knowledge(msgspec.Struct, frozen=True):
+    """All rules and tables, compiled."""
+
+    version: str
+    sha256: str
+    rules: tuple[Rule, ...]
+    tables: dict[str, Table]

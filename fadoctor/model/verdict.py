@@ -1,0 +1,78 @@
+"""Verdicts: GPU x backend x dtype, predicted from facts and measured by running."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+
+class Backend(enum.Enum):
+    """The attention backends and kernels that a verdict can be about, in the report's order."""
+
+    FA2 = "fa2"
+    FA3 = "fa3"
+    FA4 = "fa4"
+    SDPA_FLASH = "sdpa-flash"
+    SDPA_EFFICIENT = "sdpa-efficient"
+    SDPA_CUDNN = "sdpa-cudnn"
+    SDPA_MATH = "sdpa-math"
+    XFORMERS = "xformers"
+    VLLM_FA = "vllm-fa"
+    FA_ROTARY = "fa-rotary"
+    FA_LAYER_NORM = "fa-layer-norm"
+    FA_CROSS_ENTROPY = "fa-cross-entropy"
+    TRITON = "triton"
+    FLEX = "flex"
+
+
+class Dtype(enum.Enum):
+    """The dtypes that a verdict can be about."""
+
+    BF16 = "bf16"
+    FP16 = "fp16"
+    FP32 = "fp32"
+    FP8 = "fp8"
+
+
+class Predicted(enum.Enum):
+    """What the facts say."""
+
+    WORKS = "works"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+
+
+class Measured(enum.Enum):
+    """What a run showed. ``refused`` is the known refusal, neither passed nor failed."""
+
+    PASSED = "passed"
+    REFUSED = "refused"
+    FAILED = "failed"
+    NOT_RUN = "not_run"
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """One cell of the table."""
+
+    gpu: str
+    """``gpu[0] Tesla V100``, or ``cpu`` for what was only run on the CPU."""
+    backend: Backend
+    package_version: str
+    """Version of the package that brings the backend."""
+    dtype: Dtype
+    predicted: Predicted
+    because: tuple[str, ...]
+    """Ids of the rules that decided a prediction other than works."""
+    measured: Measured
+    detail: str
+
+
+class Recommendation(msgspec.Struct, frozen=True):
+    """What to use on the GPUs at hand, as if the findings were repaired."""
+
+    dtype: Dtype
+    backend: Backend
+    settings: dict[str, dict[str, str]]
+    """Framework -> setting -> value, ready to paste."""
+    why: str

@@ -1,0 +1,20 @@
+"""Probes: one module per source of facts. A probe reads; it never judges and never raises on purpose.
+
+Each module has ``probe(world, facts) -> dict[str, Fact]``; `facts` holds what the probes that it
+needs have found. A fact that a probe could not read is Unknown, one that is not there is Absent.
+"""
+
+from __future__ import annotations
+
+PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "host": ("fadoctor.probes.host", ()),
+    "variables": ("fadoctor.probes.variables", ()),
+    "interpreter": ("fadoctor.probes.interpreter", ()),
+    "driver": ("fadoctor.probes.driver", ()),
+    "gpu": ("fadoctor.probes.gpu", ()),
+    "packages": ("fadoctor.probes.packages", ("host", "interpreter")),
+    "torch": ("fadoctor.probes.torch", ("packages",)),
+    "flash_attn": ("fadoctor.probes.flash_attn", ("packages",)),
+    "toolkit": ("fadoctor.probes.toolkit", ("packages", "interpreter")),
+}
+"""Name -> (module, names of the probes whose facts it needs). Probes without needs run at once."""

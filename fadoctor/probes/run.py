@@ -1,0 +1,241 @@
+"""The only door to other processes.
+
+Every child gets its own process group, no standard input, an explicit environment and a deadline.
+Its output is read from non-blocking pipes until it has exited plus a short grace, or until the
+deadline: waiting for end-of-file would hang on a grandchild that holds the pipe. What exceeds the
+limit is read and discarded, so that a chatty child neither blocks nor fills memory.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+GRACE_S = 0.2
+"""How long output is still read after the child has exited, seconds."""
+
+REAP_S = 5.0
+"""How long to wait for a killed child before it is called stuck, seconds."""
+
+_CHUNK = 65_536
+_POLL_S = 0.05
+
+
+class Ending(enum.Enum):
+    """How a child came to its end. Four different things, never one error."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    TIMED_OUT = "timed out"
+    NOT_STARTED = "not started"
+    STUCK = "stuck"
+
+
+class Command(msgspec.Struct, frozen=True):
+    """What to run."""
+
+    argv: tuple[str, ...]
+    timeout_s: float
+    env: dict[str, str] | None = None
+    """The child's whole environment; None passes ours on."""
+    output_limit: int = 1 << 20
+    """Bytes of each stream that are kept."""
+    cwd: str | None = None
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What came back."""
+
+    ending: Ending
+    code: int
+    """Exit status, or the signal's number where it died of one; 0 otherwise."""
+    stdout: str
+    stderr: str
+    elapsed_s: float
+    truncated: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether it exited with status 0."""
+        return self.ending is Ending.EXITED and self.code == 0
+
+    def describe(self) -> str:
+        """Return one line that says how it ended, for an Unknown's reason."""
+        match self.ending:
+            case Ending.EXITED:
+                last = self.stderr.strip().splitlines()[-1:] or [""]
+                return f"exited with status {self.code}" + (f": {last[0]}" if last[0] else "")
+            case Ending.SIGNALLED:
+                return f"died of {signal_name(self.code)}"
+            case Ending.TIMED_OUT:
+                return f"gave no answer within {self.elapsed_s:.0f} s and was ended"
+            case Ending.NOT_STARTED:
+                return f"could not be started: {self.stderr}"
+            case Ending.STUCK:
+                return "does not end even when killed: it is stuck in the kernel or the driver"
+
+
+def signal_name(number: int) -> str:
+    """Return ``SIGSEGV`` for 11, and ``signal 99`` for a number without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def run(command: Command) -> Result:
+    """Run a command to its end or its deadline; never raises for what the command does."""
+    started = time.monotonic()
+    try:
+        child = _start(command)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return Result(Ending.NOT_STARTED, 0, "", reason, time.monotonic() - started)
+    output = _Output(command.output_limit)
+    finished = _read_until_end(child, output, started + command.timeout_s)
+    reaped = _end_group(child)
+    ending, code = _ending(child.returncode, finished=finished, reaped=reaped)
+    return Result(
+        ending,
+        code,
+        output.text("stdout"),
+        output.text("stderr"),
+        time.monotonic() - started,
+        output.truncated,
+    )
+
+
+def _start(command: Command) -> subprocess.Popen[bytes]:
+    child = subprocess.Popen(
+        command.argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=command.env,
+        cwd=command.cwd,
+        start_new_session=True,
+        bufsize=0,
+    )
+    for pipe in (child.stdout, child.stderr):
+        if pipe is not None:
+            os.set_blocking(pipe.fileno(), False)
+    return child
+
+
+class _Output:
+    """What was read so far, up to the limit for each stream."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.kept = {"stdout": bytearray(), "stderr": bytearray()}
+        self.truncated = False
+
+    def add(self, stream: str, chunk: bytes) -> None:
+        kept = self.kept[stream]
+        room = self.limit - len(kept)
+        self.truncated |= len(chunk) > room
+        kept += chunk[: max(room, 0)]
+
+    def text(self, stream: str) -> str:
+        return self.kept[stream].decode("utf-8", errors="replace")
+
+
+@contextmanager
+def _selector(child: subprocess.Popen[bytes]) -> Iterator[selectors.BaseSelector]:
+    with selectors.DefaultSelector() as selector:
+        for name, pipe in (("stdout", child.stdout), ("stderr", child.stderr)):
+            if pipe is not None:
+                selector.register(pipe, selectors.EVENT_READ, name)
+        yield selector
+    for pipe in (child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: float) -> bool:
+    """Read until the child has exited and its pipes are quiet; False where the deadline came first."""
+    with _selector(child) as selector:
+        grace_ends = None
+        while True:
+            now = time.monotonic()
+            exited = child.poll() is not None
+            if exited and grace_ends is None:
+                grace_ends = now + GRACE_S
+            limit = deadline if grace_ends is None else grace_ends
+            if now >= limit:
+                return exited
+            if not selector.get_map():
+                if exited:
+                    return True
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(min(_POLL_S, limit - now))
+                continue
+            for key, _ in selector.select(min(_POLL_S, limit - now)):
+                _read_some(selector, key, output)
+
+
+def _read_some(
+    selector: selectors.BaseSelector, key: selectors.SelectorKey, output: _Output
+) -> None:
+    try:
+        chunk = os.read(key.fd, _CHUNK)
+    except BlockingIOError:
+        return
+    except OSError:
+        chunk = b""
+    if chunk:
+        output.add(key.data, chunk)
+    else:
+        selector.unregister(key.fileobj)
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> bool:
+    """Kill what is left of the child's group; False where the child does not go away."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    try:
+        child.wait(REAP_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _ending(returncode: int | None, *, finished: bool, reaped: bool) -> tuple[Ending, int]:
+    if not reaped:
+        return Ending.STUCK, 0
+    if not finished:
+        return Ending.TIMED_OUT, 0
+    code = returncode or 0
+    return (Ending.SIGNALLED, -code) if code < 0 else (Ending.EXITED, code)
+
+
+def child_environment(environ: Mapping[str, str], **changes: str | None) -> dict[str, str]:
+    """Return a copy of an environment with variables set, or removed where the value is None."""
+    env = dict(environ)
+    for name, value in changes.items():
+        if value is None:
+            env.pop(name, None)
+        else:
+            env[name] = value
+    return env
+
+
+def last_json_object(text: str) -> dict[str, object] | None:
+    """Return the last line of a child's output that is a JSON object, or None."""
+    for line in reversed(text.splitlines()):
+        if line.startswith("{"):
+            try:
+                found = msgspec.json.decode(line)
+            except (msgspec.DecodeError, RecursionError):
+                continue
+            if isinstance(found, dict):
+                return found
+    return None

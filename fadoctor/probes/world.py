@@ -1,0 +1,93 @@
+"""The outside world as probes see it: handed in, so that a test hands in a recording."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from fadoctor.model.environment import Target
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value, printable
+from fadoctor.probes.run import Command, Result
+
+TEXT_LIMIT = 1 << 20
+"""Bytes of a text file that are read; metadata larger than that is not metadata."""
+
+
+class World(msgspec.Struct, frozen=True):
+    """Everything a probe may touch."""
+
+    target: Target
+    environ: Mapping[str, str]
+    run: Callable[[Command], Result]
+    os: str
+    """linux, windows or macos."""
+    root: Path = Path("/")
+    """Where /proc, /sys, /dev, /etc and /usr are; a recorded tree in tests."""
+
+    def path(self, absolute: str) -> Path:
+        """Return a system path below the root: ``/proc/version`` -> ``<root>/proc/version``."""
+        return self.root / absolute.lstrip("/")
+
+    def read(self, absolute: str, limit: int = TEXT_LIMIT) -> str | None:
+        """Return the text of a system file, at most `limit` bytes of it, or None."""
+        return read_text(self.path(absolute), limit)
+
+    def name(self, path: str | Path) -> str:
+        """Return a path below a named root: ``$site/torch/version.py``, ``~/x``, or as it is."""
+        text = str(path)
+        for root, marker in (("site", "$site"), ("prefix", "$prefix"), ("home", "~")):
+            folder = self.target.roots.get(root)
+            if folder and (text == folder or text.startswith(folder.rstrip("/") + os.sep)):
+                return marker + text[len(folder.rstrip("/")) :]
+        return text
+
+
+def read_text(path: Path, limit: int = TEXT_LIMIT) -> str | None:
+    """Return a regular file's text, at most `limit` bytes, undecodable bytes replaced; else None.
+
+    Devices, pipes and sockets are not opened: reading them can block for ever. Files below /proc
+    and /sys are regular files of size 0.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError):
+        return None
+    try:
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(limit).decode("utf-8", errors="replace") if path.is_file() else None
+    except OSError:
+        return None
+
+
+def known(value: Value, source: str) -> Known:
+    """Return a Known fact with text from outside made harmless."""
+    return Known(_clean(value), printable(source))
+
+
+def absent(source: str) -> Absent:
+    """Return an Absent fact."""
+    return Absent(printable(source))
+
+
+def unknown(reason: str, source: str) -> Unknown:
+    """Return an Unknown fact."""
+    return Unknown(printable(reason), printable(source))
+
+
+def _clean(value: Value) -> Value:
+    match value:
+        case bool() | int():
+            return value
+        case str():
+            return printable(value, 2000)
+        case tuple():
+            return tuple(printable(item) for item in value)
+        case dict():
+            return {printable(key): printable(item) for key, item in value.items()}
+
+
+Facts = dict[str, Fact]
+"""What a probe returns: fact name -> fact."""
