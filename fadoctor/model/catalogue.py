@@ -106,10 +106,10 @@ python.free_threaded   | boolean | interpreter | built without the GIL
 python.headers         | text    | interpreter | path of Python.h; Absent where it is not installed
 python.externally_managed | boolean | interpreter | an EXTERNALLY-MANAGED file forbids pip
 python.installer       | text    | interpreter | what made or manages the environment: venv, uv, conda, virtualenv, system
-driver.version         | version | driver      | NVIDIA driver version, X.Y or X.Y.Z
-driver.cuda            | version | driver      | highest CUDA version that the driver supports
+driver.version         | version | gpu         | NVIDIA driver version, X.Y or X.Y.Z
+driver.cuda            | version | gpu         | highest CUDA version that the driver supports
 driver.library         | text    | driver      | path of libcuda.so.1 as the loader finds it
-driver.nvml            | text    | driver      | how GPUs were read: nvml, nvidia-smi
+driver.nvml            | text    | gpu         | how GPUs were read: nvml, nvidia-smi
 driver.device_nodes    | boolean | driver      | /dev/nvidia0, /dev/nvidiactl (or /dev/dxg under WSL) are there
 driver.kernel_module   | text    | driver      | open or proprietary
 driver.forward_compat  | boolean | driver      | a cuda-compat libcuda is the one the loader finds

@@ -17,6 +17,24 @@ Cell = bool | int | str | tuple[str, ...] | dict[str, str] | None
 """A cell of a table. ``{unknown: reason}`` is Unknown, a missing cell or null is Absent."""
 
 
+OPERATORS = (
+    ("is", "not"),
+    ("in", "not_in"),
+    ("below", "at_least"),
+    ("satisfies", "violates"),
+    ("overlaps", "disjoint"),
+    ("contains", "lacks"),
+    ("present", "present"),
+)
+"""The operators of conditions, each beside its opposite."""
+
+ACCESSORS = ("major", "minor", "base", "local")
+"""Parts of a version that a path can end in."""
+
+SUBJECTS = ("gpu", "toolkit", "package")
+"""What ``for_each`` can name."""
+
+
 class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One step of a fix before its ``{placeholders}`` are filled. Exactly one kind is given."""
 

@@ -1,0 +1,71 @@
+"""Time whole commands, interleaved in one run, and print ratios.
+
+Usage: python bench/startup.py [--runs N] [--python TARGET_PYTHON]
+
+`check --no-smoke` is compared with ``python -m torch.utils.collect_env`` under the target's
+interpreter (skipped with a reason where it has no torch) and with ``python -c pass``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def commands(python: str) -> dict[str, list[str]]:
+    """Return name -> argv of everything that is timed."""
+    fadoctor = [sys.executable, "-m", "fadoctor"]
+    found = {
+        "python -c pass": [python, "-c", "pass"],
+        "import typer, msgspec": [sys.executable, "-c", "import typer, msgspec"],
+        "fadoctor --version": [*fadoctor, "--version"],
+        "check --no-smoke": [*fadoctor, "check", "--no-smoke", "--exit-zero", "--python", python],
+        "check --no-smoke, json": [
+            *fadoctor, "check", "--no-smoke", "--exit-zero", "--format", "json", "--python", python
+        ],
+    }  # fmt: skip
+    if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode:
+        print(f"{python} has no torch: collect_env is left out")
+    else:
+        found["torch collect_env"] = [python, "-m", "torch.utils.collect_env"]
+    return found
+
+
+def time_once(argv: list[str]) -> float:
+    """Return the wall time of one run, seconds; a command that fails ends the benchmark."""
+    started = time.perf_counter()
+    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, capture_output=True, cwd=ROOT)
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    """Print the median of each command, and how it stands to the others."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--python", default=sys.executable)
+    options = parser.parse_args()
+    timed = commands(options.python)
+    times: dict[str, list[float]] = {name: [] for name in timed}
+    for run in range(options.runs + 1):
+        for name, argv in timed.items():
+            elapsed = time_once(argv)
+            if run:  # the first round only warms the caches
+                times[name].append(elapsed)
+    bare = times["python -c pass"]
+    for name, values in times.items():
+        ratio = statistics.median(v / b for v, b in zip(values, bare, strict=True))
+        print(f"{name:24} {statistics.median(values) * 1000:8.0f} ms  {ratio:6.1f} x bare python")
+    if "torch collect_env" in times:
+        pairs = zip(times["torch collect_env"], times["check --no-smoke"], strict=True)
+        ratio = statistics.median(env / check for env, check in pairs)
+        print(f"collect_env / check --no-smoke = {ratio:.1f} (wanted: at least 8)")
+
+
+if __name__ == "__main__":
+    main()

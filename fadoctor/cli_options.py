@@ -1,0 +1,194 @@
+"""The options that commands share. typer reads these annotations when the commands are built."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(str, enum.Enum):
+    """Output formats of every command."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class Colour(str, enum.Enum):
+    """When to use colour."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class FailOn(str, enum.Enum):
+    """The least severity that makes the exit code 1."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+class Installer(str, enum.Enum):
+    """Whose commands a plan is written in."""
+
+    AUTO = "auto"
+    PIP = "pip"
+    UV = "uv"
+
+
+_TARGET = "What is examined"
+_ASSUME = "What if"
+_OUTPUT = "Output"
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="[TARGET]",
+        help="An interpreter or an environment's folder, the same as --python.",
+        show_default=False,
+    ),
+]
+Python = Annotated[
+    str,
+    typer.Option(
+        "--python",
+        metavar="PATH",
+        help="Interpreter or folder of the environment. Default: FADOCTOR_PYTHON, $VIRTUAL_ENV, "
+        "$CONDA_PREFIX, the nearest .venv, this interpreter.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
+SitePackages = Annotated[
+    str,
+    typer.Option(
+        "--site-packages",
+        metavar="DIR",
+        help="Examine a folder of packages without an interpreter.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
+Facts = Annotated[
+    str,
+    typer.Option(
+        "--facts",
+        metavar="FILE|-",
+        help="Use saved facts, the output of `fadoctor facts`.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
+Gpu = Annotated[
+    list[str],
+    typer.Option(
+        "--gpu",
+        metavar="NAME",
+        help="Assume this GPU: V100, RTX 4090, sm_90, none. Repeatable.",
+        rich_help_panel=_ASSUME,
+        show_default=False,
+    ),
+]
+Driver = Annotated[
+    str,
+    typer.Option(
+        "--driver",
+        metavar="VERSION",
+        help="Assume this NVIDIA driver.",
+        rich_help_panel=_ASSUME,
+        show_default=False,
+    ),
+]
+Glibc = Annotated[
+    str,
+    typer.Option(
+        "--glibc",
+        metavar="VERSION",
+        help="Assume this glibc.",
+        rich_help_panel=_ASSUME,
+        show_default=False,
+    ),
+]
+PythonVersion = Annotated[
+    str,
+    typer.Option(
+        "--python-version",
+        metavar="X.Y",
+        help="Assume this Python.",
+        rich_help_panel=_ASSUME,
+        show_default=False,
+    ),
+]
+Platform = Annotated[
+    str,
+    typer.Option(
+        "--platform",
+        metavar="NAME",
+        help="Assume linux_x86_64, linux_aarch64, win_amd64 or macosx_arm64.",
+        rich_help_panel=_ASSUME,
+        show_default=False,
+    ),
+]
+OutputFormat = Annotated[
+    Format,
+    typer.Option("--format", help="Form of the output.", rich_help_panel=_OUTPUT),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Write to a file instead of standard output.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    ),
+]
+Rules = Annotated[
+    list[Path],
+    typer.Option(
+        "--rules",
+        metavar="DIR",
+        help="Own rules and matrix rows, on top of the shipped ones. Repeatable.",
+        show_default=False,
+    ),
+]
+Redact = Annotated[
+    bool,
+    typer.Option(
+        "--redact",
+        help="Leave out user, host, folders and tokens.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+ColourOption = Annotated[
+    Colour,
+    typer.Option("--color", help="When to use colour.", rich_help_panel=_OUTPUT),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Only what is wrong.", rich_help_panel=_OUTPUT),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="All evidence, all fixes.", rich_help_panel=_OUTPUT
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        help="Log what is read, and show stacks of internal errors.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever is found.")]
+Ignore = Annotated[
+    list[str],
+    typer.Option("--ignore", metavar="RULE-ID", help="Leave a rule out. Repeatable.", show_default=False),
+]

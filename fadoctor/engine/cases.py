@@ -1,0 +1,95 @@
+"""Run the cases that stand in a rule's file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from fadoctor.engine.judge import judge
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.finding import Outcome
+from fadoctor.model.rule import Knowledge, Rule
+
+_WORST_FIRST = (
+    Outcome.ERROR,
+    Outcome.FAIL,
+    Outcome.UNKNOWN,
+    Outcome.PASS,
+    Outcome.NOT_APPLICABLE,
+)
+
+
+class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a case expects."""
+
+    outcome: Outcome
+    message: str = ""
+    """A part of the message."""
+    fixes: tuple[str, ...] | None = None
+    """Ids of the fixes offered, in order."""
+
+
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One case of a rule."""
+
+    name: str
+    expect: Expected
+    facts: dict[str, Any] = {}
+    unknown: tuple[str, ...] = ()
+
+
+class CaseFacts(dict[str, Fact]):
+    """Facts of a case: what it does not name is Absent."""
+
+    def get(self, name: str, _default: Any = None) -> Any:
+        """Return a fact; None only for a path into one."""
+        found = super().get(name)
+        return found if found is not None or _is_part(name, self) else Absent("case")
+
+
+def _is_part(name: str, facts: Mapping[str, Fact]) -> bool:
+    """Return whether a name leads into a fact that the case names: ``torch.version.minor``."""
+    base = name.rpartition(".")[0]
+    return dict.__contains__(facts, base)
+
+
+def read_case(raw: Any) -> Case:
+    """Return a case; msgspec.ValidationError where it has another shape."""
+    return msgspec.convert(raw, Case)
+
+
+def case_environment(case: Case) -> Environment:
+    """Return the environment that a case describes."""
+    facts = CaseFacts()
+    for name, value in case.facts.items():
+        facts[name] = Absent("case") if value is None else Known(_value(value), "case")
+    for name in case.unknown:
+        facts[name] = Unknown("not readable in this case", "case")
+    return Environment("0", Target("facts", "case", "case"), facts)
+
+
+def _value(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def run_case(rule: Rule, case: Case, knowledge: Knowledge) -> str:
+    """Return what is wrong, or "" where the case comes out as expected."""
+    alone = msgspec.structs.replace(knowledge, rules=(rule,))
+    assessment = judge(case_environment(case), alone)
+    if assessment.errors:
+        return assessment.errors[0].reason
+    outcomes = {each.outcome for each in assessment.judgements}
+    outcome = next(each for each in _WORST_FIRST if each in outcomes)
+    if outcome is not case.expect.outcome:
+        reasons = "; ".join(each.reason for each in assessment.judgements if each.reason)
+        return f"{outcome.value} instead of {case.expect.outcome.value} {reasons}".rstrip()
+    messages = [finding.message for finding in assessment.findings]
+    if case.expect.message and not any(case.expect.message in text for text in messages):
+        return f"no message holds {case.expect.message!r}: {messages}"
+    offered = tuple(fix.id for finding in assessment.findings[:1] for fix in finding.fixes)
+    if case.expect.fixes is not None and offered != case.expect.fixes:
+        return f"offers {offered} instead of {case.expect.fixes}"
+    return ""

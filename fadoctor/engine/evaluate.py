@@ -1,0 +1,87 @@
+"""Evaluate one rule for each of its subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fadoctor.engine.condition import Truth, holds
+from fadoctor.engine.scope import Scope
+from fadoctor.matrix.query import Matrix
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.environment import Environment
+from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.finding import Outcome
+from fadoctor.model.rule import Rule
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """How one rule came out for one subject."""
+
+    rule: Rule
+    subject: str
+    outcome: Outcome
+    scope: Scope
+    reason: str = ""
+    """Why it is unknown, or what went wrong."""
+
+
+def evaluate(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judgement]:
+    """Return one judgement for each subject of a rule; one `not applicable` where it has none."""
+    found = []
+    for bindings, subject in _subjects(rule, environment):
+        scope = Scope(environment, matrix, rule, bindings)
+        found.append(_judge(rule, subject, scope))
+    if found:
+        return found
+    scope = Scope(environment, matrix, rule, {})
+    counter = f"{rule.for_each[0]}.count"
+    if rule.for_each[0] != "package" and isinstance(scope.resolve(counter), Unknown):
+        return [_unknown(rule, rule.for_each[0], scope)]
+    return [Judgement(rule, rule.for_each[0], Outcome.NOT_APPLICABLE, scope)]
+
+
+def _judge(rule: Rule, subject: str, scope: Scope) -> Judgement:
+    truth = holds(rule.when, scope)
+    if truth in (Truth.TRUE, Truth.UNKNOWN) and rule.overruled_by:
+        overruling = Scope(scope.environment, scope.matrix, rule, scope.bindings)
+        if holds(rule.overruled_by, overruling) is Truth.TRUE:
+            return Judgement(rule, subject, Outcome.PASS, scope, "overruled by evidence")
+    match truth:
+        case Truth.TRUE:
+            return Judgement(rule, subject, Outcome.FAIL, scope)
+        case Truth.FALSE:
+            return Judgement(rule, subject, Outcome.PASS, scope)
+        case Truth.NOT_THERE:
+            return Judgement(rule, subject, Outcome.NOT_APPLICABLE, scope)
+        case Truth.UNKNOWN:
+            return _unknown(rule, subject, scope)
+
+
+def _unknown(rule: Rule, subject: str, scope: Scope) -> Judgement:
+    reasons = [fact.reason for fact in scope.unknown_facts().values()]
+    reason = reasons[0] if reasons else "two values cannot be compared"
+    return Judgement(rule, subject, Outcome.UNKNOWN, scope, reason)
+
+
+def _subjects(rule: Rule, environment: Environment) -> Iterator[tuple[dict[str, str], str]]:
+    if not rule.for_each:
+        yield {}, rule.subject
+        return
+    kind = rule.for_each[0]
+    if kind == "package":
+        for key in PACKAGES:
+            fact = environment.fact(f"{key}.version")
+            if not isinstance(fact, Absent):
+                yield {"package": key}, _distribution(key, environment)
+        return
+    count = environment.fact(f"{kind}.count")
+    if isinstance(count, Known) and isinstance(count.value, int):
+        for index in range(min(count.value, 1024)):
+            yield {kind: f"{kind}[{index}]"}, f"{kind}[{index}]"
+
+
+def _distribution(key: str, environment: Environment) -> str:
+    fact = environment.fact(f"{key}.distribution")
+    return str(fact.value) if isinstance(fact, Known) else PACKAGES[key][0]

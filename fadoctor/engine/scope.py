@@ -1,0 +1,134 @@
+"""What one rule sees for one subject: facts, rows and names, by path; and what it has read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from fadoctor.matrix.query import Matrix, Rows
+from fadoctor.matrix.versions import version_part
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.environment import Environment
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.rule import ACCESSORS, Rule
+
+_PLACEHOLDER = re.compile(r"\{([a-z][\w.\[\]-]{0,80})\}")
+
+
+class Scope:
+    """Resolves the paths of one rule for one subject, and keeps what was read as evidence."""
+
+    def __init__(
+        self, environment: Environment, matrix: Matrix, rule: Rule, bindings: Mapping[str, str]
+    ) -> None:
+        self.environment = environment
+        self.matrix = matrix
+        self.rule = rule
+        self.bindings = bindings
+        self.read: dict[str, Fact] = {}
+        self._rows: dict[str, Rows] = {}
+
+    def resolve(self, path: str) -> Fact:
+        """Return the fact, cell or name at a path; what was read becomes evidence."""
+        head, _, rest = path.partition(".")
+        if not rest and head in self.rule.let:
+            return self._first_present(self.rule.let[head])
+        if rest and head in self.rule.rows:
+            return self._cell(head, rest)
+        return self._fact(self._bound(path))
+
+    def row(self, name: str) -> Rows:
+        """Return the rows of one of the rule's look-ups."""
+        if name not in self._rows:
+            spec = self.rule.rows[name]
+            keys = {key: self._key(path) for key, path in spec.items() if key != "table"}
+            self._rows[name] = self.matrix.find(spec["table"], keys)
+        return self._rows[name]
+
+    def fill(self, template: str) -> str:
+        """Return a text with its ``{paths}`` filled in; what is not known reads ``unknown``."""
+        return _PLACEHOLDER.sub(lambda match: _text(self.resolve(match[1])), template)
+
+    def can_fill(self, template: str) -> bool:
+        """Return whether every placeholder of a text is Known."""
+        return all(isinstance(self.resolve(p), Known) for p in _PLACEHOLDER.findall(template))
+
+    def unknown_facts(self) -> dict[str, Unknown]:
+        """Return what was read and is Unknown, by name."""
+        return {name: fact for name, fact in self.read.items() if isinstance(fact, Unknown)}
+
+    def _key(self, path: str) -> Fact:
+        return Known(path[1:], "rule") if path.startswith("=") else self.resolve(path)
+
+    def _cell(self, name: str, column: str) -> Fact:
+        fact = self.row(name).cell(column)
+        self.read[f"{self.rule.rows[name]['table']}.{column}"] = fact
+        return fact
+
+    def _first_present(self, paths: tuple[str, ...]) -> Fact:
+        facts = [self.resolve(path) for path in paths]
+        return next((fact for fact in facts if not isinstance(fact, Absent)), facts[-1])
+
+    def _bound(self, path: str) -> str:
+        head, dot, rest = path.partition(".")
+        return self.bindings.get(head, head) + dot + rest
+
+    def _fact(self, name: str) -> Fact:
+        """Return a fact, or the part of one: ``torch.version.minor``, ``torch.requires.triton``."""
+        whole = self._whole(name)
+        if whole is not None:
+            self.read[name] = whole
+            return whole
+        base, _, part = name.rpartition(".")
+        fact = self._whole(base) or self._missing(name)
+        if isinstance(fact, Known) and isinstance(fact.value, dict):
+            found = fact.value.get(part)
+            entry = Absent(f"{base} has no {part}") if found is None else Known(found, fact.source)
+            self.read[name] = entry
+            return entry
+        if base in self.environment.facts:
+            self.read[base] = fact
+        if isinstance(fact, Known) and part in ACCESSORS:
+            return _version_part(fact, base, part)
+        return fact
+
+    def _whole(self, name: str) -> Fact | None:
+        found = self.environment.facts.get(name)
+        if found is not None:
+            return found
+        package, dot, _ = name.partition(".")
+        version = self.environment.facts.get(f"{package}.version")
+        if dot and package in PACKAGES and isinstance(version, Absent):
+            return version
+        return None
+
+    def _missing(self, name: str) -> Fact:
+        """Return what a fact is that nobody provided."""
+        if name.startswith("env.") and "env.CUDA_VISIBLE_DEVICES" in self.environment.facts:
+            return Absent(f"{name[4:]} is not set")
+        fact = Unknown("no probe has looked", name)
+        self.read[name] = fact
+        return fact
+
+
+def _version_part(fact: Known, name: str, part: str) -> Fact:
+    found = version_part(str(fact.value), part)
+    if found is not None:
+        return Known(found, fact.source)
+    if part == "local" and version_part(str(fact.value), "major"):
+        return Absent(f"{name} has no local part")
+    return Unknown(f"{name} is not a version: {fact.value}", fact.source)
+
+
+def _text(fact: Fact) -> str:
+    match fact:
+        case Known(value=value):
+            if isinstance(value, (tuple, list)):
+                return ", ".join(value)
+            if isinstance(value, dict):
+                return ", ".join(f"{key} {item}".strip() for key, item in value.items())
+            return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+        case Absent():
+            return "none"
+        case _:
+            return "unknown"

@@ -1,0 +1,128 @@
+"""What the kernels can do: each backend, in each dtype, on each GPU, by the matrix alone.
+
+Nothing here looks at the state of the installation; that is what findings are about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fadoctor.matrix.query import Matrix
+from fadoctor.model.environment import Environment
+from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.verdict import Backend, Dtype
+
+NEWEST = "9999"
+"""The version under which the tables answer for a package that is not installed."""
+
+
+class Gpu(msgspec.Struct, frozen=True):
+    """A GPU that programs can see, as verdicts name it."""
+
+    subject: str
+    label: str
+    capability: Fact
+    """Its compute capability; Absent for AMD."""
+
+
+class Support(msgspec.Struct, frozen=True):
+    """What a kernel can do in one cell."""
+
+    answer: Fact
+    """Known ``works`` or ``fails``; else why it is not known."""
+    rule: str = ""
+    """Id of the rule that explains a ``fails``."""
+    note: str = ""
+
+    @property
+    def works(self) -> bool:
+        """Whether it is known to work."""
+        return isinstance(self.answer, Known) and self.answer.value == "works"
+
+    @property
+    def fails(self) -> bool:
+        """Whether it is known to fail."""
+        return isinstance(self.answer, Known) and self.answer.value == "fails"
+
+
+def visible_gpus(environment: Environment) -> list[Gpu]:
+    """Return the GPUs that programs can see; one whose visibility is unknown counts as seen."""
+    count = environment.fact("gpu.count")
+    if not isinstance(count, Known) or not isinstance(count.value, int):
+        return []
+    found = []
+    for index in range(min(count.value, 1024)):
+        subject = f"gpu[{index}]"
+        visible = environment.fact(f"{subject}.visible")
+        if not (isinstance(visible, Known) and visible.value is False):
+            label = f"{subject} {fact_text(environment.fact(f'{subject}.name'), 'unknown model')}"
+            capability = environment.fact(f"{subject}.compute_capability")
+            found.append(Gpu(subject, label, capability))
+    return found
+
+
+def fact_text(fact: Fact, otherwise: str) -> str:
+    """Return a Known fact as text, else `otherwise`."""
+    return str(fact.value) if isinstance(fact, Known) else otherwise
+
+
+class Kernels:
+    """The backends of one environment, with queries."""
+
+    def __init__(self, environment: Environment, matrix: Matrix) -> None:
+        self.environment = environment
+        self.matrix = matrix
+
+    def package(self, backend: Backend) -> str:
+        """Return the fact prefix of the package that brings a backend, "" where none does."""
+        return fact_text(self._row(backend, "package"), "")
+
+    def version(self, backend: Backend) -> Fact:
+        """Return the version of the package that brings a backend."""
+        return self.environment.fact(f"{self.package(backend)}.version")
+
+    def installed(self) -> Iterator[Backend]:
+        """Yield the backends whose package is there, or may be there."""
+        for backend in Backend:
+            if self.package(backend) and not isinstance(self.version(backend), Absent):
+                yield backend
+
+    def missing_need(self, backend: Backend) -> str:
+        """Return another package that a backend needs and that is not installed, or ""."""
+        needs = self._row(backend, "needs")
+        names = needs.value if isinstance(needs, Known) and isinstance(needs.value, tuple) else ()
+        absent = (n for n in names if isinstance(self.environment.fact(f"{n}.version"), Absent))
+        return next(absent, "")
+
+    def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
+        """Return what a backend can do in a dtype on a GPU."""
+        keys = {
+            "backend": Known(backend.value, "asked"),
+            "version": self.or_newest(self.package(backend)),
+            "cc": gpu.capability,
+            "dtype": Known(dtype.value, "asked"),
+        }
+        rows = self.matrix.find("kernel-support", keys)
+        rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
+        return Support(rows.cell("support"), rule, note)
+
+    def settings(self, framework: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Fact:
+        """Return a framework's settings for a backend and a dtype on a GPU."""
+        keys = {
+            "framework": Known(framework, "asked"),
+            "version": self.or_newest(framework),
+            "backend": Known(backend.value, "asked"),
+            "dtype": Known(dtype.value, "asked"),
+            "cc": gpu.capability,
+        }
+        return self.matrix.find("framework-settings", keys).cell("settings")
+
+    def or_newest(self, package: str) -> Fact:
+        """Return a package's version; the newest where it is not installed."""
+        version = self.environment.fact(f"{package}.version")
+        return Known(NEWEST, "newest") if isinstance(version, Absent) else version
+
+    def _row(self, backend: Backend, column: str) -> Fact:
+        return self.matrix.find("backends", {"backend": Known(backend.value, "")}).cell(column)

@@ -1,0 +1,229 @@
+"""Check rules and tables beyond their shape: every name that they use must exist.
+
+Each check yields (key path, problem); the compiler adds the file and the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from fadoctor.matrix.versions import parse_range, parse_version
+from fadoctor.matrix.yaml_reader import Path
+from fadoctor.model.catalogue import PACKAGES, FactSpec, find_spec, generic_name
+from fadoctor.model.finding import Severity
+from fadoctor.model.rule import ACCESSORS, OPERATORS, SUBJECTS, Rule, Table
+
+Problem = tuple[Path, str]
+
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+){1,5}")
+_KEY_KINDS = ("word", "release", "range")
+_COLUMN_KINDS = ("text", "list", "version", "integer", "boolean", "mapping", "rule")
+_VERIFIED = ("source-read", "reproduced", "reported")
+_ROW_EXTRAS = ("verified", "references", "note")
+_REFERENCE_TYPES = ("ADVISORY", "REPORT", "FIX", "EVIDENCE", "PACKAGE", "WEB")
+_REFERENCE = re.compile(r"https://\S+|pkg:[a-z]+/\S+")
+_OPERATOR_NAMES = {name for pair in OPERATORS for name in pair}
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+class Names:
+    """Everything that a rule may refer to."""
+
+    def __init__(
+        self, catalogue: dict[str, FactSpec], tables: Mapping[str, Table], rule_ids: Iterable[str]
+    ) -> None:
+        self.catalogue = catalogue
+        self.tables = tables
+        self.rule_ids = set(rule_ids)
+
+
+def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Problem]:
+    """Yield what is wrong with a rule."""
+    if rule.id != stem:
+        yield ("id",), f"must be the file's name, {stem}"
+    if not _ID.fullmatch(rule.id):
+        yield ("id",), "must be two to six words in kebab-case"
+    if rule.area != folder:
+        yield ("area",), f"must be the folder's name, {folder}"
+    if rule.verified not in _VERIFIED:
+        yield ("verified",), f"must be one of {', '.join(_VERIFIED)}"
+    if rule.verified == "reported" and rule.severity is Severity.ERROR:
+        yield ("severity",), "what was only reported is at most a warning"
+    if rule.for_each and (len(rule.for_each) > 1 or rule.for_each[0] not in SUBJECTS):
+        yield ("for_each",), f"must be one of {', '.join(SUBJECTS)}"
+    yield from _check_references(rule.references)
+    yield from _check_rows(rule, names)
+    yield from _check_paths(rule, names)
+    for index, rule_id in enumerate(rule.explained_by):
+        if rule_id not in names.rule_ids:
+            yield ("explained_by", index), f"there is no rule {rule_id}"
+
+
+def _check_references(references: Any) -> Iterator[Problem]:
+    if not references:
+        yield ("references",), "a claim about the world needs a source"
+    for index, reference in enumerate(references):
+        if reference.type not in _REFERENCE_TYPES:
+            yield ("references", index, "type"), f"must be one of {', '.join(_REFERENCE_TYPES)}"
+        if not _REFERENCE.fullmatch(reference.url):
+            yield ("references", index, "url"), "must be an https link or a package URL"
+    urls = [reference.url for reference in references]
+    if len(set(urls)) != len(urls):
+        yield ("references",), "a source stands twice"
+
+
+def _check_rows(rule: Rule, names: Names) -> Iterator[Problem]:
+    for name, spec in rule.rows.items():
+        table = names.tables.get(spec.get("table", ""))
+        if table is None:
+            yield ("rows", name), f"there is no table {spec.get('table', '')!r}"
+            continue
+        keys = set(spec) - {"table"}
+        if keys != set(table.keys):
+            yield ("rows", name), f"table {table.table} has the keys {', '.join(table.keys)}"
+        for key in keys:
+            if not spec[key].startswith("="):
+                yield from _check_path(spec[key], ("rows", name, key), rule, names)
+
+
+def _check_paths(rule: Rule, names: Names) -> Iterator[Problem]:
+    for name, paths in rule.let.items():
+        for index, path in enumerate(paths):
+            yield from _check_path(path, ("let", name, index), rule, names)
+    yield from _check_condition(rule.when, ("when",), rule, names)
+    yield from _check_condition(rule.overruled_by, ("overruled_by",), rule, names)
+    yield from _check_template(rule.message, ("message",), rule, names)
+    for index, fix in enumerate(rule.fixes):
+        place: Path = ("fixes", index)
+        yield from _check_condition(fix.when, (*place, "when"), rule, names)
+        yield from _check_template(fix.title, (*place, "title"), rule, names)
+        for number, step in enumerate(fix.steps):
+            yield from _check_step(step, (*place, "steps", number), rule, names)
+
+
+def _check_step(step: Any, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+    kinds = ("install", "uninstall", "set", "unset", "setting", "system", "advice")
+    given = [kind for kind in kinds if getattr(step, kind)]
+    if len(given) != 1:
+        yield place, f"must be exactly one of {', '.join(kinds)}"
+    for kind in given:
+        texts = getattr(step, kind)
+        for text in [texts] if isinstance(texts, str) else texts:
+            yield from _check_template(text, place, rule, names)
+
+
+def _check_template(text: str, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+    for path in _PLACEHOLDER.findall(text):
+        yield from _check_path(path, place, rule, names)
+
+
+def _check_condition(
+    condition: Mapping[str, Any], place: Path, rule: Rule, names: Names
+) -> Iterator[Problem]:
+    for path, test in condition.items():
+        here = (*place, path)
+        if path == "any":
+            if not isinstance(test, list) or not all(isinstance(item, dict) for item in test):
+                yield here, "must be a list of conditions"
+                continue
+            for index, branch in enumerate(test):
+                yield from _check_condition(branch, (*here, index), rule, names)
+            continue
+        yield from _check_path(path, here, rule, names)
+        yield from _check_test(test, here, rule, names)
+
+
+def _check_test(test: Any, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+    if isinstance(test, list) or test is None:
+        yield place, "must be a value or operators; write {in: [...]} or {present: false}"
+        return
+    operands = test if isinstance(test, dict) else {"is": test}
+    for name, operand in operands.items():
+        if name not in _OPERATOR_NAMES:
+            yield (*place, name), f"there is no operator {name}"
+        elif name == "present" and not isinstance(operand, bool):
+            yield (*place, name), "must be true or false"
+        if isinstance(operand, str) and operand.startswith("$"):
+            yield from _check_path(operand[1:], (*place, name), rule, names)
+
+
+def _check_path(path: str, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+    head, _, rest = path.partition(".")
+    if not rest and head in rule.let:
+        return
+    if rest and head in rule.rows:
+        table = names.tables.get(rule.rows[head].get("table", ""))
+        if table is not None and rest not in table.columns:
+            yield place, f"table {table.table} has no column {rest}"
+        return
+    if not _names_a_fact(path, rule, names.catalogue):
+        yield place, f"{path} is neither a fact, nor a row's column, nor a name"
+
+
+def _names_a_fact(path: str, rule: Rule, catalogue: dict[str, FactSpec]) -> bool:
+    head, _, rest = path.partition(".")
+    if head in rule.for_each:
+        path = f"{next(iter(PACKAGES))}.{rest}" if head == "package" else f"{head}[].{rest}"
+    path = generic_name(path)
+    if find_spec(catalogue, path) is not None:
+        return True
+    base, _, part = path.rpartition(".")
+    spec = find_spec(catalogue, base)
+    return spec is not None and (spec.type == "mapping" or part in ACCESSORS)
+
+
+def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:
+    """Yield what is wrong with a table and its rows."""
+    if table.table != stem:
+        yield ("table",), f"must be the file's name, {stem}"
+    if table.verified not in _VERIFIED:
+        yield ("verified",), f"must be one of {', '.join(_VERIFIED)}"
+    yield from _check_references(table.references)
+    for name, kind in table.keys.items():
+        if kind not in _KEY_KINDS:
+            yield ("keys", name), f"must be one of {', '.join(_KEY_KINDS)}"
+    for name, kind in table.columns.items():
+        if kind not in _COLUMN_KINDS:
+            yield ("columns", name), f"must be one of {', '.join(_COLUMN_KINDS)}"
+    seen: set[tuple[Any, ...]] = set()
+    for index, row in enumerate(table.rows):
+        yield from _check_row(row, index, table, names)
+        keys = tuple(str(row.get(key)) for key in table.keys)
+        if keys in seen:
+            yield ("rows", index), "a row with the same keys stands above"
+        seen.add(keys)
+
+
+def _check_row(
+    row: Mapping[str, Any], index: int, table: Table, names: Names
+) -> Iterator[Problem]:
+    for key, kind in table.keys.items():
+        cell = row.get(key)
+        if not isinstance(cell, (str, int)) or isinstance(cell, bool):
+            yield ("rows", index, key), "the key is missing or not text"
+        elif kind == "range" and parse_range(str(cell)) is None:
+            yield ("rows", index, key), "must be a range of >=, <, == or ~= joined by commas, or *"
+    for name, cell in row.items():
+        if name in table.keys or name in _ROW_EXTRAS:
+            continue
+        if name not in table.columns:
+            yield ("rows", index, name), "the table has no such column"
+        elif (problem := _cell_problem(cell, table.columns[name], names)) is not None:
+            yield ("rows", index, name), problem
+
+
+def _cell_problem(cell: Any, kind: str, names: Names) -> str | None:
+    if cell is None or (isinstance(cell, dict) and list(cell) == ["unknown"]):
+        return None
+    fits = {
+        "text": isinstance(cell, str),
+        "list": isinstance(cell, (str, tuple, list)),
+        "version": isinstance(cell, str) and parse_version(cell) is not None,
+        "integer": isinstance(cell, int) and not isinstance(cell, bool),
+        "boolean": isinstance(cell, bool),
+        "mapping": isinstance(cell, dict),
+        "rule": cell in names.rule_ids if isinstance(cell, str) else False,
+    }
+    return None if fits[kind] else f"{cell!r} is not a {kind}"

@@ -1,0 +1,200 @@
+"""Compile the YAML of a rules folder into one structure, checked as a whole.
+
+Used by the build hook, by a source checkout whose files changed, and for ``--rules DIR``.
+``python -m fadoctor.matrix.compile DIR`` prints every problem.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fadoctor.matrix.check import Names, check_rule, check_table
+from fadoctor.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
+from fadoctor.model.catalogue import build_catalogue
+from fadoctor.model.errors import RuleDataError
+from fadoctor.model.rule import Knowledge, Rule, Table
+
+FILE_LIMIT = 5_000
+"""Most files that a rules folder may have."""
+
+_LISTS = {"for_each", "explained_by"}
+_STEP_LISTS = {"install", "uninstall", "set", "unset"}
+
+Cases = dict[str, list[dict[str, Any]]]
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """What a rules folder holds, and what is wrong with it."""
+
+    knowledge: Knowledge
+    cases: Cases
+    """Rule id -> its cases, as written."""
+    problems: tuple[RuleDataError, ...]
+
+
+def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
+    """Compile a folder on top of `base`. Problems are collected, not raised, save unreadable files."""
+    documents = _read_all(folder)
+    problems: list[RuleDataError] = []
+    tables, rules, cases = {}, {}, {}
+    origin: dict[str, Document] = {}
+    for name, document in documents.items():
+        try:
+            if name.startswith("matrix/"):
+                table = _table(document, name)
+                _claim(table.table, origin, document, base and base.tables.get(table.table))
+                tables[table.table] = table
+            else:
+                rule, rule_cases = _rule(document, name)
+                known = next((r for r in base.rules if r.id == rule.id), None) if base else None
+                _claim(rule.id, origin, document, known)
+                rules[rule.id], cases[rule.id] = rule, rule_cases
+        except RuleDataError as error:
+            problems.append(error)
+    knowledge = _knowledge(folder, documents, rules.values(), tables, base)
+    problems += _check(knowledge, rules, tables, documents)
+    return Compiled(knowledge, cases, tuple(problems))
+
+
+def _read_all(folder: Path) -> dict[str, Document]:
+    """Return relative name -> document, sorted; the knowledge file and schemas are not among them."""
+    if not folder.is_dir():
+        raise RuleDataError(str(folder), "is not a folder with rules")
+    paths = sorted(p for p in folder.glob("*/*.yaml") if p.parent.name != "schema")[:FILE_LIMIT]
+    return {_name(path, folder): _read(path) for path in paths}
+
+
+def _name(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()
+
+
+def _read(path: Path) -> Document:
+    try:
+        if path.stat().st_size > SIZE_LIMIT or not path.is_file():
+            raise RuleDataError(str(path), "is not a readable file of a sane size")
+        return read_yaml(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise RuleDataError(str(path), f"cannot be read: {error}") from error
+
+
+def _claim(name: str, origin: dict[str, Document], document: Document, known: Any) -> None:
+    """Refuse a second definition, naming both files."""
+    first = origin.get(name)
+    if first is not None:
+        raise document.error((), f"{name} is already defined in {first.name}")
+    if isinstance(known, Rule):
+        raise document.error((), f"{name} is already defined in {known.file}")
+    origin[name] = document
+
+
+def _table(document: Document, name: str) -> Table:
+    raw = _mapping(document)
+    raw["rows"] = raw.get("rows") or []
+    table: Table = _convert(document, {**raw, "file": name}, Table)
+    return table
+
+
+def _rule(document: Document, name: str) -> tuple[Rule, list[dict[str, Any]]]:
+    raw = _mapping(document)
+    cases = raw.pop("cases", None) or []
+    for key in _LISTS & raw.keys():
+        raw[key] = _as_list(raw[key])
+    if isinstance(raw.get("let"), dict):
+        raw["let"] = {key: _as_list(value) for key, value in raw["let"].items()}
+    for fix in raw.get("fixes") or []:
+        for step in fix.get("steps") or [] if isinstance(fix, dict) else []:
+            for key in _STEP_LISTS & step.keys() if isinstance(step, dict) else ():
+                step[key] = _as_list(step[key])
+    return _convert(document, {**raw, "file": name}, Rule), cases
+
+
+def _mapping(document: Document) -> dict[str, Any]:
+    if not isinstance(document.data, dict):
+        raise document.error((), "must be a mapping")
+    return dict(document.data)
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _convert(document: Document, raw: dict[str, Any], kind: Any) -> Any:
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `")
+        path = _path(place.rstrip("`").removeprefix("$"))
+        raise document.error(path, problem) from error
+
+
+def _path(text: str) -> tuple[str | int, ...]:
+    """Return ``.fixes[0].steps`` as a path; what cannot be followed ends it."""
+    parts: list[str | int] = []
+    for word in text.replace("[", ".").replace("]", "").split("."):
+        if word and word != "...":
+            parts.append(int(word) if word.isdigit() else word)
+    return tuple(parts)
+
+
+def _knowledge(
+    folder: Path,
+    documents: dict[str, Document],
+    rules: Iterable[Rule],
+    tables: dict[str, Table],
+    base: Knowledge | None,
+) -> Knowledge:
+    digest = hashlib.sha256((base.sha256 if base else "").encode())
+    for name, document in documents.items():
+        digest.update(f"{name}\n{document.data!r}\n".encode())
+    merged = dict(base.tables) if base else {}
+    for name, table in tables.items():
+        before = merged.get(name)
+        rows = (*before.rows, *table.rows) if before else table.rows
+        merged[name] = msgspec.structs.replace(before or table, rows=rows)
+    everything = sorted((*(base.rules if base else ()), *rules), key=lambda rule: rule.id)
+    version = base.version if base else _version(folder)
+    return Knowledge(version, digest.hexdigest(), tuple(everything), merged)
+
+
+def _version(folder: Path) -> str:
+    document = _read(folder / "knowledge.yaml")
+    return str(_mapping(document).get("version", "unknown"))
+
+
+def _check(
+    knowledge: Knowledge,
+    rules: dict[str, Rule],
+    tables: dict[str, Table],
+    documents: dict[str, Document],
+) -> list[RuleDataError]:
+    names = Names(build_catalogue(), knowledge.tables, (rule.id for rule in knowledge.rules))
+    problems = []
+    for rule in rules.values():
+        path = Path(rule.file)
+        found = check_rule(rule, path.stem, path.parent.name, names)
+        problems += [documents[rule.file].error(place, problem) for place, problem in found]
+    for table in tables.values():
+        found = check_table(table, Path(table.file).stem, names)
+        problems += [documents[table.file].error(place, problem) for place, problem in found]
+    return problems
+
+
+def main() -> None:
+    """Print every problem of a rules folder; exit 1 where there is one."""
+    compiled = compile_rules(Path(sys.argv[1]))
+    lines = [f"{problem}\n" for problem in compiled.problems]
+    knowledge = compiled.knowledge
+    lines.append(f"{len(knowledge.rules)} rules, {len(knowledge.tables)} tables, ")
+    lines.append(f"{len(compiled.problems)} problems\n")
+    sys.stdout.writelines(lines)
+    sys.exit(1 if compiled.problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""From findings to what to do about them."""

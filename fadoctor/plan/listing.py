@@ -1,0 +1,124 @@
+"""The fixes of all findings as one ordered list of commands and settings.
+
+A list, not a solved plan: each finding contributes its first fix, in the order of the findings.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import msgspec
+
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.fact import Known
+from fadoctor.model.finding import Finding
+from fadoctor.model.fix import Fix, Step, StepKind
+from fadoctor.model.report import Report
+
+PLAN_SCHEMA_VERSION = 1
+
+_ORDER = (
+    StepKind.SYSTEM,
+    StepKind.UNINSTALL,
+    StepKind.INSTALL,
+    StepKind.UNSET,
+    StepKind.SET,
+    StepKind.SETTING,
+    StepKind.ADVICE,
+)
+
+
+class PlanStep(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of the list."""
+
+    kind: StepKind
+    text: str
+    """What to paste, or the sentence."""
+    findings: tuple[str, ...]
+    """Ids of the rules whose findings it is for."""
+    argv: tuple[str, ...] = ()
+    """The command, for install and uninstall."""
+    safety: str = ""
+    side_effects: str = ""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The ordered list, and the findings that nothing is offered for."""
+
+    steps: tuple[PlanStep, ...]
+    without_fix: tuple[str, ...]
+    target: Target
+    schema_version: int = PLAN_SCHEMA_VERSION
+
+
+def choose_installer(wanted: str, environment: Environment) -> str:
+    """Return ``pip`` or ``uv``: what was asked for, else what made the environment."""
+    if wanted != "auto":
+        return wanted
+    made_by = environment.fact("python.installer")
+    return "uv" if isinstance(made_by, Known) and made_by.value == "uv" else "pip"
+
+
+def list_fixes(report: Report, installer: str) -> Plan:
+    """Return the list. `installer` is ``pip`` or ``uv``; a step that two findings need stands once."""
+    steps: dict[tuple[StepKind, str], PlanStep] = {}
+    for finding in report.findings:
+        for fix in finding.fixes[:1]:
+            for step in fix.steps:
+                _add(steps, _plan_step(step, fix, finding, report.target, installer))
+    ordered = sorted(steps.values(), key=lambda step: _ORDER.index(step.kind))
+    bare = tuple(finding.rule_id for finding in report.findings if not finding.fixes)
+    return Plan(tuple(ordered), bare, report.target)
+
+
+def _add(steps: dict[tuple[StepKind, str], PlanStep], step: PlanStep) -> None:
+    before = steps.get((step.kind, step.text))
+    if before is not None:
+        ids = dict.fromkeys((*before.findings, *step.findings))
+        step = msgspec.structs.replace(before, findings=tuple(ids))
+    steps[step.kind, step.text] = step
+
+
+def _plan_step(
+    step: Step, fix: Fix, finding: Finding, target: Target, installer: str
+) -> PlanStep:
+    argv = tuple(_command(step, target, installer))
+    return PlanStep(
+        kind=step.kind,
+        text=shlex.join(argv) if argv else _shell_line(step),
+        findings=(finding.rule_id,),
+        argv=argv,
+        safety=fix.safety.value,
+        side_effects=fix.side_effects,
+    )
+
+
+def _command(step: Step, target: Target, installer: str) -> Iterator[str]:
+    if step.kind not in (StepKind.INSTALL, StepKind.UNINSTALL):
+        return
+    python = target.python or "python"
+    if installer == "uv":
+        yield from ("uv", "pip", step.kind.value, "--python", python)
+    else:
+        yield from (python, "-m", "pip", step.kind.value)
+        if step.kind is StepKind.UNINSTALL:
+            yield "--yes"
+    if step.index:
+        yield from ("--index-url", step.index)
+    yield from step.items
+
+
+def _shell_line(step: Step) -> str:
+    match step.kind:
+        case StepKind.UNSET:
+            return f"unset {' '.join(step.items)}"
+        case StepKind.SET:
+            return "\n".join(f"export {_assignment(item)}" for item in step.items)
+        case _:
+            return step.text
+
+
+def _assignment(item: str) -> str:
+    name, _, value = item.partition("=")
+    return f"{name}={shlex.quote(value)}"

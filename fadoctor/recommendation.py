@@ -1,0 +1,83 @@
+"""The recommendation: what to use on the GPUs at hand, as if the findings were repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fadoctor.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
+from fadoctor.model.fact import Fact, Known
+from fadoctor.model.verdict import Backend, Dtype, Recommendation
+
+FRAMEWORKS = ("transformers", "vllm", "llamafactory", "unsloth")
+
+_PREFERRED = (
+    Backend.FA3,
+    Backend.FA2,
+    Backend.FA4,
+    Backend.SDPA_FLASH,
+    Backend.SDPA_EFFICIENT,
+    Backend.XFORMERS,
+    Backend.SDPA_MATH,
+)
+_DTYPES = (Dtype.BF16, Dtype.FP16, Dtype.FP32)
+_REASON_LIMIT = 4
+
+
+def recommend(kernels: Kernels) -> Recommendation | None:
+    """Return the best that is known to work on all visible GPUs; None where nothing is.
+
+    bf16 before fp16 before fp32, and within a dtype the fused kernels before the plain ones:
+    torch's own always, those of packages where the package is installed.
+    """
+    gpus = visible_gpus(kernels.environment)
+    ruled_out: list[str] = []
+    for dtype in _DTYPES if gpus else ():
+        for backend in _candidates(kernels):
+            found = [(gpu, kernels.support(backend, dtype, gpu)) for gpu in gpus]
+            if all(support.works for _, support in found):
+                settings = _settings(kernels, gpus, backend, dtype)
+                why = _why(gpus, backend, dtype, ruled_out)
+                return Recommendation(dtype, backend, settings, why)
+            ruled_out += _failures(found, backend, dtype)
+    return None
+
+
+def _candidates(kernels: Kernels) -> Iterator[Backend]:
+    for backend in _PREFERRED:
+        if kernels.package(backend) == "torch" or isinstance(kernels.version(backend), Known):
+            yield backend
+
+
+def _failures(found: list[tuple[Gpu, Support]], backend: Backend, dtype: Dtype) -> Iterator[str]:
+    for gpu, support in found:
+        if support.fails:
+            yield f"{backend.value} {dtype.value} on {gpu.label} ({support.rule or 'unsupported'})"
+
+
+def _settings(
+    kernels: Kernels, gpus: list[Gpu], backend: Backend, dtype: Dtype
+) -> dict[str, dict[str, str]]:
+    """Return the settings of each framework that are the same for all GPUs."""
+    found = {}
+    for framework in FRAMEWORKS:
+        answers = [kernels.settings(framework, backend, dtype, gpu) for gpu in gpus]
+        agreed = _agreed(answers)
+        if agreed:
+            found[framework] = agreed
+    return found
+
+
+def _agreed(answers: list[Fact]) -> dict[str, str]:
+    values = [fact.value if isinstance(fact, Known) else None for fact in answers]
+    first = values[0]
+    if isinstance(first, dict) and all(value == first for value in values):
+        return first
+    return {}
+
+
+def _why(gpus: list[Gpu], backend: Backend, dtype: Dtype, ruled_out: list[str]) -> str:
+    names = ", ".join(f"{g.label} (compute capability {fact_text(g.capability, '?')})" for g in gpus)
+    text = f"{dtype.value} with {backend.value} works on {names}."
+    if ruled_out:
+        text += f" Ruled out: {'; '.join(ruled_out[:_REASON_LIMIT])}."
+    return text

@@ -1,0 +1,123 @@
+"""Read the events that a worker wrote, up to wherever it died."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fadoctor.smoke.cells import CellName, Device
+
+SCHEMA = 1
+"""Version of the events that `child/_fadoctor_smoke.py` writes."""
+
+DEVICE_LIMIT = 64
+
+
+class Raised(msgspec.Struct, frozen=True):
+    """An exception of the worker."""
+
+    type: str
+    text: str
+
+
+class Start(msgspec.Struct, frozen=True, tag_field="event", tag="start"):
+    """The interpreter runs."""
+
+    schema: int
+    python: str
+
+
+class ImportFailed(msgspec.Struct, frozen=True, tag_field="event", tag="import-failed"):
+    """Torch cannot be imported or described."""
+
+    schema: int
+    missing: bool
+    """Whether there simply is no torch."""
+    exception: Raised
+
+
+class Imported(msgspec.Struct, frozen=True, tag_field="event", tag="imported"):
+    """Torch was imported."""
+
+    schema: int
+    torch_version: str
+    cuda_available: bool
+    cuda_warnings: tuple[str, ...]
+    devices: tuple[Device, ...]
+
+
+class Run(msgspec.Struct, frozen=True, tag_field="event", tag="run"):
+    """A cell begins."""
+
+    schema: int
+    cell: CellName
+
+
+class Done(msgspec.Struct, frozen=True, tag_field="event", tag="done"):
+    """A cell has ended, well or with an exception."""
+
+    schema: int
+    cell: CellName
+    phase: str
+    """What went on last: inputs, forward, backward or comparison."""
+    available: bool
+    """Whether this torch has scaled dot product attention at all."""
+    kernels: tuple[str, ...] = ()
+    errors: dict[str, float | None] = {}
+    """None: the tensor holds NaN or infinity."""
+    exception: Raised | None = None
+    warnings: tuple[str, ...] = ()
+    forward_ms: float | None = None
+    backward_ms: float | None = None
+
+
+class End(msgspec.Struct, frozen=True, tag_field="event", tag="end"):
+    """Every cell that was asked for was run."""
+
+    schema: int
+
+
+class Account(msgspec.Struct, frozen=True):
+    """What one worker told before it ended."""
+
+    started: bool = False
+    failure: ImportFailed | None = None
+    imported: Imported | None = None
+    done: tuple[Done, ...] = ()
+    running: CellName | None = None
+    """The cell that had begun and not ended."""
+    ended: bool = False
+    garbled: bool = False
+    """Whether there were lines that are no events; a last line without end is none of them."""
+
+
+Event = Start | ImportFailed | Imported | Run | Done | End
+
+_DECODER = msgspec.json.Decoder(Event)
+
+
+def read_account(text: str) -> Account:
+    """Return what a worker's file of events tells."""
+    lines = text.split("\n")[:-1]  # what follows the last line end was cut off
+    events = [_decode(line) for line in lines]
+    begun = [event for event in events if isinstance(event, Run | Done)]
+    last = begun[-1] if begun else None
+    return Account(
+        started=any(isinstance(event, Start) for event in events),
+        failure=next((event for event in events if isinstance(event, ImportFailed)), None),
+        imported=next((event for event in events if isinstance(event, Imported)), None),
+        done=tuple(event for event in begun if isinstance(event, Done)),
+        running=last.cell if isinstance(last, Run) else None,
+        ended=any(isinstance(event, End) for event in events),
+        garbled=None in events,
+    )
+
+
+def _decode(line: str) -> Event | None:
+    try:
+        event = _DECODER.decode(line)
+    except (msgspec.DecodeError, RecursionError):  # ValidationError is a DecodeError
+        return None
+    if event.schema != SCHEMA:
+        return None
+    too_many = isinstance(event, Imported) and len(event.devices) > DEVICE_LIMIT
+    return None if too_many else event

@@ -1,0 +1,1 @@
+"""Targets: which environment is examined, and where its packages are."""

@@ -1,0 +1,98 @@
+"""Find the GPU that a person means by a name: ``V100``, ``RTX 4090``, ``sm_89``, ``gfx942``."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from fadoctor.matrix.query import typed_cell
+from fadoctor.model.errors import UsageError
+from fadoctor.model.rule import Table
+
+NAME_LIMIT = 80
+
+_SM = re.compile(r"sm_?(\d{1,2})(\d)[af]?")
+_GFX = re.compile(r"gfx[0-9a-f]{3,4}")
+_TOKEN = re.compile(r"[a-z0-9.+]+")
+_IGNORED = re.compile(
+    r"nvidia|amd|geforce|tesla|graphics|gpu|instinct|radeon|accelerator|generation"  # vendor words
+    r"|sxm\d?|pcie|nvl\d*|hbm\d?e?|oam|laptop|mobile|with|max|q|design|edition"  # form factors
+    r"|\d+(gb|g|mib|gib)|gb|gib"  # memory sizes
+)
+_SERIES = ("rtx", "gtx", "rx")
+
+
+class Gpu(msgspec.Struct, frozen=True):
+    """One model of GPU. NVIDIA has a compute capability, AMD a gfx name."""
+
+    name: str
+    vendor: str
+    compute_capability: str = ""
+    gfx: str = ""
+
+
+def find_gpu(text: str, tables: Mapping[str, Table]) -> Gpu:
+    """Return the GPU of that name; UsageError, with the nearest names, where there is none.
+
+    Vendor words, form factors and memory sizes are ignored (``NVIDIA A100-SXM4-80GB``); any other
+    word must be part of the name, so that ``RTX A1000`` is not taken for an A100.
+    """
+    lowered = text.strip().lower()[:NAME_LIMIT]
+    if match := _SM.fullmatch(lowered):
+        return _by_capability(f"{match[1]}.{match[2]}", text, tables)
+    models = list(_models(tables))
+    if _GFX.fullmatch(lowered) and any(gpu.gfx == lowered for gpu in models):
+        return Gpu(lowered, "amd", gfx=lowered)
+    wanted = _key(lowered)
+    found = [gpu for gpu in models if wanted and wanted in _keys(gpu.name)]
+    if not found:
+        raise UsageError(_no_such(text, models))
+    if len({(gpu.compute_capability, gpu.gfx) for gpu in found}) > 1:
+        raise UsageError(f"--gpu {text[:NAME_LIMIT]}: several GPUs have that name; say sm_XX")
+    return found[0]
+
+
+def _by_capability(capability: str, text: str, tables: Mapping[str, Table]) -> Gpu:
+    known = {word for row in tables["architectures"].rows for word in str(row["cc"]).split()}
+    if capability not in known:
+        names = ", ".join(f"sm_{cc.replace('.', '')}" for cc in sorted(known, key=_number))
+        raise UsageError(f"--gpu {text[:NAME_LIMIT]}: no such architecture. Known: {names}")
+    return Gpu(f"sm_{capability.replace('.', '')}", "nvidia", capability)
+
+
+def _number(capability: str) -> float:
+    return float(capability)
+
+
+def _models(tables: Mapping[str, Table]) -> Iterator[Gpu]:
+    for row in tables["gpu-names"].rows:
+        for name in typed_cell(row.get("names") or (), "list"):  # type: ignore[union-attr]  # a list column
+            yield Gpu(name, "nvidia", str(row["cc"]))
+    for row in tables["amd-gpu-names"].rows:
+        for name in typed_cell(row.get("names") or (), "list"):  # type: ignore[union-attr]  # a list column
+            yield Gpu(name, "amd", gfx=str(row["gfx"]))
+
+
+def _key(name: str) -> str:
+    """Return what tells models apart, without spaces: ``rtx4090`` for NVIDIA GeForce RTX 4090."""
+    tokens = _TOKEN.findall(name.lower())
+    return "".join(token for token in tokens if not _IGNORED.fullmatch(token))
+
+
+def _keys(name: str) -> tuple[str, ...]:
+    """Return a model's key, and the same without its series: people write ``4090``."""
+    key = _key(name)
+    short = next((key.removeprefix(s) for s in _SERIES if key.startswith(s)), "")
+    return (key, short) if short[:1].isdigit() else (key,)
+
+
+def _no_such(text: str, models: list[Gpu]) -> str:
+    names = {gpu.name.lower(): gpu.name for gpu in models}
+    near = difflib.get_close_matches(text.lower(), names, n=4, cutoff=0.5)
+    hint = f" Did you mean {', '.join(names[name] for name in near)}?" if near else ""
+    return (
+        f"--gpu {text[:NAME_LIMIT]}: unknown GPU.{hint} Names like V100, RTX 4090, sm_90 or none."
+    )

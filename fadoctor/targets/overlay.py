@@ -1,0 +1,164 @@
+"""What-if overlays: facts that the user assumes instead of those that were read."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from fadoctor.matrix.query import Matrix
+from fadoctor.matrix.versions import parse_version
+from fadoctor.model.catalogue import build_catalogue
+from fadoctor.model.environment import Environment
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.targets.gpu_name import find_gpu
+
+GPU_LIMIT = 64
+
+PLATFORMS = {
+    "linux_x86_64": ("linux", "x86_64"),
+    "linux_aarch64": ("linux", "aarch64"),
+    "win_amd64": ("windows", "amd64"),
+    "macosx_arm64": ("macos", "arm64"),
+}
+"""Names that ``--platform`` takes -> host.os and host.machine."""
+
+
+class Overlays(msgspec.Struct, frozen=True):
+    """The overlay options as typed; empty means not given."""
+
+    gpu: tuple[str, ...] = ()
+    driver: str = ""
+    glibc: str = ""
+    python_version: str = ""
+    platform: str = ""
+
+    def described(self) -> tuple[str, ...]:
+        """Return the overlays as the user typed them."""
+        single = {
+            "--driver": self.driver,
+            "--glibc": self.glibc,
+            "--python-version": self.python_version,
+            "--platform": self.platform,
+        }
+        given = [f"{option} {value}" for option, value in single.items() if value]
+        return (*(f"--gpu {name}" for name in self.gpu), *given)
+
+
+def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix) -> Environment:
+    """Return the environment as assumed; UsageError for a value that cannot be."""
+    facts = dict(environment.facts)
+    if overlays.platform:
+        facts.update(_platform_facts(overlays.platform, facts))
+    if overlays.gpu:
+        facts = {name: fact for name, fact in facts.items() if not name.startswith("gpu[")}
+        facts.update(_gpu_facts(overlays.gpu, matrix))
+    if overlays.driver:
+        facts.update(_driver_facts(overlays.driver, matrix))
+    if overlays.glibc:
+        facts["host.glibc"] = _version("--glibc", overlays.glibc)
+        facts["host.libc"] = Known("glibc", f"--glibc {overlays.glibc}")
+    if overlays.python_version:
+        facts.update(_python_facts(overlays.python_version))
+    return msgspec.structs.replace(
+        environment,
+        facts=dict(sorted(facts.items())),
+        overlays=(*environment.overlays, *overlays.described()),
+    )
+
+
+def _version(option: str, value: str) -> Known:
+    if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){0,3}", value) or parse_version(value) is None:
+        raise UsageError(f"{option} {value[:40]}: not a version like 2.35")
+    return Known(value, f"{option} {value}")
+
+
+def _gpu_facts(names: tuple[str, ...], matrix: Matrix) -> dict[str, Fact]:
+    if len(names) > GPU_LIMIT:
+        raise UsageError(f"--gpu: at most {GPU_LIMIT}")
+    if "none" in names:
+        if len(names) > 1:
+            raise UsageError("--gpu none cannot stand beside another --gpu")
+        return _no_gpu()
+    facts: dict[str, Fact] = {}
+    for index, name in enumerate(names):
+        facts.update(_one_gpu(index, name, matrix))
+    count = Known(len(names), "--gpu")
+    unread = Unknown("--gpu was given without --driver", "--gpu")
+    driver = {spec: unread for spec in _names_with_prefix("driver.")}
+    return {**facts, **driver, "gpu.count": count, "gpu.visible_count": count}
+
+
+def _no_gpu() -> dict[str, Fact]:
+    source = "--gpu none"
+    driver = {name: Absent(source) for name in _names_with_prefix("driver.")}
+    return {**driver, "gpu.count": Known(0, source), "gpu.visible_count": Known(0, source)}
+
+
+def _names_with_prefix(prefix: str) -> list[str]:
+    return [name for name in build_catalogue() if name.startswith(prefix)]
+
+
+def _one_gpu(index: int, text: str, matrix: Matrix) -> dict[str, Fact]:
+    gpu = find_gpu(text, matrix.tables)
+    source = f"--gpu {text}"
+    values: dict[str, Fact] = {
+        "name": Known(gpu.name, source),
+        "vendor": Known(gpu.vendor, source),
+        "compute_capability": _given(gpu.compute_capability, source),
+        "gfx": _given(gpu.gfx, source),
+        "memory_bytes": Unknown("a model can have several sizes", source),
+        "mig": Unknown("not given", source),
+        "visible": Known(value=True, source=source),
+    }
+    return {f"gpu[{index}].{name}": fact for name, fact in values.items()}
+
+
+def _given(value: str, source: str) -> Fact:
+    return Known(value, source) if value else Absent(source)
+
+
+def _driver_facts(text: str, matrix: Matrix) -> dict[str, Fact]:
+    version = _version("--driver", text)
+    cuda = matrix.find("driver-cuda", {"driver": version}).cell("cuda")
+    return {
+        "driver.version": version,
+        "driver.cuda": cuda,
+        "driver.forward_compat": Unknown("not given", f"--driver {text}"),
+    }
+
+
+def _python_facts(text: str) -> dict[str, Fact]:
+    version = _version("--python-version", text)
+    source = version.source
+    parsed = parse_version(text)
+    tag = f"cp{parsed.major}{parsed.minor}" if parsed else text
+    unknown = Unknown("another Python is assumed", source)
+    return {
+        **{name: unknown for name in _names_with_prefix("python.")},
+        "python.version": version,
+        "python.tag": Known(tag, source),
+        "python.abi_tag": Known(tag, source),
+        "python.implementation": Known("cpython", source),
+    }
+
+
+def _platform_facts(name: str, facts: dict[str, Fact]) -> dict[str, Fact]:
+    if name not in PLATFORMS:
+        raise UsageError(f"--platform {name[:40]}: must be one of {', '.join(PLATFORMS)}")
+    current = facts.get("host.platform")
+    if isinstance(current, Known) and current.value == name:
+        return {}
+    system, machine = PLATFORMS[name]
+    source = f"--platform {name}"
+    unknown = Unknown("another platform is assumed", source)
+    linux: Fact = unknown if system == "linux" else Absent(source)
+    return {
+        **{fact: unknown for fact in _names_with_prefix("host.")},
+        "host.platform": Known(name, source),
+        "host.os": Known(system, source),
+        "host.machine": Known(machine, source),
+        "host.glibc": linux,
+        "host.glibcxx": linux,
+    }

@@ -1,0 +1,73 @@
+"""What the terminal can show: width, colour, characters; the spinner; the debug log."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from fadoctor.report.text import Style
+
+_PLAIN_WIDTH = 100
+_MAX_WIDTH = 120
+
+
+def style_of(colour: str, output: Path | None, *, quiet: bool, verbose: bool) -> Style:
+    """Return how to print to standard output, or to a file."""
+    stream = None if output else sys.stdout
+    return Style(
+        width=_width(stream),
+        colour=_wants_colour(colour, stream),
+        ascii_only=stream is not None and not _can_show_marks(stream),
+        verbose=verbose,
+        quiet=quiet,
+    )
+
+
+def _width(stream: TextIO | None) -> int:
+    """Return the terminal's width, bounded: long lines are hard to read. Pipes get a fixed one."""
+    if stream is None or not stream.isatty():
+        columns = os.environ.get("COLUMNS", "")
+        return min(max(int(columns), 40), 500) if columns.isdigit() else _PLAIN_WIDTH
+    return min(max(shutil.get_terminal_size().columns, 40), _MAX_WIDTH)
+
+
+def _wants_colour(colour: str, stream: TextIO | None) -> bool:
+    if colour != "auto":
+        return colour == "always"
+    if stream is None or os.environ.get("NO_COLOR"):
+        return False
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _can_show_marks(stream: TextIO) -> bool:
+    try:
+        "✗✓".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+@contextmanager
+def spinner(what: str, *, quiet: bool) -> Iterator[None]:
+    """Show that something is going on, on standard error and only at a terminal."""
+    if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415 -- only at a terminal
+
+    console = Console(stderr=True)
+    ascii_only = not _can_show_marks(sys.stderr)
+    with console.status(f"fadoctor: {what}", spinner="line" if ascii_only else "dots"):
+        yield
+
+
+def log_to_stderr(*, debug: bool) -> None:
+    """Send the debug log to standard error where it is wanted."""
+    if debug:
+        logging.basicConfig(stream=sys.stderr, level=logging.DEBUG, format="%(name)s: %(message)s")

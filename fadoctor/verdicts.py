@@ -1,0 +1,85 @@
+"""Verdicts: what the facts predict for each backend in each dtype on each GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fadoctor.engine.evaluate import Judgement
+from fadoctor.engine.judge import Assessment
+from fadoctor.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
+from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.finding import Outcome, Severity
+from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
+
+Prediction = tuple[Predicted, tuple[str, ...], str]
+"""The prediction, the ids of the rules behind it, and a detail for a person."""
+
+
+def predict(kernels: Kernels, assessment: Assessment) -> tuple[Verdict, ...]:
+    """Return the table for every visible GPU and every backend whose package is there.
+
+    A cell works only where the kernel is known to support it and no error-rule that decides the
+    cell has failed or stayed unknown.
+    """
+    deciding = [
+        each
+        for each in assessment.judgements
+        if each.rule.affects is not None
+        and each.rule.severity is Severity.ERROR
+        and each.outcome in (Outcome.FAIL, Outcome.UNKNOWN)
+    ]
+    found = []
+    for gpu in visible_gpus(kernels.environment):
+        for backend in kernels.installed():
+            version = fact_text(kernels.version(backend), "unknown")
+            for dtype in Dtype:
+                support = kernels.support(backend, dtype, gpu)
+                if dtype is Dtype.FP8 and not isinstance(support.answer, Known):
+                    continue
+                mine = [each for each in deciding if _decides(each, gpu, backend, dtype)]
+                predicted, because, detail = _predict(support, mine, kernels.missing_need(backend))
+                found.append(
+                    Verdict(
+                        gpu.label,
+                        backend,
+                        version,
+                        dtype,
+                        predicted,
+                        because,
+                        Measured.NOT_RUN,
+                        detail,
+                    )
+                )
+    return tuple(found)
+
+
+def _predict(support: Support, deciding: Iterable[Judgement], missing: str) -> Prediction:
+    failing = sorted({each.rule.id for each in deciding if each.outcome is Outcome.FAIL})
+    undecided = [each for each in deciding if each.outcome is Outcome.UNKNOWN]
+    if support.fails:
+        first = [support.rule] if support.rule else []
+        ids = first + [rule_id for rule_id in failing if rule_id not in first]
+        return Predicted.FAILS, tuple(ids), support.note
+    if failing:
+        return Predicted.FAILS, tuple(failing), support.note
+    if missing:
+        return Predicted.FAILS, (), f"needs {missing}, which is not installed"
+    if undecided:
+        ids = sorted({each.rule.id for each in undecided})
+        return Predicted.UNKNOWN, tuple(ids), undecided[0].reason
+    if support.works:
+        return Predicted.WORKS, (), support.note
+    return Predicted.UNKNOWN, (), _reason(support.answer)
+
+
+def _decides(each: Judgement, gpu: Gpu, backend: Backend, dtype: Dtype) -> bool:
+    affects = each.rule.affects
+    if affects is None or backend not in affects.backends:
+        return False
+    if "gpu" in each.rule.for_each and each.subject not in (gpu.subject, "gpu"):
+        return False
+    return not affects.dtypes or dtype in affects.dtypes
+
+
+def _reason(answer: Fact) -> str:
+    return answer.reason if isinstance(answer, Unknown) else "the matrix says nothing of this GPU"

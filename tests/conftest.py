@@ -1,0 +1,43 @@
+"""What all tests share: a clean environment, and markers that need something of the machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+
+import pytest
+
+_SCRUBBED = (
+    "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "COLUMNS", "FADOCTOR_PYTHON",
+    "FORCE_COLOR", "LD_LIBRARY_PATH", "NO_COLOR", "PYTHONPATH", "TERM", "TRITON_INTERPRET",
+    "VIRTUAL_ENV", "VLLM_ATTENTION_BACKEND",
+)  # fmt: skip
+"""Variables that would change what is read or printed."""
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in _SCRUBBED:
+        monkeypatch.delenv(name, raising=False)
+
+
+def _hindrance(marker: str) -> str:
+    """Return why tests with a marker cannot run here, "" where they can."""
+    if marker == "torch" and importlib.util.find_spec("torch") is None:
+        return "torch is not installed in the environment that runs the tests"
+    if marker == "gcc" and shutil.which("gcc") is None:
+        return "no gcc to compile the stub drivers"
+    if marker == "gpu" and not os.path.exists("/dev/nvidia0"):  # noqa: PTH110 -- a device
+        return "no NVIDIA GPU"
+    return ""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what cannot run here; fail instead where the caller requires it."""
+    required = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
+    for marker in ("torch", "gcc", "gpu"):
+        if item.get_closest_marker(marker) is not None and (reason := _hindrance(marker)):
+            if marker in required:
+                pytest.fail(f"required: {reason}", pytrace=False)
+            pytest.skip(reason)

@@ -1,0 +1,33 @@
+"""Each rule's own cases, and that each rule has those it needs."""
+
+from pathlib import Path
+
+import pytest
+
+from fadoctor.engine.cases import read_case, run_case
+from fadoctor.matrix.compile import compile_rules
+from fadoctor.model.finding import Outcome
+
+COMPILED = compile_rules(Path(__file__).parents[2] / "rules")
+RULES = {rule.id: rule for rule in COMPILED.knowledge.rules}
+CASES = [
+    pytest.param(rule_id, raw, id=f"{rule_id}: {raw.get('name')}")
+    for rule_id, cases in COMPILED.cases.items()
+    for raw in cases
+]
+
+
+def test_rules_compile() -> None:
+    assert [str(problem) for problem in COMPILED.problems] == []
+
+
+@pytest.mark.parametrize(("rule_id", "raw"), CASES)
+def test_case(rule_id: str, raw: dict[str, object]) -> None:
+    assert run_case(RULES[rule_id], read_case(raw), COMPILED.knowledge) == ""
+
+
+@pytest.mark.parametrize("rule_id", sorted(RULES))
+def test_each_rule_has_a_failing_a_passing_and_an_unknown_case(rule_id: str) -> None:
+    outcomes = {read_case(raw).expect.outcome for raw in COMPILED.cases[rule_id]}
+    assert {Outcome.FAIL, Outcome.UNKNOWN} <= outcomes
+    assert outcomes & {Outcome.PASS, Outcome.NOT_APPLICABLE}

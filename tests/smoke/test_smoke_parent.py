@@ -1,0 +1,260 @@
+"""How workers are started, what their deaths mean, and when no other is started."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from smoke_recordings import CPU, GPU, TARGET, RecordedWorkers, done, ended, imported, line, started
+
+from fadoctor.model.verdict import Measured
+from fadoctor.probes.run import Ending
+from fadoctor.smoke.cells import NO_DEVICE, SmokeRun
+from fadoctor.smoke.parent import run_smoke
+
+if TYPE_CHECKING:
+    from fadoctor.model.environment import Target
+
+START = line("start", python="3.11.7")
+HEAD = [START, imported(CPU)]
+HEALTHY = [*HEAD]
+for _dtype in ("bf16", "fp16", "fp32"):
+    HEALTHY += [started(_dtype), done(_dtype)]
+HEALTHY.append(line("end"))
+
+PASSED, FAILED, NOT_RUN = Measured.PASSED, Measured.FAILED, Measured.NOT_RUN
+SEGFAULT = ended(Ending.SIGNALLED, signal.SIGSEGV)
+
+
+@pytest.fixture
+def target() -> Target:
+    return TARGET
+
+
+def measured(run: SmokeRun) -> list[Measured]:
+    return [cell.measured for cell in run.cells]
+
+
+def test_healthy_target(target: Target) -> None:
+    workers = RecordedWorkers((HEALTHY, ended()))
+    run = run_smoke(target, {}, workers)
+    assert measured(run) == [PASSED] * 3
+    assert [cell.dtype.value for cell in run.cells] == ["bf16", "fp16", "fp32"]
+    assert run.problem == ""
+    assert run.torch_version == "9.9"
+    assert not run.gpu_tested
+    assert run.cells[0].device_name == "CPU x86_64"
+
+
+def test_worker_gets_the_users_environment_and_counts_gpus_by_bus(target: Target) -> None:
+    workers = RecordedWorkers((HEALTHY, ended()))
+    run_smoke(target, {"PYTHONPATH": "/mine", "CUDA_DEVICE_ORDER": "FASTEST_FIRST"}, workers)
+    command = workers.commands[0]
+    assert command.env == {"PYTHONPATH": "/mine", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    assert command.argv[0] == target.python
+    assert command.timeout_s == 120
+
+
+def test_target_that_was_only_found_is_not_run(target: Target) -> None:
+    workers = RecordedWorkers()
+    run = run_smoke(msgspec.structs.replace(target, may_run=False), {}, workers)
+    assert measured(run) == [NOT_RUN] * 3
+    assert f"--python {target.python}" in run.problem
+    assert run.cells[0].device == NO_DEVICE
+    assert workers.commands == []
+
+
+def test_target_without_interpreter(target: Target) -> None:
+    run = run_smoke(msgspec.structs.replace(target, python=None), {}, RecordedWorkers())
+    assert measured(run) == [NOT_RUN] * 3
+    assert "no interpreter" in run.problem
+
+
+def test_target_without_torch(target: Target) -> None:
+    exception = {"type": "ModuleNotFoundError", "text": "No module named 'torch'"}
+    lines = [START, line("import-failed", missing=True, exception=exception)]
+    run = run_smoke(target, {}, RecordedWorkers((lines, ended(code=1))))
+    assert run.problem == "there is no torch in the target"
+    assert measured(run) == [NOT_RUN] * 3
+
+
+def test_torch_that_cannot_be_imported_has_failed(target: Target) -> None:
+    exception = {"type": "ImportError", "text": "libcudart.so.12: cannot open shared object file"}
+    lines = [START, line("import-failed", missing=False, exception=exception)]
+    run = run_smoke(target, {}, RecordedWorkers((lines, ended(code=1))))
+    assert measured(run) == [FAILED] * 3
+    assert "libcudart.so.12" in run.cells[0].detail
+    assert not run.gpu_tested
+
+
+def test_torch_that_kills_its_importer_has_failed(target: Target) -> None:
+    run = run_smoke(target, {}, RecordedWorkers(([START], ended(Ending.SIGNALLED, signal.SIGILL))))
+    assert measured(run) == [FAILED] * 3
+    assert run.problem.startswith("importing torch: the worker died of SIGILL (this processor")
+
+
+@pytest.mark.parametrize("ending", [Ending.TIMED_OUT, Ending.STUCK])
+def test_import_that_does_not_end_is_not_run(target: Target, ending: Ending) -> None:
+    run = run_smoke(target, {}, RecordedWorkers(([START], ended(ending))))
+    assert measured(run) == [NOT_RUN] * 3
+
+
+def test_interpreter_that_does_not_work_is_not_run(target: Target) -> None:
+    run = run_smoke(target, {}, RecordedWorkers(([], ended(code=1))))
+    assert measured(run) == [NOT_RUN] * 3
+    assert run.problem == "the target's interpreter exited with status 1"
+
+
+def test_interpreter_that_tells_nothing(target: Target) -> None:
+    run = run_smoke(target, {}, RecordedWorkers(([], ended())))
+    assert run.problem == "the target's interpreter ran and told nothing"
+
+
+def test_crash_costs_its_cell_and_a_new_worker_takes_the_rest(target: Target) -> None:
+    first = [*HEAD, started("bf16"), done("bf16"), started("fp16")]
+    second = [*HEAD, started("fp32"), done("fp32"), line("end")]
+    workers = RecordedWorkers((first, SEGFAULT), (second, ended()))
+    run = run_smoke(target, {}, workers)
+    assert measured(run) == [PASSED, FAILED, PASSED]
+    assert run.cells[1].detail == "the worker died of SIGSEGV"
+    assert run.problem == "cpu sdpa-flash fp16: the worker died of SIGSEGV"
+    assert workers.skipped(1) == ["bf16", "fp16"]
+
+
+def test_second_worker_gets_what_is_left_of_the_time(target: Target) -> None:
+    first = ([*HEAD, started("bf16")], ended(Ending.SIGNALLED, signal.SIGABRT, elapsed_s=7.0))
+    workers = RecordedWorkers(first, ([*HEAD, line("end")], ended()))
+    run_smoke(target, {}, workers, timeout_s=10)
+    assert [command.timeout_s for command in workers.commands] == [10, 3]
+
+
+def test_no_more_workers_than_cells(target: Target) -> None:
+    recordings = [([*HEAD, started(dtype)], SEGFAULT) for dtype in ("bf16", "fp16", "fp32")]
+    workers = RecordedWorkers(*recordings)
+    run = run_smoke(target, {}, workers)
+    assert measured(run) == [FAILED] * 3
+    assert len(workers.commands) == 3
+
+
+def test_death_between_cells_without_progress_is_the_end(target: Target) -> None:
+    workers = RecordedWorkers((HEAD, SEGFAULT))
+    run = run_smoke(target, {}, workers)
+    assert measured(run) == [NOT_RUN] * 3
+    assert run.problem == "the worker died of SIGSEGV before it ran a cell"
+
+
+def test_repeated_cell_does_not_restart_for_ever(target: Target) -> None:
+    same = ([*HEAD, started("bf16")], SEGFAULT)
+    workers = RecordedWorkers(same, same)
+    assert measured(run_smoke(target, {}, workers)) == [FAILED, NOT_RUN, NOT_RUN]
+    assert len(workers.commands) == 2
+
+
+def test_time_out_fails_the_running_cell_and_leaves_the_rest(target: Target) -> None:
+    hanging = ([*HEAD, started("bf16"), done("bf16"), started("fp16")],)
+    workers = RecordedWorkers((*hanging, ended(Ending.TIMED_OUT, elapsed_s=120.1)))
+    run = run_smoke(target, {}, workers)
+    assert measured(run) == [PASSED, FAILED, NOT_RUN]
+    assert "gave no answer within 120 s" in run.cells[1].detail
+    assert "time limit of 120 s was used up" in run.problem
+
+
+def test_worker_that_cannot_be_ended_is_the_last(target: Target) -> None:
+    lines = [START, imported(GPU), started("bf16", "cuda:0")]
+    run = run_smoke(target, {}, RecordedWorkers((lines, ended(Ending.STUCK))))
+    assert measured(run) == [FAILED, NOT_RUN, NOT_RUN]
+    assert "stuck in the kernel or the driver" in run.problem
+
+
+def test_gpu_cells_carry_the_device(target: Target) -> None:
+    kernels = ["ScaledDotProductFlashAttentionBackward0"]
+    cells = [done(dtype, "cuda:0", kernels=kernels) for dtype in ("bf16", "fp16", "fp32")]
+    lines = [START, imported(GPU), *cells, line("end")]
+    run = run_smoke(target, {}, RecordedWorkers((lines, ended())))
+    cell = run.cells[0]
+    assert run.gpu_tested
+    assert [cell.device, cell.device_name] == ["cuda:0", "NVIDIA H100"]
+    assert [cell.compute_capability, cell.uuid] == ["9.0", "abc"]
+    assert cell.errors["dq"] == 3e-7
+
+
+def test_worker_that_leaves_a_poisoned_gpu_is_replaced(target: Target) -> None:
+    exception = {"type": "RuntimeError", "text": "CUDA error: an illegal memory access"}
+    broken = done("bf16", "cuda:0", exception=exception, kernels=[], phase="forward")
+    first = [START, imported(GPU), started("bf16", "cuda:0"), broken]
+    second = [START, imported(GPU), line("end")]
+    workers = RecordedWorkers((first, ended(code=1)), (second, ended()))
+    run = run_smoke(target, {}, workers)
+    assert measured(run) == [FAILED, NOT_RUN, NOT_RUN]
+    assert workers.skipped(1) == ["bf16"]
+    assert run.problem == run.cells[1].detail == "the worker left cells out"
+
+
+def test_occupied_gpu_is_told_as_a_problem(target: Target) -> None:
+    exception = {"type": "OutOfMemoryError", "text": "CUDA out of memory."}
+    cells = [done(d, "cuda:0", exception=exception) for d in ("bf16", "fp16", "fp32")]
+    lines = [START, imported(GPU), *cells, line("end")]
+    run = run_smoke(target, {}, RecordedWorkers((lines, ended())))
+    assert measured(run) == [NOT_RUN] * 3
+    assert "occupied" in run.problem
+
+
+def test_second_worker_that_cannot_import_leaves_the_rest_not_run(target: Target) -> None:
+    first = ([*HEAD, started("bf16")], SEGFAULT)
+    workers = RecordedWorkers(first, ([START], ended(Ending.SIGNALLED, signal.SIGKILL)))
+    run = run_smoke(target, {}, workers)
+    assert measured(run) == [FAILED, NOT_RUN, NOT_RUN]
+    assert "SIGKILL (most often because memory ran out)" in run.problem
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "",
+        "no json",
+        "[1]",
+        '{"schema": 1}',
+        '{"schema": 2, "event": "end"}',
+        '{"schema": 1, "event": "run", "cell": {"device": "cpu", "backend": "x", "dtype": "y"}}',
+        "[" * 100_000,
+    ],
+)
+def test_garbled_lines_are_told_and_change_nothing(target: Target, noise: str) -> None:
+    run = run_smoke(target, {}, RecordedWorkers(([*HEAD, noise, *HEALTHY[2:]], ended())))
+    assert measured(run) == [PASSED] * 3
+    assert "not JSON" in run.problem
+
+
+def test_cells_that_nobody_asked_for_are_ignored(target: Target) -> None:
+    lines = [*HEALTHY[:-1], done("fp8"), done("bf16", "cuda:7"), HEALTHY[-1]]
+    run = run_smoke(target, {}, RecordedWorkers((lines, ended())))
+    assert measured(run) == [PASSED] * 3
+
+
+def test_endless_list_of_devices_is_refused(target: Target) -> None:
+    lines = [START, imported(*[GPU] * 1000), line("end")]
+    run = run_smoke(target, {}, RecordedWorkers((lines, ended())))
+    assert measured(run) == [NOT_RUN] * 3
+    assert "not JSON" in run.problem
+
+
+def test_text_from_the_worker_is_made_harmless(target: Target) -> None:
+    device = {"device": "cuda:0", "name": "\x1b[2J" + "N" * 9000}
+    run = run_smoke(target, {}, RecordedWorkers(([START, imported(device)], SEGFAULT)))
+    assert "\x1b" not in run.cells[0].device_name
+    assert len(run.cells[0].device_name) <= 120
+
+
+def test_no_room_for_results(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    run = run_smoke(target, {}, RecordedWorkers())
+    assert measured(run) == [NOT_RUN] * 3
+    assert run.problem == "no temporary folder for the results: No such file or directory"
+
+
+def test_run_survives_json(target: Target) -> None:
+    run = run_smoke(target, {}, RecordedWorkers((HEALTHY, ended())))
+    assert msgspec.json.decode(msgspec.json.encode(run), type=SmokeRun) == run

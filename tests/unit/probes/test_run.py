@@ -1,0 +1,118 @@
+"""Children end in one of five named ways, and never hang their parent."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fadoctor.probes.run import (
+    Command,
+    Ending,
+    Result,
+    child_environment,
+    last_json_object,
+    run,
+    signal_name,
+)
+
+
+def python(code: str, timeout_s: float = 10, **options: object) -> Result:
+    return run(Command((sys.executable, "-c", code), timeout_s, **options))  # type: ignore[arg-type]  # options of Command
+
+
+def test_exit_status_and_both_streams() -> None:
+    result = python("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)")
+    assert (result.ending, result.code) == (Ending.EXITED, 3)
+    assert (result.stdout, result.stderr, result.ok) == ("out\n", "err\n", False)
+    assert result.describe() == "exited with status 3: err"
+
+
+def test_death_by_signal() -> None:
+    result = python("import os; os.kill(os.getpid(), 11)")
+    assert (result.ending, result.code) == (Ending.SIGNALLED, 11)
+    assert "SIGSEGV" in result.describe()
+
+
+def test_time_out_ends_grandchildren_too(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    code = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"open({str(note)!r}, 'w').write(str(child.pid))\n"
+        "time.sleep(60)\n"
+    )
+    result = python(code, timeout_s=1.0)
+    assert result.ending is Ending.TIMED_OUT
+    pid = int(note.read_text())
+    for _ in range(100):
+        if not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text():
+            return
+        time.sleep(0.02)
+    pytest.fail("the grandchild is still alive")
+
+
+def test_a_grandchild_that_holds_the_pipe_does_not_hang_us() -> None:
+    code = (
+        "import subprocess, sys\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(30)'],"
+        " start_new_session=True)\n"
+        "print('done')\n"
+    )
+    started = time.monotonic()
+    result = python(code, timeout_s=20)
+    assert result.ok
+    assert result.stdout == "done\n"
+    assert time.monotonic() - started < 15  # not the grandchild's 30 s: it need not end first
+
+
+def test_output_beyond_the_limit_is_discarded_and_the_child_not_blocked() -> None:
+    code = "import sys; sys.stderr.write('e' * 3_000_000); sys.stdout.write('o' * 3_000_000)"
+    result = python(code, output_limit=1000)
+    assert result.ok
+    assert (len(result.stdout), len(result.stderr), result.truncated) == (1000, 1000, True)
+
+
+def test_undecodable_output_is_replaced() -> None:
+    assert python("import sys; sys.stdout.buffer.write(b'a\\xffb')").stdout == "a\ufffdb"
+
+
+def test_standard_input_is_empty() -> None:
+    assert python("import sys; print(repr(sys.stdin.read()))").stdout == "''\n"
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    result = run(Command((str(tmp_path / "none"),), 5))
+    assert result.ending is Ending.NOT_STARTED
+    assert "No such file" in result.describe()
+
+
+def test_an_argument_with_a_null_byte_is_not_started() -> None:
+    assert run(Command(("true", "a\0b"), 5)).ending is Ending.NOT_STARTED
+
+
+def test_a_child_that_closes_its_pipes_and_goes_on() -> None:
+    result = python("import os, time; os.close(1); os.close(2); time.sleep(0.3)", timeout_s=10)
+    assert result.ok
+
+
+def test_environment_is_explicit() -> None:
+    env = child_environment(os.environ, FADOCTOR_X="1", HOME=None)
+    assert env["FADOCTOR_X"] == "1"
+    assert "HOME" not in env
+    code = "import os; print(os.environ.get('HOME'), os.environ['FADOCTOR_X'])"
+    assert python(code, env=env).stdout == "None 1\n"
+
+
+def test_last_json_object_passes_over_noise() -> None:
+    assert last_json_object('noise\n{"ok": true}\n{broken\nmore\n') == {"ok": True}
+    assert last_json_object("[1]\n3\n") is None
+    assert last_json_object("{" * 100_000) is None
+
+
+def test_signal_names() -> None:
+    assert signal_name(9) == "SIGKILL"
+    assert signal_name(250) == "signal 250"

@@ -1,0 +1,416 @@
+"""Which environment is examined, in every situation a person can be in."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.model.errors import TargetError
+from fadoctor.probes.interpreter import remember
+from fadoctor.probes.run import Command, Ending, Result, run
+from fadoctor.targets.discover import Own, TargetRequest, discover, own_interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fadoctor.model.environment import Target
+
+SYSTEM = Own("/usr/bin/python3", "/nonexistent/usr", "/nonexistent/usr", "3.11.2")
+SILENT = Result(Ending.EXITED, 3, "", "boom", 0.0)
+
+
+def make_env(folder: Path, config: str = "version = 3.11.7\n") -> Path:
+    site = folder / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    (folder / "bin").mkdir()
+    python = folder / "bin" / "python"
+    python.write_text("#!/bin/sh\nexit 3\n")
+    python.chmod(0o755)
+    (folder / "pyvenv.cfg").write_text(config)
+    return folder
+
+
+def make_conda(folder: Path, *more: str) -> Path:
+    make_env(folder)
+    (folder / "pyvenv.cfg").unlink()
+    for name in ("conda-meta", *more):
+        (folder / name).mkdir()
+    (folder / "conda-meta" / "history").touch()
+    return folder
+
+
+def answer(prefix: Path, *sys_path: str) -> Result:
+    told = {
+        "schema": 1,
+        "ok": True,
+        "version": "3.11.7",
+        "implementation": "cpython",
+        "tag": "cp311",
+        "abi_tag": "cp311",
+        "ext_suffix": ".cpython-311-x86_64-linux-gnu.so",
+        "platform_tag": "linux_x86_64",
+        "free_threaded": False,
+        "executable": "",
+        "prefix": str(prefix),
+        "base_prefix": "/usr",
+        "headers": "",
+        "externally_managed": False,
+        "stdlib": "/usr/lib/python3.11",
+        "sys_path": ["/usr/lib/python3.11", "/usr/lib/python3.11/lib-dynload", *sys_path],
+    }
+    return Result(Ending.EXITED, 0, json.dumps(told), "", 0.0)
+
+
+def silent(command: Command) -> Result:
+    return SILENT
+
+
+def never(command: Command) -> Result:
+    raise AssertionError(f"was run: {command.argv}")
+
+
+def saying(result: Result) -> Callable[[Command], Result]:
+    return lambda _: result
+
+
+def find(
+    cwd: Path,
+    request: TargetRequest | None = None,
+    own: Own = SYSTEM,
+    run: Callable[[Command], Result] = silent,
+    **environ: object,
+) -> Target:
+    texts = {name: str(value) for name, value in environ.items()}
+    return discover(request or TargetRequest(), texts, cwd, own, run)
+
+
+def test_the_option_comes_before_everything(tmp_path: Path) -> None:
+    named, active = make_env(tmp_path / "named"), make_env(tmp_path / "active")
+    make_env(tmp_path / ".venv")
+    request = TargetRequest(python=str(named))
+    target = find(tmp_path, request, VIRTUAL_ENV=active, FADOCTOR_PYTHON=active)
+    assert (target.label, target.reason, target.may_run) == (str(named), "--python", True)
+    assert target.python == str(named / "bin" / "python")
+
+
+def test_then_the_variable_of_fadoctor(tmp_path: Path) -> None:
+    named, active = make_env(tmp_path / "named"), make_env(tmp_path / "active")
+    target = find(tmp_path, FADOCTOR_PYTHON=named, VIRTUAL_ENV=active)
+    assert (target.label, target.reason) == (str(named), "FADOCTOR_PYTHON")
+
+
+def test_then_the_active_environment(tmp_path: Path) -> None:
+    active, conda = make_env(tmp_path / "active"), make_conda(tmp_path / "conda")
+    target = find(tmp_path, VIRTUAL_ENV=active, CONDA_PREFIX=conda)
+    assert (target.label, target.reason, target.may_run) == (str(active), "$VIRTUAL_ENV", True)
+
+
+def test_then_conda(tmp_path: Path) -> None:
+    conda = make_conda(tmp_path / "conda")
+    make_env(tmp_path / ".venv")
+    target = find(tmp_path, CONDA_PREFIX=conda)
+    assert (target.label, target.reason, target.may_run) == (str(conda), "$CONDA_PREFIX", True)
+    assert target.site == (str(conda / "lib/python3.11/site-packages"),)
+
+
+@pytest.mark.parametrize("folder", ["condabin", "envs"])
+def test_but_not_the_base_of_conda(tmp_path: Path, folder: str) -> None:
+    base = make_conda(tmp_path / "conda", folder)
+    found = make_env(tmp_path / ".venv")
+    assert find(tmp_path, CONDA_PREFIX=base).label == str(found)
+
+
+def test_an_environment_that_was_only_found_is_not_run(tmp_path: Path) -> None:
+    found = make_env(tmp_path / ".venv")
+    inner = tmp_path / "src" / "package"
+    inner.mkdir(parents=True)
+    target = find(inner, run=never)
+    assert (target.label, target.may_run) == (str(found), False)
+    assert target.reason == f".venv found in {tmp_path}"
+    assert target.python == str(found / "bin" / "python")
+    assert target.site == (str(found / "lib/python3.11/site-packages"),)
+
+
+def test_the_nearest_one_counts(tmp_path: Path) -> None:
+    make_env(tmp_path / ".venv")
+    (tmp_path / "a").mkdir()
+    near = make_env(tmp_path / "a" / ".venv")
+    assert find(tmp_path / "a", run=never).label == str(near)
+
+
+def test_the_one_that_runs_fadoctor_may_be_run_though_it_was_found(tmp_path: Path) -> None:
+    found = make_env(tmp_path / ".venv")
+    own = Own(str(found / "bin" / "python"), str(found), "/usr", "3.11.7")
+    target = find(tmp_path, own=own)
+    assert (target.reason, target.may_run) == (f".venv found in {tmp_path}", True)
+
+
+def test_last_the_interpreter_that_runs_fadoctor(tmp_path: Path) -> None:
+    home = make_env(tmp_path / "home")
+    own = Own(str(home / "bin" / "python"), str(home), "/usr", "3.11.7")
+    (tmp_path / "empty").mkdir()
+    target = find(tmp_path / "empty", own=own)
+    assert (target.label, target.may_run) == (str(home), True)
+    assert target.reason == "the interpreter that runs fadoctor"
+
+
+@pytest.mark.parametrize("receipt", ["uv-receipt.toml", "pipx_metadata.json"])
+def test_a_tool_without_an_environment_to_look_at_says_what_to_do(
+    tmp_path: Path, receipt: str
+) -> None:
+    tool = make_env(tmp_path / "tool")
+    (tool / receipt).touch()
+    own = Own(str(tool / "bin" / "python"), str(tool), "/usr", "3.11.7")
+    with pytest.raises(TargetError, match=r"no environment to examine.*--python PATH") as caught:
+        find(tmp_path, own=own, VIRTUAL_ENV=tool)
+    assert caught.value.exit_code == 2
+
+
+def test_a_tool_looks_at_the_active_environment(tmp_path: Path) -> None:
+    tool = make_env(tmp_path / "archive-v0" / "e6xnn1oF")
+    active = make_env(tmp_path / "active")
+    own = Own(str(tool / "bin" / "python"), str(tool), "/usr", "3.11.7")
+    assert find(tmp_path, own=own, VIRTUAL_ENV=active).label == str(active)
+
+
+def test_the_overlay_of_uv_run_is_passed_over(tmp_path: Path) -> None:
+    """`uv run --with` makes its own overlay the active environment; the project's is beneath."""
+    overlay = make_env(tmp_path / "cache" / "builds-v0" / ".tmpz4P6d4")
+    project = make_env(tmp_path / "project" / ".venv")
+    own = Own(str(overlay / "bin" / "python"), str(overlay), "/usr", "3.11.7")
+    target = find(tmp_path / "project", own=own, VIRTUAL_ENV=overlay)
+    assert (target.label, target.notes) == (str(project), ())
+
+
+def test_a_tool_that_is_named_is_examined(tmp_path: Path) -> None:
+    tool = make_env(tmp_path / "tool")
+    (tool / "uv-receipt.toml").touch()
+    assert find(tmp_path, TargetRequest(python=str(tool))).label == str(tool)
+
+
+def test_two_candidates_that_differ_are_told(tmp_path: Path) -> None:
+    active, near = make_env(tmp_path / "active"), make_env(tmp_path / ".venv")
+    (note,) = (n for n in find(tmp_path, VIRTUAL_ENV=active).notes if "nearest" in n)
+    assert str(active) in note
+    assert str(near) in note
+
+
+def test_one_candidate_by_two_names_is_not(tmp_path: Path) -> None:
+    active = make_env(tmp_path / "active")
+    (tmp_path / ".venv").symlink_to(active)
+    target = find(tmp_path, run=saying(answer(active)), VIRTUAL_ENV=active)
+    assert target.notes == ()
+
+
+@pytest.mark.parametrize("variable", ["VIRTUAL_ENV", "CONDA_PREFIX"])
+def test_a_stale_variable_is_passed_over_and_told(tmp_path: Path, variable: str) -> None:
+    found = make_env(tmp_path / ".venv")
+    environ = {variable: str(tmp_path / "gone")}
+    target = discover(TargetRequest(), environ, tmp_path, SYSTEM, never)
+    assert target.label == str(found)
+    assert f"${variable} names {tmp_path / 'gone'}, which does not exist" in target.notes[0]
+
+
+def test_a_variable_that_names_another_folder_is_told(tmp_path: Path) -> None:
+    make_env(tmp_path / ".venv")
+    target = find(tmp_path, run=never, VIRTUAL_ENV=tmp_path)
+    assert "which is not an environment" in target.notes[0]
+
+
+def test_an_active_environment_whose_interpreter_is_gone_is_read(tmp_path: Path) -> None:
+    active = make_env(tmp_path / "active")
+    (active / "bin" / "python").unlink()
+    (active / "bin" / "python").symlink_to("/nonexistent/python3.11")
+    target = find(tmp_path, run=never, VIRTUAL_ENV=active)
+    assert (target.label, target.python, target.may_run) == (str(active), None, False)
+    assert "is gone" in target.notes[0]
+    assert target.site == (str(active / "lib/python3.11/site-packages"),)
+
+
+def test_the_notes_of_a_vain_search_are_in_the_error(tmp_path: Path) -> None:
+    own = Own("", str(tmp_path / "archive-v0" / "x"), "/usr", "3.11.7")
+    with pytest.raises(TargetError, match="/gone, which does not exist"):
+        find(tmp_path, own=own, VIRTUAL_ENV="/gone")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("missing", "does not exist"),
+        ("loop", "symbolic links that go in circles"),
+        ("dangling", "a broken symbolic link"),
+        ("empty", "not an environment: no pyvenv.cfg, no conda-meta"),
+        ("text", "not an interpreter: it is not executable"),
+        ("gutted", "its interpreter is gone"),
+        ("\x1b[31mred", r"--python \?\[31mred: does not exist"),
+    ],
+)
+def test_a_named_target_that_cannot_be_is_an_error_of_one_line(
+    tmp_path: Path, path: str, words: str
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").touch()
+    (make_env(tmp_path / "gutted") / "bin" / "python").unlink()
+    active = make_env(tmp_path / "active")
+    with pytest.raises(TargetError, match=words) as caught:
+        find(tmp_path, TargetRequest(python=path), VIRTUAL_ENV=active)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_variable_of_fadoctor_is_as_strict(tmp_path: Path) -> None:
+    active = make_env(tmp_path / "active")
+    with pytest.raises(TargetError, match=r"^FADOCTOR_PYTHON gone: does not exist$"):
+        find(tmp_path, FADOCTOR_PYTHON="gone", VIRTUAL_ENV=active)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (SILENT, "exited with status 3: boom"),
+        (Result(Ending.EXITED, 0, "usage: ls\n", "", 0.0), "printed no answer.*usage: ls"),
+        (Result(Ending.TIMED_OUT, 0, "", "", 10.0), "gave no answer within 10 s"),
+        (Result(Ending.SIGNALLED, 11, "", "", 0.1), "died of SIGSEGV"),
+    ],
+)
+def test_a_named_program_must_answer(tmp_path: Path, result: Result, words: str) -> None:
+    program = tmp_path / "python3"
+    program.touch(mode=0o755)
+    with pytest.raises(TargetError, match=f"not a Python interpreter that works: .*{words}"):
+        find(tmp_path, TargetRequest(python="python3"), run=saying(result))
+
+
+def test_the_prefix_of_a_system_interpreter_is_what_it_says(tmp_path: Path) -> None:
+    program = tmp_path / "python3"
+    program.touch(mode=0o755)
+    packages = tmp_path / "dist-packages"
+    packages.mkdir()
+    told = answer(Path("/usr"), str(packages), "relative", str(tmp_path / "missing"))
+    target = find(tmp_path, TargetRequest(python="python3"), run=saying(told))
+    assert target.site == (str(packages),)
+    assert target.roots["prefix"] == "/usr"
+
+
+def test_an_interpreter_inside_an_environment_stands_for_it(tmp_path: Path) -> None:
+    env = make_env(tmp_path / "env")
+    target = find(tmp_path, TargetRequest(python="env/bin/python"))
+    assert target.roots["prefix"] == str(env)
+    assert target.label == str(env / "bin" / "python")
+
+
+def test_a_broken_interpreter_of_a_named_environment_leaves_its_files(tmp_path: Path) -> None:
+    env = make_env(tmp_path / "env")
+    target = find(tmp_path, TargetRequest(python="env"))
+    assert target.site == (str(env / "lib/python3.11/site-packages"),)
+    assert "exited with status 3" in target.notes[0]
+
+
+def test_the_folders_that_the_interpreter_states_win(tmp_path: Path) -> None:
+    env, extra = make_env(tmp_path / "env"), tmp_path / "extra"
+    extra.mkdir()
+    site = str(env / "lib/python3.11/site-packages")
+    target = find(tmp_path, run=saying(answer(env, str(extra), site)), VIRTUAL_ENV=env)
+    assert target.site == (str(extra), site)
+    assert target.roots["site"] == site
+    assert target.notes == ()
+
+
+def test_an_interpreter_of_another_prefix_is_told(tmp_path: Path) -> None:
+    env = make_env(tmp_path / "env")
+    target = find(tmp_path, run=saying(answer(tmp_path / "other")), VIRTUAL_ENV=env)
+    assert "belongs to another prefix" in target.notes[0]
+
+
+def test_an_environment_without_packages_is_told(tmp_path: Path) -> None:
+    env = make_env(tmp_path / "env")
+    (env / "lib/python3.11/site-packages").rmdir()
+    target = find(tmp_path, VIRTUAL_ENV=env)
+    assert target.site == ()
+    assert "no folder with packages was found in it" in target.notes
+
+
+def test_home_is_a_root_unless_it_is_everything(tmp_path: Path) -> None:
+    make_env(tmp_path / ".venv")
+    assert find(tmp_path, run=never, HOME=tmp_path).roots["home"] == str(tmp_path)
+    assert "home" not in find(tmp_path, run=never, HOME="/").roots
+
+
+def test_a_tree_of_packages_has_no_interpreter(tmp_path: Path) -> None:
+    site = make_env(tmp_path / "image") / "lib/python3.11/site-packages"
+    target = find(tmp_path, TargetRequest(site_packages=str(site)), run=never)
+    assert (target.kind, target.python, target.may_run) == ("site-packages", None, False)
+    assert target.site == (str(site),)
+    assert target.roots["prefix"] == str(tmp_path / "image")
+
+
+def test_a_bare_tree_of_packages_has_no_prefix(tmp_path: Path) -> None:
+    target = find(tmp_path, TargetRequest(site_packages="."), run=never)
+    assert target.label == str(tmp_path)
+    assert "prefix" not in target.roots
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("missing", "does not exist"),
+        ("env", "an environment, not its packages; use --python"),
+        ("file", "not a folder"),
+    ],
+)
+def test_a_tree_that_cannot_be_is_an_error(tmp_path: Path, path: str, words: str) -> None:
+    make_env(tmp_path / "env")
+    (tmp_path / "file").touch()
+    with pytest.raises(TargetError, match=words):
+        find(tmp_path, TargetRequest(site_packages=path), run=never)
+
+
+def test_two_targets_are_one_too_many(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="exclude each other"):
+        find(tmp_path, TargetRequest(python="a", site_packages="b"), run=never)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_folder_without_rights_is_told(tmp_path: Path) -> None:
+    env = make_env(tmp_path / "env")
+    env.chmod(0)
+    try:
+        with pytest.raises(TargetError, match="cannot be read"):
+            find(tmp_path, TargetRequest(python="env"), run=never)
+    finally:
+        env.chmod(0o755)
+
+
+def test_this_very_interpreter_answers_once(tmp_path: Path) -> None:
+    asked = []
+
+    def counted(command: Command) -> Result:
+        asked.append(command.argv)
+        return run(command)
+
+    once = remember(counted)
+    own = own_interpreter()
+    environ = {"HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    target = discover(TargetRequest(), environ, tmp_path, own, once)
+    again = discover(TargetRequest(), environ, tmp_path, own, once)
+    assert target == again
+    assert len(asked) == 1
+    assert str(tmp_path) in target.site
+    assert target.roots["prefix"] == sys.prefix
+    assert not any(folder.endswith("lib-dynload") for folder in target.site)
+
+
+@pytest.mark.slow
+def test_a_real_virtual_environment(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "env"], cwd=tmp_path, check=True)
+    target = discover(TargetRequest(python="env"), {}, tmp_path, own_interpreter())
+    (site,) = target.site
+    assert site.startswith(str(tmp_path / "env"))
+    assert site.endswith("site-packages")
+    assert target.notes == ()
