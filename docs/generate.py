@@ -8,9 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from typer.main import get_command
@@ -19,6 +18,9 @@ from fadoctor.cli import app
 from fadoctor.model.environment import Environment
 from fadoctor.model.report import Report
 from fadoctor.model.rule import Rule, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[1]
 

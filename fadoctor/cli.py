@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 import typer
 
-from fadoctor import __version__, cli_options as opt
+from fadoctor import __version__
+from fadoctor import cli_options as opt
 from fadoctor.model.errors import FadoctorError, UsageError
 
 if TYPE_CHECKING:  # names of the helpers below; typer evaluates only those of the commands
@@ -34,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-EXIT_FINDINGS, EXIT_USAGE, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL = 1, 2, 3, 4
+EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 130
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 -- typer calls it so
@@ -45,7 +46,7 @@ def _version(value: bool) -> None:  # noqa: FBT001 -- typer calls it so
 
 @app.callback()
 def common(
-    version: Annotated[  # noqa: ARG001 -- the callback acts on it
+    version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
@@ -186,7 +187,7 @@ def fix(
     _exit(code, exit_zero=exit_zero)
 
 
-def _request(  # noqa: PLR0917 -- the target options of one command, as typer hands them over
+def _request(
     target: str, python: str, site_packages: str, facts: str, gpu: list[str], driver: str,
     glibc: str, python_version: str, platform: str,
 ) -> Request:  # fmt: skip
@@ -276,15 +277,32 @@ def main() -> None:
     """Run the command line; every error becomes one line on standard error and its exit code."""
     debug = "--debug" in sys.argv
     try:
-        app()
+        code = app(standalone_mode=False)
+        if code == EXIT_INTERRUPTED:  # typer's word for Ctrl-C
+            code = _interrupted()
     except FadoctorError as error:
         if debug:
             raise
         sys.stderr.write(f"fadoctor: {error}\n")
-        sys.exit(error.exit_code)
+        code = error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        code = _interrupted()
     except Exception as error:  # isolation point: the user sees a line, not a stack
+        if hasattr(error, "show") and hasattr(error, "exit_code"):  # the parser's own errors
+            error.show()
+            sys.exit(error.exit_code)
         if debug:
             raise
         name = type(error).__name__
         sys.stderr.write(f"fadoctor: internal error: {name}: {error} (--debug shows the stack)\n")
-        sys.exit(EXIT_INTERNAL)
+        code = EXIT_INTERNAL
+    sys.exit(code)
+
+
+def _interrupted() -> int:
+    """Leave no process behind; return what shells return for Ctrl-C."""
+    from fadoctor.probes.strays import end_children
+
+    end_children()
+    sys.stderr.write("fadoctor: interrupted\n")
+    return EXIT_INTERRUPTED

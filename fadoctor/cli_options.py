@@ -175,9 +175,7 @@ Quiet = Annotated[
 ]
 Verbose = Annotated[
     bool,
-    typer.Option(
-        "--verbose", "-v", help="All evidence, all fixes.", rich_help_panel=_OUTPUT
-    ),
+    typer.Option("--verbose", "-v", help="All evidence, all fixes.", rich_help_panel=_OUTPUT),
 ]
 Debug = Annotated[
     bool,
@@ -190,5 +188,7 @@ Debug = Annotated[
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever is found.")]
 Ignore = Annotated[
     list[str],
-    typer.Option("--ignore", metavar="RULE-ID", help="Leave a rule out. Repeatable.", show_default=False),
+    typer.Option(
+        "--ignore", metavar="RULE-ID", help="Leave a rule out. Repeatable.", show_default=False
+    ),
 ]

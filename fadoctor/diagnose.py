@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from fadoctor import __version__
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.measurements import join_measurements, notes
-from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
 from fadoctor.model.report import Report, RulesInfo, Summary
-from fadoctor.model.rule import Knowledge
 from fadoctor.recommendation import recommend
-from fadoctor.smoke.cells import SmokeRun
 from fadoctor.verdicts import predict
+
+if TYPE_CHECKING:
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.smoke.cells import SmokeRun
 
 
 def diagnose(

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.environment import Environment
 from fadoctor.model.errors import InputError, UsageError
-from fadoctor.model.rule import Knowledge
 from fadoctor.targets.overlay import Overlays, apply_overlays
 from fadoctor.targets.saved import SIZE_LIMIT, read_facts, replayed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Knowledge
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -70,12 +75,14 @@ def _read(name: str) -> bytes:
 def _probed(request: Request, environ: Mapping[str, str]) -> Environment:
     # Late: replaying saved facts needs neither processes nor probes.
     from fadoctor.probes.collect import collect  # noqa: PLC0415
-    from fadoctor.probes.interpreter import remember  # noqa: PLC0415
-    from fadoctor.probes.run import run  # noqa: PLC0415
+    from fadoctor.probes.nvml import nvml_command  # noqa: PLC0415
+    from fadoctor.probes.run import remember, run  # noqa: PLC0415
     from fadoctor.probes.world import World  # noqa: PLC0415
     from fadoctor.targets.discover import TargetRequest, discover, own_interpreter  # noqa: PLC0415
 
     once = remember(run)
+    # The driver's answer takes longest and does not depend on the target: ask now, read it later.
+    threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
     wanted = TargetRequest(request.python, request.site_packages)
     target = discover(wanted, environ, _cwd(), own_interpreter(), once)
     return collect(World(target, environ, once, _system()))

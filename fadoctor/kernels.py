@@ -5,14 +5,18 @@ Nothing here looks at the state of the installation; that is what findings are a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.query import Matrix
-from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.verdict import Backend, Dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
 
 NEWEST = "9999"
 """The version under which the tables answer for a package that is not installed."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from fadoctor.kernels import Gpu
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 from fadoctor.smoke.cells import NO_DEVICE, SmokeCell, SmokeRun
+
+if TYPE_CHECKING:
+    from fadoctor.kernels import Gpu
 
 CPU = "cpu"
 ANY_DEVICE = "any device"

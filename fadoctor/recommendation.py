@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fadoctor.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
 from fadoctor.model.fact import Fact, Known
 from fadoctor.model.verdict import Backend, Dtype, Recommendation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FRAMEWORKS = ("transformers", "vllm", "llamafactory", "unsloth")
 
@@ -76,7 +79,9 @@ def _agreed(answers: list[Fact]) -> dict[str, str]:
 
 
 def _why(gpus: list[Gpu], backend: Backend, dtype: Dtype, ruled_out: list[str]) -> str:
-    names = ", ".join(f"{g.label} (compute capability {fact_text(g.capability, '?')})" for g in gpus)
+    names = ", ".join(
+        f"{g.label} (compute capability {fact_text(g.capability, '?')})" for g in gpus
+    )
     text = f"{dtype.value} with {backend.value} works on {names}."
     if ruled_out:
         text += f" Ruled out: {'; '.join(ruled_out[:_REASON_LIMIT])}."

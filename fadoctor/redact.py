@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _GENERIC_USERS = {"root", "user", "admin", "ubuntu", "runner", "jovyan", "nobody"}
 """Names that say nothing about a person."""
@@ -41,8 +43,7 @@ def _words(
     found = [(home.rstrip("/"), "~"), (host, "<host>")]
     if user.lower() not in _GENERIC_USERS:
         found.append((user, "<user>"))
-    for name in ("prefix", "site"):
-        found.append((roots.get(name, ""), f"${name}"))
+    found += [(roots.get(name, ""), f"${name}") for name in ("prefix", "site")]
     found.append((roots.get("home", ""), "~"))
     return sorted((pair for pair in found if len(pair[0]) > 3), key=lambda pair: -len(pair[0]))
 

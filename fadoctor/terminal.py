@@ -6,12 +6,14 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from fadoctor.report.text import Style
+from fadoctor.report.style import Style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 _PLAIN_WIDTH = 100
 _MAX_WIDTH = 120

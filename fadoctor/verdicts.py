@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from fadoctor.engine.evaluate import Judgement
-from fadoctor.engine.judge import Assessment
 from fadoctor.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.engine.evaluate import Judgement
+    from fadoctor.engine.judge import Assessment
 
 Prediction = tuple[Predicted, tuple[str, ...], str]
 """The prediction, the ids of the rules behind it, and a detail for a person."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -11,7 +10,11 @@ from fadoctor.engine.judge import judge
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Outcome
-from fadoctor.model.rule import Knowledge, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.rule import Knowledge, Rule
 
 _WORST_FIRST = (
     Outcome.ERROR,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fadoctor.engine.operators import OPERATORS
-from fadoctor.engine.scope import Scope
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.rule import Condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.engine.scope import Scope
+    from fadoctor.model.rule import Condition
 
 
 class Truth(enum.Enum):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
-from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.finding import Outcome
 from fadoctor.model.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
 
 
 class Judgement(msgspec.Struct, frozen=True):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -13,7 +12,6 @@ from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.evaluate import Judgement, evaluate
 from fadoctor.engine.scope import Scope
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import (
     Confidence,
@@ -25,7 +23,12 @@ from fadoctor.model.finding import (
 )
 from fadoctor.model.fix import Fix, Step, StepKind
 from fadoctor.model.report import RuleError
-from fadoctor.model.rule import FixTemplate, Knowledge, StepTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import FixTemplate, Knowledge, StepTemplate
 
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 
@@ -178,7 +181,7 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
         if items:
             filled = tuple(scope.fill(item) for item in items)
             index = scope.fill(step.index)
-            return Step(kind, _sentence(kind, filled, index), filled, index)
+            return Step(kind, _sentence(kind, filled, step), filled, index, step.options)
     texts = {
         StepKind.SETTING: step.setting,
         StepKind.SYSTEM: step.system,
@@ -188,9 +191,9 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
     return Step(kind, scope.fill(text))
 
 
-def _sentence(kind: StepKind, items: tuple[str, ...], index: str) -> str:
-    words = " ".join(items)
-    return f"{kind.value} {words}" + (f" (index {index})" if index else "")
+def _sentence(kind: StepKind, items: tuple[str, ...], step: StepTemplate) -> str:
+    words = " ".join((kind.value, *step.options, *items))
+    return f"{words} (index {step.index})" if step.index else words
 
 
 def _undecided(each: Judgement) -> Undecided:

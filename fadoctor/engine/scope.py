@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from fadoctor.matrix.query import Matrix, Rows
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.rule import ACCESSORS, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.matrix.query import Matrix, Rows
+    from fadoctor.model.environment import Environment
 
 _PLACEHOLDER = re.compile(r"\{([a-z][\w.\[\]-]{0,80})\}")
 

@@ -6,14 +6,16 @@ Each check yields (key path, problem); the compiler adds the file and the line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fadoctor.matrix.versions import parse_range, parse_version
 from fadoctor.matrix.yaml_reader import Path
 from fadoctor.model.catalogue import PACKAGES, FactSpec, find_spec, generic_name
 from fadoctor.model.finding import Severity
-from fadoctor.model.rule import ACCESSORS, OPERATORS, SUBJECTS, Rule, Table
+from fadoctor.model.rule import ACCESSORS, INSTALL_OPTIONS, OPERATORS, SUBJECTS, Rule, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
 
 Problem = tuple[Path, str]
 
@@ -108,6 +110,11 @@ def _check_step(step: Any, place: Path, rule: Rule, names: Names) -> Iterator[Pr
     given = [kind for kind in kinds if getattr(step, kind)]
     if len(given) != 1:
         yield place, f"must be exactly one of {', '.join(kinds)}"
+    if (step.options or step.index) and given != ["install"]:
+        yield place, "options and index belong to install"
+    for option in step.options:
+        if option not in INSTALL_OPTIONS:
+            yield (*place, "options"), f"must be one of {', '.join(INSTALL_OPTIONS)}"
     for kind in given:
         texts = getattr(step, kind)
         for text in [texts] if isinstance(texts, str) else texts:
@@ -196,9 +203,7 @@ def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:
         seen.add(keys)
 
 
-def _check_row(
-    row: Mapping[str, Any], index: int, table: Table, names: Names
-) -> Iterator[Problem]:
+def _check_row(row: Mapping[str, Any], index: int, table: Table, names: Names) -> Iterator[Problem]:
     for key, kind in table.keys.items():
         cell = row.get(key)
         if not isinstance(cell, (str, int)) or isinstance(cell, bool):

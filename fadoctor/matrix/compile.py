@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,11 +19,14 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
 from fadoctor.model.rule import Knowledge, Rule, Table
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 FILE_LIMIT = 5_000
 """Most files that a rules folder may have."""
 
 _LISTS = {"for_each", "explained_by"}
-_STEP_LISTS = {"install", "uninstall", "set", "unset"}
+_STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
 
 Cases = dict[str, list[dict[str, Any]]]
 
@@ -39,7 +41,7 @@ class Compiled(msgspec.Struct, frozen=True):
 
 
 def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
-    """Compile a folder on top of `base`. Problems are collected, not raised, save unreadable files."""
+    """Compile a folder on top of `base`. Problems are collected; unreadable files are raised."""
     documents = _read_all(folder)
     problems: list[RuleDataError] = []
     tables, rules, cases = {}, {}, {}
@@ -55,7 +57,7 @@ def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
                 known = next((r for r in base.rules if r.id == rule.id), None) if base else None
                 _claim(rule.id, origin, document, known)
                 rules[rule.id], cases[rule.id] = rule, rule_cases
-        except RuleDataError as error:
+        except RuleDataError as error:  # noqa: PERF203 -- one bad file must not hide the others
             problems.append(error)
     knowledge = _knowledge(folder, documents, rules.values(), tables, base)
     problems += _check(knowledge, rules, tables, documents)
@@ -63,7 +65,7 @@ def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
 
 
 def _read_all(folder: Path) -> dict[str, Document]:
-    """Return relative name -> document, sorted; the knowledge file and schemas are not among them."""
+    """Return relative name -> document, sorted, without the knowledge file and the schemas."""
     if not folder.is_dir():
         raise RuleDataError(str(folder), "is not a folder with rules")
     paths = sorted(p for p in folder.glob("*/*.yaml") if p.parent.name != "schema")[:FILE_LIMIT]
@@ -135,11 +137,8 @@ def _convert(document: Document, raw: dict[str, Any], kind: Any) -> Any:
 
 def _path(text: str) -> tuple[str | int, ...]:
     """Return ``.fixes[0].steps`` as a path; what cannot be followed ends it."""
-    parts: list[str | int] = []
-    for word in text.replace("[", ".").replace("]", "").split("."):
-        if word and word != "...":
-            parts.append(int(word) if word.isdigit() else word)
-    return tuple(parts)
+    words = text.replace("[", ".").replace("]", "").split(".")
+    return tuple(int(word) if word.isdigit() else word for word in words if word.strip("."))
 
 
 def _knowledge(

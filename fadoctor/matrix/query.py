@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import is_in, version_part
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value
 from fadoctor.model.rule import Cell, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Row = dict[str, Cell]
 

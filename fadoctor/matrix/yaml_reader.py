@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from fadoctor.model.errors import RuleDataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SIZE_LIMIT = 8 << 20
 _DEPTH_LIMIT = 24
@@ -83,9 +85,7 @@ class _Reader:
             if isinstance(event, yaml.NodeEvent):
                 documents += 1
                 if documents > 1:
-                    raise RuleDataError(
-                        self.document.name, "two documents", line=_line(event)
-                    )
+                    raise RuleDataError(self.document.name, "two documents", line=_line(event))
                 found = self.value(event, ())
         return found
 

@@ -131,6 +131,7 @@ toolkit.nvcc.path      | text    | toolkit     | its path
 toolkit.gcc.version    | version | toolkit     | gcc (or $CC)
 toolkit.gcc.path       | text    | toolkit     | its path
 toolkit.gxx.version    | version | toolkit     | g++ (or $CXX)
+toolkit.gxx.path       | text    | toolkit     | its path
 toolkit.ninja.version  | version | toolkit     | ninja
 toolkit.ptxas.version  | version | toolkit     | ptxas that triton would use: TRITON_PTXAS_PATH or the one bundled with triton
 toolkit.ptxas.path     | text    | toolkit     | its path

@@ -39,6 +39,8 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     items: tuple[str, ...] = ()
     index: str = ""
     """Package index for ``install``, where it is not the configured one."""
+    options: tuple[str, ...] = ()
+    """Options of the installer: ``--no-build-isolation``."""
 
 
 class Fix(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -29,7 +29,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class RuleError(msgspec.Struct, frozen=True):
-    """A rule that could not be evaluated: a fault of fadoctor or of ``--rules``, not of the target."""
+    """A rule that broke: a fault of fadoctor or of ``--rules``, not of the target."""
 
     rule_id: str
     reason: str

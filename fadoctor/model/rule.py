@@ -1,4 +1,4 @@
-"""Rules and matrix tables as they are after compilation. The YAML form is in docs/rule-format.md."""
+"""Rules and matrix tables after compilation. The YAML form is in docs/rule-format.md."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ OPERATORS = (
 ACCESSORS = ("major", "minor", "base", "local")
 """Parts of a version that a path can end in."""
 
+INSTALL_OPTIONS = ("--no-build-isolation", "--no-deps", "--force-reinstall", "--no-cache-dir")
+"""Options of an installer that a step may carry; pip and uv share them."""
+
 SUBJECTS = ("gpu", "toolkit", "package")
 """What ``for_each`` can name."""
 
@@ -46,6 +49,7 @@ class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     system: str = ""
     advice: str = ""
     index: str = ""
+    options: tuple[str, ...] = ()
 
 
 class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -83,7 +87,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """source-read, reproduced or reported; only the first two may be errors."""
     subject: str = "environment"
     for_each: tuple[str, ...] = ()
-    """``gpu``, ``toolkit`` or ``package``: the rule is judged for each, ``gpu.name`` means this one."""
+    """``gpu``, ``toolkit`` or ``package``: judged for each; ``gpu.name`` then means this one."""
     affects: Affects | None = None
     rows: dict[str, dict[str, str]] = {}
     let: dict[str, tuple[str, ...]] = {}

@@ -5,16 +5,21 @@ A list, not a solved plan: each finding contributes its first fix, in the order 
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Known
-from fadoctor.model.finding import Finding
 from fadoctor.model.fix import Fix, Step, StepKind
-from fadoctor.model.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.report import Report
 
 PLAN_SCHEMA_VERSION = 1
 
@@ -27,6 +32,10 @@ _ORDER = (
     StepKind.SETTING,
     StepKind.ADVICE,
 )
+
+
+_NAME = re.compile(r"[^A-Za-z0-9._-].*")
+"""What follows the name in ``torch==2.8.0``."""
 
 
 class PlanStep(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,6 +57,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     steps: tuple[PlanStep, ...]
     without_fix: tuple[str, ...]
+    conflicts: tuple[str, ...]
+    """Packages that steps ask for in different ways; deciding is left to the user."""
     target: Target
     schema_version: int = PLAN_SCHEMA_VERSION
 
@@ -61,7 +72,7 @@ def choose_installer(wanted: str, environment: Environment) -> str:
 
 
 def list_fixes(report: Report, installer: str) -> Plan:
-    """Return the list. `installer` is ``pip`` or ``uv``; a step that two findings need stands once."""
+    """Return the list for ``pip`` or ``uv``; a step that two findings need stands once."""
     steps: dict[tuple[StepKind, str], PlanStep] = {}
     for finding in report.findings:
         for fix in finding.fixes[:1]:
@@ -69,7 +80,19 @@ def list_fixes(report: Report, installer: str) -> Plan:
                 _add(steps, _plan_step(step, fix, finding, report.target, installer))
     ordered = sorted(steps.values(), key=lambda step: _ORDER.index(step.kind))
     bare = tuple(finding.rule_id for finding in report.findings if not finding.fixes)
-    return Plan(tuple(ordered), bare, report.target)
+    return Plan(tuple(ordered), bare, tuple(_conflicts(report.findings)), report.target)
+
+
+def _conflicts(findings: tuple[Finding, ...]) -> Iterator[str]:
+    """Say which packages different findings want installed differently."""
+    wanted: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        for step in (step for fix in finding.fixes[:1] for step in fix.steps):
+            for item in step.items if step.kind is StepKind.INSTALL else ():
+                wanted.setdefault(_NAME.sub("", item), {})[item] = None
+    for name, requirements in wanted.items():
+        if len(requirements) > 1:
+            yield f"{name} is asked for as {' and as '.join(requirements)}: decide which"
 
 
 def _add(steps: dict[tuple[StepKind, str], PlanStep], step: PlanStep) -> None:
@@ -80,9 +103,7 @@ def _add(steps: dict[tuple[StepKind, str], PlanStep], step: PlanStep) -> None:
     steps[step.kind, step.text] = step
 
 
-def _plan_step(
-    step: Step, fix: Fix, finding: Finding, target: Target, installer: str
-) -> PlanStep:
+def _plan_step(step: Step, fix: Fix, finding: Finding, target: Target, installer: str) -> PlanStep:
     argv = tuple(_command(step, target, installer))
     return PlanStep(
         kind=step.kind,
@@ -106,6 +127,7 @@ def _command(step: Step, target: Target, installer: str) -> Iterator[str]:
             yield "--yes"
     if step.index:
         yield from ("--index-url", step.index)
+    yield from step.options
     yield from step.items
 
 

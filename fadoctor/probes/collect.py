@@ -5,66 +5,76 @@ from __future__ import annotations
 import importlib
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from fadoctor import __version__
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Absent, Fact, Unknown, printable
 from fadoctor.probes import PROBES
-from fadoctor.probes.world import World
+
+if TYPE_CHECKING:
+    from fadoctor.probes.world import World
 
 _log = logging.getLogger(__name__)
 
+Registry = Mapping[str, tuple[str, tuple[str, ...]]]
 
-def collect(world: World, probes: Mapping[str, tuple[str, tuple[str, ...]]] = PROBES) -> Environment:
+
+def collect(world: World, probes: Registry = PROBES) -> Environment:
     """Return the environment. A probe that breaks leaves its facts Unknown and harms no other.
 
-    Probes without needs wait for child processes, so they run side by side; those that need
-    others' facts follow in the order of the registry.
+    Each probe has a thread: those that wait for a child process cost no time while others read
+    files. What a probe sees are the facts of the probes that it needs, and of those they need, so
+    that the result does not depend on who is first.
     """
-    first = [name for name, (_, needs) in probes.items() if not needs]
     results: dict[str, dict[str, Fact]] = {}
-    threads = [
-        threading.Thread(target=_run, args=(name, probes, world, {}, results), daemon=True)
-        for name in first
-    ]
-    for thread in threads:
+    threads: dict[str, threading.Thread] = {}
+
+    def work(name: str) -> None:
+        for need in probes[name][1]:
+            threads[need].join()
+        seen: dict[str, Fact] = {}
+        for need in _all_needs(name, probes):
+            seen.update(results[need])
+        results[name] = _facts_of(name, probes, world, seen)
+
+    for name in probes:
+        threads[name] = threading.Thread(target=work, args=(name,), name=name, daemon=True)
+    for thread in threads.values():
         thread.start()
-    for thread in threads:
+    for thread in threads.values():
         thread.join()
-    facts = _merged(results, first)
-    for name in (name for name in probes if name not in first):
-        _run(name, probes, world, facts, results)
+    facts: dict[str, Fact] = {}
+    for name in probes:
         facts.update(results[name])
     return Environment(__version__, world.target, _completed(facts))
 
 
-def _run(
-    name: str,
-    probes: Mapping[str, tuple[str, tuple[str, ...]]],
-    world: World,
-    facts: dict[str, Fact],
-    results: dict[str, dict[str, Fact]],
-) -> None:
+def _all_needs(name: str, probes: Registry) -> Iterator[str]:
+    """Yield the probes that one needs, directly or not, in the order of the registry."""
+    wanted, open_ = set(), [name]
+    while open_:
+        for need in probes[open_.pop()][1]:
+            if need not in wanted:
+                wanted.add(need)
+                open_.append(need)
+    yield from (other for other in probes if other in wanted)
+
+
+def _facts_of(name: str, probes: Registry, world: World, seen: dict[str, Fact]) -> dict[str, Fact]:
     try:
-        module = importlib.import_module(probes[name][0])
-        results[name] = module.probe(world, facts)
+        found: dict[str, Fact] = importlib.import_module(probes[name][0]).probe(world, seen)
     except Exception as error:  # noqa: BLE001 -- isolation point: a broken probe must not end the run
         _log.debug("probe %s broke", name, exc_info=True)
         reason = printable(f"the probe {name} broke: {type(error).__name__}: {error}")
-        results[name] = {
+        return {
             spec.name: Unknown(reason, f"probe {name}")
             for spec in build_catalogue().values()
             if spec.provider == name and "[]" not in spec.name and "*" not in spec.name
         }
-
-
-def _merged(results: Mapping[str, dict[str, Fact]], names: list[str]) -> dict[str, Fact]:
-    facts: dict[str, Fact] = {}
-    for name in names:
-        facts.update(results[name])
-    return facts
+    return found
 
 
 def _completed(facts: dict[str, Fact]) -> dict[str, Fact]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.probes.metadata import (
+    HEADER_LIMIT,
     Headers,
     is_text,
     is_version,
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
     from fadoctor.probes.import_path import Folder, ImportPath
 
-MAX_READ = 400
-"""METADATA files whose headers are read."""
+MAX_READ = 200
+"""METADATA files whose headers are read: those of the wanted, and those without a version."""
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9])?")
 _EGG_ENDING = re.compile(r"-py[0-9].*$")
@@ -97,6 +98,7 @@ class _Search:
         self.reads = 0
 
     def look_into(self, folder: Folder) -> None:
+        """Take in the records of the next folder of the path."""
         here: dict[str, list[Distribution]] = {}
         for found in self._records(folder):
             if found.name not in self.chosen:
@@ -148,13 +150,15 @@ class _Search:
 def _read(found: Distribution) -> tuple[Distribution, str]:
     """Return the record with what its headers say, and why it cannot be used, or ""."""
     file = found.metadata
-    text = read_text(file)
+    text = read_text(file, HEADER_LIMIT)
     if text is None:
         return found, f"{file.name} cannot be read"
     headers = parse_headers(text)
     version = headers.first("version")
     if not is_text(text):
         return found, f"{file.name} is not text"
+    if not headers.complete:
+        return found, f"the headers of {file.name} have no end"
     if not version:
         return found, f"{file.name} has no Version"
     if not is_version(version):

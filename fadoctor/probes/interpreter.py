@@ -96,25 +96,6 @@ def ask_interpreter(
         return Problem(printable(f"gave an answer that cannot be understood: {error}"))
 
 
-def remember(run: Run) -> Run:
-    """Return `run` with a memory: a command that was run before is answered from it.
-
-    Discovery and this module's probe ask the same question; with one remembering `run` handed to
-    both, the interpreter is started once.
-    """
-    answers: list[tuple[Command, Result]] = []
-
-    def run_once(command: Command) -> Result:
-        for earlier, result in answers:
-            if earlier == command:
-                return result
-        result = run(command)
-        answers.append((command, result))
-        return result
-
-    return run_once
-
-
 def _excerpt(result: Result) -> str:
     last = result.stdout.strip().splitlines()[-1:]
     return printable(f"; its output ends with: {last[0]}", 120) if last else ""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fadoctor.model.fact import Absent, Unknown
 
 MAX_HEADER_LINES = 5_000
+HEADER_LIMIT = 1 << 18
+"""Bytes in which the headers of a metadata file must end; the longest known take 40,000."""
 MAX_RECORD_ENTRIES = 2_000
 RECORD_LIMIT = 1 << 19
 """Bytes of RECORD that are read: 2,000 entries need about half of it."""
@@ -36,6 +38,8 @@ class Headers(msgspec.Struct, frozen=True):
     """The header lines of a metadata file, names in lower case, in order."""
 
     lines: tuple[tuple[str, str], ...] = ()
+    complete: bool = True
+    """Whether they ended before the limits."""
 
     def first(self, name: str) -> str:
         """Return the first value of a header, or ""."""
@@ -102,18 +106,18 @@ def read_member(path: Path, label: str, limit: int = TEXT_LIMIT) -> str | Absent
 def parse_headers(text: str) -> Headers:
     """Return the headers before the first empty line; a continued value is joined by a space."""
     # Requires-Dist: triton==3.4.0; platform_system == "Linux"
+    head = text.replace("\r\n", "\n").partition("\n\n")
+    raw = head[0].split("\n", MAX_HEADER_LINES)
     lines: list[tuple[str, str]] = []
-    for line in text.replace("\r\n", "\n").split("\n", MAX_HEADER_LINES)[:MAX_HEADER_LINES]:
-        if not line.strip():
-            break
-        if line[0] in " \t":
+    for line in raw[:MAX_HEADER_LINES]:
+        name, colon, value = line.partition(":")
+        if line[:1] in (" ", "\t"):
             if lines:
                 lines[-1] = (lines[-1][0], f"{lines[-1][1]} {line.strip()}"[:4_000])
-            continue
-        name, colon, value = line.partition(":")
-        if colon:
+        elif colon:
             lines.append((name.strip().lower(), value.strip()))
-    return Headers(tuple(lines))
+    complete = len(raw) <= MAX_HEADER_LINES and (bool(head[1]) or len(text) < HEADER_LIMIT // 4)
+    return Headers(tuple(lines), complete)
 
 
 def parse_direct_url(text: str) -> Origin | None:

@@ -15,6 +15,8 @@ from fadoctor.probes.run import Command, Ending, Result, child_environment, last
 from fadoctor.probes.world import World, known, unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fadoctor.model.fact import Fact
 
 NVML_TIMEOUT_S = 10.0
@@ -87,8 +89,7 @@ class _Report(msgspec.Struct):
 
 def read_nvml(world: World, timeout_s: float = NVML_TIMEOUT_S) -> Reading:
     """Return what NVML says. Costs one process, at most `timeout_s`."""
-    argv = (sys.executable, "-I", "-S", str(_SCRIPT), find_pynvml())
-    result = world.run(Command(argv, timeout_s, child_environment(world.environ)))
+    result = world.run(nvml_command(world.environ, timeout_s))
     found = last_json_object(result.stdout)
     if found is None:
         return _without_report(result)
@@ -97,6 +98,12 @@ def read_nvml(world: World, timeout_s: float = NVML_TIMEOUT_S) -> Reading:
     except msgspec.ValidationError as error:
         return failed_reading("nvml", Obstacle.FAILED, f"NVML: answer not understood: {error}")
     return _reading(report)
+
+
+def nvml_command(environ: Mapping[str, str], timeout_s: float = NVML_TIMEOUT_S) -> Command:
+    """Return the command that asks NVML; it depends on nothing but us and the environment."""
+    argv = (sys.executable, "-I", "-S", str(_SCRIPT), find_pynvml())
+    return Command(argv, timeout_s, child_environment(environ))
 
 
 def find_pynvml() -> str:

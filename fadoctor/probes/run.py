@@ -13,11 +13,15 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
 
 GRACE_S = 0.2
 """How long output is still read after the child has exited, seconds."""
@@ -161,7 +165,7 @@ def _selector(child: subprocess.Popen[bytes]) -> Iterator[selectors.BaseSelector
 
 
 def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: float) -> bool:
-    """Read until the child has exited and its pipes are quiet; False where the deadline came first."""
+    """Read until the child has exited and its pipes are quiet; False where time ran out."""
     with _selector(child) as selector:
         grace_ends = None
         while True:
@@ -239,3 +243,30 @@ def last_json_object(text: str) -> dict[str, object] | None:
             if isinstance(found, dict):
                 return found
     return None
+
+
+def remember(run: Callable[[Command], Result]) -> Callable[[Command], Result]:
+    """Return `run` with a memory: the same command is run once, and a second asker waits for it.
+
+    Discovery and a probe ask the interpreter the same question; and what is sure to be asked can be
+    started before it is.
+    """
+    lock = threading.Lock()
+    asked: list[tuple[Command, threading.Event, list[Result]]] = []
+
+    def run_once(command: Command) -> Result:
+        with lock:
+            earlier = next((entry for entry in asked if entry[0] == command), None)
+            entry = earlier or (command, threading.Event(), [])
+            if earlier is None:
+                asked.append(entry)
+        _, done, results = entry
+        if earlier is None:
+            try:
+                results.append(run(command))
+            finally:
+                done.set()
+        done.wait()
+        return results[0]
+
+    return run_once

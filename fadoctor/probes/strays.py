@@ -10,9 +10,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _PR_SET_CHILD_SUBREAPER = 36
 """From linux/prctl.h."""
@@ -39,6 +42,13 @@ def no_strays() -> Iterator[list[str]]:
         _adopt(wanted=False)
 
 
+def end_children() -> None:
+    """End every child of this process with its group: for Ctrl-C, when nobody waits for them."""
+    for pid in _children():
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
 def _adopt(*, wanted: bool) -> bool:
     """Become the reaper of orphaned descendants, or cease to; False where that cannot be."""
     if not sys.platform.startswith("linux"):
@@ -55,12 +65,12 @@ def _adopt(*, wanted: bool) -> bool:
 
 def _children() -> list[int]:
     """Return the ids of this process's children, zombies among them."""
-    found, me = [], os.getpid()
-    with suppress(OSError):
-        for entry in os.scandir("/proc"):
-            if entry.name.isdigit() and _parent(entry.path) == me:
-                found.append(int(entry.name))
-    return found
+    me = os.getpid()
+    try:
+        names = [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]
+    except OSError:
+        return []
+    return [int(name) for name in names if _parent(f"/proc/{name}") == me]
 
 
 def _parent(folder: str) -> int:

@@ -133,7 +133,6 @@ def _clues(said: VersionFile, metadata: Fact, facts: dict[str, Fact], cuda: Fact
         hip=bool(said.values.get("hip") or said.values.get("rocm")),
         xpu=bool(said.values.get("xpu")),
         installer=facts.get("torch.installer", absent("no metadata")),
-        direct_url=facts.get("torch.direct_url", absent("no metadata")),
     )
 
 

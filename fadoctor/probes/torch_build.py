@@ -28,7 +28,6 @@ class BuildClues(msgspec.Struct, frozen=True):
     hip: bool
     xpu: bool
     installer: Fact
-    direct_url: Fact
 
 
 def classify_build(clues: BuildClues, source: str) -> Fact:
@@ -95,14 +94,14 @@ def _cuda_build(clues: BuildClues, metadata: str, source: str) -> Fact:
 
 
 def _without_label(clues: BuildClues, source: str) -> Fact:
-    """Tell PyPI's wheels from conda's and others that have no local version either."""
-    for clue in (clues.cuda, clues.installer, clues.direct_url):
+    """Tell PyPI's wheels from conda's, Jetson's and own ones that have no local version either.
+
+    Only releases on PyPI have no label in the metadata, but one in version.py.
+    """
+    for clue in (clues.cuda, clues.installer):
         if isinstance(clue, Unknown):
             return clue
     installer = str(clues.installer.value) if isinstance(clues.installer, Known) else ""
-    file_label = _CUDA_LABEL.fullmatch(clues.file.partition("+")[2])
-    from_index = installer.split(" ")[0] in INDEX_INSTALLERS and isinstance(
-        clues.direct_url, Absent
-    )
-    # Builds for Jetson, and most own ones, have no label in version.py either; PyPI's have.
-    return known("pypi" if from_index and file_label else "other", source)
+    from_index = installer.split(" ")[0] in INDEX_INSTALLERS
+    label = _CUDA_LABEL.fullmatch(clues.file.partition("+")[2])
+    return known("pypi" if from_index and label else "other", source)

@@ -11,6 +11,7 @@ list in the first, and does nothing in the second.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -83,16 +84,17 @@ def _ordinals(entries: Sequence[str]) -> list[int]:
 
 def _by_uuid(entries: Sequence[str], devices: Sequence[Device]) -> list[int]:
     """Return the GPUs named by UUIDs or unique beginnings of them, up to the first that is none."""
+    named = list(takewhile(lambda entry: entry.startswith("GPU-"), entries))
+    if len(set(named)) < len(named):
+        return []
     chosen: list[int] = []
-    for position, entry in enumerate(entries):
-        if entry in entries[:position]:
-            return []
-        named = [i for i, device in enumerate(devices) if (device.uuid or "").startswith(entry)]
-        if not entry.startswith("GPU-") or len(named) != 1:
+    for entry in named:
+        fitting = [i for i, device in enumerate(devices) if (device.uuid or "").startswith(entry)]
+        if len(fitting) != 1:
             break
-        if named[0] in chosen:
+        if fitting[0] in chosen:
             return []
-        chosen += named
+        chosen += fitting
     return chosen
 
 

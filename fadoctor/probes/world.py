@@ -39,9 +39,9 @@ class World(msgspec.Struct, frozen=True):
         """Return a path below a named root: ``$site/torch/version.py``, ``~/x``, or as it is."""
         text = str(path)
         for root, marker in (("site", "$site"), ("prefix", "$prefix"), ("home", "~")):
-            folder = self.target.roots.get(root)
-            if folder and (text == folder or text.startswith(folder.rstrip("/") + os.sep)):
-                return marker + text[len(folder.rstrip("/")) :]
+            folder = self.target.roots.get(root, "").rstrip("/")
+            if folder and (text == folder or text.startswith(folder + os.sep)):
+                return marker + text[len(folder) :]
         return text
 
 
@@ -52,13 +52,13 @@ def read_text(path: Path, limit: int = TEXT_LIMIT) -> str | None:
     and /sys are regular files of size 0.
     """
     try:
+        if not path.is_file():
+            return None
+        # Not blocking: what was a file a moment ago can be a pipe by now.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except (OSError, ValueError):
-        return None
-    try:
         with os.fdopen(descriptor, "rb") as file:
-            return file.read(limit).decode("utf-8", errors="replace") if path.is_file() else None
-    except OSError:
+            return file.read(limit).decode("utf-8", errors="replace")
+    except (OSError, ValueError):
         return None
 
 
@@ -77,16 +77,20 @@ def unknown(reason: str, source: str) -> Unknown:
     return Unknown(printable(reason), printable(source))
 
 
+_TEXT = 2000
+"""Longest text that a fact holds, in characters."""
+
+
 def _clean(value: Value) -> Value:
     match value:
         case bool() | int():
             return value
         case str():
-            return printable(value, 2000)
+            return printable(value, _TEXT)
         case tuple():
             return tuple(printable(item) for item in value)
         case dict():
-            return {printable(key): printable(item) for key, item in value.items()}
+            return {printable(key): printable(item, _TEXT) for key, item in value.items()}
 
 
 Facts = dict[str, Fact]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fadoctor.model.fix import StepKind
-from fadoctor.plan.listing import Plan, PlanStep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.plan.listing import Plan, PlanStep
 
 _TITLES = {
-    StepKind.SYSTEM: "By hand, as administrator",
+    StepKind.SYSTEM: "By hand",
     StepKind.UNINSTALL: "Remove",
     StepKind.INSTALL: "Install",
     StepKind.UNSET: "Unset",
@@ -33,6 +37,8 @@ def _lines(plan: Plan) -> Iterator[str]:
         for step in plan.steps:
             if step.kind is kind:
                 yield from _step_lines(step)
+    for conflict in plan.conflicts:
+        yield f"# CONFLICT: {conflict}"
     for rule_id in plan.without_fix:
         yield f"# {rule_id}: no fix is known"
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-import msgspec
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -15,22 +14,17 @@ from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Finding, Severity, Undecided
-from fadoctor.model.report import Report
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.model.report import Report
+    from fadoctor.report.style import Style
 
 _GIB = 1 << 30
 _UNKNOWN_SHOWN = 5
 _PACKAGES_SHOWN = 12
-
-
-class Style(msgspec.Struct, frozen=True):
-    """How to print: what the terminal can show, and how much is wanted."""
-
-    width: int = 80
-    colour: bool = False
-    ascii_only: bool = False
-    verbose: bool = False
-    quiet: bool = False
 
 
 _MARKS = {Severity.ERROR: ("✗", "x"), Severity.WARNING: ("!", "!"), Severity.NOTE: ("i", "i")}
@@ -121,7 +115,9 @@ class _Page:
                 self.line(f"side effects: {fix.side_effects}", indent=4)
         if finding.consequences:
             self.line(f"also explains: {', '.join(finding.consequences)}", indent=2)
-        self.line(f"rule: {finding.rule_id}, confidence {finding.confidence.value}", "dim", indent=2)
+        self.line(
+            f"rule: {finding.rule_id}, confidence {finding.confidence.value}", "dim", indent=2
+        )
         if self.style.verbose:
             for evidence in finding.evidence:
                 value = "absent" if evidence.value is None else value_text(evidence.value)
@@ -142,7 +138,8 @@ class _Page:
     def verdicts(self, verdicts: tuple[Verdict, ...]) -> None:
         for gpu in dict.fromkeys(verdict.gpu for verdict in verdicts):
             mine = [verdict for verdict in verdicts if verdict.gpu == gpu]
-            self.line(f"{gpu}: predicted, and measured where it was run", "bold")
+            ran = any(verdict.measured is not Measured.NOT_RUN for verdict in mine)
+            self.line(f"{gpu}: {'predicted and measured' if ran else 'predicted'}", "bold")
             self.console.print(self.table(mine))
             for text in _reasons(mine):
                 self.line(text, "dim", indent=2)
@@ -175,10 +172,12 @@ class _Page:
         advice = report.recommendation
         if advice is None:
             return
-        self.line(f"Use {advice.dtype.value} with {advice.backend.value}", "bold green")
+        repaired = ", once the findings above are repaired" if report.findings else ""
+        what = f"{advice.dtype.value} with {advice.backend.value}"
+        self.line(f"Recommended{repaired}: {what}", "bold green")
         self.line(advice.why, indent=2)
         for framework, settings in advice.settings.items():
-            self.line(f"{framework}: {setting_text(settings)}", indent=2)
+            self.line(f"{framework}: {setting_text(framework, settings)}", indent=2)
         self.line("")
 
     def closing(self, report: Report) -> None:
@@ -193,9 +192,17 @@ class _Page:
         )
 
 
-def setting_text(settings: dict[str, str]) -> str:
-    """Return a framework's settings in one line: ``fp16: true, flash_attn: sdpa``."""
-    return ", ".join(f"{name}: {value}" if value else name for name, value in settings.items())
+_JOINTS = {"transformers": "=", "unsloth": "=", "llamafactory": ": ", "vllm": " "}
+"""How a framework's users write a setting: Python arguments, YAML or the command line."""
+
+
+def setting_text(framework: str, settings: dict[str, str]) -> str:
+    """Return a framework's settings as they are pasted: ``--dtype half``, ``fp16: true``."""
+    joint = _JOINTS.get(framework, "=")
+    between = " " if framework == "vllm" else ", "
+    lines = [f"{name}{joint}{value}" for name, value in settings.items() if name != "note"]
+    note = [f"({settings['note']})"] if "note" in settings else []
+    return " ".join([between.join(lines), *note]).strip()
 
 
 def value_text(value: object) -> str:
@@ -278,15 +285,15 @@ def _package_lines(facts: dict[str, Fact]) -> Iterable[str]:
 
 
 def _reasons(verdicts: list[Verdict]) -> Iterable[str]:
-    """Say once why cells fail or stay unknown, and what was measured."""
-    said: dict[str, list[str]] = {}
+    """Say what was measured, and once each why cells fail or stay unknown."""
+    said: dict[str, dict[str, list[str]]] = {}
     for verdict in verdicts:
-        cell = f"{verdict.backend.value} {verdict.dtype.value}"
         if verdict.measured is not Measured.NOT_RUN:
-            said.setdefault(f"measured {verdict.measured.value}: {verdict.detail}", []).append(cell)
+            yield f"{verdict.backend.value} {verdict.dtype.value}: {verdict.detail}"
         elif verdict.predicted is not Predicted.WORKS:
             because = ", ".join(verdict.because)
             why = ": ".join(part for part in (because, verdict.detail) if part)
-            said.setdefault(f"{verdict.predicted.value}: {why}", []).append(cell)
+            cells = said.setdefault(f"{verdict.predicted.value}, {why}", {})
+            cells.setdefault(verdict.backend.value, []).append(verdict.dtype.value)
     for why, cells in said.items():
-        yield f"{', '.join(cells)} {why}"
+        yield f"{why}: " + ", ".join(f"{name} {'/'.join(dtypes)}" for name, dtypes in cells.items())

@@ -92,7 +92,7 @@ def discover(
     """Return the target; TargetError where what was named cannot be examined or nothing is left.
 
     Asks the chosen interpreter where its packages are, unless it was only found. Hand in
-    `interpreter.remember(run)`, and the same to the probes, and it is asked once.
+    `run.remember(run)`, and the same to the probes, and it is asked once.
     """
     scene = _Scene(environ, cwd, own, run)
     if request.python and request.site_packages:

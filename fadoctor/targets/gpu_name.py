@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.matrix.query import typed_cell
 from fadoctor.model.errors import UsageError
-from fadoctor.model.rule import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fadoctor.model.rule import Table
 
 NAME_LIMIT = 80
 

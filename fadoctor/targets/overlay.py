@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue
-from fadoctor.model.environment import Environment
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.targets.gpu_name import find_gpu
+
+if TYPE_CHECKING:
+    from fadoctor.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
 
 GPU_LIMIT = 64
 
@@ -56,6 +59,8 @@ def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix)
         facts.update(_gpu_facts(overlays.gpu, matrix))
     if overlays.driver:
         facts.update(_driver_facts(overlays.driver, matrix))
+        if overlays.gpu:
+            facts.update(_working_driver(overlays.driver))
     if overlays.glibc:
         facts["host.glibc"] = _version("--glibc", overlays.glibc)
         facts["host.libc"] = Known("glibc", f"--glibc {overlays.glibc}")
@@ -86,7 +91,7 @@ def _gpu_facts(names: tuple[str, ...], matrix: Matrix) -> dict[str, Fact]:
         facts.update(_one_gpu(index, name, matrix))
     count = Known(len(names), "--gpu")
     unread = Unknown("--gpu was given without --driver", "--gpu")
-    driver = {spec: unread for spec in _names_with_prefix("driver.")}
+    driver = dict.fromkeys(_names_with_prefix("driver."), unread)
     return {**facts, **driver, "gpu.count": count, "gpu.visible_count": count}
 
 
@@ -129,6 +134,16 @@ def _driver_facts(text: str, matrix: Matrix) -> dict[str, Fact]:
     }
 
 
+def _working_driver(text: str) -> dict[str, Fact]:
+    """Return what an assumed GPU with an assumed driver implies: that the driver is in place."""
+    source = f"--driver {text}"
+    return {
+        "driver.library": Known("libcuda.so.1", source),
+        "driver.device_nodes": Known(value=True, source=source),
+        "driver.forward_compat": Known(value=False, source=source),
+    }
+
+
 def _python_facts(text: str) -> dict[str, Fact]:
     version = _version("--python-version", text)
     source = version.source
@@ -136,7 +151,7 @@ def _python_facts(text: str) -> dict[str, Fact]:
     tag = f"cp{parsed.major}{parsed.minor}" if parsed else text
     unknown = Unknown("another Python is assumed", source)
     return {
-        **{name: unknown for name in _names_with_prefix("python.")},
+        **dict.fromkeys(_names_with_prefix("python."), unknown),
         "python.version": version,
         "python.tag": Known(tag, source),
         "python.abi_tag": Known(tag, source),
@@ -155,7 +170,7 @@ def _platform_facts(name: str, facts: dict[str, Fact]) -> dict[str, Fact]:
     unknown = Unknown("another platform is assumed", source)
     linux: Fact = unknown if system == "linux" else Absent(source)
     return {
-        **{fact: unknown for fact in _names_with_prefix("host.")},
+        **dict.fromkeys(_names_with_prefix("host."), unknown),
         "host.platform": Known(name, source),
         "host.os": Known(system, source),
         "host.machine": Known(machine, source),

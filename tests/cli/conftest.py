@@ -8,12 +8,14 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cli.environments import add_flash_attn, add_torch, make_environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 COMMAND = shlex.split(os.environ.get("FADOCTOR_TESTS_COMMAND", "")) or [
     sys.executable,
@@ -27,7 +29,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run fadoctor in an empty folder; keyword `input` is its standard input, `env` adds to ours."""
+    """Run fadoctor in an empty folder; `input` is its standard input, `env` adds to ours."""
     folder = tmp_path / "cwd"
     folder.mkdir()
 

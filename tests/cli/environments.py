@@ -17,11 +17,15 @@ def make_environment(folder: Path) -> Path:
     (folder / "bin" / "python").symlink_to(sys.executable)
     version = ".".join(str(part) for part in sys.version_info[:3])
     home = Path(sys.executable).resolve().parent
-    (folder / "pyvenv.cfg").write_text(f"home = {home}\nversion = {version}\n")
+    (folder / "pyvenv.cfg").write_text(
+        f"home = {home}\nversion = {version}\ninclude-system-site-packages = false\n"
+    )
     return site
 
 
-def add_package(site: Path, name: str, version: str, *requires: str, installer: str = "pip") -> Path:
+def add_package(
+    site: Path, name: str, version: str, *requires: str, installer: str = "pip"
+) -> Path:
     """Add a distribution's metadata and return its dist-info folder."""
     info = site / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir()

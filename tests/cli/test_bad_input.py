@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.cli.environments import add_package, add_torch, make_environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
 
 
 def refused(run: Run, *arguments: str, **options: object) -> str:
@@ -55,11 +59,9 @@ def test_unknown_gpu_gets_near_names(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--driver", "new"), ("--glibc", "2.x"), ("--python-version", "3"), ("--platform", "amiga")],
+    [("--driver", "new"), ("--glibc", "2.x"), ("--python-version", "3.x"), ("--platform", "amiga")],
 )
 def test_bad_overlays(run: Run, option: str, value: str) -> None:
-    if (option, value) == ("--python-version", "3"):
-        pytest.skip("a major version alone is a version")
     assert value in refused(run, option, value)
 
 
@@ -73,7 +75,7 @@ def test_target_that_cannot_be_examined(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("a: [1", "broken-rule.yaml:1: not valid YAML"),
+        ("a: [1", "broken-rule.yaml:2: not valid YAML"),
         ("id: broken-rule\n", "broken-rule.yaml:1: Object missing required field"),
         ("id: &a x\n", "anchors and aliases"),
     ],
@@ -103,16 +105,12 @@ def test_own_rule_is_used(run: Run, tmp_path: Path, stack: Path) -> None:
         "message: torch {torch.version} is not the house's\nwhy: w\n"
         "references: [{type: WEB, url: 'https://example.org/pins'}]\nverified: reproduced\n"
     )
-    result = run(
-        "check", "--no-smoke", "--rules", str(tmp_path / "own"), "--python", str(stack)
-    )
+    result = run("check", "--no-smoke", "--rules", str(tmp_path / "own"), "--python", str(stack))
     assert result.returncode == 1
     assert "torch 2.8.0 is not the house's" in result.stdout
 
 
-def test_broken_metadata_is_unknown_or_reported_and_never_a_stack(
-    run: Run, tmp_path: Path
-) -> None:
+def test_broken_metadata_is_unknown_or_reported_and_never_a_stack(run: Run, tmp_path: Path) -> None:
     site = make_environment(tmp_path / "env")
     add_package(site, "torch", "2.8.0")
     (site / "torch-2.8.0.dist-info" / "METADATA").write_bytes(b"\x00\xff\xfe" * 5000)
@@ -147,7 +145,13 @@ def test_escape_sequences_and_markup_do_not_reach_the_terminal(run: Run, tmp_pat
     )
     for arguments in (("--color", "always"), ("--format", "json")):
         result = run(
-            "check", "--no-smoke", "--exit-zero", "--python", str(tmp_path / "env"), "-v", *arguments
+            "check",
+            "--no-smoke",
+            "--exit-zero",
+            "--python",
+            str(tmp_path / "env"),
+            "-v",
+            *arguments,
         )
         assert result.returncode == 0
         assert "\x1b]0;" not in result.stdout

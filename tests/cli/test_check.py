@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 
-from tests.cli.conftest import Run
 from tests.cli.environments import add_flash_attn, add_package, add_torch, make_environment
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
 
 Check = Callable[..., Any]
 SCHEMA = Path(__file__).parents[2] / "rules" / "schema" / "report.schema.json"
@@ -146,7 +148,9 @@ def test_flash_attn_without_its_extension(check: Check, tmp_path: Path) -> None:
     assert verdict(report, "fa2", "bf16")["because"] == ["fa-extension-missing"]
 
 
-def test_replayed_facts_give_the_same_bytes_elsewhere(run: Run, stack: Path, tmp_path: Path) -> None:
+def test_replayed_facts_give_the_same_bytes_elsewhere(
+    run: Run, stack: Path, tmp_path: Path
+) -> None:
     arguments = ("--python", str(stack), "--gpu", "V100", "--gpu", "H100")
     direct = run("check", "--format", "json", "--no-smoke", *arguments)
     saved = run("facts", *arguments)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from smoke_recordings import FAKE_TORCH, TARGET
+from tests.smoke.smoke_recordings import FAKE_TORCH, TARGET
 
 import fadoctor.smoke.child
 from fadoctor.model.verdict import Measured

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from smoke_recordings import done
+from tests.smoke.smoke_recordings import done
 
 from fadoctor.model.verdict import Dtype, Measured
 from fadoctor.smoke.cells import LIMITS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from smoke_recordings import CPU, GPU, TARGET, RecordedWorkers, done, ended, imported, line, started
+from tests.smoke.smoke_recordings import CPU, GPU, TARGET, RecordedWorkers, done, ended, imported, line, started
 
 from fadoctor.model.verdict import Measured
 from fadoctor.probes.run import Ending

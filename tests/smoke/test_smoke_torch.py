@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from smoke_recordings import TARGET
+from tests.smoke.smoke_recordings import TARGET
 
 from fadoctor.model.verdict import Measured
 from fadoctor.probes.run import run

@@ -153,6 +153,13 @@ def test_a_wheel_without_extension_is_known_by_its_tag(tmp_path: Path) -> None:
     assert value(facts, "flash_attn.wheel.python") == "py3"
 
 
+def test_the_recorded_file_name_is_the_last_word_on_the_python(tmp_path: Path) -> None:
+    name = "flash_attn-2.8.3+cu12torch2.4cxx11abiFALSE-cp311-cp311-linux_x86_64.whl"
+    install(tmp_path, url=OFFICIAL + name)
+    (tmp_path / EXTENSION).unlink()
+    assert value(read(tmp_path), "flash_attn.wheel.python") == "cp311"
+
+
 @pytest.mark.parametrize(
     ("name", "tag"),
     [

@@ -20,10 +20,9 @@ from fadoctor.probes.interpreter import (
     Problem,
     ask_interpreter,
     probe,
-    remember,
 )
 from fadoctor.probes.interpreter_files import is_file, is_folder, list_folder, read_pyvenv
-from fadoctor.probes.run import Command, Ending, Result, last_json_object, run
+from fadoctor.probes.run import Command, Ending, Result, last_json_object, remember, run
 from fadoctor.probes.world import World
 
 if TYPE_CHECKING:

@@ -157,6 +157,22 @@ def test_a_pth_adds_no_more_folders_than_the_bound(tmp_path: Path) -> None:
     assert path.problem == "the import path has more than 256 folders"
 
 
+def test_more_pth_files_than_are_read_are_told(tmp_path: Path) -> None:
+    for number in range(501):
+        put(tmp_path / f"{number}.pth")
+    assert read_import_path(world_of(tmp_path)).problem.endswith("has more than 500 .pth files")
+
+
+def test_a_site_folder_that_is_a_loop_of_links_is_told(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "site").mkdir()
+    put(tmp_path / "site" / "x.pth", "../loop\n\0\n")
+    path = read_import_path(world_of(tmp_path / "site"))
+    assert path.problem == ""
+    path = read_import_path(world_of(tmp_path / "loop", tmp_path / "site"))
+    assert "loop cannot be read: Too many levels" in path.problem
+
+
 def test_names_are_listed_up_to_the_bound(tmp_path: Path) -> None:
     for name in "cab":
         put(tmp_path / name)

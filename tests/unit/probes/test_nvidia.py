@@ -238,7 +238,7 @@ def test_without_the_program(tmp_path: Path) -> None:
 
 
 def nvml(root: Path, result: Result) -> World:
-    return world(root, lambda command: result)
+    return world(root, lambda _: result)
 
 
 def test_the_child_is_our_interpreter_apart_from_the_target(tmp_path: Path) -> None:

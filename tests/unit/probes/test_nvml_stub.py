@@ -62,8 +62,8 @@ LOST = {
 @pytest.fixture(scope="session")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Return a function that compiles the library, without some functions, once each."""
-    if shutil.which("gcc") is None:
-        pytest.skip("the stub driver is compiled with gcc, which is not there")
+    if sys.platform != "linux" or shutil.which("gcc") is None:
+        pytest.skip("the stub driver is compiled by gcc for Linux, one of which is not there")
     folders: dict[tuple[str, ...], Path] = {}
 
     def build(*left_out: str) -> Path:

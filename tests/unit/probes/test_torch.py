@@ -103,10 +103,17 @@ def test_who_installed_it_tells_pypi_from_conda(tmp_path: Path, installer: str, 
     assert value(read(tmp_path), "torch.build") == build
 
 
-def test_a_wheel_installed_from_a_file_can_be_anything(tmp_path: Path) -> None:
+def test_a_release_of_pypi_installed_from_a_file_is_still_one(tmp_path: Path) -> None:
     said = version_py("2.8.0+cu128", "'12.8'")
     install(tmp_path, "2.8.0", said, direct_url='{"url": "file:///x/torch-2.8.0.whl"}')
-    assert value(read(tmp_path), "torch.build") == "other"
+    assert value(read(tmp_path), "torch.build") == "pypi"
+
+
+def test_without_installer_or_cuda_the_build_is_not_called_pypi(tmp_path: Path) -> None:
+    install(tmp_path / "a", "2.8.0", version_py("2.8.0+cu128", "'12.8'"), installer="\n")
+    assert value(read(tmp_path / "a"), "torch.build") == "other"
+    install(tmp_path / "b", "2.8.0", version_py("2.8.0+cu128", "'12'"))
+    assert isinstance(read(tmp_path / "b")["torch.build"], Unknown)
 
 
 def test_two_torches_unpacked_over_each_other_are_not_guessed(tmp_path: Path) -> None:
@@ -253,6 +260,26 @@ def test_bytes_are_found_across_pieces_and_not_beyond_the_limit(tmp_path: Path) 
     file = put(tmp_path / "x", b"\0" * ((1 << 20) - 5) + NEW)
     assert find_bytes(file, (NEW, OLD), 1 << 26) == (True, False)
     assert find_bytes(file, (NEW,), 1 << 20) == (False,)
+
+
+def test_a_library_that_cannot_be_read_leaves_the_abi_unknown(tmp_path: Path) -> None:
+    install(tmp_path, "2.8.0", version_py("2.8.0+cu128", "'12.8'"))
+    assert isinstance(read(tmp_path)["torch.cxx11_abi"], Unknown)
+    assert isinstance(read(tmp_path)["torch.libraries"], Absent)
+
+
+def test_too_many_libraries_are_not_half_listed(tmp_path: Path) -> None:
+    install(tmp_path, "2.8.0", version_py("2.8.0+cu128", "'12.8'"))
+    for number in range(2_001):
+        put(tmp_path / "torch" / "lib" / f"x{number}.so")
+    assert read(tmp_path)["torch.libraries"] == Unknown(
+        "has more than 2,000 entries", "$site/torch/lib"
+    )
+
+
+def test_a_path_that_is_not_whole_leaves_absence_unknown(tmp_path: Path) -> None:
+    put(tmp_path / "endless.pth", "#\n" * 2_000)
+    assert all(isinstance(read(tmp_path)[f"torch.{name}"], Unknown) for name in ("cuda", "build"))
 
 
 def test_libraries_are_listed_by_name(tmp_path: Path) -> None:

@@ -1,0 +1,15 @@
+"""How text is printed."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Style(msgspec.Struct, frozen=True):
+    """How to print: what the terminal can show, and how much is wanted."""
+
+    width: int = 80
+    colour: bool = False
+    ascii_only: bool = False
+    verbose: bool = False
+    quiet: bool = False

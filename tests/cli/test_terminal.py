@@ -1,0 +1,133 @@
+"""Output on terminals of all kinds: width, colour, characters, pipes, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from fadoctor import __version__
+from tests.cli.conftest import COMMAND, Run
+from tests.cli.environments import add_torch, make_environment
+
+BASE = ("check", "--no-smoke", "--exit-zero", "--gpu", "V100", "--python")
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").stdout == f"fadoctor {__version__}\n"
+    text = run("--help").stdout
+    assert all(command in text for command in ("check", "facts", "fix"))
+
+
+@pytest.mark.parametrize("columns", ["80", "160"])
+def test_no_line_is_wider_than_the_terminal(run: Run, stack: Path, columns: str) -> None:
+    text = run(*BASE, str(stack), env={"COLUMNS": columns}).stdout
+    assert max(len(line) for line in text.splitlines()) <= int(columns)
+    assert "Recommended" in text
+
+
+def test_pipes_and_no_color_get_no_escapes(run: Run, stack: Path) -> None:
+    assert "\x1b" not in run(*BASE, str(stack)).stdout
+    assert "\x1b" not in run(*BASE, str(stack), env={"NO_COLOR": "1"}).stdout
+    assert "\x1b[" in run(*BASE, str(stack), "--color", "always").stdout
+
+
+def test_an_ascii_locale_gets_ascii(run: Run, stack: Path) -> None:
+    env = {"LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    result = run(*BASE, str(stack), env=env)
+    assert result.returncode == 0
+    assert result.stdout.isascii()
+    assert "x error: GPU too old for FlashAttention-2" in result.stdout
+
+
+def test_quiet_and_verbose(run: Run, stack: Path) -> None:
+    quiet = run(*BASE, str(stack), "--quiet").stdout
+    verbose = run(*BASE, str(stack), "--verbose").stdout
+    assert "why:" not in quiet
+    assert "gpu-too-old-fa2" in quiet
+    assert "flash_attn.version: 2.8.3" in verbose
+
+
+def test_output_goes_to_a_file(run: Run, stack: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.txt"
+    result = run(*BASE, str(stack), "--output", str(file))
+    assert (result.returncode, result.stdout) == (0, "")
+    assert "gpu-too-old-fa2" in file.read_text(encoding="utf-8")
+    refused = run(*BASE, str(stack), "--output", str(tmp_path / "none" / "x"))
+    assert refused.returncode == 2
+    assert "No such file" in refused.stderr
+
+
+def test_wrong_usage_exits_2(run: Run) -> None:
+    for arguments in (("chekc",), ("check", "--no-such-option"), ("check", "--format", "yaml")):
+        result = run(*arguments)
+        assert (result.returncode, result.stdout) == (2, "")
+
+
+def test_a_reader_that_goes_away_is_no_error(stack: Path) -> None:
+    with subprocess.Popen(
+        [*COMMAND, *BASE, str(stack), "-v"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        errors = child.stderr.read()
+    assert child.returncode == 0
+    assert errors == ""
+
+
+def test_redacted_output_names_no_folder_user_or_host(run: Run, stack: Path) -> None:
+    env = {"HOME": str(stack.parent), "USER": "mallory"}
+    for command in ("facts", "check"):
+        arguments = ("--no-smoke", "--format", "json") if command == "check" else ()
+        text = run(command, "--python", str(stack), "--redact", *arguments, env=env).stdout
+        assert str(stack) not in text
+        assert "mallory" not in text
+        assert len(os.uname().nodename) < 4 or os.uname().nodename not in text
+        assert "2.8.3" in text
+
+
+def test_ctrl_c_ends_children_and_says_so(tmp_path: Path) -> None:
+    site = make_environment(tmp_path / "env")
+    add_torch(site, "2.8.0", "12.8")
+    note = tmp_path / "pid"
+    python = tmp_path / "env" / "bin" / "python"
+    python.unlink()
+    python.write_text(f"#!/bin/sh\necho $$ > {note}\nexec sleep 60\n")
+    python.chmod(0o755)
+    with subprocess.Popen(
+        [*COMMAND, "check", "--python", str(tmp_path / "env")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        for _ in range(400):
+            if note.is_file() and note.read_text().strip():
+                break
+            time.sleep(0.02)
+        pid = int(note.read_text())
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=20)
+    assert (child.returncode, out) == (130, "")
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert is_gone(pid)
+
+
+def is_gone(pid: int) -> bool:
+    """Wait a little for a process to end; one that nobody has collected yet has ended too."""
+    for _ in range(200):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.02)
+    return False

@@ -1,0 +1,145 @@
+"""Fixes: which are offered, and how their steps are written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from packaging.requirements import InvalidRequirement, Requirement
+
+from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from tests.unit.engine.builders import ABSENT, UNREAD, assess, rule
+
+TORCH = {"torch.version": "2.6.0+cu124", "torch.requires": {"triton": "==3.2.0"}, "host.os": "linux"}
+
+
+def fix(fix_id: str, *steps: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    return {"id": fix_id, "title": "A fix", "steps": list(steps), **keys}
+
+
+def offered(facts: dict[str, Any], *fixes: dict[str, Any]) -> tuple[Fix, ...]:
+    one = rule(when={"torch.version": {"present": True}}, fixes=list(fixes))
+    [finding] = assess(facts, one).findings
+    return finding.fixes
+
+
+def step(facts: dict[str, Any], template: dict[str, Any]) -> Step:
+    [only] = offered(facts, fix("only", template))
+    return only.steps[0]
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        (
+            {"install": ["triton{torch.requires.triton}", "einops"]},
+            Step(
+                StepKind.INSTALL,
+                "install triton==3.2.0 einops",
+                ("triton==3.2.0", "einops"),
+            ),
+        ),
+        (
+            {"install": ["torch=={torch.version.base}"], "index": "https://e.org/{torch.version.local}"},
+            Step(
+                StepKind.INSTALL,
+                "install torch==2.6.0 (index https://e.org/cu124)",
+                ("torch==2.6.0",),
+                "https://e.org/cu124",
+            ),
+        ),
+        ({"uninstall": ["triton"]}, Step(StepKind.UNINSTALL, "uninstall triton", ("triton",))),
+        (
+            {"set": ["TORCH_VERSION={torch.version}"]},
+            Step(StepKind.SET, "set TORCH_VERSION=2.6.0+cu124", ("TORCH_VERSION=2.6.0+cu124",)),
+        ),
+        ({"unset": ["CUDA_HOME", "CC"]}, Step(StepKind.UNSET, "unset CUDA_HOME CC", ("CUDA_HOME", "CC"))),
+        ({"setting": 'attn="sdpa"'}, Step(StepKind.SETTING, 'attn="sdpa"')),
+        ({"system": "docker run"}, Step(StepKind.SYSTEM, "docker run")),
+        ({"advice": "On {host.os}."}, Step(StepKind.ADVICE, "On linux.")),
+    ],
+)  # fmt: skip
+def test_each_kind_of_step(template: dict[str, Any], expected: Step) -> None:
+    assert step(TORCH, template) == expected
+
+
+def test_title_and_side_effects_are_filled_and_the_default_is_unsafe() -> None:
+    [found] = offered(
+        TORCH,
+        fix("one", {"advice": "Do it."}, title="For {host.os}", side_effects="Loses {host.glibc}."),
+    )
+    assert (found.title, found.side_effects) == ("For linux", "Loses unknown.")
+    assert found.safety is Safety.UNSAFE
+
+
+@pytest.mark.parametrize(
+    ("os", "expected"),
+    [
+        ("linux", ["for-linux", "for-all"]),
+        ("windows", ["for-all"]),
+        (UNREAD, ["for-all"]),
+        (ABSENT, ["for-all"]),
+    ],
+)
+def test_a_fix_is_offered_only_where_its_condition_surely_holds(os: Any, expected: list[str]) -> None:
+    fixes = (
+        fix("for-linux", {"advice": "x"}, when={"host.os": "linux"}),
+        fix("for-all", {"advice": "x"}),
+    )
+    assert [each.id for each in offered({**TORCH, "host.os": os}, *fixes)] == expected
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        {"install": ["einops", "triton{torch.requires.triton}"]},
+        {"uninstall": ["{triton.distribution}"]},
+        {"set": ["CC={toolkit.gcc.path}"]},
+        {"install": ["torch"], "index": "https://e.org/{torch.version.local}"},
+    ],
+)
+@pytest.mark.parametrize("missing", [ABSENT, UNREAD])
+def test_a_command_that_cannot_be_written_out_is_not_offered(
+    template: dict[str, Any], missing: Any
+) -> None:
+    facts = {
+        "torch.version": "2.6.0",
+        "torch.requires": missing,
+        "triton.distribution": missing,
+        "toolkit.gcc.path": missing,
+    }
+    assert offered(facts, fix("one", template)) == ()
+
+
+def test_conditions_of_fixes_add_nothing_to_the_evidence() -> None:
+    conditional = fix("one", {"advice": "{host.glibc}"}, when={"host.os": "linux"})
+    one = rule(when={"torch.version": {"present": True}}, fixes=[conditional])
+    [finding] = assess(TORCH, one).findings
+    assert [each.fact for each in finding.evidence] == ["torch.version"]
+
+
+@pytest.mark.xfail(strict=True, reason="judge.py: what is filled into a command is not checked")
+@pytest.mark.parametrize(
+    ("name", "specifier"),
+    [
+        ("triton", " @ https://example.org/evil.whl"),
+        ("triton", "==3.2.0 --index-url https://example.org"),
+        ("-r/etc/passwd", ""),
+        ("--index-url=https://example.org", ""),
+        ("https://example.org/evil.whl", ""),
+        ("../evil", ""),
+    ],
+)
+def test_a_hostile_value_does_not_get_into_a_command(name: str, specifier: str) -> None:
+    facts = {"torch.version": "2.6.0", "torch.requires": {"triton": specifier}}
+    facts["triton.distribution"] = name
+    template = {"install": ["{triton.distribution}{torch.requires.triton}"]}
+    items = [item for each in offered(facts, fix("one", template)) for item in each.steps[0].items]
+    assert all(is_plain_requirement(item) for item in items), items
+
+
+def is_plain_requirement(text: str) -> bool:
+    try:
+        return Requirement(text).url is None
+    except InvalidRequirement:
+        return False
