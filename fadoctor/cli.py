@@ -89,15 +89,17 @@ def check(
     debug: opt.Debug = False,
 ) -> None:
     """Say whether FlashAttention works here, if not why, and what to do."""
-    from fadoctor.diagnose import diagnose
     from fadoctor.terminal import log_to_stderr, spinner, style_of
 
     log_to_stderr(debug=debug)
-    request = _request(target or "", python, site_packages, facts, gpu, driver, glibc,
+    request = _request(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform)  # fmt: skip
     with spinner("reading", quiet=quiet):
-        knowledge, environment = _environment(request, rules)
+        printer = "fadoctor.report.json_" if format_ is opt.Format.JSON else "fadoctor.report.text"
+        knowledge, environment = _environment(request, rules, "fadoctor.diagnose", printer)
         _known_ids(ignore, knowledge)
+    from fadoctor.diagnose import diagnose
+
     smoke_run = _smoke(environment.target, quiet=quiet) if smoke and request.is_real else None
     report = diagnose(environment, knowledge, smoke_run, tuple(ignore))
     report = _redacted(report) if redact else report
@@ -192,7 +194,7 @@ def _request(
     glibc: str, python_version: str, platform: str,
 ) -> Request:  # fmt: skip
     from fadoctor.examine import Request
-    from fadoctor.targets.overlay import Overlays
+    from fadoctor.model.overlays import Overlays
 
     if target and python:
         raise UsageError("TARGET and --python exclude each other: name one target")
@@ -200,13 +202,21 @@ def _request(
     return Request(target or python, site_packages, facts, overlays)
 
 
-def _environment(request: Request, rules: list[Path]) -> tuple[Knowledge, Environment]:
-    """Return the knowledge base and the environment."""
-    from fadoctor.examine import examine
+def _environment(
+    request: Request, rules: list[Path], *needed: str
+) -> tuple[Knowledge, Environment]:
+    """Return knowledge base and environment; load the modules that are needed next meanwhile."""
+    from importlib import import_module
+
+    from fadoctor.examine import Examination
+
+    examination = Examination(request, os.environ)
+    for name in needed:
+        import_module(name)
     from fadoctor.matrix.load import load_knowledge
 
     knowledge = load_knowledge(tuple(rules))
-    return knowledge, examine(request, knowledge, os.environ)
+    return knowledge, examination.environment(knowledge)
 
 
 def _known_ids(ignored: list[str], knowledge: Knowledge) -> None:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.query import Matrix
 from fadoctor.model.errors import InputError, UsageError
-from fadoctor.targets.overlay import Overlays, apply_overlays
+from fadoctor.model.overlays import Overlays
 from fadoctor.targets.saved import SIZE_LIMIT, read_facts, replayed
 
 if TYPE_CHECKING:
@@ -37,24 +36,54 @@ class Request(msgspec.Struct, frozen=True):
         return not (self.facts or self.site_packages or assumed)
 
 
-def examine(request: Request, knowledge: Knowledge, environ: Mapping[str, str]) -> Environment:
-    """Return the facts of what is examined, with the overlays on top.
+class Examination:
+    """Facts in the making: they are read in the background, mostly waiting for child processes.
 
-    Raises TargetError, InputError or UsageError where it cannot be.
+    Meanwhile the caller loads what judges them. Wrong usage is refused before anything starts.
     """
-    given = [
-        option
-        for option, value in (
-            ("--python", request.python),
-            ("--site-packages", request.site_packages),
-            ("--facts", request.facts),
-        )
-        if value
-    ]
+
+    def __init__(self, request: Request, environ: Mapping[str, str]) -> None:
+        """Start reading; UsageError where the request names two targets."""
+        _refuse_two_targets(request)
+        self._request = request
+        self._found: list[Environment | BaseException] = []
+        self._thread = threading.Thread(target=self._read, args=(environ,), daemon=True)
+        self._thread.start()
+
+    def environment(self, knowledge: Knowledge) -> Environment:
+        """Return the facts with the overlays on top.
+
+        Raises TargetError, InputError or UsageError where there are none.
+        """
+        self._thread.join()
+        [found] = self._found
+        if isinstance(found, BaseException):
+            raise found
+        if not self._request.overlays.described():
+            return found
+        # Late: what judges versions is loaded while child processes answer.
+        from fadoctor.matrix.query import Matrix  # noqa: PLC0415
+        from fadoctor.targets.overlay import apply_overlays  # noqa: PLC0415
+
+        return apply_overlays(found, self._request.overlays, Matrix(knowledge.tables))
+
+    def _read(self, environ: Mapping[str, str]) -> None:
+        try:
+            facts = self._request.facts
+            self._found.append(_saved(facts) if facts else _probed(self._request, environ))
+        except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
+            self._found.append(error)
+
+
+def _refuse_two_targets(request: Request) -> None:
+    options = {
+        "--python": request.python,
+        "--site-packages": request.site_packages,
+        "--facts": request.facts,
+    }
+    given = [option for option, value in options.items() if value]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} exclude each other: name one target")
-    environment = _saved(request.facts) if request.facts else _probed(request, environ)
-    return apply_overlays(environment, request.overlays, Matrix(knowledge.tables))
 
 
 def _saved(name: str) -> Environment:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
@@ -36,7 +35,11 @@ def _width(stream: TextIO | None) -> int:
     if stream is None or not stream.isatty():
         columns = os.environ.get("COLUMNS", "")
         return min(max(int(columns), 40), 500) if columns.isdigit() else _PLAIN_WIDTH
-    return min(max(shutil.get_terminal_size().columns, 40), _MAX_WIDTH)
+    try:
+        width = os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        width = _PLAIN_WIDTH
+    return min(max(width, 40), _MAX_WIDTH)
 
 
 def _wants_colour(colour: str, stream: TextIO | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -50,7 +49,7 @@ def judge(
     judgements: list[Judgement] = []
     errors: list[RuleError] = []
     for rule in knowledge.rules:
-        if rule.id not in ignore:
+        if rule.when and rule.id not in ignore:
             work = partial(evaluate, rule, environment, matrix)
             judgements += _isolated(rule.id, errors, work)
     failed = [each for each in judgements if each.outcome is Outcome.FAIL]
@@ -136,8 +135,14 @@ def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
         fixes=tuple(_fix(each, fix) for fix in rule.fixes if _offered(each.scope, fix)),
         consequences=consequences,
         references=rule.references,
-        fingerprint=hashlib.sha256(f"{rule.id}\n{each.subject}".encode()).hexdigest()[:16],
+        fingerprint=_fingerprint(rule.id, each.subject),
     )
+
+
+def _fingerprint(rule_id: str, subject: str) -> str:
+    import hashlib  # noqa: PLC0415 -- loads OpenSSL, 3 ms that a healthy environment does not need
+
+    return hashlib.sha256(f"{rule_id}\n{subject}".encode()).hexdigest()[:16]
 
 
 def _evidence(scope: Scope) -> tuple[Evidence, ...]:

@@ -53,6 +53,8 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
         yield ("verified",), f"must be one of {', '.join(_VERIFIED)}"
     if rule.verified == "reported" and rule.severity is Severity.ERROR:
         yield ("severity",), "what was only reported is at most a warning"
+    if not rule.when and not rule.symptoms:
+        yield (), "needs `when`, `symptoms` or both"
     if rule.for_each and (len(rule.for_each) > 1 or rule.for_each[0] not in SUBJECTS):
         yield ("for_each",), f"must be one of {', '.join(SUBJECTS)}"
     yield from _check_references(rule.references)

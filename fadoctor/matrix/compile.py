@@ -17,7 +17,7 @@ from fadoctor.matrix.check import Names, check_rule, check_table
 from fadoctor.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
-from fadoctor.model.rule import Knowledge, Rule, Table
+from fadoctor.model.rule import Cell, Knowledge, Rule, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +26,7 @@ FILE_LIMIT = 5_000
 """Most files that a rules folder may have."""
 
 _LISTS = {"for_each", "explained_by"}
+_SYMPTOM_LISTS = {"near", "absent"}
 _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
 
 Cases = dict[str, list[dict[str, Any]]]
@@ -49,7 +50,7 @@ def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
     for name, document in documents.items():
         try:
             if name.startswith("matrix/"):
-                table = _table(document, name)
+                table = _table(document, name, "rules" if base is None else str(folder))
                 _claim(table.table, origin, document, base and base.tables.get(table.table))
                 tables[table.table] = table
             else:
@@ -91,14 +92,16 @@ def _claim(name: str, origin: dict[str, Document], document: Document, known: An
     if first is not None:
         raise document.error((), f"{name} is already defined in {first.name}")
     if isinstance(known, Rule):
-        raise document.error((), f"{name} is already defined in {known.file}")
+        raise document.error((), f"{name} is already defined in rules/{known.file}:1")
     origin[name] = document
 
 
-def _table(document: Document, name: str) -> Table:
+def _table(document: Document, name: str, folder: str) -> Table:
     raw = _mapping(document)
-    raw["rows"] = raw.get("rows") or []
-    table: Table = _convert(document, {**raw, "file": name}, Table)
+    raw["rows"] = rows = raw.get("rows") or []
+    count = len(rows) if isinstance(rows, list) else 0
+    places = [f"{folder}/{name}:{document.line(('rows', index))}" for index in range(count)]
+    table: Table = _convert(document, {**raw, "file": name, "places": places}, Table)
     return table
 
 
@@ -109,6 +112,9 @@ def _rule(document: Document, name: str) -> tuple[Rule, list[dict[str, Any]]]:
         raw[key] = _as_list(raw[key])
     if isinstance(raw.get("let"), dict):
         raw["let"] = {key: _as_list(value) for key, value in raw["let"].items()}
+    for symptom in raw.get("symptoms") or []:
+        for key in _SYMPTOM_LISTS & symptom.keys() if isinstance(symptom, dict) else ():
+            symptom[key] = _as_list(symptom[key])
     for fix in raw.get("fixes") or []:
         for step in fix.get("steps") or [] if isinstance(fix, dict) else []:
             for key in _STEP_LISTS & step.keys() if isinstance(step, dict) else ():
@@ -153,12 +159,31 @@ def _knowledge(
         digest.update(f"{name}\n{document.data!r}\n".encode())
     merged = dict(base.tables) if base else {}
     for name, table in tables.items():
-        before = merged.get(name)
-        rows = (*before.rows, *table.rows) if before else table.rows
-        merged[name] = msgspec.structs.replace(before or table, rows=rows)
+        merged[name] = _on_top(merged[name], table) if name in merged else table
     everything = sorted((*(base.rules if base else ()), *rules), key=lambda rule: rule.id)
     version = base.version if base else _version(folder)
     return Knowledge(version, digest.hexdigest(), tuple(everything), merged)
+
+
+def _on_top(base: Table, table: Table) -> Table:
+    """Return a shipped table with a user's rows; RuleDataError where one contradicts it."""
+    first = table.places[0] if table.places else table.file
+    path, _, line = first.rpartition(":")
+    if (table.keys, table.columns) != (base.keys, base.columns):
+        problem = f"table {table.table} has other keys or columns in {base.file}"
+        raise RuleDataError(path or table.file, problem, line=int(line or 0))
+    mine = {_keys(row, base): place for row, place in zip(table.rows, table.places, strict=True)}
+    for row, place in zip(base.rows, base.places, strict=True):
+        if (conflict := mine.get(_keys(row, base))) is not None:
+            path, _, line = conflict.rpartition(":")
+            raise RuleDataError(path, f"this row is already defined in {place}", line=int(line))
+    return msgspec.structs.replace(
+        base, rows=(*base.rows, *table.rows), places=(*base.places, *table.places)
+    )
+
+
+def _keys(row: dict[str, Cell], table: Table) -> tuple[str, ...]:
+    return tuple(str(row.get(key)) for key in table.keys)
 
 
 def _version(folder: Path) -> str:

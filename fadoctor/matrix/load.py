@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from fadoctor.model.errors import FadoctorError
-from fadoctor.model.rule import Knowledge
+from fadoctor.model.rule import Knowledge, Table
 
 PACKAGE = Path(__file__).resolve().parent.parent
 COMPILED = PACKAGE / "compiled"
@@ -38,6 +38,21 @@ def load_knowledge(extra: tuple[Path, ...] = ()) -> Knowledge:
             raise compiled.problems[0]
         knowledge = compiled.knowledge
     return knowledge
+
+
+def load_apart() -> dict[str, Table]:
+    """Return the tables that are compiled apart, by name; of a checkout, as its files are now."""
+    is_checkout = (SOURCE / "knowledge.yaml").is_file()
+    if is_checkout:
+        load_knowledge()
+    with suppress(OSError, msgspec.DecodeError):
+        return msgspec.json.decode((COMPILED / "apart.json").read_bytes(), type=dict[str, Table])
+    if not is_checkout:
+        raise FadoctorError("this installation has no compiled tables: install fadoctor again")
+    from fadoctor.matrix.compile import compile_rules  # noqa: PLC0415 -- see load_knowledge
+
+    tables = compile_rules(SOURCE).knowledge.tables
+    return {name: table for name, table in tables.items() if table.apart}
 
 
 def _shipped() -> Knowledge:
@@ -77,11 +92,16 @@ def write_compiled(source: Path, target: Path) -> Knowledge:
     compiled = compile_rules(source)
     if compiled.problems:
         raise compiled.problems[0]
+    tables = compiled.knowledge.tables
+    apart = {name: table for name, table in tables.items() if table.apart}
+    kept = {name: table for name, table in tables.items() if not table.apart}
+    knowledge = msgspec.structs.replace(compiled.knowledge, tables=kept)
     with suppress(OSError):
         target.mkdir(exist_ok=True)
-        _replace(target / "knowledge.json", msgspec.json.encode(Stamped(stamp, compiled.knowledge)))
+        _replace(target / "apart.json", msgspec.json.encode(apart))
         _replace(target / "cases.json", msgspec.json.encode(compiled.cases))
-    return compiled.knowledge
+        _replace(target / "knowledge.json", msgspec.json.encode(Stamped(stamp, knowledge)))
+    return knowledge
 
 
 def _replace(path: Path, data: bytes) -> None:

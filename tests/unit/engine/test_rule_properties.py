@@ -19,11 +19,11 @@ VALUES = st.sampled_from(
 )
 NOT_KNOWN = st.sampled_from([ABSENT, UNREAD])
 NAMES = ["host.os", "driver.version", "torch.version", "torch.cuda", "gpu.count", "env.CC"]
-PATHS = st.sampled_from([*NAMES, "torch.version.minor", "torch.requires.a", "r.cell", "named"])
+PATHS = st.sampled_from([*NAMES, "torch.version.minor", "packages.installed.a", "r.cell", "named"])
 STATES = VALUES | NOT_KNOWN
-REQUIRES = st.sampled_from([{}, {"a": "1"}, {"a": ""}, {"b": ">=2"}]) | NOT_KNOWN
+INSTALLED = st.sampled_from([{}, {"a": "1"}, {"a": ""}, {"b": ">=2"}]) | NOT_KNOWN
 FACTS = st.fixed_dictionaries(
-    {}, optional={**dict.fromkeys(NAMES, STATES), "torch.requires": REQUIRES}
+    {}, optional={**dict.fromkeys(NAMES, STATES), "packages.installed": INSTALLED}
 )
 
 TABLE = table(
@@ -83,7 +83,7 @@ def test_an_unrelated_fact_changes_no_outcome(
 
 
 @SMALL
-@given(rules(), FACTS, st.sampled_from([*NAMES, "torch.requires"]))
+@given(rules(), FACTS, st.sampled_from([*NAMES, "packages.installed"]))
 def test_a_fact_that_becomes_unknown_never_makes_a_failure_pass(
     one: Rule, facts: dict[str, Any], lost: str
 ) -> None:
@@ -99,7 +99,7 @@ def test_a_fact_that_becomes_unknown_never_makes_a_failure_pass(
 
 
 @SMALL
-@given(CONDITIONS, FACTS, st.sampled_from([*NAMES, "torch.requires"]), ROWS, LETS)
+@given(CONDITIONS, FACTS, st.sampled_from([*NAMES, "packages.installed"]), ROWS, LETS)
 def test_what_is_decided_without_a_fact_stays_decided_with_it(
     condition: dict[str, Any], facts: dict[str, Any], name: str, row: dict[str, str], let: list[str]
 ) -> None:
