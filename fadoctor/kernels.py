@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.matrix.versions import is_older
+from fadoctor.model.environment import SUBJECT_LIMIT
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def visible_gpus(environment: Environment) -> list[Gpu]:
     if not isinstance(count, Known) or not isinstance(count.value, int):
         return []
     found = []
-    for index in range(min(count.value, 1024)):
+    for index in range(min(count.value, SUBJECT_LIMIT)):
         subject = f"gpu[{index}]"
         visible = environment.fact(f"{subject}.visible")
         if not (isinstance(visible, Known) and visible.value is False):
@@ -88,17 +90,24 @@ class Kernels:
         return self.environment.fact(f"{self.package(backend)}.version")
 
     def installed(self) -> Iterator[Backend]:
-        """Yield the backends whose package is there, or may be there."""
+        """Yield the backends whose package may be there in a version that has them."""
         for backend in Backend:
-            if self.package(backend) and not isinstance(self.version(backend), Absent):
+            version = self.version(backend)
+            if not self.package(backend) or isinstance(version, Absent):
+                continue
+            since = fact_text(self._row(backend, "since"), "0")
+            if is_older(fact_text(version, ""), since) is not True:
                 yield backend
 
-    def missing_need(self, backend: Backend) -> str:
-        """Return another package that a backend needs and that is not installed, or ""."""
+    def unmet_need(self, backend: Backend) -> Absent | Unknown | None:
+        """Return why another package that a backend needs is not there, or may not be."""
         needs = self._row(backend, "needs")
         names = needs.value if isinstance(needs, Known) and isinstance(needs.value, tuple) else ()
-        absent = (n for n in names if isinstance(self.environment.fact(f"{n}.version"), Absent))
-        return next(absent, "")
+        found = {name: self.environment.fact(f"{name}.version") for name in names}
+        for name, fact in found.items():
+            if isinstance(fact, Absent):
+                return Absent(f"needs {name}, which is not installed")
+        return next((fact for fact in found.values() if isinstance(fact, Unknown)), None)
 
     def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what a backend can do in a dtype on a GPU."""
@@ -109,6 +118,8 @@ class Kernels:
             "dtype": Known(dtype.value, "asked"),
         }
         rows = self.matrix.find("kernel-support", keys)
+        if not rows.rows and all(isinstance(fact, Known) for fact in keys.values()):
+            return Support(Unknown("no source says", "matrix kernel-support"))
         rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
         return Support(rows.cell("support"), rule, note)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.fact import Known
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 from fadoctor.smoke.cells import NO_DEVICE, SmokeCell, SmokeRun
 
@@ -56,12 +57,26 @@ def has_failure(verdicts: tuple[Verdict, ...]) -> bool:
 
 
 def _label(cell: SmokeCell, gpus: list[Gpu]) -> str:
-    """Return the row's name; ``cuda:N`` is the N-th visible GPU in PCI order."""
+    """Return the row's name.
+
+    ``cuda:N`` is the N-th visible GPU in PCI order, if it has the capability that torch names; else
+    the only one that has it.
+    """
     if cell.device in (CPU, NO_DEVICE):
         return CPU if cell.device == CPU else ANY_DEVICE
-    _, _, ordinal = cell.device.partition(":")
-    index = int(ordinal) if ordinal.isdigit() else -1
-    return gpus[index].label if 0 <= index < len(gpus) else f"{cell.device} {cell.device_name}"
+    kind, _, ordinal = cell.device.partition(":")
+    index = int(ordinal) if ordinal.isdecimal() else -1
+    fitting = [gpu for gpu in gpus if _fits(gpu, cell)] if kind == "cuda" else []
+    if 0 <= index < len(gpus) and gpus[index] in fitting:
+        return gpus[index].label
+    only_one = len(fitting) == 1 and 0 <= index < len(gpus)
+    return fitting[0].label if only_one else f"{cell.device} {cell.device_name}"
+
+
+def _fits(gpu: Gpu, cell: SmokeCell) -> bool:
+    """Return whether a GPU can be the one that torch describes."""
+    known = gpu.capability.value if isinstance(gpu.capability, Known) else ""
+    return not known or not cell.compute_capability or known == cell.compute_capability
 
 
 def _is_about(verdict: Verdict, label: str, cell: SmokeCell) -> bool:

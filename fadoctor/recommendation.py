@@ -24,6 +24,7 @@ _PREFERRED = (
 )
 _DTYPES = (Dtype.BF16, Dtype.FP16, Dtype.FP32)
 _REASON_LIMIT = 4
+_GPUS_NAMED = 4
 
 
 def recommend(kernels: Kernels) -> Recommendation | None:
@@ -79,9 +80,9 @@ def _agreed(answers: list[Fact]) -> dict[str, str]:
 
 
 def _why(gpus: list[Gpu], backend: Backend, dtype: Dtype, ruled_out: list[str]) -> str:
-    names = ", ".join(
-        f"{g.label} (compute capability {fact_text(g.capability, '?')})" for g in gpus
-    )
+    shown = [f"{g.label} (compute capability {fact_text(g.capability, '?')})" for g in gpus]
+    more = len(shown) - _GPUS_NAMED
+    names = ", ".join(shown[:_GPUS_NAMED]) + (f" and {more} more" if more > 0 else "")
     text = f"{dtype.value} with {backend.value} works on {names}."
     if ruled_out:
         text += f" Ruled out: {'; '.join(ruled_out[:_REASON_LIMIT])}."

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PLAIN_WIDTH = 100
+_UNKNOWN_WIDTH = 80
+"""Of a terminal that says it has no columns."""
+
 _MAX_WIDTH = 120
 
 
@@ -39,7 +42,7 @@ def _width(stream: TextIO | None) -> int:
         width = os.get_terminal_size(stream.fileno()).columns
     except OSError:
         width = _PLAIN_WIDTH
-    return min(max(width, 40), _MAX_WIDTH)
+    return min(max(width or _UNKNOWN_WIDTH, 40), _MAX_WIDTH)
 
 
 def _wants_colour(colour: str, stream: TextIO | None) -> bool:

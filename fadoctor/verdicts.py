@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
-from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
 
@@ -30,7 +30,7 @@ def predict(kernels: Kernels, assessment: Assessment) -> tuple[Verdict, ...]:
         for each in assessment.judgements
         if each.rule.affects is not None
         and each.rule.severity is Severity.ERROR
-        and each.outcome in (Outcome.FAIL, Outcome.UNKNOWN)
+        and each.outcome in (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
     ]
     found = []
     for gpu in visible_gpus(kernels.environment):
@@ -41,7 +41,7 @@ def predict(kernels: Kernels, assessment: Assessment) -> tuple[Verdict, ...]:
                 if dtype is Dtype.FP8 and not isinstance(support.answer, Known):
                     continue
                 mine = [each for each in deciding if _decides(each, gpu, backend, dtype)]
-                predicted, because, detail = _predict(support, mine, kernels.missing_need(backend))
+                predicted, because, detail = _predict(support, mine, kernels.unmet_need(backend))
                 found.append(
                     Verdict(
                         gpu.label,
@@ -57,20 +57,24 @@ def predict(kernels: Kernels, assessment: Assessment) -> tuple[Verdict, ...]:
     return tuple(found)
 
 
-def _predict(support: Support, deciding: Iterable[Judgement], missing: str) -> Prediction:
+def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
+    support: Support, deciding: Iterable[Judgement], unmet: Absent | Unknown | None
+) -> Prediction:
     failing = sorted({each.rule.id for each in deciding if each.outcome is Outcome.FAIL})
-    undecided = [each for each in deciding if each.outcome is Outcome.UNKNOWN]
+    undecided = [each for each in deciding if each.outcome is not Outcome.FAIL]
     if support.fails:
         first = [support.rule] if support.rule else []
         ids = first + [rule_id for rule_id in failing if rule_id not in first]
         return Predicted.FAILS, tuple(ids), support.note
     if failing:
         return Predicted.FAILS, tuple(failing), support.note
-    if missing:
-        return Predicted.FAILS, (), f"needs {missing}, which is not installed"
+    if isinstance(unmet, Absent):
+        return Predicted.FAILS, (), unmet.source
     if undecided:
         ids = sorted({each.rule.id for each in undecided})
         return Predicted.UNKNOWN, tuple(ids), undecided[0].reason
+    if unmet is not None:
+        return Predicted.UNKNOWN, (), unmet.reason
     if support.works:
         return Predicted.WORKS, (), support.note
     return Predicted.UNKNOWN, (), _reason(support.answer)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.engine.judge import judge
+from fadoctor.engine.symptoms import Matcher
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Outcome
@@ -33,15 +34,19 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the message."""
     fixes: tuple[str, ...] | None = None
     """Ids of the fixes offered, in order."""
+    captures: dict[str, str] = {}
+    """Of a log: groups of the symptom's pattern, with their values."""
 
 
 class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One case of a rule."""
+    """One case of a rule: an environment, or a message of a log."""
 
     name: str
     expect: Expected
     facts: dict[str, Any] = {}
     unknown: tuple[str, ...] = ()
+    log: str = ""
+    """``fail``: this rule is the most likely cause; ``pass``: it does not show (a near miss)."""
 
 
 class CaseFacts(dict[str, Fact]):
@@ -80,6 +85,8 @@ def _value(value: Any) -> Any:
 
 def run_case(rule: Rule, case: Case, knowledge: Knowledge) -> str:
     """Return what is wrong, or "" where the case comes out as expected."""
+    if case.log:
+        return _run_log(rule, case, knowledge)
     alone = msgspec.structs.replace(knowledge, rules=(rule,))
     assessment = judge(case_environment(case), alone)
     if assessment.errors:
@@ -96,3 +103,19 @@ def run_case(rule: Rule, case: Case, knowledge: Knowledge) -> str:
     if case.expect.fixes is not None and offered != case.expect.fixes:
         return f"offers {offered} instead of {case.expect.fixes}"
     return ""
+
+
+def _run_log(rule: Rule, case: Case, knowledge: Knowledge) -> str:
+    """Match a log against the symptoms of all rules."""
+    matches = Matcher(knowledge).match(case.log)
+    mine = next((match for match in matches if match.rule_id == rule.id), None)
+    if case.expect.outcome is Outcome.PASS:
+        return "" if mine is None else f"the log shows it, by symptom {mine.index}"
+    if case.expect.outcome is not Outcome.FAIL:
+        return f"a log can fail or pass, not {case.expect.outcome.value}"
+    if mine is None or mine is not matches[0]:
+        return f"the log shows {', '.join(match.rule_id for match in matches) or 'nothing'}"
+    if case.expect.message not in mine.message:
+        return f"no message holds {case.expect.message!r}: {mine.message!r}"
+    wrong = any(mine.captures.get(name) != text for name, text in case.expect.captures.items())
+    return f"captures {mine.captures}" if wrong else ""

@@ -9,6 +9,7 @@ import msgspec
 from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
 from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.finding import Outcome
 from fadoctor.model.rule import Rule
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
+    from fadoctor.model.fact import Fact
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -40,8 +42,7 @@ def evaluate(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judge
     if found:
         return found
     scope = Scope(environment, matrix, rule, {})
-    counter = f"{rule.for_each[0]}.count"
-    if rule.for_each[0] != "package" and isinstance(scope.resolve(counter), Unknown):
+    if rule.for_each[0] != "package" and _uncounted(scope.resolve(f"{rule.for_each[0]}.count")):
         return [_unknown(rule, rule.for_each[0], scope)]
     return [Judgement(rule, rule.for_each[0], Outcome.NOT_APPLICABLE, scope)]
 
@@ -82,8 +83,15 @@ def _subjects(rule: Rule, environment: Environment) -> Iterator[tuple[dict[str, 
         return
     count = environment.fact(f"{kind}.count")
     if isinstance(count, Known) and isinstance(count.value, int):
-        for index in range(min(count.value, 1024)):
+        for index in range(min(count.value, SUBJECT_LIMIT)):
             yield {kind: f"{kind}[{index}]"}, f"{kind}[{index}]"
+
+
+def _uncounted(count: Fact) -> bool:
+    """Return whether a count is Unknown, or something that is no count."""
+    if isinstance(count, Known):
+        return isinstance(count.value, bool) or not isinstance(count.value, int) or count.value < 0
+    return isinstance(count, Unknown)
 
 
 def _distribution(key: str, environment: Environment) -> str:

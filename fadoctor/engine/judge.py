@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -51,7 +52,11 @@ def judge(
     for rule in knowledge.rules:
         if rule.when and rule.id not in ignore:
             work = partial(evaluate, rule, environment, matrix)
-            judgements += _isolated(rule.id, errors, work)
+            mine = _isolated(rule.id, errors, work)
+            broken = Judgement(
+                rule, rule.subject, Outcome.ERROR, Scope(environment, matrix, rule, {}), "it broke"
+            )
+            judgements += mine or [broken]
     failed = [each for each in judgements if each.outcome is Outcome.FAIL]
     return Assessment(
         tuple(judgements),
@@ -74,12 +79,22 @@ def _isolated(rule_id: str, errors: list[RuleError], work: Callable[[], list[_T]
 
 
 def _findings(failed: list[Judgement], errors: list[RuleError]) -> tuple[Finding, ...]:
-    explained = {id(each): cause for each in failed if (cause := _cause(each, failed)) is not None}
-    found: list[Finding] = []
+    """Return a finding for each root; what it explains is named in it.
+
+    What a root explains gets findings of its own where the root's cannot be written out.
+    """
+    explained: dict[int, list[Judgement]] = {id(each): [] for each in failed}
+    roots = {id(each): _root(each, failed) for each in failed}
     for each in failed:
-        if id(each) not in explained:
-            ids = tuple(sorted({e.rule.id for e in failed if explained.get(id(e)) is each}))
-            found += _isolated(each.rule.id, errors, partial(_finding_alone, each, ids))
+        if roots[id(each)] is not each:
+            explained[id(roots[id(each)])].append(each)
+    found: list[Finding] = []
+    for root in (each for each in failed if roots[id(each)] is each):
+        ids = tuple(sorted({each.rule.id for each in explained[id(root)]}))
+        mine = _isolated(root.rule.id, errors, partial(_finding_alone, root, ids))
+        for orphan in [] if mine else explained[id(root)]:
+            mine += _isolated(orphan.rule.id, errors, partial(_finding_alone, orphan, ()))
+        found += mine
     return tuple(sorted(found, key=_order))
 
 
@@ -87,34 +102,37 @@ def _finding_alone(each: Judgement, consequences: tuple[str, ...]) -> list[Findi
     return [_finding(each, consequences)]
 
 
-def _cause(each: Judgement, failed: list[Judgement]) -> Judgement | None:
-    """Return the failure that explains this one, at the root: causes can have causes."""
-    seen = {each.rule.id}
-    cause: Judgement | None = None
-    current = each
-    while (nearest := _nearest_cause(current, failed)) is not None:
-        if nearest.rule.id in seen:
-            break
-        seen.add(nearest.rule.id)
-        cause = current = nearest
-    return cause
+def _root(each: Judgement, failed: list[Judgement]) -> Judgement:
+    """Return the failure at the root of this one; of rules that explain each other, the first."""
+    chain = [each]
+    while (nearest := _nearest_cause(chain[-1], failed)) is not None:
+        if nearest in chain:
+            return min(chain[chain.index(nearest) :], key=lambda member: member.rule.id)
+        chain.append(nearest)
+    return chain[-1]
 
 
 def _nearest_cause(each: Judgement, failed: list[Judgement]) -> Judgement | None:
     for other in failed:
         same_subject = other.subject in (each.subject, "environment")
-        if other.rule.id in each.rule.explained_by and same_subject:
+        if other is not each and other.rule.id in each.rule.explained_by and same_subject:
             return other
     return None
 
 
-def _order(finding: Finding) -> tuple[int, int, str, str]:
+def _order(finding: Finding) -> tuple[int, int, str, list[tuple[int, str]]]:
     return (
         _SEVERITIES.index(finding.severity),
         _CONFIDENCES.index(finding.confidence),
         finding.rule_id,
-        finding.subject,
+        _natural(finding.subject),
     )
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """Return a key that sorts ``gpu[2]`` before ``gpu[10]``."""
+    parts = re.split(r"(\d+)", text)
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
 
 
 def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
@@ -129,7 +147,7 @@ def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
         confidence=rule.confidence,
         title=rule.title,
         message=each.scope.fill(rule.message),
-        why=rule.why,
+        why=each.scope.fill(rule.why),
         subject=each.subject,
         evidence=evidence,
         fixes=tuple(_fix(each, fix) for fix in rule.fixes if _offered(each.scope, fix)),
@@ -155,13 +173,36 @@ def _evidence(scope: Scope) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
+_REQUIREMENT = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._ -]{0,100}\])?"
+    r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,8}"
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?")
+_INDEX = re.compile(r"(https://[A-Za-z0-9./_-]{1,200})?")
+
+
 def _offered(scope: Scope, fix: FixTemplate) -> bool:
-    """Return whether a fix's condition holds and its commands can be written out."""
+    """Return whether a fix's condition holds and its commands can be written out, and safely so.
+
+    Values come from outside: a requirement must be a name with a specifier, never an option, a
+    path or a URL, whatever the metadata say.
+    """
     aside = Scope(scope.environment, scope.matrix, scope.rule, scope.bindings)
     if fix.when and holds(fix.when, aside) is not Truth.TRUE:
         return False
-    commands = [text for s in fix.steps for text in (*s.install, *s.uninstall, *s.set, s.index)]
-    return all(aside.can_fill(text) for text in commands)
+    forms = [
+        (pattern, text)
+        for step in fix.steps
+        for pattern, texts in (
+            (_REQUIREMENT, (*step.install, *step.uninstall)),
+            (_VARIABLE, (*step.set, *step.unset)),
+            (_INDEX, (step.index,)),
+        )
+        for text in texts
+    ]
+    return all(
+        aside.can_fill(text) and pattern.fullmatch(aside.fill(text)) for pattern, text in forms
+    )
 
 
 def _fix(each: Judgement, fix: FixTemplate) -> Fix:
@@ -186,7 +227,8 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
         if items:
             filled = tuple(scope.fill(item) for item in items)
             index = scope.fill(step.index)
-            return Step(kind, _sentence(kind, filled, step), filled, index, step.options)
+            text = _sentence(kind, filled, step.options, index)
+            return Step(kind, text, filled, index, step.options)
     texts = {
         StepKind.SETTING: step.setting,
         StepKind.SYSTEM: step.system,
@@ -196,9 +238,9 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
     return Step(kind, scope.fill(text))
 
 
-def _sentence(kind: StepKind, items: tuple[str, ...], step: StepTemplate) -> str:
-    words = " ".join((kind.value, *step.options, *items))
-    return f"{words} (index {step.index})" if step.index else words
+def _sentence(kind: StepKind, items: tuple[str, ...], options: tuple[str, ...], index: str) -> str:
+    words = " ".join((kind.value, *options, *items))
+    return f"{words} (index {index})" if index else words
 
 
 def _undecided(each: Judgement) -> Undecided:

@@ -56,6 +56,8 @@ def does_overlap(value: Value, operand: Value) -> bool | None:
 
 def does_contain(value: Value, operand: Value) -> bool | None:
     """Return whether a list has the member, a mapping the key, a text the part."""
+    if isinstance(operand, (tuple, list, dict)):
+        return None
     if isinstance(value, (tuple, list, dict)):
         return operand in value
     if isinstance(value, str) and isinstance(operand, str):

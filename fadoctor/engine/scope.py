@@ -31,6 +31,7 @@ class Scope:
         self.bindings = bindings
         self.read: dict[str, Fact] = {}
         self._rows: dict[str, Rows] = {}
+        self._cells: dict[str, str] = {}
 
     def resolve(self, path: str) -> Fact:
         """Return the fact, cell or name at a path; what was read becomes evidence."""
@@ -66,7 +67,10 @@ class Scope:
 
     def _cell(self, name: str, column: str) -> Fact:
         fact = self.row(name).cell(column)
-        self.read[f"{self.rule.rows[name]['table']}.{column}"] = fact
+        place = f"{self.rule.rows[name]['table']}.{column}"
+        if self._cells.setdefault(place, name) != name:
+            place += f" ({name})"  # a second row of the same table
+        self.read[place] = fact
         return fact
 
     def _first_present(self, paths: tuple[str, ...]) -> Fact:
@@ -79,40 +83,45 @@ class Scope:
 
     def _fact(self, name: str) -> Fact:
         """Return a fact, or the part of one: ``torch.version.minor``, ``torch.requires.triton``."""
-        whole = self._whole(name)
-        if whole is not None:
-            self.read[name] = whole
-            return whole
+        facts = self.environment.facts
         base, _, part = name.rpartition(".")
-        fact = self._whole(base) or self._missing(name)
+        whole, parent = facts.get(name), facts.get(base)
+        if whole is None and parent is not None:
+            return self._part(parent, base, part)
+        found = whole or self._not_given(name)
+        self.read[name] = found
+        return found
+
+    def _part(self, fact: Fact, base: str, part: str) -> Fact:
         if isinstance(fact, Known) and isinstance(fact.value, dict):
             found = fact.value.get(part)
             entry = Absent(f"{base} has no {part}") if found is None else Known(found, fact.source)
-            self.read[name] = entry
+            self.read[f"{base}.{part}"] = entry
             return entry
-        if base in self.environment.facts:
-            self.read[base] = fact
+        self.read[base] = fact
         if isinstance(fact, Known) and part in ACCESSORS:
             return _version_part(fact, base, part)
         return fact
 
-    def _whole(self, name: str) -> Fact | None:
-        found = self.environment.facts.get(name)
-        if found is not None:
-            return found
-        package, dot, _ = name.partition(".")
-        version = self.environment.facts.get(f"{package}.version")
-        if dot and package in PACKAGES and isinstance(version, Absent):
+    def _not_given(self, name: str) -> Fact:
+        """Return what a fact is that stands nowhere."""
+        facts = self.environment.facts
+        if name.startswith("env."):
+            return self._variable(name)
+        version = facts.get(f"{name.partition('.')[0]}.version")
+        if name.partition(".")[0] in PACKAGES and isinstance(version, Absent):
             return version
-        return None
+        return Unknown("no probe has looked", name)
 
-    def _missing(self, name: str) -> Fact:
-        """Return what a fact is that nobody provided."""
-        if name.startswith("env.") and "env.CUDA_VISIBLE_DEVICES" in self.environment.facts:
-            return Absent(f"{name[4:]} is not set")
-        fact = Unknown("no probe has looked", name)
-        self.read[name] = fact
-        return fact
+    def _variable(self, name: str) -> Fact:
+        """Return Absent for a variable that is not set; Unknown where variables were not read."""
+        facts = self.environment.facts
+        for other, fact in facts.items():
+            wild = other.startswith("env.") and other.endswith("*") and name.startswith(other[:-1])
+            if wild and isinstance(fact, Unknown):
+                return fact
+        read = facts.get("env.CUDA_VISIBLE_DEVICES", Unknown("no probe has looked", name))
+        return read if isinstance(read, Unknown) else Absent(f"{name[4:]} is not set")
 
 
 def _version_part(fact: Known, name: str, part: str) -> Fact:

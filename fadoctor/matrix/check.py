@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from fadoctor.matrix.check_symptoms import check_symptoms
 from fadoctor.matrix.versions import parse_range, parse_version
 from fadoctor.matrix.yaml_reader import Path
 from fadoctor.model.catalogue import PACKAGES, FactSpec, find_spec, generic_name
@@ -60,6 +61,7 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
     yield from _check_references(rule.references)
     yield from _check_rows(rule, names)
     yield from _check_paths(rule, names)
+    yield from check_symptoms(rule)
     for index, rule_id in enumerate(rule.explained_by):
         if rule_id not in names.rule_ids:
             yield ("explained_by", index), f"there is no rule {rule_id}"

@@ -69,7 +69,13 @@ def _read_all(folder: Path) -> dict[str, Document]:
     """Return relative name -> document, sorted, without the knowledge file and the schemas."""
     if not folder.is_dir():
         raise RuleDataError(str(folder), "is not a folder with rules")
-    paths = sorted(p for p in folder.glob("*/*.yaml") if p.parent.name != "schema")[:FILE_LIMIT]
+    found = (p for p in folder.glob("*/*.yaml") if p.parent.name != "schema")
+    paths = sorted(path for path in found if not path.name.startswith("."))
+    if len(paths) > FILE_LIMIT:
+        raise RuleDataError(str(folder), f"holds more than {FILE_LIMIT} files")
+    if not paths:
+        problem = "holds no rules: they are expected as <area>/<rule-id>.yaml"
+        raise RuleDataError(str(folder), problem)
     return {_name(path, folder): _read(path) for path in paths}
 
 
@@ -112,13 +118,11 @@ def _rule(document: Document, name: str) -> tuple[Rule, list[dict[str, Any]]]:
         raw[key] = _as_list(raw[key])
     if isinstance(raw.get("let"), dict):
         raw["let"] = {key: _as_list(value) for key, value in raw["let"].items()}
-    for symptom in raw.get("symptoms") or []:
-        for key in _SYMPTOM_LISTS & symptom.keys() if isinstance(symptom, dict) else ():
-            symptom[key] = _as_list(symptom[key])
-    for fix in raw.get("fixes") or []:
-        for step in fix.get("steps") or [] if isinstance(fix, dict) else []:
-            for key in _STEP_LISTS & step.keys() if isinstance(step, dict) else ():
-                step[key] = _as_list(step[key])
+    for symptom in _mappings(raw.get("symptoms")):
+        _listed(symptom, _SYMPTOM_LISTS)
+    for fix in _mappings(raw.get("fixes")):
+        for step in _mappings(fix.get("steps")):
+            _listed(step, _STEP_LISTS)
     return _convert(document, {**raw, "file": name}, Rule), cases
 
 
@@ -126,6 +130,16 @@ def _mapping(document: Document) -> dict[str, Any]:
     if not isinstance(document.data, dict):
         raise document.error((), "must be a mapping")
     return dict(document.data)
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    """Return the mappings of a list; what is neither is left to the check of the shape."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _listed(mapping: dict[str, Any], keys: set[str]) -> None:
+    for key in keys & mapping.keys():
+        mapping[key] = _as_list(mapping[key])
 
 
 def _as_list(value: Any) -> Any:
@@ -136,15 +150,16 @@ def _convert(document: Document, raw: dict[str, Any], kind: Any) -> Any:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `")
-        path = _path(place.rstrip("`").removeprefix("$"))
+        problem, _, place = str(error).rpartition(" - at `")
+        path = _path(place.rstrip("`").removeprefix("$")) if problem else ()
+        problem = problem or str(error)
         raise document.error(path, problem) from error
 
 
 def _path(text: str) -> tuple[str | int, ...]:
     """Return ``.fixes[0].steps`` as a path; what cannot be followed ends it."""
     words = text.replace("[", ".").replace("]", "").split(".")
-    return tuple(int(word) if word.isdigit() else word for word in words if word.strip("."))
+    return tuple(int(word) if word.isdecimal() else word for word in words if word.strip("."))
 
 
 def _knowledge(

@@ -74,7 +74,7 @@ def source_stamp(folder: Path) -> str:
     for directory in (folder, *sorted(path for path in folder.iterdir() if path.is_dir())):
         with os.scandir(directory) as found:
             for entry in found:
-                if entry.name.endswith(".yaml"):
+                if entry.name.endswith(".yaml") and not entry.name.startswith("."):
                     status = entry.stat()
                     entries.append(f"{entry.path} {status.st_mtime_ns} {status.st_size}")
     return "\n".join(sorted(entries))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fadoctor.matrix.versions import is_in, version_part
+from fadoctor.matrix.versions import is_in, parse_version, version_part
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value
 from fadoctor.model.rule import Cell, Table
 
@@ -27,25 +27,24 @@ class Rows:
         if self.none is not None:
             return self.none
         source = f"matrix {self.table.table}"
-        cells = [row.get(column) for row in self.rows]
+        kind = self.table.columns.get(column, "text")
+        cells = [typed_cell(row.get(column), kind) for row in self.rows]
         if any(cell != cells[0] for cell in cells):
             return Unknown(f"rows of the matrix disagree about {column}", source)
-        first, row = cells[0], self.rows[0]
+        if any(row.get("verified") == "unverified" for row in self.rows):
+            return Unknown(f"{column} is not verified", source)
+        first = cells[0]
         if first is None:
             return Absent(f"{source} has no {column} there")
-        if isinstance(first, dict) and "unknown" in first:
+        if isinstance(first, dict) and list(first) == ["unknown"]:
             return Unknown(first["unknown"], source)
-        if row.get("verified") == "unverified":
-            return Unknown(f"{column} is not verified", source)
-        return Known(typed_cell(first, self.table.columns.get(column, "text")), source)
+        return Known(first, source)
 
 
-def typed_cell(cell: Cell, kind: str) -> Value:
+def typed_cell(cell: Cell, kind: str) -> Value | None:
     """Return a cell as its column's type: lists may be written as words."""
-    if kind == "list":
-        return tuple(cell.split()) if isinstance(cell, str) else tuple(cell)  # type: ignore[arg-type]  # checked when compiled
-    assert cell is not None  # noqa: S101 -- None was handled as Absent
-    return cell
+    words: Any = cell.split() if kind == "list" and isinstance(cell, str) else cell
+    return tuple(words) if isinstance(words, (list, tuple)) else cell
 
 
 class Matrix:
@@ -76,7 +75,7 @@ class Matrix:
 def _no_row(table: Table, values: Mapping[str, Value]) -> Absent | Unknown:
     asked = ", ".join(f"{name} {value}" for name, value in values.items())
     source = f"matrix {table.table}"
-    if table.complete:
+    if table.complete and all(_can_be_placed(table.keys[n], v) for n, v in values.items()):
         return Absent(f"{source}: nothing for {asked}")
     return Unknown(f"the matrix has no row for {asked}", source)
 
@@ -85,13 +84,24 @@ def _matches(table: Table, row: Row, values: Mapping[str, Value]) -> bool:
     return all(_key_matches(table.keys[name], row[name], value) for name, value in values.items())
 
 
+def _can_be_placed(kind: str, value: Value) -> bool:
+    """Return whether a missing row means that there is none.
+
+    A pre-release can lie on neither side of a range's bound, and what is no version in no range.
+    """
+    if kind == "word":
+        return True
+    version = parse_version(str(value))
+    return version is not None and not version.is_prerelease
+
+
 def _key_matches(kind: str, cell: Cell, value: Value) -> bool:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     words = str(cell)
-    if kind == "range":
-        return is_in(text, words) is True
     if words == "*":
         return True
+    if kind == "range":
+        return is_in(text, words) is True
     if kind == "release":
         text = version_part(text, "base") or text
     return text in words.split()

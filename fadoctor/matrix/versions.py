@@ -59,6 +59,12 @@ def is_in(version: str, range_text: str) -> bool | None:
     return allowed.contains(parsed, prereleases=True)
 
 
+def is_older(text: str, than: str) -> bool | None:
+    """Compare releases alone: 2.5.0a0 has what 2.5.0 has. None where one is not a version."""
+    one, other = parse_version(text), parse_version(than)
+    return None if one is None or other is None else one.release < other.release
+
+
 def version_part(text: str, part: str) -> str | None:
     """Return ``major`` (2), ``minor`` (2.10), ``base`` (2.10.0) or ``local`` (cu128), or None."""
     version = parse_version(text)

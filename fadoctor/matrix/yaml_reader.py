@@ -60,6 +60,8 @@ def read_yaml(text: str, name: str) -> Document:
         raise RuleDataError(name, f"larger than {SIZE_LIMIT >> 20} MiB")
     try:
         document.data = _Reader(document, yaml.parse(text, Loader=_Loader)).document_value()
+    except UnicodeEncodeError as error:
+        raise RuleDataError(name, "not valid text: a lone surrogate") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -117,9 +119,11 @@ class _Reader:
             if not isinstance(event, yaml.ScalarEvent):
                 raise self.document.error(path, "a key is not plain text")
             key = event.value
+            first = self.document.lines.get((*path, key))
+            self.document.lines[(*path, key)] = _line(event)  # noqa: RUF031 -- Python 3.10
             if key in found:
-                raise self.document.error((*path, key), "the key stands twice")
-            self.document.lines[(*path, key)] = _line(event)
+                problem = f"the key stands twice, first in line {first}"
+                raise self.document.error((*path, key), problem)
             found[key] = self.value(next(self.events), (*path, key))
         return found
 

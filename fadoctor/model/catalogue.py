@@ -157,7 +157,10 @@ flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, 
 flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
 flash_attn.loads       | boolean | later       | the loader would load the extension
 flash_attn.binary.undefined | list | later     | symbols that nothing provides
-flash_attn.binary.arch_list | list | later     | compute capabilities with code in the extension
+flash_attn.binary.arch_list | list | later     | compute capabilities with machine code in the extension
+flash_attn.binary.ptx  | version | later       | lowest compute capability of PTX in it; Absent where it has none
+flash_attn.binary.cxx11_abi | boolean | later  | C++ string ABI of what it calls in torch; Absent where nothing tells
+flash_attn.binary.cuda_major | text | later    | major of the libcudart in its DT_NEEDED: 11, 12, 13; Absent where there is none
 flash_attn.binary.glibc | version | later      | highest GLIBC_ version that it needs
 flash_attn.binary.needed | list | later        | its DT_NEEDED
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd

@@ -8,6 +8,9 @@ from fadoctor.model.fact import Fact, Unknown
 
 FACTS_SCHEMA_VERSION = 1
 
+SUBJECT_LIMIT = 64
+"""Most GPUs or toolkits of one machine that are judged; saved facts can claim any number."""
+
 
 class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is examined, and why that one.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fadoctor.model.fact import printable
+
 
 class FadoctorError(Exception):
     """A run that cannot go on."""
@@ -40,5 +42,5 @@ class RuleDataError(FadoctorError):
         """Name the file, the line (1-based, 0 where unknown), the key path and the problem."""
         place = f"{path}:{line}" if line else path
         at_key = f" at `{key}`" if key else ""
-        super().__init__(f"{place}{at_key}: {problem}")
+        super().__init__(printable(f"{place}{at_key}: {problem}", 2000))
         self.path, self.line, self.key, self.problem = path, line, key, problem

@@ -36,27 +36,13 @@ class Unknown(msgspec.Struct, frozen=True, tag="unknown", tag_field="state"):
 Fact = Known | Absent | Unknown
 
 
-_INVISIBLE = {
-    code: "?"
-    for block in (
-        range(0x20),  # C0 controls: ESC among them
-        range(0x7F, 0xA0),  # DEL and C1 controls
-        range(0x200B, 0x2010),  # zero-width and direction marks
-        range(0x2028, 0x202F),  # line separators, embedding and override of direction
-        range(0x2066, 0x206A),  # direction isolates
-        range(0xD800, 0xE000),  # lone surrogates, from undecodable bytes
-        (0xFEFF,),
-    )
-    for code in block
-}
-
-
 def printable(text: str, limit: int = SOURCE_LIMIT) -> str:
     """Return text from outside as one harmless line of at most `limit` characters.
 
-    Control characters (terminal escapes among them), direction overrides and lone surrogates
-    become ``?``; line ends and tabs become spaces; what is too long ends with ``...``.
+    What cannot be seen (terminal escapes and other controls, direction marks, lone surrogates)
+    becomes ``?``; line ends and tabs become spaces; what is too long ends with ``...``.
     """
-    head = text[: limit + 1].replace("\n", " ").replace("\r", " ").replace("\t", " ")
-    clean = head.translate(_INVISIBLE)
+    clean = text[: limit + 1].replace("\n", " ").replace("\r", " ").replace("\t", " ")
+    if not clean.isprintable():
+        clean = "".join(char if char.isprintable() else "?" for char in clean)
     return clean if len(clean) <= limit else clean[: limit - 3] + "..."

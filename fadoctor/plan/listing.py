@@ -34,7 +34,7 @@ _ORDER = (
 )
 
 
-_NAME = re.compile(r"[^A-Za-z0-9._-].*")
+_AFTER_NAME = re.compile(r"[^A-Za-z0-9._-].*")
 """What follows the name in ``torch==2.8.0``."""
 
 
@@ -87,19 +87,35 @@ def _conflicts(findings: tuple[Finding, ...]) -> Iterator[str]:
     """Say which packages different findings want installed differently."""
     wanted: dict[str, dict[str, None]] = {}
     for finding in findings:
-        for step in (step for fix in finding.fixes[:1] for step in fix.steps):
-            for item in step.items if step.kind is StepKind.INSTALL else ():
-                wanted.setdefault(_NAME.sub("", item), {})[item] = None
-    for name, requirements in wanted.items():
-        if len(requirements) > 1:
-            yield f"{name} is asked for as {' and as '.join(requirements)}: decide which"
+        steps = [step for fix in finding.fixes[:1] for step in fix.steps]
+        installs = [i for step in steps if step.kind is StepKind.INSTALL for i in step.items]
+        removes = [i for step in steps if step.kind is StepKind.UNINSTALL for i in step.items]
+        for item in installs:
+            wanted.setdefault(_package(item), {})[f"as {item}"] = None
+        for item in removes:
+            if _package(item) not in map(_package, installs):  # else it is only replaced
+                wanted.setdefault(_package(item), {})["to be gone"] = None
+    for name, wishes in wanted.items():
+        if len(wishes) > 1:
+            yield f"{name} is wanted {' and '.join(wishes)}: decide which"
+
+
+def _package(requirement: str) -> str:
+    """Return the normalised name in a requirement."""
+    return re.sub(r"[-_.]+", "-", _AFTER_NAME.sub("", requirement)).lower()
 
 
 def _add(steps: dict[tuple[StepKind, str], PlanStep], step: PlanStep) -> None:
     before = steps.get((step.kind, step.text))
     if before is not None:
         ids = dict.fromkeys((*before.findings, *step.findings))
-        step = msgspec.structs.replace(before, findings=tuple(ids))
+        effects = dict.fromkeys(e for e in (before.side_effects, step.side_effects) if e)
+        step = msgspec.structs.replace(
+            before,
+            findings=tuple(ids),
+            safety=max(before.safety, step.safety),  # "unsafe" sorts after "safe"
+            side_effects=" ".join(effects),
+        )
     steps[step.kind, step.text] = step
 
 

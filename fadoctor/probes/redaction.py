@@ -26,11 +26,15 @@ _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE")
 
 
 def hide_secrets(text: str) -> str:
-    """Return text with credentials of URLs, named secrets and tokens replaced by ``***``."""
+    """Return text with what is or may be a secret replaced by ``***``: long random words too."""
+    return _RANDOM.sub(HIDDEN, hide_tokens(text))
+
+
+def hide_tokens(text: str) -> str:
+    """Return text with credentials of URLs, named secrets and known tokens replaced by ``***``."""
     text = _USER_INFO.sub(rf"\g<1>{HIDDEN}@", text)
     text = _NAMED.sub(rf"\g<1>{HIDDEN}", text)
-    text = _PREFIXED.sub(HIDDEN, text)
-    return _RANDOM.sub(HIDDEN, text)
+    return _PREFIXED.sub(HIDDEN, text)
 
 
 def is_secret_name(name: str) -> bool:

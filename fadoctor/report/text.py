@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.environment import Environment
+from fadoctor.model.environment import SUBJECT_LIMIT, Environment
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Finding, Severity, Undecided
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
@@ -192,17 +192,18 @@ class _Page:
         )
 
 
-_JOINTS = {"transformers": "=", "unsloth": "=", "llamafactory": ": ", "vllm": " "}
-"""How a framework's users write a setting: Python arguments, YAML or the command line."""
-
-
 def setting_text(framework: str, settings: dict[str, str]) -> str:
     """Return a framework's settings as they are pasted: ``--dtype half``, ``fp16: true``."""
-    joint = _JOINTS.get(framework, "=")
-    between = " " if framework == "vllm" else ", "
-    lines = [f"{name}{joint}{value}" for name, value in settings.items() if name != "note"]
+    words = [_setting(framework, name, value) for name, value in settings.items() if name != "note"]
     note = [f"({settings['note']})"] if "note" in settings else []
-    return " ".join([between.join(lines), *note]).strip()
+    return " ".join([(" " if framework == "vllm" else ", ").join(words), *note]).strip()
+
+
+def _setting(framework: str, name: str, value: str) -> str:
+    """Return one setting: of a command line, of YAML, or an argument or variable."""
+    if name.startswith("--"):
+        return f"{name} {value}"
+    return f"{name}: {value}" if framework == "llamafactory" else f"{name}={value}"
 
 
 def value_text(value: object) -> str:
@@ -254,7 +255,7 @@ def _gpu_lines(facts: dict[str, Fact]) -> Iterable[str]:
         return
     if count.value == 0:
         yield "GPU: none"
-    for index in range(count.value):
+    for index in range(min(count.value, SUBJECT_LIMIT)):
         get = {n: _fact(facts, f"gpu[{index}].{n}") for n in ("name", "compute_capability", "gfx")}
         kind = get["gfx"] if isinstance(get["gfx"], Known) else get["compute_capability"]
         label = "" if kind is get["gfx"] else "compute capability "
@@ -281,7 +282,8 @@ def _package_lines(facts: dict[str, Fact]) -> Iterable[str]:
     build = _fact(facts, "torch.build")
     if found and isinstance(build, Known) and found[0].startswith("torch "):
         found[0] += f" ({build.value} build)"
-    yield f"Packages: {', '.join(found) if found else 'none of the stack'}"
+    nothing = "none of the stack; if you mean another environment, name it with --python PATH"
+    yield f"Packages: {', '.join(found) if found else nothing}"
 
 
 def _reasons(verdicts: list[Verdict]) -> Iterable[str]:

@@ -10,6 +10,7 @@ import msgspec
 
 from fadoctor.matrix.query import typed_cell
 from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,11 +23,13 @@ _SM = re.compile(r"sm_?(\d{1,2})(\d)[af]?")
 _GFX = re.compile(r"gfx[0-9a-f]{3,4}")
 _TOKEN = re.compile(r"[a-z0-9.+]+")
 _IGNORED = re.compile(
-    r"nvidia|amd|geforce|tesla|graphics|gpu|instinct|radeon|accelerator|generation"  # vendor words
-    r"|sxm\d?|pcie|nvl\d*|hbm\d?e?|oam|laptop|mobile|with|max|q|design|edition"  # form factors
-    r"|\d+(gb|g|mib|gib)|gb|gib"  # memory sizes
+    r"nvidia|amd|geforce|tesla|graphics|gpu|instinct|radeon|accelerator|generation|nvgpu"
+    r"|sxm\d?|pcie|nvl\d*|hbm\d?e?|oam|dgxs|ac|laptop|mobile|with|max|q|design|edition"
+    r"|\d+(gb|g|mib|gib)|gb|gib|mig|\d+g\.\d+gb"
 )
-_SERIES = ("rtx", "gtx", "rx")
+"""Vendor words, form factors, and sizes of memory and of MIG instances."""
+
+_SERIES = ("rtx", "gtx", "rx", "quadro")
 
 
 class Gpu(msgspec.Struct, frozen=True):
@@ -44,18 +47,24 @@ def find_gpu(text: str, tables: Mapping[str, Table]) -> Gpu:
     Vendor words, form factors and memory sizes are ignored (``NVIDIA A100-SXM4-80GB``); any other
     word must be part of the name, so that ``RTX A1000`` is not taken for an A100.
     """
-    lowered = text.strip().lower()[:NAME_LIMIT]
+    lowered = text.strip().lower()
+    if len(lowered) > NAME_LIMIT or not lowered.isprintable():
+        raise UsageError(f"--gpu {_shown(text)}: not a name of a GPU")
     if match := _SM.fullmatch(lowered):
         return _by_capability(f"{match[1]}.{match[2]}", text, tables)
     models = list(_models(tables))
     if _GFX.fullmatch(lowered) and any(gpu.gfx == lowered for gpu in models):
         return Gpu(lowered, "amd", gfx=lowered)
     wanted = _key(lowered)
-    found = [gpu for gpu in models if wanted and wanted in _keys(gpu.name)]
+    found = [gpu for gpu in models if wanted and wanted == _key(gpu.name)]
+    found = found or [gpu for gpu in models if wanted and wanted in _short_keys(gpu.name)]
+    if not found:  # Quadro T2000, where the table says T2000
+        plain = wanted.removeprefix("quadro")
+        found = [gpu for gpu in models if plain != wanted and plain == _key(gpu.name)]
     if not found:
         raise UsageError(_no_such(text, models))
     if len({(gpu.compute_capability, gpu.gfx) for gpu in found}) > 1:
-        raise UsageError(f"--gpu {text[:NAME_LIMIT]}: several GPUs have that name; say sm_XX")
+        raise UsageError(f"--gpu {_shown(text)}: several GPUs have that name; say sm_XX")
     return found[0]
 
 
@@ -63,7 +72,7 @@ def _by_capability(capability: str, text: str, tables: Mapping[str, Table]) -> G
     known = {word for row in tables["architectures"].rows for word in str(row["cc"]).split()}
     if capability not in known:
         names = ", ".join(f"sm_{cc.replace('.', '')}" for cc in sorted(known, key=_number))
-        raise UsageError(f"--gpu {text[:NAME_LIMIT]}: no such architecture. Known: {names}")
+        raise UsageError(f"--gpu {_shown(text)}: no such architecture. Known: {names}")
     return Gpu(f"sm_{capability.replace('.', '')}", "nvidia", capability)
 
 
@@ -86,17 +95,21 @@ def _key(name: str) -> str:
     return "".join(token for token in tokens if not _IGNORED.fullmatch(token))
 
 
-def _keys(name: str) -> tuple[str, ...]:
-    """Return a model's key, and the same without its series: people write ``4090``."""
+def _short_keys(name: str) -> tuple[str, ...]:
+    """Return a model's key without its series: people write ``4090``."""
     key = _key(name)
-    short = next((key.removeprefix(s) for s in _SERIES if key.startswith(s)), "")
-    return (key, short) if short[:1].isdigit() else (key,)
+    return tuple(key.removeprefix(series) for series in _SERIES[:3] if key.startswith(series))
 
 
 def _no_such(text: str, models: list[Gpu]) -> str:
+    wanted = _key(text)
     names = {gpu.name.lower(): gpu.name for gpu in models}
-    near = difflib.get_close_matches(text.lower(), names, n=4, cutoff=0.5)
-    hint = f" Did you mean {', '.join(names[name] for name in near)}?" if near else ""
-    return (
-        f"--gpu {text[:NAME_LIMIT]}: unknown GPU.{hint} Names like V100, RTX 4090, sm_90 or none."
-    )
+    close = difflib.get_close_matches(text.lower(), names, n=4, cutoff=0.5)
+    holding = [gpu.name for gpu in models if len(wanted) > 2 and wanted in _key(gpu.name)]
+    near = list(dict.fromkeys((*holding, *(names[name] for name in close))))[:6]
+    hint = f" Did you mean {', '.join(near)}?" if near else ""
+    return f"--gpu {_shown(text)}: unknown GPU.{hint} Names like V100, RTX 4090, sm_90 or none."
+
+
+def _shown(text: str) -> str:
+    return printable(text.strip(), NAME_LIMIT)

@@ -10,7 +10,7 @@ import msgspec
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.model.overlays import Overlays
 from fadoctor.targets.gpu_name import find_gpu
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 GPU_LIMIT = 64
+
+_PORTABLE = {"python.version", "python.tag", "python.implementation", "python.abi_tag"}
+"""What stays the same when the same Python is assumed on another platform."""
+
+_SELECTIONS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+"""Variables that hide real GPUs."""
 
 PLATFORMS = {
     "linux_x86_64": ("linux", "x86_64"),
@@ -42,6 +48,7 @@ def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix)
         if overlays.gpu:
             facts.update(_working_driver(overlays.driver))
     if overlays.glibc:
+        _refuse_off_linux(overlays.glibc, facts)
         facts["host.glibc"] = _version("--glibc", overlays.glibc)
         facts["host.libc"] = Known("glibc", f"--glibc {overlays.glibc}")
     if overlays.python_version:
@@ -55,7 +62,7 @@ def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix)
 
 def _version(option: str, value: str) -> Known:
     if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){0,3}", value) or parse_version(value) is None:
-        raise UsageError(f"{option} {value[:40]}: not a version like 2.35")
+        raise UsageError(f"{option} {printable(value, 40)}: not a version like 2.35")
     return Known(value, f"{option} {value}")
 
 
@@ -72,13 +79,24 @@ def _gpu_facts(names: tuple[str, ...], matrix: Matrix) -> dict[str, Fact]:
     count = Known(len(names), "--gpu")
     unread = Unknown("--gpu was given without --driver", "--gpu")
     driver = dict.fromkeys(_names_with_prefix("driver."), unread)
-    return {**facts, **driver, "gpu.count": count, "gpu.visible_count": count}
+    counts = {"gpu.count": count, "gpu.visible_count": count}
+    return {**facts, **driver, **_no_selection("--gpu"), **counts}
 
 
 def _no_gpu() -> dict[str, Fact]:
     source = "--gpu none"
     driver = {name: Absent(source) for name in _names_with_prefix("driver.")}
-    return {**driver, "gpu.count": Known(0, source), "gpu.visible_count": Known(0, source)}
+    return {
+        **driver,
+        **_no_selection(source),
+        "gpu.count": Known(0, source),
+        "gpu.visible_count": Known(0, source),
+    }
+
+
+def _no_selection(source: str) -> dict[str, Fact]:
+    """Return that no variable hides a GPU: those variables are about the real ones."""
+    return {f"env.{name}": Absent(source) for name in _SELECTIONS}
 
 
 def _names_with_prefix(prefix: str) -> list[str]:
@@ -125,10 +143,12 @@ def _working_driver(text: str) -> dict[str, Fact]:
 
 
 def _python_facts(text: str) -> dict[str, Fact]:
-    version = _version("--python-version", text)
+    if not re.fullmatch(r"[23]\.\d{1,2}(\.\d{1,2})?", text):
+        raise UsageError(f"--python-version {printable(text, 40)}: must be X.Y, such as 3.12")
+    version = Known(text, f"--python-version {text}")
     source = version.source
-    parsed = parse_version(text)
-    tag = f"cp{parsed.major}{parsed.minor}" if parsed else text
+    major, minor, *_ = text.split(".")
+    tag = f"cp{major}{minor}"
     unknown = Unknown("another Python is assumed", source)
     return {
         **dict.fromkeys(_names_with_prefix("python."), unknown),
@@ -139,9 +159,15 @@ def _python_facts(text: str) -> dict[str, Fact]:
     }
 
 
+def _refuse_off_linux(glibc: str, facts: dict[str, Fact]) -> None:
+    system = facts.get("host.os")
+    if isinstance(system, Known) and system.value != "linux":
+        raise UsageError(f"--glibc {printable(glibc, 40)}: only Linux has a glibc")
+
+
 def _platform_facts(name: str, facts: dict[str, Fact]) -> dict[str, Fact]:
     if name not in PLATFORMS:
-        raise UsageError(f"--platform {name[:40]}: must be one of {', '.join(PLATFORMS)}")
+        raise UsageError(f"--platform {printable(name, 40)}: must be one of {', '.join(PLATFORMS)}")
     current = facts.get("host.platform")
     if isinstance(current, Known) and current.value == name:
         return {}
@@ -149,7 +175,9 @@ def _platform_facts(name: str, facts: dict[str, Fact]) -> dict[str, Fact]:
     source = f"--platform {name}"
     unknown = Unknown("another platform is assumed", source)
     linux: Fact = unknown if system == "linux" else Absent(source)
+    of_this_one = (*_names_with_prefix("python."), *_names_with_prefix("driver."))
     return {
+        **dict.fromkeys((name for name in of_this_one if name not in _PORTABLE), unknown),
         **dict.fromkeys(_names_with_prefix("host."), unknown),
         "host.platform": Known(name, source),
         "host.os": Known(system, source),

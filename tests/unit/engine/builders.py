@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +13,7 @@ from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.evaluate import Judgement, evaluate
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.engine.scope import Scope
+from fadoctor.matrix.compile import compile_rules
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -89,3 +92,9 @@ def outcomes(one: Rule, facts: Facts, *tables: Table) -> dict[str, str]:
 
 def assess(facts: Facts, *rules: Rule, tables: Iterable[Table] = ()) -> Assessment:
     return judge(environment(facts), knowledge(*rules, tables=tables))
+
+
+@cache
+def shipped() -> Knowledge:
+    """Return the rules and tables of this checkout, compiled once for all tests."""
+    return compile_rules(Path(__file__).parents[3] / "rules").knowledge

@@ -43,7 +43,10 @@ def test_cases_that_come_out_as_expected(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("case", "complaint"),
     [
-        ({"facts": {"driver.version": "470"}, "expect": {"outcome": "pass"}}, "fail instead of pass"),
+        (
+            {"facts": {"driver.version": "470"}, "expect": {"outcome": "pass"}},
+            "fail instead of pass",
+        ),
         (
             {"unknown": ["driver.version"], "expect": {"outcome": "fail"}},
             "unknown instead of fail not readable in this case",
@@ -93,7 +96,7 @@ def test_the_facts_of_a_case() -> None:
 
 
 def test_a_rule_that_breaks_fails_its_cases() -> None:
-    broken = rule("reads-nothing", when={})
+    broken = rule("reads-nothing", when={"any": [{}]})
     case = read_case({"name": "x", "expect": FAILS})
     assert "without reading a fact" in run_case(broken, case, knowledge(broken))
 

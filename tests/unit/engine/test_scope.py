@@ -13,9 +13,7 @@ from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from tests.unit.engine.builders import ABSENT, UNREAD, environment, rule, scope_of, table
 
-SYMBOLS = table(
-    "symbols", {"torch": "word"}, {"band": "text"}, [{"torch": "2.6", "band": "old"}]
-)
+SYMBOLS = table("symbols", {"torch": "word"}, {"band": "text"}, [{"torch": "2.6", "band": "old"}])
 TWO_ROWS = {
     "built": {"table": "symbols", "torch": "flash_attn.wheel.torch"},
     "here": {"table": "symbols", "torch": "torch.version.minor"},
@@ -80,7 +78,6 @@ def test_facts_of_a_package_that_is_not_installed_are_absent() -> None:
     assert state(scope.resolve("flash_attn_3.version")) == "? no probe has looked"
 
 
-@pytest.mark.xfail(strict=True, reason="scope.py: the part of a fact is not looked for in the fact")
 @pytest.mark.parametrize("path", ["flash_attn.wheel.torch.minor", "flash_attn.requires.torch"])
 def test_a_part_of_a_known_fact_of_a_package_without_metadata(path: str) -> None:
     facts = {
@@ -99,7 +96,6 @@ def test_a_variable_that_a_wildcard_stands_for_is_absent_where_variables_were_re
     assert state(unset) == "? no probe has looked"
 
 
-@pytest.mark.xfail(strict=True, reason="scope.py: only the presence of a key is looked at")
 @pytest.mark.parametrize(
     "facts",
     [
@@ -123,7 +119,6 @@ def test_what_was_read_is_kept_under_the_name_of_the_fact() -> None:
     }
 
 
-@pytest.mark.xfail(strict=True, reason="scope.py: an unset variable is not kept as evidence")
 def test_an_unset_variable_is_evidence() -> None:
     scope = scope_of({"env.CUDA_VISIBLE_DEVICES": None})
     scope.resolve("env.FLASH_ATTENTION_FORCE_BUILD")
@@ -139,7 +134,6 @@ def test_a_cell_and_the_facts_that_led_to_it_are_evidence() -> None:
     }
 
 
-@pytest.mark.xfail(strict=True, reason="scope.py: two rows of one table share a name in `read`")
 def test_cells_of_two_rows_of_one_table_are_both_kept() -> None:
     facts = {"flash_attn.wheel.torch": "2.4", "torch.version": "2.6.0"}
     scope = scope_of(facts, SYMBOLS, rows=TWO_ROWS)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fadoctor.matrix.compile import compile_rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 RULE = """\
 id: {stem}
@@ -60,3 +65,9 @@ def write(folder: Path, **texts: str) -> Path:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return folder
+
+
+def problems(folder: Path, **texts: str) -> list[str]:
+    """Write the files, compile them and return the problems, with paths below the folder."""
+    write(folder, **texts)
+    return [str(each).replace(f"{folder}/", "") for each in compile_rules(folder).problems]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fadoctor.matrix.versions import (
     is_in,
@@ -87,7 +88,7 @@ def test_what_is_no_version(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1" * 10_000_000, "1." * 5_000_000, "=" * 10_000_000, ">=1," * 2_500_000, "1" * 101]
+    "text", ["1" * 10_000_000, "1." * 5_000_000, "=" * 10_000_000, ">=1," * 250_000, "1" * 101]
 )
 def test_huge_texts_are_refused_at_once(text: str) -> None:
     assert parse_version(text) is None
@@ -114,7 +115,9 @@ def test_specifiers_of_requirements(text: str, allows: str, forbids: str | None)
     assert forbids is None or not specifier.contains(forbids, prereleases=True)
 
 
-@pytest.mark.parametrize("text", ["about 2", "2.6", ">=", "@ https://e.org/x", "x" * 501, ">=1," * 200])
+@pytest.mark.parametrize(
+    "text", ["about 2", "2.6", ">=", "@ https://e.org/x", "x" * 501, ">=1," * 200]
+)
 def test_what_is_no_specifier(text: str) -> None:
     assert parse_specifier(text) is None
 

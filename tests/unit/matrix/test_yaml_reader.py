@@ -138,7 +138,6 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_parsed() -> None:
     assert error.problem == "larger than 8 MiB"
 
 
-@pytest.mark.xfail(strict=True, reason="yaml_reader.py: a lone surrogate raises UnicodeEncodeError")
 def test_a_lone_surrogate_is_refused() -> None:
     refused("a: \ud800")
 
@@ -169,12 +168,10 @@ def test_errors_name_file_line_and_key() -> None:
     assert (error.path, error.line, error.key, error.problem) == ("f.yaml", 2, "a.b[0]", "is bad")
 
 
-@pytest.mark.xfail(strict=True, reason="yaml_reader.py: names the line of the first, not the second")
 def test_a_key_that_stands_twice_is_shown_where_it_stands_again() -> None:
     assert refused("a: b\nc: d\na: e").line == 3
 
 
-@pytest.mark.xfail(strict=True, reason="errors.py: keys from outside are printed as they are")
 @pytest.mark.parametrize("text", ['"\\e[31m": 1\n"\\e[31m": 2', 'k:\n  "\\u202e": &x 1'])
 def test_an_error_carries_no_terminal_escapes(text: str) -> None:
     assert str(refused(text)).isprintable()

@@ -1,0 +1,169 @@
+"""The commands of ``fadoctor rules``: list, show, test and schema.
+
+Heavy modules are imported inside the commands, so that each pays only for what it uses.
+"""
+# ruff: noqa: TC001, TC003, PLC0415, PLR0913, PLR0917 -- as cli.py: typer evaluates annotations
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fadoctor import cli_options as opt
+from fadoctor.cli_output import write
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
+from fadoctor.model.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+app = typer.Typer(
+    name="rules",
+    help="What fadoctor knows: list the rules, read about one, test your own.",
+    no_args_is_help=True,
+)
+
+_NEAR_IDS = 3
+
+
+class DataFormat(str, enum.Enum):
+    """Output formats of a list."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class PageFormat(str, enum.Enum):
+    """Output formats of a page."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+class SchemaName(str, enum.Enum):
+    """What has a schema."""
+
+    REPORT = "report"
+    FACTS = "facts"
+    RULE = "rule"
+    TABLE = "table"
+
+
+DataForm = Annotated[
+    DataFormat,
+    typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
+]
+
+
+@app.command("list")
+def list_rules(
+    area: Annotated[
+        str, typer.Option("--area", metavar="NAME", help="Only this area.", show_default=False)
+    ] = "",
+    severity: Annotated[
+        Severity | None,
+        typer.Option("--severity", help="Only this severity.", show_default=False),
+    ] = None,
+    rules: opt.Rules = [],  # noqa: B006 -- typer copies defaults
+    format_: DataForm = DataFormat.TEXT,
+    output: opt.Output = None,
+    color: opt.ColourOption = opt.Colour.AUTO,
+) -> None:
+    """List the rules: id, severity, area, title."""
+    from fadoctor.engine.suite import load_suite
+    from fadoctor.report import rule_list
+    from fadoctor.terminal import style_of
+
+    suite = load_suite(rules)
+    found = list(suite.rules().values())
+    areas = sorted({file.rule.area for file in found})
+    if area and area not in areas:
+        raise UsageError(f"--area {printable(area, 60)}: the areas are {', '.join(areas)}")
+    found = [file for file in found if not area or file.rule.area == area]
+    found = [file for file in found if severity is None or file.rule.severity is severity]
+    if format_ is DataFormat.JSON:
+        write(rule_list.render_json(found, suite.knowledge), output)
+    else:
+        style = style_of(color.value, output, quiet=False, verbose=False)
+        write(rule_list.render(found, style), output)
+
+
+@app.command()
+def show(
+    rule_id: Annotated[str, typer.Argument(metavar="ID", help="The rule's id.")],
+    rules: opt.Rules = [],  # noqa: B006
+    format_: Annotated[
+        PageFormat,
+        typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
+    ] = PageFormat.TEXT,
+    output: opt.Output = None,
+    color: opt.ColourOption = opt.Colour.AUTO,
+) -> None:
+    """Show the page of a rule: what, why, how to confirm, what to do, sources."""
+    from fadoctor.engine.suite import load_suite
+    from fadoctor.report import page_markdown, page_text, rule_page
+    from fadoctor.terminal import style_of
+
+    suite = load_suite(rules)
+    files = suite.rules()
+    if rule_id not in files:
+        raise UsageError(_no_such_rule(rule_id, files))
+    if format_ is PageFormat.JSON:
+        write(rule_page.render_json(rule_id, files), output)
+        return
+    page = rule_page.build_page(rule_id, files, suite.knowledge)
+    if format_ is PageFormat.MARKDOWN:
+        write(page_markdown.render(page), output)
+    else:
+        style = style_of(color.value, output, quiet=False, verbose=False)
+        write(page_text.render(page, style), output)
+
+
+@app.command("test")
+def run_cases(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[DIR]...",
+            help="Folders with own rules, tested on top of the shipped ones. Default: the shipped.",
+            show_default=False,
+        ),
+    ] = None,
+    format_: DataForm = DataFormat.TEXT,
+    output: opt.Output = None,
+) -> None:
+    """Run the cases that stand in the rules' own files; exit 1 where one fails."""
+    from fadoctor.engine.suite import load_suite, run_suite
+    from fadoctor.report import suite_text
+
+    suite = load_suite(folders or ())
+    tested = run_suite(suite, own=bool(folders))
+    as_json = format_ is DataFormat.JSON
+    write(suite_text.render_json(tested) if as_json else suite_text.render(tested), output)
+    raise typer.Exit(1 if tested.failures else 0)
+
+
+@app.command()
+def schema(
+    name: Annotated[
+        SchemaName, typer.Argument(metavar="[report|facts|rule|table]", help="Of what.")
+    ] = SchemaName.RULE,
+    output: opt.Output = None,
+) -> None:
+    """Print a JSON Schema: of reports, saved facts, rules or tables."""
+    from fadoctor.report.schema import render
+
+    write(render(name.value), output)
+
+
+def _no_such_rule(rule_id: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(rule_id, known, n=_NEAR_IDS, cutoff=0.6)
+    hint = f"; near: {', '.join(near)}" if near else "; `fadoctor rules list` names them all"
+    return f"there is no rule {printable(rule_id, 60)!r}{hint}"

@@ -1,0 +1,102 @@
+"""What the commands share between parsing and rendering. Imports late, as they do."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TypeVar
+
+from fadoctor.cli_options import FailOn
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import msgspec
+
+    from fadoctor.examine import Request
+    from fadoctor.model.environment import Environment, Target
+    from fadoctor.model.report import Report
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.smoke.cells import SmokeRun
+
+_T = TypeVar("_T", bound="msgspec.Struct")
+
+EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 130
+
+
+def request_of(
+    target: str, python: str, site_packages: str, facts: str, gpu: list[str], driver: str,
+    glibc: str, python_version: str, platform: str,
+) -> Request:  # fmt: skip
+    """Return what the target options of a command say, in the order of the commands."""
+    from fadoctor.examine import Request
+    from fadoctor.model.overlays import Overlays
+
+    if target and python:
+        raise UsageError("TARGET and --python exclude each other: name one target")
+    overlays = Overlays(tuple(gpu), driver, glibc, python_version, platform)
+    return Request(target or python, site_packages, facts, overlays)
+
+
+def environment_of(
+    request: Request, rules: list[Path], *needed: str
+) -> tuple[Knowledge, Environment]:
+    """Return knowledge base and environment; load the modules that are needed next meanwhile."""
+    from importlib import import_module
+
+    from fadoctor.examine import Examination
+
+    examination = Examination(request, os.environ)
+    for name in needed:
+        import_module(name)
+    from fadoctor.matrix.load import load_knowledge
+
+    knowledge = load_knowledge(tuple(rules))
+    return knowledge, examination.environment(knowledge)
+
+
+def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
+    """Refuse an id that no rule has: a typing error would silently ignore nothing."""
+    ids = {rule.id for rule in knowledge.rules}
+    for rule_id in ignored:
+        if rule_id not in ids:
+            raise UsageError(f"--ignore {printable(rule_id, 60)}: there is no rule of that id")
+
+
+def smoke_of(target: Target, *, quiet: bool) -> SmokeRun:
+    """Run the smoke cells and end whatever they leave behind."""
+    import msgspec
+
+    from fadoctor.probes.run import run
+    from fadoctor.probes.strays import no_strays
+    from fadoctor.smoke.parent import run_smoke
+    from fadoctor.terminal import spinner
+
+    with spinner("running a short forward and backward", quiet=quiet), no_strays() as stuck:
+        found = run_smoke(target, os.environ, run)
+    problem = "; ".join(part for part in (found.problem, *stuck) if part)
+    return msgspec.structs.replace(found, problem=problem)
+
+
+def redacted(document: _T) -> _T:
+    """Return a document without what identifies a person or a machine."""
+    from fadoctor.redact import redact
+
+    return redact(document, os.environ, os.uname().nodename if hasattr(os, "uname") else "")
+
+
+def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
+    """Return the exit code; where several apply: 4, 1, 3 (2 never comes as far as a report)."""
+    from fadoctor.measurements import has_failure
+
+    if report.rule_errors:
+        return EXIT_INTERNAL
+    order = list(FailOn)
+    counted = {"error": report.summary.error, "warning": report.summary.warning,
+               "note": report.summary.note}  # fmt: skip
+    loud = order[: order.index(fail_on) + 1] if fail_on is not FailOn.NEVER else []
+    failed = has_failure(report.verdicts) and fail_on is not FailOn.NEVER
+    if failed or any(counted[severity.value] for severity in loud):
+        return EXIT_FINDINGS
+    return EXIT_COULD_NOT_LOOK if strict and report.unknown else 0

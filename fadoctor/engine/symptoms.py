@@ -1,0 +1,180 @@
+"""Match one message of a log against the symptoms of all rules.
+
+A message is one error with the lines around it: a traceback, a compiler's output. Whole logs are
+cut into messages elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.fact import printable
+from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.rule import Rule, Symptom
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fadoctor.model.rule import Knowledge
+
+MESSAGE_LIMIT = 64 << 10
+"""Characters of a message that are looked at: its end, where exceptions name themselves."""
+
+CAPTURE_LIMIT = 200
+"""Longest captured value, in characters."""
+
+_PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+_SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
+
+
+class SymptomMatch(msgspec.Struct, frozen=True):
+    """A rule that shows in a message."""
+
+    rule_id: str
+    index: int
+    """Which of the rule's symptoms it is."""
+    severity: Severity
+    confidence: Confidence
+    captures: dict[str, str]
+    """Groups of the pattern that took part, as harmless one-line texts."""
+    message: str
+    start: int
+    """Where the matched text begins in the message, in characters; `end` is behind it."""
+    end: int
+
+
+class _Place(msgspec.Struct, frozen=True):
+    rule: Rule
+    index: int
+    symptom: Symptom
+
+
+class Matcher:
+    """The symptoms of all rules by anchor. Each pattern is compiled when its anchor first shows."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._places = _by_anchor(knowledge.rules)
+        self._compiled: dict[str, re.Pattern[str]] = {}
+
+    def anchors(self) -> frozenset[bytes]:
+        """Return the distinct anchors as UTF-8: a text with none of them matches nothing."""
+        return frozenset(anchor.encode() for anchor in self._places)
+
+    def match(self, message: str) -> list[SymptomMatch]:
+        """Return what a message shows, one match a rule, the most likely cause first.
+
+        Roots stand before what they explain; then count severity, how specific the symptom is
+        (what it captures and what must be near), confidence, and the place in the message.
+        """
+        skipped = max(0, len(message) - MESSAGE_LIMIT)
+        text = message[skipped:]
+        best: dict[str, tuple[_Rank, SymptomMatch, Rule]] = {}
+        for anchor, places in self._places.items():
+            for place in places if anchor in text else ():
+                found = self._look(place, text)
+                if found is None:
+                    continue
+                match = _described(place, found, skipped)
+                rank = _rank(match, place.symptom)
+                known = best.get(match.rule_id)
+                if known is None or _within_rule(rank) < _within_rule(known[0]):
+                    best[match.rule_id] = (rank, match, place.rule)
+        ranked = sorted(best.values(), key=lambda each: each[0])
+        return _roots_first([(match, rule) for _, match, rule in ranked])
+
+    def _look(self, place: _Place, text: str) -> re.Match[str] | None:
+        symptom = place.symptom
+        found = self._search(symptom.pattern or re.escape(symptom.anchor), text)
+        if found is None:
+            return None
+        if any(self._search(pattern, text) is None for pattern in symptom.near):
+            return None
+        if any(self._search(pattern, text) is not None for pattern in symptom.absent):
+            return None
+        return found
+
+    def _search(self, pattern: str, text: str) -> re.Match[str] | None:
+        compiled = self._compiled.get(pattern)
+        if compiled is None:
+            compiled = self._compiled[pattern] = re.compile(pattern)
+        return compiled.search(text)
+
+
+def _by_anchor(rules: Iterable[Rule]) -> dict[str, list[_Place]]:
+    places: dict[str, list[_Place]] = {}
+    for rule in rules:
+        for index, symptom in enumerate(rule.symptoms):
+            places.setdefault(symptom.anchor, []).append(_Place(rule, index, symptom))
+    return places
+
+
+def _described(place: _Place, found: re.Match[str], skipped: int) -> SymptomMatch:
+    rule, symptom = place.rule, place.symptom
+    captures = {
+        name: printable(value, CAPTURE_LIMIT).strip()
+        for name, value in found.groupdict().items()
+        if value is not None
+    }
+    return SymptomMatch(
+        rule_id=rule.id,
+        index=place.index,
+        severity=symptom.severity or rule.severity,
+        confidence=symptom.confidence or rule.confidence,
+        captures=captures,
+        message=_filled(symptom.message, captures) or rule.title,
+        start=found.start() + skipped,
+        end=found.end() + skipped,
+    )
+
+
+def _filled(template: str, captures: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda name: captures.get(name[1], "unknown"), template)
+
+
+_Rank = tuple[int, int, int, int, str, int]
+
+
+def _rank(match: SymptomMatch, symptom: Symptom) -> _Rank:
+    """Return a key that sorts the most likely cause first."""
+    return (
+        _SEVERITIES.index(match.severity),
+        -(len(symptom.near) + len(match.captures)),
+        _CONFIDENCES.index(match.confidence),
+        match.start,
+        match.rule_id,
+        match.index,
+    )
+
+
+def _within_rule(rank: _Rank) -> tuple[int, int]:
+    """Return the part of a rank that chooses among the symptoms of one rule.
+
+    The most specific one wins, even where it weighs less: it knows more about the case.
+    """
+    return rank[1], rank[5]
+
+
+def _roots_first(ranked: list[tuple[SymptomMatch, Rule]]) -> list[SymptomMatch]:
+    """Return matches in order, each behind what explains it."""
+    waiting, ordered = list(ranked), []
+    while waiting:
+        root = _root(waiting)
+        waiting.remove(root)
+        ordered.append(root[0])
+    return ordered
+
+
+def _root(waiting: list[tuple[SymptomMatch, Rule]]) -> tuple[SymptomMatch, Rule]:
+    """Return what lies at the root of the first match; rules that explain each other end it."""
+    current = waiting[0]
+    seen = {current[1].id}
+    while True:
+        causes = [each for each in waiting if each[1].id in current[1].explained_by]
+        nearest = next((each for each in causes if each[1].id not in seen), None)
+        if nearest is None:
+            return current
+        seen.add(nearest[1].id)
+        current = nearest

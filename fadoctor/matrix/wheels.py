@@ -1,0 +1,333 @@
+"""The flash-attn wheels that exist: official and community files, read from the matrix.
+
+Nothing here is needed by a check: the tables are compiled apart, and the caller loads them.
+`Wheels({**knowledge.tables, **load_apart()})` is how it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import TYPE_CHECKING
+
+import msgspec
+from packaging.version import Version
+
+from fadoctor.matrix.query import Matrix, Row
+from fadoctor.matrix.versions import parse_version, version_part
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fadoctor.model.rule import Table
+
+OFFICIAL, COMMUNITY = "official", "community"
+_SOURCES = (OFFICIAL, COMMUNITY)
+_TABLES = {OFFICIAL: "flash-attn-wheels", COMMUNITY: "flash-attn-wheels-community"}
+_KEYS = ("package", "version", "tag", "torch", "cuda", "abi", "python", "platform")
+_PLACEHOLDER = re.compile(r"\{([a-zA-Z_]+)\}")
+# cu12, cu118, cu132: the major has two digits, the minor one or none
+_LABEL = re.compile(r"cu([0-9]{2})([0-9]?)")
+# cp37m, cp311, cp313t, cp39-abi3
+_PYTHON_TAG = re.compile(r"cp([0-9])([0-9]{1,2})(t?)")
+
+Words = dict[str, str]
+"""One choice of the words of a row: key -> word."""
+
+
+class WheelFile(msgspec.Struct, frozen=True):
+    """One file that can be downloaded."""
+
+    name: str
+    url: str
+    source: str
+    """``official`` or ``community``."""
+    package: str
+    """``flash-attn`` or ``flash-attn-3``."""
+    version: str
+    """The version that it installs."""
+    release: str
+    """The release page: a version of flash-attn, or a tag of the community's repository."""
+    torch: str
+    """Minor that it was built for: ``2.8``."""
+    cuda: str
+    """Label of the name: ``cu12``, ``cu128``."""
+    label_abi: bool | None
+    """C++ string ABI by the name, True is the new one; None where the name has no such part."""
+    real_abi: Fact
+    """C++ string ABI that the file really has; Absent where there is but one (Windows)."""
+    python: str
+    """Its ABI tag: ``cp311``, ``cp313t``; ``cp39-abi3`` for the limited API."""
+    platform: str
+    """The machine that it runs on: ``linux_x86_64``."""
+    sm: Fact
+    """Compute capabilities with machine code; Unknown where nobody has read or derived them."""
+    sm_at_least: Fact
+    """What it holds in any case, where the rest is not known; else Absent."""
+    glibc_needed: Fact
+    """Below this glibc it was seen to fail."""
+    glibc_enough: Fact
+    """With this glibc it surely loads."""
+    evidence: str
+    """Why it is believed to be there; empty for the community's list."""
+    verified: bool
+    """False where the file may be missing."""
+
+    @property
+    def cuda_major(self) -> str:
+        """Return the CUDA major of the label."""
+        return _label_parts(self.cuda)[0]
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a wheel must fit."""
+
+    torch: str
+    """Minor of the installed torch: ``2.8``."""
+    cuda: str
+    """torch.version.cuda, or only its major: files of the same major fit, an equal one first."""
+    python: str
+    """ABI tag of the interpreter: ``cp311``, ``cp313t``."""
+    platform: str
+    """``linux_x86_64``."""
+    cxx11_abi: bool
+    """C++ string ABI of the installed torch."""
+    package: str = "flash-attn"
+
+
+class Lookup(msgspec.Struct, frozen=True):
+    """What flash-attn's setup.py asks the release page for."""
+
+    name: str
+    """The file's name; empty where it asks for none."""
+    file: WheelFile | None
+    """The file of that name; None: there is none, and setup.py compiles."""
+
+
+class Wheels:
+    """The files of the tables, with queries. It keeps what it has looked up."""
+
+    def __init__(self, tables: Mapping[str, Table]) -> None:
+        self.tables = tables
+        self.matrix = Matrix(tables)
+        self._cells: dict[tuple[str, ...], Fact] = {}
+
+    def official(self) -> Iterator[WheelFile]:
+        """Yield every file of flash-attn's release pages, doubtful ones included."""
+        return self._files(OFFICIAL, _anything)
+
+    def community(self) -> Iterator[WheelFile]:
+        """Yield every community file; one that stands on several pages comes once for each."""
+        return self._files(COMMUNITY, _anything)
+
+    def fitting(self, wanted: Wanted) -> tuple[WheelFile, ...]:
+        """Return the files that load beside a torch and an interpreter, newest first.
+
+        Of one version official files come first, then those for exactly this CUDA. Files that may
+        be missing, or whose ABI nobody knows, are left out; GPU and glibc are for the caller.
+        """
+        found: dict[str, WheelFile] = {}
+        for source in _SOURCES:
+            for file in self._files(source, lambda words: self._may_fit(words, wanted)):
+                known = found.get(file.name)
+                if _fits(file, wanted) and (known is None or _is_newer(file, known)):
+                    found[file.name] = file
+        ranked = sorted(found.values(), key=lambda file: _rank(file, wanted))
+        return tuple(sorted(ranked, key=_version, reverse=True))
+
+    def asked_for(self, version: str, wanted: Wanted) -> Lookup:
+        """Return what setup.py of a version downloads when it is installed beside a torch."""
+        major = wanted.cuda.partition(".")[0]
+        keys = {"version": version, "torch": wanted.torch, "cuda_major": major}
+        label = self._cell("flash-attn-lookup", "label", **keys)
+        if not isinstance(label, Known):
+            return Lookup("", None)
+        tag = _python_tag(wanted.python)
+        words = {
+            "version": version,
+            "cuda": str(label.value).replace("{cuda}", wanted.cuda.replace(".", "")),
+            "torch": wanted.torch,
+            "ABI": str(wanted.cxx11_abi).upper(),
+            "python": tag,
+            "abi_tag": tag,
+            "platform": wanted.platform,
+        }
+        name = _fill(self._pattern(OFFICIAL, "flash-attn", "file"), words)
+        same = self._files(OFFICIAL, lambda each: _agrees(each, words, "cuda", "torch"))
+        pages = (file for file in same if file.release == version and file.name == name)
+        return Lookup(name, next(pages, None))
+
+    def _files(self, source: str, keep: Callable[[Words], bool]) -> Iterator[WheelFile]:
+        for row in self.tables[_TABLES[source]].rows:
+            for words in _choices(row):
+                if keep(words):
+                    yield self._file(source, row, words)
+
+    def _file(self, source: str, row: Row, words: Words) -> WheelFile:
+        filled = self._filled(row, words)
+        package = filled["package"]
+        name = _fill(self._pattern(source, package, "file"), filled)
+        page = _fill(self._pattern(source, package, "page"), filled)
+        return WheelFile(
+            name=name,
+            url=page + name.replace("+", "%2B"),
+            source=source,
+            package=package,
+            version=filled["version"],
+            release=filled["release"],
+            torch=words["torch"],
+            cuda=words["cuda"],
+            label_abi={"true": True, "false": False}.get(words.get("abi", "")),
+            real_abi=self._real_abi(source, words),
+            python=words["python"],
+            platform=self._runs_on(words),
+            sm=self._sm(source, package, words),
+            sm_at_least=self._sm_at_least(source, words),
+            glibc_needed=self._glibc(source, words, "needs"),
+            glibc_enough=self._glibc(source, words, "enough"),
+            evidence=str(row.get("evidence") or ""),
+            verified=row.get("verified") != "unverified",
+        )
+
+    def _filled(self, row: Row, words: Words) -> Words:
+        """Return what the placeholders of names and addresses stand for."""
+        tag, _, limited = words["python"].partition("-")
+        platform = words["platform"]
+        return {
+            **words,
+            "package": words.get("package", "flash-attn"),
+            "version": str(row.get("file_version") or words["version"]),
+            "release": words.get("tag", words["version"]),
+            "ABI": words.get("abi", "").upper(),
+            "python": _python_tag(tag),
+            "abi_tag": limited or tag,
+            "platform": _text(self._cell("flash-attn-wheel-platforms", "name", platform=platform)),
+            "git": str(row.get("git") or ""),
+        }
+
+    def _real_abi(self, source: str, words: Words) -> Fact:
+        if source == OFFICIAL:
+            keys = {"version": words["version"], "torch": words["torch"], "label": words["abi"]}
+            return self._cell("flash-attn-wheel-abi", "cxx11_abi", **keys)
+        keys = {"torch": words["torch"], "cuda": words["cuda"], "platform": self._runs_on(words)}
+        return self._cell("flash-attn-community-abi", "cxx11_abi", **keys)
+
+    def _sm(self, source: str, package: str, words: Words) -> Fact:
+        """Return what was read, or what setup.py asks of the nvcc that the label names."""
+        if source == OFFICIAL:
+            keys = {name: words[name] for name in ("version", "torch", "cuda")}
+            return self._cell("flash-attn-wheel-sm", "sm", **keys)
+        if package != "flash-attn":
+            return Unknown(f"nobody has read the code of {package}", "matrix")
+        nvcc = ".".join(filter(None, _label_parts(words["cuda"])))
+        return self._cell("flash-attn-cubins", "sm", version=words["version"], nvcc=nvcc)
+
+    def _sm_at_least(self, source: str, words: Words) -> Fact:
+        if source == COMMUNITY:
+            return Absent("matrix flash-attn-cubins")
+        keys = {name: words[name] for name in ("version", "torch", "cuda")}
+        return self._cell("flash-attn-wheel-sm", "at_least", **keys)
+
+    def _glibc(self, source: str, words: Words, column: str) -> Fact:
+        if source == COMMUNITY:  # the tag of the name promises both
+            return self._cell("flash-attn-wheel-platforms", "glibc", platform=words["platform"])
+        keys = {"version": words["version"], "torch": words["torch"]}
+        return self._cell("flash-attn-wheel-glibc", column, **keys)
+
+    def _runs_on(self, words: Words) -> str:
+        platform = words["platform"]
+        return _text(self._cell("flash-attn-wheel-platforms", "runs_on", platform=platform))
+
+    def _pattern(self, source: str, package: str, column: str) -> str:
+        return _text(self._cell("flash-attn-wheel-urls", column, source=source, package=package))
+
+    def _cell(self, table: str, column: str, **keys: str) -> Fact:
+        asked = (table, column, *keys.values())
+        if asked not in self._cells:
+            facts: dict[str, Fact] = {name: Known(value, "asked") for name, value in keys.items()}
+            self._cells[asked] = self.matrix.find(table, facts).cell(column)
+        return self._cells[asked]
+
+    def _may_fit(self, words: Words, wanted: Wanted) -> bool:
+        """Return whether words fit, before the costlier look-ups are made."""
+        return (
+            words["torch"] == wanted.torch
+            and words.get("package", "flash-attn") == wanted.package
+            and _label_parts(words["cuda"])[0] == wanted.cuda.partition(".")[0]
+            and _python_fits(words["python"], wanted.python)
+            and self._runs_on(words) == wanted.platform
+        )
+
+
+def _anything(_: Words) -> bool:
+    return True
+
+
+def _choices(row: Row) -> Iterator[Words]:
+    """Yield every combination of the words of a row's keys."""
+    names = [name for name in _KEYS if name in row]
+    for words in product(*(str(row[name]).split() for name in names)):
+        yield dict(zip(names, words, strict=True))
+
+
+def _agrees(one: Words, other: Words, *names: str) -> bool:
+    return all(one[name] == other[name] for name in names)
+
+
+def _fits(file: WheelFile, wanted: Wanted) -> bool:
+    if not file.verified:
+        return False
+    match file.real_abi:
+        case Known(value=abi):
+            return abi is wanted.cxx11_abi
+        case Absent():
+            return True
+        case Unknown():
+            return False
+
+
+def _python_fits(built: str, wanted: str) -> bool:
+    """Compare ABI tags; the limited API serves its own and later Pythons, if they have the GIL."""
+    tag, _, limited = built.partition("-")
+    if not limited:
+        return tag == wanted
+    mine, theirs = _PYTHON_TAG.fullmatch(tag), _PYTHON_TAG.fullmatch(wanted)
+    if mine is None or theirs is None or theirs[3]:
+        return False
+    return (int(mine[1]), int(mine[2])) <= (int(theirs[1]), int(theirs[2]))
+
+
+def _label_parts(label: str) -> tuple[str, str]:
+    match = _LABEL.fullmatch(label)
+    return (match[1], match[2]) if match else ("", "")
+
+
+def _python_tag(abi_tag: str) -> str:
+    """Return the Python tag that goes with an ABI tag: ``cp37`` with ``cp37m``."""
+    return abi_tag.rstrip("mt")
+
+
+def _is_newer(one: WheelFile, other: WheelFile) -> bool:
+    """Return whether a file lies on a newer page than another."""
+    mine, theirs = parse_version(one.release), parse_version(other.release)
+    return mine is not None and theirs is not None and mine > theirs
+
+
+def _version(file: WheelFile) -> Version:
+    return parse_version(file.version) or Version("0")
+
+
+def _rank(file: WheelFile, wanted: Wanted) -> tuple[int, bool, bool, str]:
+    """Return the order among files of one version."""
+    exact = ".".join(filter(None, _label_parts(file.cuda))) == version_part(wanted.cuda, "minor")
+    lies = file.label_abi not in (None, wanted.cxx11_abi)
+    return (_SOURCES.index(file.source), not exact, lies, file.name)
+
+
+def _fill(pattern: str, words: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda match: words.get(match[1], ""), pattern)
+
+
+def _text(fact: Fact) -> str:
+    return str(fact.value) if isinstance(fact, Known) else ""

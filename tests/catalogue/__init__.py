@@ -1,0 +1,1 @@
+"""Every published flash-attn wheel against the rules."""

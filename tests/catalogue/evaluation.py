@@ -1,0 +1,92 @@
+"""Judge thousands of environments in one process: the engine's own parts, look-ups remembered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.engine.evaluate import evaluate
+from fadoctor.engine.judge import Assessment
+from fadoctor.kernels import Kernels
+from fadoctor.matrix.query import Matrix, Rows
+from fadoctor.model.fact import Fact, Known
+from fadoctor.model.finding import Outcome
+from fadoctor.model.verdict import Backend, Dtype
+from fadoctor.verdicts import predict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Knowledge
+
+HALF = (Dtype.FP16, Dtype.BF16)
+
+
+class RememberingMatrix(Matrix):
+    """A matrix that looks each thing up once: a catalogue asks the same few questions."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        super().__init__(knowledge.tables)
+        self.found: dict[object, Rows] = {}
+
+    def find(self, table_name: str, keys: Mapping[str, Fact]) -> Rows:
+        """Return the rows, remembered where every key is Known."""
+        if not all(isinstance(fact, Known) for fact in keys.values()):
+            return super().find(table_name, keys)
+        values = tuple(fact.value for fact in keys.values() if isinstance(fact, Known))
+        asked = (table_name, values)
+        if asked not in self.found:
+            self.found[asked] = super().find(table_name, keys)
+        return self.found[asked]
+
+
+class Fa2Only(Kernels):
+    """Kernels of which only FlashAttention-2 is asked for."""
+
+    def installed(self) -> Iterator[Backend]:
+        """Yield the one backend."""
+        yield Backend.FA2
+
+
+class Doctor:
+    """Judges with every rule, as a check does."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self.rules = [rule for rule in knowledge.rules if rule.when]
+        self.matrix = RememberingMatrix(knowledge)
+
+    def assess(self, environment: Environment) -> Assessment:
+        """Return every judgement; no findings are written out."""
+        judgements = [
+            each for rule in self.rules for each in evaluate(rule, environment, self.matrix)
+        ]
+        return Assessment(tuple(judgements), (), (), ())
+
+    def half_precision(self, environment: Environment, assessment: Assessment) -> dict[str, str]:
+        """Return GPU -> what FlashAttention-2 does there in fp16 and bf16, if that is one answer."""
+        verdicts = predict(Fa2Only(environment, self.matrix), assessment)
+        answers: dict[str, set[str]] = {}
+        for verdict in verdicts:
+            if verdict.dtype in HALF:
+                gpu = verdict.gpu.partition(" ")[0]
+                answers.setdefault(gpu, set()).add(verdict.predicted.value)
+        return {gpu: "/".join(sorted(values)) for gpu, values in answers.items()}
+
+
+def failed(assessment: Assessment) -> set[str]:
+    """Return the ids of rules that failed."""
+    return {each.rule.id for each in assessment.judgements if each.outcome is Outcome.FAIL}
+
+
+def failed_on(assessment: Assessment, subject: str) -> set[str]:
+    """Return the ids of rules that failed for one subject."""
+    return {
+        each.rule.id
+        for each in assessment.judgements
+        if each.outcome is Outcome.FAIL and each.subject == subject
+    }
+
+
+def undecided(assessment: Assessment) -> set[str]:
+    """Return the ids of rules that stayed unknown."""
+    return {each.rule.id for each in assessment.judgements if each.outcome is Outcome.UNKNOWN}

@@ -1,0 +1,1 @@
+"""What has to hold of the shipped rules on every environment."""

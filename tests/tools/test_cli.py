@@ -1,0 +1,219 @@
+"""The whole way, on a tiny index."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.matrix.yaml_reader import read_yaml
+from tests.tools.tiny_index import OLD_STRING, metadata, packed, torch_wheel
+from tools.refresh.cli import main
+
+if TYPE_CHECKING:
+    from tests.tools.tiny_index import TinyIndex
+
+ROOT = Path(__file__).parents[2]
+
+TORCH = """\
+table: torch-releases
+doc: What torch wheels are.
+keys: {version: release, platform: word}
+columns: {pypi_cuda: version, triton: text, triton_marker: text, python: list, glibc: version}
+references:
+  - {type: EVIDENCE, url: "pkg:pypi/torch@90.0.0"}
+rows:
+  # kept
+  - {version: 90.0.0,    platform: linux_x86_64, pypi_cuda: "99.0", triton: "==9.0.0", python: "3.11",
+     glibc: "2.28", triton_marker: 'platform_system == "Linux"'}
+"""
+BUILDS = """\
+table: torch-builds
+doc: Builds.
+keys: {version: release, build: word, platform: word}
+columns: {cuda: version, sm: list, ptx: version, cxx11_abi: boolean}
+references:
+  - {type: EVIDENCE, url: "pkg:pypi/torch@90.0.0"}
+rows:
+  - {build: pypi cu990, platform: linux_x86_64, version: 90.0.0, cuda: "99.0", sm: 7.0 7.5, cxx11_abi: false}
+"""
+OLD = {"cuda": "99.0", "flags": "sm_70 sm_75", "constructor": OLD_STRING}
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    folder = tmp_path / "matrix"
+    folder.mkdir()
+    (folder / "torch-releases.yaml").write_text(TORCH, "utf-8")
+    (folder / "torch-builds.yaml").write_text(BUILDS, "utf-8")
+    return folder
+
+
+def run(index: TinyIndex, tables: Path, *options: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    base = ["--index-url", index.url, "--cache", str(index.folder / "c"), "--tables", str(tables)]
+    code = main([*base, *options], out, err)
+    return code, out.getvalue(), err.getvalue()
+
+
+def old_torch(**changes: str) -> tuple[str, bytes]:
+    pin = 'triton==9.0.0; platform_system == "Linux"'
+    return torch_wheel("90.0.0", **{**OLD, "triton": pin, **changes})  # type: ignore[arg-type] # texts
+
+
+def test_a_new_release_is_shown_as_a_diff_then_written_then_known(
+    index: TinyIndex, tables: Path
+) -> None:
+    index.add("torch", old_torch(), torch_wheel("90.1.0"))
+    code, diff, told = run(index, tables)
+    assert code == 0
+    assert '+  - {version: 90.1.0,    platform: linux_x86_64, pypi_cuda: "99.1"' in diff
+    assert '+     glibc: "2.28", triton_marker: \'platform_system == "Linux"\'}' in diff
+    assert "+  - {build: pypi cu991, platform: linux_x86_64, version: 90.1.0" in diff
+    assert "sm: 7.5 9.0 10.0, cxx11_abi: true}" in diff
+    assert "--- a/rules/matrix/torch-releases.yaml" in diff
+    assert "change: torch-releases: torch 90.1.0 linux_x86_64: a row of its own" in told
+    assert (tables / "torch-releases.yaml").read_text("utf-8") == TORCH
+    assert run(index, tables, "--write")[1] == diff
+    asked = len(index.asked)
+    assert run(index, tables, "--write")[:2] == (0, "")
+    assert run(index, tables, "--offline")[:2] == (0, "")
+    assert len(index.asked) == asked
+    data = read_yaml((tables / "torch-releases.yaml").read_text("utf-8"), "t").data
+    assert [row["version"] for row in data["rows"]] == ["90.0.0", "90.1.0"]
+    assert not list(tables.glob(".*"))
+
+
+def test_a_contradiction_is_loud_and_stays_until_it_is_overruled(
+    index: TinyIndex, tables: Path
+) -> None:
+    index.add("torch", old_torch(cuda="98.7"))
+    code, diff, told = run(index, tables, "--write")
+    assert (code, diff) == (1, "")
+    assert "CONTRADICTION: torch-releases: torch 90.0.0 linux_x86_64: pypi_cuda is 99.0" in told
+    code, diff, _ = run(index, tables, "--write", "--overrule", "--table", "torch-releases")
+    assert (code, 'pypi_cuda: "98.7"' in diff) == (0, True)
+    assert run(index, tables, "--table", "torch-releases")[:2] == (0, "")
+
+
+def test_a_later_upload_lengthens_the_list_of_pythons(index: TinyIndex, tables: Path) -> None:
+    later = old_torch(python="cp312-cp312")
+    index.add("torch", old_torch(), later)
+    code, diff, _ = run(index, tables, "--package", "torch==90.0.0")
+    assert (code, "python: 3.11 3.12," in diff) == (0, True)
+
+
+def test_a_cpu_build_has_no_row_of_builds(index: TinyIndex, tables: Path) -> None:
+    index.add("torch", torch_wheel("90.1.0", cuda=None, flags="", triton="filelock"))
+    code, diff, _ = run(index, tables)
+    assert (code, "torch-builds" in diff) == (0, False)
+    assert "+  - {version: 90.1.0,    platform: linux_x86_64, python" in diff
+
+
+def test_a_wheel_that_cannot_be_read_is_named_and_the_rest_goes_on(
+    index: TinyIndex, tables: Path
+) -> None:
+    broken = "torch-90.1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
+    index.add("torch", old_torch(), (broken, b"x" * 1000), torch_wheel("90.2.0"))
+    code, diff, told = run(index, tables)
+    assert (code, "90.2.0" in diff, "90.1.0" in diff) == (3, True, False)
+    assert "NOT READ: torch-releases: torch 90.1.0:" in told
+
+
+def test_only_what_is_asked_for_is_looked_up(index: TinyIndex, tables: Path) -> None:
+    index.add("torch", old_torch(), torch_wheel("90.1.0"))
+    run(index, tables, "--package", "torch==90.0.0", "--table", "torch-builds")
+    assert {path for path, _ in index.asked} == {
+        "/simple/torch/",
+        "/files/torch-90.0.0-cp311-cp311-manylinux_2_28_x86_64.whl",
+    }
+
+
+def test_a_release_or_a_package_that_is_not_there(index: TinyIndex, tables: Path) -> None:
+    index.add("torch", old_torch())
+    assert run(index, tables, "--package", "torch==1.0")[0] == 3
+    assert run(index, tables, "--package", "left-pad")[0] == 2
+    assert run(index, tables, "--package", "torch==x.y")[0] == 2
+    assert run(index, tables, "--tables", str(tables / "no"))[0] == 2
+
+
+def test_an_index_of_files(index: TinyIndex, tables: Path, tmp_path: Path) -> None:
+    name, body = torch_wheel("90.1.0")
+    folder = tmp_path / "simple" / "torch"
+    folder.mkdir(parents=True)
+    (folder / name).write_bytes(body)
+    (folder / "index.html").write_text(f'<a href="{name}">x</a>', "utf-8")
+    out = io.StringIO()
+    url = folder.parent.as_uri()
+    options = ["--index-url", url, "--cache", str(tmp_path / "c"), "--tables", str(tables)]
+    assert main(options, out, io.StringIO()) == 0
+    assert "+  - {version: 90.1.0" in out.getvalue()
+
+
+def test_other_tables_from_other_packages(index: TinyIndex, tmp_path: Path) -> None:
+    tables = tmp_path / "real"
+    tables.mkdir()
+    for name in ("xformers-releases", "transformers-flash-attn", "packages-glibc"):
+        text = (ROOT / "rules" / "matrix" / f"{name}.yaml").read_text("utf-8")
+        (tables / f"{name}.yaml").write_text(text, "utf-8")
+    record = (
+        b'{"version": {"cuda": 9901, "torch": "90.0.0"},'
+        b' "env": {"TORCH_CUDA_ARCH_LIST": "8.0+PTX 9.0a"}}'
+    )
+    wheel = {
+        "xformers/cpp_lib.json": record,
+        "x-1.dist-info/METADATA": metadata("xformers", "90", "torch==90.0.0"),
+    }
+    index.add("xformers", ("xformers-90.0.0-py39-none-manylinux_2_28_x86_64.whl", packed(wheel)))
+    source = (
+        b"def is_flash_attn_2_available():\n    mapping = _package_distribution_mapping()\n"
+        b'    return a >= version.parse("77.0")\n\ndef other():\n    pass\n'
+    )
+    wheel = {"transformers/utils/import_utils.py": source}
+    index.add("transformers", ("transformers-90.0.0-py3-none-any.whl", packed(wheel)))
+    index.add("vllm", ("vllm-90.0.0-cp38-abi3-manylinux_2_31_x86_64.whl", b""))
+    code, diff, told = run(index, tables)
+    assert code == 1
+    assert "+  - {version: 90.0.0" in diff
+    assert 'torch: "==90.0.0", cuda: "99.1"' in " ".join(diff.split())
+    assert "flash_attn is >=2.3.3 in the table and >=77.0 in the package" in told
+    assert '+  - {package: vllm,   version: ">=90.0.0,<90.1"' in diff
+
+
+def test_pins_are_listed(index: TinyIndex, tables: Path) -> None:
+    body = packed(
+        {
+            "b-1.dist-info/METADATA": metadata(
+                "bitsandbytes", "90", "torch<3,>=2", 'transformers>=4; extra == "test"', "numpy"
+            ),
+            "bitsandbytes/libbitsandbytes_cuda991.so": b"",
+            "bitsandbytes/libbitsandbytes_cuda992_nocublaslt.so": b"",
+        }
+    )
+    index.add("bitsandbytes", ("bitsandbytes-90.0.0-py3-none-manylinux_2_24_x86_64.whl", body))
+    code, _, told = run(index, tables, "--pins", "--package", "bitsandbytes")
+    assert code == 0
+    assert told.splitlines()[:5] == [
+        "bitsandbytes 90.0.0:",
+        "  torch: <3,>=2",
+        '  transformers: >=4; extra == "test"',
+        "  cuda libraries: 99.1",
+        "  cuda libraries: 99.2",
+    ]
+
+
+def test_what_would_steer_a_terminal_is_not_printed(index: TinyIndex, tables: Path) -> None:
+    name = "torch-90.1.0-cp311-cp311-manylinux_2_28_x86_64.%1b[31m_x86_64.whl"
+    index.add("torch", old_torch(), (name, b""))
+    assert "\x1b" not in run(index, tables)[2]
+
+
+@pytest.mark.network
+def test_a_real_release_agrees_with_its_row(tmp_path: Path) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    options = ["--package", "xformers==0.0.35", "--cache", str(tmp_path)]
+    assert main(options, out, err) == 0, err.getvalue()
+    assert out.getvalue() == ""
+    assert "agrees: xformers-releases: xformers 0.0.35: torch, cuda, sm" in err.getvalue()

@@ -1,0 +1,319 @@
+"""The page of a rule: its sections, its words, and that texts of anybody's rules do no harm."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.engine.suite import RuleFile
+from fadoctor.matrix.compile import compile_rules
+from fadoctor.report import page_markdown, page_text
+from fadoctor.report.rule_page import build_page, render_json
+from fadoctor.report.style import Style
+from tests.unit.matrix.folders import rule_text, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.report.page import Page
+
+TABLE = """\
+table: floors
+doc: Floors.
+keys: {os: word}
+columns: {driver: version}
+references:
+  - {type: WEB, url: https://example.org/a}
+verified: reproduced
+rows:
+  - {os: linux, driver: 525.60.13}
+"""
+
+FULL = """\
+id: driver-behind
+title: A driver that is behind
+since: 0.2.0
+area: area
+severity: warning
+confidence: medium
+subject: torch
+affects: {backends: [fa2, triton], dtypes: [bf16]}
+rows: {floor: {table: floors, os: host.os}}
+let: {wanted: [torch.requires.driver, floor.driver]}
+when:
+  driver.version: {at_least: "1", below: $wanted}
+  any:
+    - {host.os: linux}
+    - host.wsl: true
+      driver.library: {present: false}
+overruled_by: {driver.forward_compat: true}
+explained_by: [some-rule]
+message: Driver {driver.version} is older than {floor.driver}.
+why: Old drivers load nothing new.
+fixes:
+  - id: newer-driver
+    title: Install a newer driver
+    when: {host.os: {in: [linux, windows]}}
+    side_effects: The machine restarts.
+    steps:
+      - system: apt install driver
+      - advice: Restart.
+  - id: other-torch
+    title: Install a torch that is content with it
+    safety: safe
+    steps:
+      - install: [torch==2.6.0, triton]
+        options: --no-deps
+        index: https://example.org/whl
+references:
+  - {type: WEB, url: https://example.org/a, note: a table, retrieved: 2026-01-02}
+  - {type: PACKAGE, url: pkg:pypi/torch@2.6.0}
+verified: reproduced
+cases:
+  - name: one behind
+    facts: {host.os: linux, driver.version: "470.1"}
+    expect: {outcome: fail}
+  - name: a new one
+    facts: {host.os: linux, driver.version: "580.1"}
+    expect: {outcome: pass}
+"""
+
+MARKDOWN = """\
+# A driver that is behind
+
+`driver-behind`: warning, confidence medium, area area, about the package torch, since fadoctor \
+0.2.0. It decides the verdicts of `fa2`, `triton` in `bf16`.
+
+## What is wrong
+
+For example: Driver 470.1 is older than 525.60.13.
+
+## Why
+
+Old drivers load nothing new.
+
+## How to confirm it
+
+`fadoctor check --verbose` names it with its evidence; \
+`fadoctor facts` prints everything that was read.
+
+It is found where all of this holds:
+
+- `driver.version` is at least `1` and is below `wanted` - NVIDIA driver version, X.Y or X.Y.Z
+- any of:
+  - `host.os` is `linux` - linux, windows or macos
+  - all of:
+    - `host.wsl` is `true` - running under the Windows Subsystem for Linux
+    - `driver.library` is not there - path of libcuda.so.1 as the loader finds it
+
+Names in these conditions:
+
+- `floor`: the row of table [floors](../matrix.md#floors) with `os = host.os`
+- `wanted`: the first that is there of `torch.requires.driver`, `floor.driver`
+
+Evidence beats metadata: it is not found where all of this holds:
+
+- `driver.forward_compat` is `true` - a cuda-compat libcuda is the one the loader finds
+
+Its own cases say the same by example:
+
+- found: one behind
+- not found: a new one
+
+## What to do
+
+The best one first.
+
+1. Install a newer driver (unsafe: something that worked before can stop working)
+   - offered only where:
+     - `host.os` is one of `linux`, `windows` - linux, windows or macos
+   - run by hand: `apt install driver`
+   - Restart.
+   - side effects: The machine restarts.
+2. Install a torch that is content with it (safe: what worked before keeps working)
+   - install `--no-deps` `torch==2.6.0` `triton` (index https://example.org/whl)
+
+## Related
+
+- reported as a consequence where found together with [`some-rule`](some-rule.md)
+
+## Sources
+
+- web: <https://example.org/a> (a table; read 2026-01-02)
+- package: `pkg:pypi/torch@2.6.0`
+
+How it is known: reproduced by running it. Defined in \
+[`rules/area/driver-behind.yaml`](../../rules/area/driver-behind.yaml).
+"""
+
+
+def files_of(folder: Path, **texts: str) -> tuple[dict[str, RuleFile], Knowledge]:
+    compiled = compile_rules(write(folder, **texts))
+    assert [str(problem) for problem in compiled.problems] == []
+    files = {
+        rule.id: RuleFile(rule, f"rules/{rule.file}", compiled.cases[rule.id])
+        for rule in compiled.knowledge.rules
+    }
+    return files, compiled.knowledge
+
+
+def page(folder: Path, rule_id: str, **texts: str) -> Page:
+    files, knowledge = files_of(folder, **texts)
+    return build_page(rule_id, files, knowledge)
+
+
+def linked_markdown(folder: Path, rule_id: str, **texts: str) -> str:
+    files, knowledge = files_of(folder, **texts)
+    return page_markdown.render(build_page(rule_id, files, knowledge, linked=True))
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> dict[str, str]:
+    return {
+        "area__driver_behind": FULL,
+        "area__some_rule": rule_text(),
+        "matrix__floors": TABLE,
+    }
+
+
+def test_page_as_markdown(tmp_path: Path, full: dict[str, str]) -> None:
+    assert linked_markdown(tmp_path, "driver-behind", **full) == MARKDOWN
+
+
+def test_the_cause_names_what_it_explains(tmp_path: Path, full: dict[str, str]) -> None:
+    text = linked_markdown(tmp_path, "some-rule", **full)
+    assert "- explains [`driver-behind`](driver-behind.md)" in text
+
+
+def test_a_page_that_stands_nowhere_links_only_to_the_web(
+    tmp_path: Path, full: dict[str, str]
+) -> None:
+    text = page_markdown.render(page(tmp_path, "driver-behind", **full))
+    assert "](" not in text
+    assert "<https://example.org/a>" in text
+
+
+def test_page_for_a_terminal(tmp_path: Path, full: dict[str, str]) -> None:
+    text = page_text.render(page(tmp_path, "driver-behind", **full), Style(width=60))
+    lines = text.splitlines()
+    assert lines[0] == "A driver that is behind"
+    assert "  1. Install a newer driver (unsafe: something that worked" in lines
+    assert "     before can stop working)" in lines
+    assert "     - run by hand: apt install driver" in lines
+    assert lines[lines.index("Why") - 1] == ""
+    assert max(map(len, lines)) <= 60
+    assert "\x1b" not in text
+
+
+def test_a_link_stays_whole_on_a_narrow_terminal(tmp_path: Path) -> None:
+    url = f"https://example.org/{'long/' * 20}"
+    rule = rule_text(references=f"[{{type: WEB, url: '{url}'}}]")
+    text = page_text.render(page(tmp_path, "some-rule", area__some_rule=rule), Style(width=40))
+    assert f"    {url}" in text.splitlines()
+
+
+def test_symptoms_say_how_it_shows_in_a_log(tmp_path: Path) -> None:
+    rule = rule_text(
+        symptoms="[{anchor: undefined symbol, near: flash_attn, absent: [vllm], message: it broke},"
+        f"{{anchor: undefined symbol, near: {'a' * 99}}}]"
+    )
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    shown = (
+        "- `undefined symbol`\n  - it broke\n  - together with `flash_attn`\n  - and without `vllm`"
+    )
+    shown += "\n- `undefined symbol`\n  - together with what a longer pattern names"
+    assert f"## How it shows in a log\n\n{shown}\n" in text
+
+
+def test_a_rule_that_shows_only_in_logs_has_its_example_from_one(tmp_path: Path) -> None:
+    rule = rule_text(
+        when="{}",
+        message="A symbol is missing.",
+        symptoms="[{anchor: 'undefined symbol', pattern: 'undefined symbol: (?P<symbol>[a-z]{3})',"
+        " message: 'nothing provides {symbol}'}]",
+        cases='[{name: a, log: "ImportError\\n  x.so: undefined symbol: abc\\n",\n'
+        "  expect: {outcome: fail}}]",
+    )
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "For example: nothing provides abc\n" in text
+    assert "- `x.so: undefined symbol: abc`\n  - nothing provides abc\n" in text
+    assert "Only the log shows it." in text
+    assert "It is found where" not in text
+
+
+def test_a_rule_without_fix_and_cases_says_so(tmp_path: Path) -> None:
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text()))
+    assert "No repair is known" in text
+    assert "It is {host.os}." in text
+    assert "by example" not in text
+
+
+def test_for_each_names_the_subject_and_what_its_facts_mean(tmp_path: Path) -> None:
+    rule = rule_text(for_each="[gpu]", when="{gpu.visible: true}", message="x")
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "area area, for each GPU, since" in text
+    assert "`gpu.visible` is `true` - CUDA_VISIBLE_DEVICES" in text
+
+
+def test_facts_of_any_package_and_facts_that_nobody_reads_yet(tmp_path: Path) -> None:
+    rule = rule_text(
+        for_each="[package]",
+        when="{package.version: {below: '2'}, config.dtype: bf16, torch.version.minor: '2.6'}",
+        message="x",
+    )
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "`package.version` is below `2` - version of the distribution" in text
+    assert "bf16, fp16, fp32; not read by this version" in text
+    assert "`torch.version.minor` is `2.6` - torch: version of the distribution" in text
+
+
+def test_the_example_is_the_failing_case_with_the_fewest_gaps(tmp_path: Path) -> None:
+    cases = """
+  - {name: gap, facts: {host.os: linux}, expect: {outcome: fail}}
+  - {name: whole, facts: {host.os: linux, host.kernel: "6.1"}, expect: {outcome: fail}}"""
+    rule = rule_text(message="On {host.kernel}.", cases=cases)
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "For example: On 6.1." in text
+
+
+def test_cases_of_another_shape_are_left_out(tmp_path: Path) -> None:
+    for number, cases in enumerate(("3", "[1, [2], {name: x}]", "[{name: y, expect: fail}]")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        text = page_markdown.render(
+            page(folder, "some-rule", area__some_rule=rule_text(cases=cases))
+        )
+        assert "by example" not in text
+
+
+def test_json_holds_the_rule_its_cases_and_what_it_explains(
+    tmp_path: Path, full: dict[str, str]
+) -> None:
+    files, _ = files_of(tmp_path, **full)
+    found = json.loads(render_json("some-rule", files))
+    assert found["rule"]["when"] == {"host.os": "linux"}
+    assert found["explains"] == ["driver-behind"]
+    assert found["path"] == "rules/area/some-rule.yaml"
+
+
+HOSTILE = r'"\e[31mred\e]0;title\a [bold]x[/bold] <script>\u202e \x9b31m"'
+
+
+def test_texts_of_rules_reach_no_terminal_as_escapes(tmp_path: Path) -> None:
+    rule = rule_text(title=HOSTILE, why=HOSTILE, message=HOSTILE)
+    made = page(tmp_path, "some-rule", area__some_rule=rule)
+    plain = page_text.render(made, Style())
+    assert "[bold]x[/bold] <script>" in plain
+    assert plain.replace("\n", "").isprintable()
+    coloured = page_text.render(made, Style(colour=True))
+    assert "\x1b]0;" not in coloured
+    assert "\x1b[31m" not in coloured
+    assert page_text.render(made, Style(ascii_only=True)).isascii()
+    markdown = page_markdown.render(made)
+    assert "\\<script\\>" in markdown
+    assert markdown.replace("\n", "").isprintable()
+    files, _ = files_of(tmp_path, area__some_rule=rule)
+    assert render_json("some-rule", files).isascii()

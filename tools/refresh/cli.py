@@ -1,0 +1,145 @@
+"""Parse the command line, print the diff and the report."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from packaging.version import InvalidVersion, Version
+
+from fadoctor.matrix.yaml_reader import read_yaml
+from fadoctor.model.errors import RuleDataError
+from tools.refresh.compare import Report
+from tools.refresh.document import Document
+from tools.refresh.errors import RefreshError
+from tools.refresh.index import Index
+from tools.refresh.settings import read_settings, settings_for
+from tools.refresh.sources import PACKAGES, SOURCES
+from tools.refresh.transport import Transport
+from tools.refresh.walk import Choice, pin_lines, refreshed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TABLES = Path(__file__).resolve().parents[2] / "rules" / "matrix"
+
+
+def main(
+    argv: Sequence[str] | None = None, out: TextIO | None = None, err: TextIO | None = None
+) -> int:
+    """Run; return 0, 1 for a contradiction, 2 for wrong usage, 3 where something was not read."""
+    out, err = out or sys.stdout, err or sys.stderr
+    options = _parser().parse_args(argv)
+    report = Report()
+    try:
+        choice = _choice(options)
+        settings = settings_for(tuple(options.index_url)) if options.index_url else read_settings()
+        transport = Transport(settings, options.cache, offline=options.offline)
+        index = Index(transport, settings.indexes)
+        before = _read_tables(options.tables)
+        after = refreshed(before, index, choice, report)
+        if options.pins:
+            err.writelines(f"{_printable(line)}\n" for line in pin_lines(index, choice, report))
+        _check(after)
+        out.write(_diff(before, after))
+        if options.write:
+            _write_tables(options.tables, before, after)
+    except (RefreshError, RuleDataError, OSError) as error:
+        err.write(f"refresh: {error}\n")
+        return 2
+    err.writelines(f"{line}\n" for line in _report_lines(report, transport))
+    return 1 if report.contradictions else 3 if report.unread else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.refresh", description=__doc__)
+    add = parser.add_argument
+    add(
+        "--table",
+        default="",
+        choices=sorted({source.table for source in SOURCES}),
+        help="one table",
+    )
+    add("--package", default="", metavar="NAME[==VERSION]", help="one package, or one release")
+    add("--newest", type=int, default=3, metavar="N", help="releases of each package (default 3)")
+    add("--pins", action="store_true", help="list what the packages require of each other")
+    add("--write", action="store_true", help="write the tables; the default prints a diff only")
+    add("--overrule", action="store_true", help="let the packages win where they contradict")
+    add("--offline", action="store_true", help="use the folder only, however old it is")
+    add("--cache", type=Path, default=_cache_folder(), metavar="DIR", help="the folder")
+    add("--index-url", action="append", metavar="URL", help="instead of what pip is configured for")
+    add("--tables", type=Path, default=TABLES, metavar="DIR", help="where the tables are")
+    return parser
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "fadoctor-refresh"
+
+
+def _choice(options: argparse.Namespace) -> Choice:
+    package, _, wanted = options.package.partition("==")
+    if package and package not in PACKAGES:
+        raise RefreshError(f"{package} is not one of {', '.join(PACKAGES)}")
+    try:
+        version = Version(wanted) if wanted else None
+    except InvalidVersion as error:
+        raise RefreshError(f"{wanted} is not a version") from error
+    newest = max(1, options.newest)
+    return Choice(options.table, package, version, newest, options.overrule)
+
+
+def _read_tables(folder: Path) -> dict[str, Document]:
+    paths = (folder / f"{name}.yaml" for name in dict.fromkeys(s.table for s in SOURCES))
+    found = {path.stem: Document(path.read_text("utf-8")) for path in paths if path.is_file()}
+    if not found:
+        raise RefreshError(f"no tables in {folder}")
+    return found
+
+
+def _check(tables: Mapping[str, Document]) -> None:
+    """Raise RuleDataError where a table would no longer be what fadoctor reads."""
+    for name, document in tables.items():
+        read_yaml(document.text, f"{name}.yaml")
+
+
+def _diff(before: Mapping[str, Document], after: Mapping[str, Document]) -> str:
+    lines: list[str] = []
+    for name, document in before.items():
+        path = f"rules/matrix/{name}.yaml"
+        old, new = (d.text.splitlines(keepends=True) for d in (document, after[name]))
+        lines += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
+    return "".join(lines)
+
+
+def _write_tables(
+    folder: Path, before: Mapping[str, Document], after: Mapping[str, Document]
+) -> None:
+    for name, document in after.items():
+        if document.text != before[name].text:
+            unfinished = folder / f".{name}.yaml.unfinished"
+            unfinished.write_text(document.text, "utf-8")
+            unfinished.replace(folder / f"{name}.yaml")
+
+
+def _report_lines(report: Report, transport: Transport) -> list[str]:
+    groups = (
+        ("agrees", report.agreements),
+        ("change", report.changes),
+        ("note", report.notes),
+        ("NOT READ", report.unread),
+        ("CONTRADICTION", report.contradictions),
+    )
+    lines = [f"{word}: {line}" for word, found in groups for line in found]
+    counts = ", ".join(f"{len(found)} x {word}" for word, found in groups)
+    traffic = f"{transport.requests} requests, {transport.received >> 10} KiB"
+    return [_printable(line) for line in (*lines, f"{counts}; {traffic}")]
+
+
+def _printable(line: str) -> str:
+    """Return a line without what would steer a terminal: names of files come from outside."""
+    return "".join(letter if letter.isprintable() else "?" for letter in line)

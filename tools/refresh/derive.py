@@ -1,0 +1,201 @@
+"""Say what the files of a release tell about the columns of the tables.
+
+A deriver yields rows; it raises FetchError or WheelError where a file cannot be read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+from fadoctor.matrix.versions import parse_specifier
+from tools.refresh.artefact import (
+    Value,
+    arch_flags,
+    build_capability,
+    capability,
+    cxx11_abi,
+    environment,
+    glibc,
+    json_member,
+    library_strings,
+    per_machine,
+    pythons,
+    requirement,
+    requirements,
+    tag_glibc,
+    torch_cuda,
+)
+from tools.refresh.errors import WheelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tools.refresh.document import Document
+    from tools.refresh.index import Index, Release
+
+PINNED = (
+    "torch",
+    "triton",
+    "xformers",
+    "flash-attn",
+    "flash-attn-4",
+    "transformers",
+    "bitsandbytes",
+)
+"""Distributions whose pins in other packages are of interest."""
+
+_FLASH_FUNCTION = re.compile(
+    r"^def is_flash_attn_2_available\(.{0,4000}?^(?=def |@|\S)", re.MULTILINE | re.DOTALL
+)
+_FLASH_MINIMUM = re.compile(r">= version\.parse\(\"([0-9.]{1,12})\"\)")
+_CUDA_LIBRARY = re.compile(r"bitsandbytes/libbitsandbytes_cuda(\d{3})(?:_nocublaslt)?\.so")
+
+
+@dataclass(frozen=True)
+class DerivedRow:
+    """Cells of one release. ``keys`` are the key columns beside the version."""
+
+    version: Version
+    keys: Mapping[str, str]
+    cells: Mapping[str, Value] = field(default_factory=dict)
+
+
+def torch_releases(release: Release, index: Index, _: object) -> Iterator[DerivedRow]:
+    """Derive ``torch-releases``: one row for each platform that has wheels."""
+    for machine, file in per_machine(release):
+        wheel = index.wheel(file)
+        strings = library_strings(wheel)
+        triton = requirement(index, file, "triton", environment(release, machine))
+        yield DerivedRow(
+            release.version,
+            {"platform": f"linux_{machine}"},
+            {
+                "pypi_cuda": Value(torch_cuda(wheel), f"{file.name}, version.py"),
+                "triton": Value(triton[0], f"{file.name}, METADATA"),
+                "triton_marker": Value(triton[1], f"{file.name}, METADATA"),
+                "python": Value(" ".join(pythons(release, machine)), "tags of the wheels"),
+                "glibc": glibc(file, machine, strings),
+            },
+        )
+
+
+def torch_builds(release: Release, index: Index, _: object) -> Iterator[DerivedRow]:
+    """Derive the rows of ``torch-builds`` that are the index's own build; a CPU build has none."""
+    for machine, file in per_machine(release):
+        wheel = index.wheel(file)
+        cuda = torch_cuda(wheel)
+        if cuda is None:
+            continue
+        flags = arch_flags(library_strings(wheel), file)
+        source = f"{file.name}, libtorch_python.so"
+        sm = [capability(flag) for flag in flags if flag.startswith("sm_")]
+        ptx = [capability(flag) for flag in flags if flag.startswith("compute_")]
+        yield DerivedRow(
+            release.version,
+            {"build": f"pypi cu{cuda.replace('.', '')}", "platform": f"linux_{machine}"},
+            {
+                "cuda": Value(cuda, f"{file.name}, version.py"),
+                "sm": Value(" ".join(sm), source),
+                "ptx": Value(ptx[-1] if ptx else None, source),
+                "cxx11_abi": Value(cxx11_abi(wheel), f"{file.name}, c10::Error in libc10.so"),
+            },
+        )
+
+
+def triton_releases(
+    release: Release, _: Index, tables: Mapping[str, Document]
+) -> Iterator[DerivedRow]:
+    """Derive ``triton-releases``; which torch pins it comes from the table of torch."""
+    found = [text.rstrip("t") for text in pythons(release, "x86_64")]
+    if found:
+        torch = _pinned_by(tables["torch-releases"], release.version)
+        cells = {
+            "python": Value(f"{found[0]}-{found[-1]}", "tags of the wheels"),
+            "torch": Value(" ".join(torch) or None, "torch-releases"),
+        }
+        yield DerivedRow(release.version, {}, cells)
+
+
+def xformers_releases(release: Release, index: Index, _: object) -> Iterator[DerivedRow]:
+    """Derive ``xformers-releases`` from METADATA and the build's own record."""
+    for machine, file in per_machine(release):
+        wheel = index.wheel(file)
+        record = json_member(wheel, "xformers/cpp_lib.json")
+        flags = str(record.get("env", {}).get("TORCH_CUDA_ARCH_LIST", "")).replace(";", " ").split()
+        cuda = record.get("version", {}).get("cuda")
+        source = f"{file.name}, cpp_lib.json"
+        sm = sorted({build_capability(flag) for flag in flags}, key=Version)
+        torch = requirement(index, file, "torch", environment(release, machine))
+        cells = {"torch": Value(torch[0], f"{file.name}, METADATA")}
+        if isinstance(cuda, int):
+            cells["cuda"] = Value(f"{cuda // 100}.{cuda % 100}", source)
+        if sm:
+            cells["sm"] = Value(" ".join(sm), source)
+        yield DerivedRow(release.version, {}, cells)
+
+
+def transformers_flash_attn(release: Release, index: Index, _: object) -> Iterator[DerivedRow]:
+    """Derive the lowest flash-attn for NVIDIA GPUs: the first bound of the function that asks."""
+    for file in release.wheels():
+        name = "transformers/utils/import_utils.py"
+        function = _FLASH_FUNCTION.search(index.wheel(file).text(name))
+        body = function.group() if function else ""
+        bound = _FLASH_MINIMUM.search(body)
+        if bound is None:
+            raise WheelError(f"{file.name}: no bound for flash-attn in {name}")
+        source = f"{file.name}, {name}"
+        by_distribution = "distribution_mapping" in body.lower()
+        cells = {
+            "flash_attn": Value(f">={bound.group(1)}", source),
+            "by_distribution": Value(str(by_distribution).lower(), source),
+        }
+        yield DerivedRow(release.version, {}, cells)
+
+
+def wheel_glibc(release: Release, _: object, __: object) -> Iterator[DerivedRow]:
+    """Derive ``packages-glibc``: the lowest glibc by the tags of the x86_64 wheels."""
+    bounds = [tag_glibc(file, "x86_64") for file in release.wheels("x86_64")]
+    known = [bound for bound in bounds if bound]
+    if known and len(known) == len(bounds):
+        value = Value(min(known, key=Version), "tags of the wheels")
+        yield DerivedRow(release.version, {"package": release.package}, {"glibc": value})
+
+
+def only_watched(release: Release, _: object, __: object) -> Iterator[DerivedRow]:
+    """Derive nothing, so that a release without any row is noticed."""
+    yield DerivedRow(release.version, {})
+
+
+def pins(release: Release, index: Index) -> dict[str, list[str]]:
+    """Return what a release requires of the packages of interest: ``torch: ['==2.14.0']``.
+
+    A requirement with a marker is written with it; one that only an extra brings, too.
+    """
+    files = [*release.wheels(), *release.wheels("x86_64")]
+    found: dict[str, list[str]] = {}
+    if not files:
+        return found
+    for required in requirements(index, files[-1]):
+        if required.name in PINNED and required.name != release.package:
+            marker = f"; {required.marker}" if required.marker else ""
+            text = f"{required.specifier or '*'}{marker}"
+            found.setdefault(required.name, []).append(text)
+    if release.package == "bitsandbytes":
+        libraries = map(_CUDA_LIBRARY.fullmatch, index.wheel(files[-1]).names)
+        numbers = {match.group(1) for match in libraries if match}
+        found["cuda libraries"] = sorted(f"{text[:2]}.{text[2]}" for text in numbers)
+    return found
+
+
+def _pinned_by(torch: Document, version: Version) -> list[str]:
+    """Return the torch releases whose pin accepts a version of triton."""
+    found: set[str] = set()
+    for row in torch.rows:
+        pin = parse_specifier(str(row.cells.get("triton")))
+        if pin is not None and pin.contains(version):
+            found.update(str(row.cells["version"]).split())
+    return sorted(found, key=Version)

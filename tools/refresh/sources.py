@@ -1,0 +1,44 @@
+"""Which package tells about which table: one line for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tools.refresh import derive
+from tools.refresh.document import Document
+from tools.refresh.index import Index, Release
+
+Deriver = Callable[[Release, Index, Mapping[str, Document]], Iterator[derive.DerivedRow]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table, a package that tells about it, and how."""
+
+    table: str
+    package: str
+    derive: Deriver
+    grows: frozenset[str] = frozenset()
+    """List columns that later uploads lengthen."""
+
+
+SOURCES = (
+    Source("torch-releases", "torch", derive.torch_releases, frozenset({"python"})),
+    Source("torch-builds", "torch", derive.torch_builds),
+    # After torch, whose table tells which torch pins a triton.
+    Source("triton-releases", "triton", derive.triton_releases, frozenset({"torch"})),
+    Source("xformers-releases", "xformers", derive.xformers_releases),
+    Source("transformers-flash-attn", "transformers", derive.transformers_flash_attn),
+    Source("packages-glibc", "vllm", derive.wheel_glibc),
+    Source("packages-glibc", "sglang", derive.wheel_glibc),
+    Source("packages-glibc", "triton", derive.wheel_glibc),
+    Source("flash-attn-wheel-abi", "flash-attn", derive.only_watched),
+    Source("flash-attn-wheel-sm", "flash-attn", derive.only_watched),
+)
+
+PACKAGES = (
+    "torch", "triton", "xformers", "vllm", "sglang", "transformers", "unsloth", "bitsandbytes",
+    "flash-attn", "flash-attn-4", "accelerate", "peft", "trl", "deepspeed", "liger-kernel",
+)  # fmt: skip
+"""All that is ever looked up."""
