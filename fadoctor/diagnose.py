@@ -13,6 +13,7 @@ from fadoctor.measurements import join_measurements, notes
 from fadoctor.model.finding import Severity
 from fadoctor.model.report import Report, RulesInfo, Summary
 from fadoctor.recommendation import recommend
+from fadoctor.targets.derived import derive
 from fadoctor.verdicts import predict
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def diagnose(
     ignore: tuple[str, ...] = (),
 ) -> Report:
     """Return the whole report on one environment. Pure: the same facts give the same report."""
+    environment = derive(environment, knowledge.tables)
     assessment = judge(environment, knowledge, ignore)
     kernels = Kernels(environment, Matrix(knowledge.tables))
     verdicts = predict(kernels, assessment)

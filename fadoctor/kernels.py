@@ -85,6 +85,10 @@ class Kernels:
         """Return the fact prefix of the package that brings a backend, "" where none does."""
         return fact_text(self._row(backend, "package"), "")
 
+    def label(self, backend: Backend) -> str:
+        """Return what people call a backend: ``torch SDPA (flash)``."""
+        return fact_text(self._row(backend, "label"), backend.value)
+
     def version(self, backend: Backend) -> Fact:
         """Return the version of the package that brings a backend."""
         return self.environment.fact(f"{self.package(backend)}.version")

@@ -40,7 +40,7 @@ def recommend(kernels: Kernels) -> Recommendation | None:
             found = [(gpu, kernels.support(backend, dtype, gpu)) for gpu in gpus]
             if all(support.works for _, support in found):
                 settings = _settings(kernels, gpus, backend, dtype)
-                why = _why(gpus, backend, dtype, ruled_out)
+                why = _why(kernels.label(backend), gpus, dtype, ruled_out)
                 return Recommendation(dtype, backend, settings, why)
             ruled_out += _failures(found, backend, dtype)
     return None
@@ -53,9 +53,11 @@ def _candidates(kernels: Kernels) -> Iterator[Backend]:
 
 
 def _failures(found: list[tuple[Gpu, Support]], backend: Backend, dtype: Dtype) -> Iterator[str]:
-    for gpu, support in found:
-        if support.fails:
-            yield f"{backend.value} {dtype.value} on {gpu.label} ({support.rule or 'unsupported'})"
+    """Yield once what does not work, with the GPUs that it does not work on."""
+    failing = [(gpu, support) for gpu, support in found if support.fails]
+    if failing:
+        where = _list([gpu.subject for gpu, _ in failing])
+        yield f"{backend.value} in {dtype.value} on {where} ({failing[0][1].rule or 'unsupported'})"
 
 
 def _settings(
@@ -79,11 +81,14 @@ def _agreed(answers: list[Fact]) -> dict[str, str]:
     return {}
 
 
-def _why(gpus: list[Gpu], backend: Backend, dtype: Dtype, ruled_out: list[str]) -> str:
-    shown = [f"{g.label} (compute capability {fact_text(g.capability, '?')})" for g in gpus]
-    more = len(shown) - _GPUS_NAMED
-    names = ", ".join(shown[:_GPUS_NAMED]) + (f" and {more} more" if more > 0 else "")
-    text = f"{dtype.value} with {backend.value} works on {names}."
+def _why(label: str, gpus: list[Gpu], dtype: Dtype, ruled_out: list[str]) -> str:
+    names = [f"{g.label} (compute capability {fact_text(g.capability, '?')})" for g in gpus]
+    text = f"{label} has kernels for {dtype.value} on {_list(names)}."
     if ruled_out:
         text += f" Ruled out: {'; '.join(ruled_out[:_REASON_LIMIT])}."
     return text
+
+
+def _list(names: list[str]) -> str:
+    more = len(names) - _GPUS_NAMED
+    return ", ".join(names[:_GPUS_NAMED]) + (f" and {more} more" if more > 0 else "")

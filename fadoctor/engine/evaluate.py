@@ -41,10 +41,14 @@ def evaluate(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judge
         found.append(_judge(rule, subject, scope))
     if found:
         return found
+    kind = rule.for_each[0]
     scope = Scope(environment, matrix, rule, {})
-    if rule.for_each[0] != "package" and _uncounted(scope.resolve(f"{rule.for_each[0]}.count")):
-        return [_unknown(rule, rule.for_each[0], scope)]
-    return [Judgement(rule, rule.for_each[0], Outcome.NOT_APPLICABLE, scope)]
+    if kind != "package" and _uncounted(scope.resolve(f"{kind}.count")):
+        # Whatever is there: a rule about a package that is not installed is decided all the same.
+        anyone = _judge(rule, kind, Scope(environment, matrix, rule, {kind: f"{kind}[?]"}))
+        if anyone.outcome in (Outcome.UNKNOWN, Outcome.FAIL):
+            return [_unknown(rule, kind, scope)]
+    return [Judgement(rule, kind, Outcome.NOT_APPLICABLE, scope)]
 
 
 def _judge(rule: Rule, subject: str, scope: Scope) -> Judgement:

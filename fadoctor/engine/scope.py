@@ -85,12 +85,20 @@ class Scope:
         """Return a fact, or the part of one: ``torch.version.minor``, ``torch.requires.triton``."""
         facts = self.environment.facts
         base, _, part = name.rpartition(".")
+        if "[?]" in name:  # of a GPU or toolkit that nobody could count
+            return self._of_the_uncounted(name)
         whole, parent = facts.get(name), facts.get(base)
         if whole is None and parent is not None:
             return self._part(parent, base, part)
         found = whole or self._not_given(name)
         self.read[name] = found
         return found
+
+    def _of_the_uncounted(self, name: str) -> Unknown:
+        kind = name.partition("[")[0]
+        count = self.environment.facts.get(f"{kind}.count")
+        why = count.reason if isinstance(count, Unknown) else f"{kind}.count is not a number"
+        return Unknown(why, f"{kind}.count")
 
     def _part(self, fact: Fact, base: str, part: str) -> Fact:
         if isinstance(fact, Known) and isinstance(fact.value, dict):

@@ -91,7 +91,7 @@ def load_suite(folders: Iterable[Path] = ()) -> Suite:
     Raises RulesDoNotCompileError with every problem of the first folder that has some.
     """
     knowledge = _shipped_knowledge()
-    cases = _shipped_cases()
+    cases = _shipped_cases(COMPILED, SOURCE)
     shipped = {
         rule.id: RuleFile(rule, f"rules/{rule.file}", cases.get(rule.id, []))
         for rule in knowledge.rules
@@ -130,13 +130,13 @@ def _shipped_knowledge() -> Knowledge:
         return _compile(SOURCE, None).knowledge
 
 
-def _shipped_cases() -> dict[str, Any]:
+def _shipped_cases(compiled: Path, source: Path) -> dict[str, Any]:
     """Return the compiled cases; of a checkout that cannot be written to, its files' cases."""
     with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode((COMPILED / "cases.json").read_bytes(), type=dict[str, Any])
-    if not (SOURCE / "knowledge.yaml").is_file():
+        return msgspec.json.decode((compiled / "cases.json").read_bytes(), type=dict[str, Any])
+    if not (source / "knowledge.yaml").is_file():
         raise FadoctorError("this installation has no compiled cases: install fadoctor again")
-    return dict(_compile(SOURCE, None).cases)
+    return dict(_compile(source, None).cases)
 
 
 def run_suite(suite: Suite, *, own: bool) -> Tested:

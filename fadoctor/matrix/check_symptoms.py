@@ -117,7 +117,7 @@ def _ways(nodes: list[_Node]) -> int:
     """
     ways = 1
     flat = list(_flat(nodes))
-    for (operation, argument), following in zip(flat, [*flat[1:], None], strict=True):
+    for (operation, argument), following in zip(flat, [*flat[1:], None], strict=False):
         inner = [_ways(part) for part in _parts(operation.name, argument)]
         if operation.name in _REPEATS:
             least, most, body = argument

@@ -15,10 +15,10 @@ from packaging.version import Version
 
 from fadoctor.matrix.query import Matrix, Row
 from fadoctor.matrix.versions import parse_version, version_part
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.model.rule import Table
 
@@ -115,11 +115,11 @@ class Wheels:
 
     def official(self) -> Iterator[WheelFile]:
         """Yield every file of flash-attn's release pages, doubtful ones included."""
-        return self._files(OFFICIAL, _anything)
+        return self._files(OFFICIAL)
 
     def community(self) -> Iterator[WheelFile]:
         """Yield every community file; one that stands on several pages comes once for each."""
-        return self._files(COMMUNITY, _anything)
+        return self._files(COMMUNITY)
 
     def fitting(self, wanted: Wanted) -> tuple[WheelFile, ...]:
         """Return the files that load beside a torch and an interpreter, newest first.
@@ -129,7 +129,7 @@ class Wheels:
         """
         found: dict[str, WheelFile] = {}
         for source in _SOURCES:
-            for file in self._files(source, lambda words: self._may_fit(words, wanted)):
+            for file in self._files(source, torch=wanted.torch):
                 known = found.get(file.name)
                 if _fits(file, wanted) and (known is None or _is_newer(file, known)):
                     found[file.name] = file
@@ -154,14 +154,14 @@ class Wheels:
             "platform": wanted.platform,
         }
         name = _fill(self._pattern(OFFICIAL, "flash-attn", "file"), words)
-        same = self._files(OFFICIAL, lambda each: _agrees(each, words, "cuda", "torch"))
-        pages = (file for file in same if file.release == version and file.name == name)
-        return Lookup(name, next(pages, None))
+        page = self._files(OFFICIAL, version=version, torch=words["torch"], cuda=words["cuda"])
+        return Lookup(name, next((file for file in page if file.name == name), None))
 
-    def _files(self, source: str, keep: Callable[[Words], bool]) -> Iterator[WheelFile]:
+    def _files(self, source: str, **asked: str) -> Iterator[WheelFile]:
+        """Yield the files of a table, or those of the words that are asked for."""
         for row in self.tables[_TABLES[source]].rows:
-            for words in _choices(row):
-                if keep(words):
+            if all(word in str(row[name]).split() for name, word in asked.items()):
+                for words in _choices(row, asked):
                     yield self._file(source, row, words)
 
     def _file(self, source: str, row: Row, words: Words) -> WheelFile:
@@ -179,13 +179,9 @@ class Wheels:
             torch=words["torch"],
             cuda=words["cuda"],
             label_abi={"true": True, "false": False}.get(words.get("abi", "")),
-            real_abi=self._real_abi(source, words),
             python=words["python"],
-            platform=self._runs_on(words),
-            sm=self._sm(source, package, words),
-            sm_at_least=self._sm_at_least(source, words),
-            glibc_needed=self._glibc(source, words, "needs"),
-            glibc_enough=self._glibc(source, words, "enough"),
+            platform=self._platform(words, "runs_on"),
+            **(self._official(words) if source == OFFICIAL else self._community(words)),
             evidence=str(row.get("evidence") or ""),
             verified=row.get("verified") != "unverified",
         )
@@ -193,7 +189,6 @@ class Wheels:
     def _filled(self, row: Row, words: Words) -> Words:
         """Return what the placeholders of names and addresses stand for."""
         tag, _, limited = words["python"].partition("-")
-        platform = words["platform"]
         return {
             **words,
             "package": words.get("package", "flash-attn"),
@@ -202,42 +197,40 @@ class Wheels:
             "ABI": words.get("abi", "").upper(),
             "python": _python_tag(tag),
             "abi_tag": limited or tag,
-            "platform": _text(self._cell("flash-attn-wheel-platforms", "name", platform=platform)),
+            "platform": self._platform(words, "name"),
             "git": str(row.get("git") or ""),
         }
 
-    def _real_abi(self, source: str, words: Words) -> Fact:
-        if source == OFFICIAL:
-            keys = {"version": words["version"], "torch": words["torch"], "label": words["abi"]}
-            return self._cell("flash-attn-wheel-abi", "cxx11_abi", **keys)
-        keys = {"torch": words["torch"], "cuda": words["cuda"], "platform": self._runs_on(words)}
-        return self._cell("flash-attn-community-abi", "cxx11_abi", **keys)
-
-    def _sm(self, source: str, package: str, words: Words) -> Fact:
-        """Return what was read, or what setup.py asks of the nvcc that the label names."""
-        if source == OFFICIAL:
-            keys = {name: words[name] for name in ("version", "torch", "cuda")}
-            return self._cell("flash-attn-wheel-sm", "sm", **keys)
-        if package != "flash-attn":
-            return Unknown(f"nobody has read the code of {package}", "matrix")
-        nvcc = ".".join(filter(None, _label_parts(words["cuda"])))
-        return self._cell("flash-attn-cubins", "sm", version=words["version"], nvcc=nvcc)
-
-    def _sm_at_least(self, source: str, words: Words) -> Fact:
-        if source == COMMUNITY:
-            return Absent("matrix flash-attn-cubins")
+    def _official(self, words: Words) -> dict[str, Fact]:
+        """Return what the matrix says of the inside of an official file."""
         keys = {name: words[name] for name in ("version", "torch", "cuda")}
-        return self._cell("flash-attn-wheel-sm", "at_least", **keys)
+        glibc = {"version": words["version"], "torch": words["torch"]}
+        abi = {**glibc, "label": words["abi"]}
+        return {
+            "real_abi": self._cell("flash-attn-wheel-abi", "cxx11_abi", **abi),
+            "sm": self._cell("flash-attn-wheel-sm", "sm", **keys),
+            "sm_at_least": self._cell("flash-attn-wheel-sm", "at_least", **keys),
+            "glibc_needed": self._cell("flash-attn-wheel-glibc", "needs", **glibc),
+            "glibc_enough": self._cell("flash-attn-wheel-glibc", "enough", **glibc),
+        }
 
-    def _glibc(self, source: str, words: Words, column: str) -> Fact:
-        if source == COMMUNITY:  # the tag of the name promises both
-            return self._cell("flash-attn-wheel-platforms", "glibc", platform=words["platform"])
-        keys = {"version": words["version"], "torch": words["torch"]}
-        return self._cell("flash-attn-wheel-glibc", column, **keys)
+    def _community(self, words: Words) -> dict[str, Fact]:
+        """Return the same of a community file: by its name, and by what setup.py makes of nvcc."""
+        platform = self._platform(words, "runs_on")
+        abi = {"torch": words["torch"], "cuda": words["cuda"], "platform": platform}
+        nvcc = ".".join(filter(None, _label_parts(words["cuda"])))
+        glibc = self._cell("flash-attn-wheel-platforms", "glibc", platform=words["platform"])
+        return {
+            "real_abi": self._cell("flash-attn-community-abi", "cxx11_abi", **abi),
+            "sm": self._cell("flash-attn-cubins", "sm", version=words["version"], nvcc=nvcc),
+            "sm_at_least": Absent("matrix flash-attn-cubins"),
+            "glibc_needed": glibc,
+            "glibc_enough": glibc,
+        }
 
-    def _runs_on(self, words: Words) -> str:
+    def _platform(self, words: Words, column: str) -> str:
         platform = words["platform"]
-        return _text(self._cell("flash-attn-wheel-platforms", "runs_on", platform=platform))
+        return _text(self._cell("flash-attn-wheel-platforms", column, platform=platform))
 
     def _pattern(self, source: str, package: str, column: str) -> str:
         return _text(self._cell("flash-attn-wheel-urls", column, source=source, package=package))
@@ -249,42 +242,24 @@ class Wheels:
             self._cells[asked] = self.matrix.find(table, facts).cell(column)
         return self._cells[asked]
 
-    def _may_fit(self, words: Words, wanted: Wanted) -> bool:
-        """Return whether words fit, before the costlier look-ups are made."""
-        return (
-            words["torch"] == wanted.torch
-            and words.get("package", "flash-attn") == wanted.package
-            and _label_parts(words["cuda"])[0] == wanted.cuda.partition(".")[0]
-            and _python_fits(words["python"], wanted.python)
-            and self._runs_on(words) == wanted.platform
-        )
 
-
-def _anything(_: Words) -> bool:
-    return True
-
-
-def _choices(row: Row) -> Iterator[Words]:
+def _choices(row: Row, asked: Words) -> Iterator[Words]:
     """Yield every combination of the words of a row's keys."""
     names = [name for name in _KEYS if name in row]
-    for words in product(*(str(row[name]).split() for name in names)):
+    for words in product(*(asked.get(name, str(row[name])).split() for name in names)):
         yield dict(zip(names, words, strict=True))
 
 
-def _agrees(one: Words, other: Words, *names: str) -> bool:
-    return all(one[name] == other[name] for name in names)
-
-
 def _fits(file: WheelFile, wanted: Wanted) -> bool:
-    if not file.verified:
-        return False
-    match file.real_abi:
-        case Known(value=abi):
-            return abi is wanted.cxx11_abi
-        case Absent():
-            return True
-        case Unknown():
-            return False
+    asked = (wanted.package, wanted.torch, wanted.cuda.partition(".")[0], wanted.platform)
+    abi = file.real_abi
+    abi_fits = isinstance(abi, Known) and abi.value is wanted.cxx11_abi
+    return (
+        file.verified
+        and (file.package, file.torch, file.cuda_major, file.platform) == asked
+        and (abi_fits or isinstance(abi, Absent))
+        and _python_fits(file.python, wanted.python)
+    )
 
 
 def _python_fits(built: str, wanted: str) -> bool:

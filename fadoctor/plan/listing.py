@@ -25,10 +25,10 @@ PLAN_SCHEMA_VERSION = 1
 
 _ORDER = (
     StepKind.SYSTEM,
-    StepKind.UNINSTALL,
-    StepKind.INSTALL,
     StepKind.UNSET,
     StepKind.SET,
+    StepKind.UNINSTALL,
+    StepKind.INSTALL,
     StepKind.SETTING,
     StepKind.ADVICE,
 )
@@ -78,9 +78,14 @@ def list_fixes(report: Report, installer: str) -> Plan:
         for fix in finding.fixes[:1]:
             for step in fix.steps:
                 _add(steps, _plan_step(step, fix, finding, report.target, installer))
-    ordered = sorted(steps.values(), key=lambda step: _ORDER.index(step.kind))
+    ordered = sorted(steps.values(), key=_place)
     bare = tuple(finding.rule_id for finding in report.findings if not finding.fixes)
     return Plan(tuple(ordered), bare, tuple(_conflicts(report.findings)), report.target)
+
+
+def _place(step: PlanStep) -> tuple[int, bool]:
+    """Sort torch before what is built or chosen for the torch that is installed."""
+    return _ORDER.index(step.kind), all(_package(word) != "torch" for word in step.argv)
 
 
 def _conflicts(findings: tuple[Finding, ...]) -> Iterator[str]:

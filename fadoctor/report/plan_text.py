@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import printable
 from fadoctor.model.fix import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.plan.listing import Plan, PlanStep
+
+_LINE_LIMIT = 4_000
 
 _TITLES = {
     StepKind.SYSTEM: "By hand",
@@ -24,7 +27,8 @@ _TITLES = {
 
 def render(plan: Plan) -> str:
     """Return the list; comments begin with ``#``, so that the commands can be pasted."""
-    return "\n".join(_lines(plan)) + "\n"
+    lines = (line for text in _lines(plan) for line in text.split("\n"))
+    return "\n".join(printable(line, _LINE_LIMIT) for line in lines) + "\n"
 
 
 def _lines(plan: Plan) -> Iterator[str]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from typing import TYPE_CHECKING
 
+import msgspec
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.environment import SUBJECT_LIMIT, Environment
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import printable
 from fadoctor.model.finding import Finding, Severity, Undecided
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
+from fadoctor.report.environment_text import environment_lines
+from fadoctor.report.words import setting_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from fadoctor.model.report import Report
     from fadoctor.report.style import Style
 
-_GIB = 1 << 30
-_UNKNOWN_SHOWN = 5
-_PACKAGES_SHOWN = 12
+_IDS_SHOWN = 4
+_LINE_LIMIT = 4_000
+"""Longest paragraph, in characters: texts of saved facts and own rules come from outside."""
 
 
 _MARKS = {Severity.ERROR: ("✗", "x"), Severity.WARNING: ("!", "!"), Severity.NOTE: ("i", "i")}
@@ -41,13 +42,14 @@ def render(report: Report, style: Style) -> str:
     page = _Page(style)
     page.header(report)
     if not style.quiet:
-        page.environment(Environment(report.fadoctor, report.target, report.environment))
-    for finding in report.findings:
-        page.finding(finding)
+        page.environment(report)
+    for alike in _alike(report.findings):
+        page.finding(alike[0], [finding.subject for finding in alike])
     if not report.findings:
         page.line("No findings.", "green")
+        page.line("")
     page.undecided(report.unknown)
-    if report.verdicts and not style.quiet:
+    if not style.quiet:
         page.verdicts(report.verdicts)
     page.recommendation(report)
     page.closing(report)
@@ -77,9 +79,16 @@ class _Page:
         found = "\n".join(lines) + "\n"
         return found.encode("ascii", "replace").decode() if self.style.ascii_only else found
 
-    def line(self, text: str, colour: str = "", indent: int = 0) -> None:
-        """Print one paragraph; a wrapped line keeps the indent."""
-        self.console.print(Padding(Text(text, style=colour), (0, 0, 0, indent)), soft_wrap=False)
+    def line(self, text: str, colour: str = "", indent: int = 0, hang: int = 0) -> None:
+        """Print one paragraph, wrapped at words; its later lines are indented by `hang` more."""
+        lines = textwrap.wrap(
+            printable(text, _LINE_LIMIT),
+            self.style.width,
+            initial_indent=" " * indent,
+            subsequent_indent=" " * (indent + hang),
+            break_on_hyphens=False,
+        )
+        self.console.print(Text("\n".join(lines), style=colour), soft_wrap=True)
 
     def mark(self, pair: tuple[str, str]) -> str:
         return pair[1] if self.style.ascii_only else pair[0]
@@ -90,19 +99,14 @@ class _Page:
         for overlay in report.overlays:
             self.line(f"Assumed: {overlay}", "magenta")
 
-    def environment(self, environment: Environment) -> None:
-        facts = environment.facts
-        self.line(_host_line(facts), indent=2)
-        self.line(_driver_line(facts), indent=2)
-        for text in _gpu_lines(facts):
-            self.line(text, indent=2)
-        for text in _package_lines(facts):
-            self.line(text, indent=2)
+    def environment(self, report: Report) -> None:
+        for text in environment_lines(report.environment):
+            self.line(text, indent=2, hang=2)
         self.line("")
 
-    def finding(self, finding: Finding) -> None:
+    def finding(self, finding: Finding, subjects: list[str]) -> None:
         mark, colour = self.mark(_MARKS[finding.severity]), _COLOURS[finding.severity]
-        subject = "" if finding.subject == "environment" else f" ({finding.subject})"
+        subject = "" if subjects == ["environment"] else f" ({', '.join(subjects)})"
         self.line(f"{mark} {finding.severity.value}: {finding.title}{subject}", colour)
         self.line(finding.message, indent=2)
         if not self.style.quiet:
@@ -110,7 +114,7 @@ class _Page:
         for fix in finding.fixes if self.style.verbose else finding.fixes[:1]:
             self.line(f"fix: {fix.title} ({fix.safety.value})", "bold", indent=2)
             for step in fix.steps:
-                self.line(f"- {step.text}", indent=4)
+                self.line(f"- {step.text}", indent=4, hang=2)
             if fix.side_effects:
                 self.line(f"side effects: {fix.side_effects}", indent=4)
         if finding.consequences:
@@ -125,24 +129,40 @@ class _Page:
         self.line("")
 
     def undecided(self, unknown: tuple[Undecided, ...]) -> None:
+        """Say what stayed open, by reason: one fact that could not be read opens many rules."""
         if not unknown:
             return
-        shown = unknown if self.style.verbose else unknown[:_UNKNOWN_SHOWN]
         self.line(f"Could not be decided: {len(unknown)}", "yellow")
-        for each in shown:
-            self.line(f"? {each.rule_id}: {each.reason}", indent=2)
-        if len(shown) < len(unknown):
-            self.line(f"... and {len(unknown) - len(shown)} more (--verbose)", indent=2)
+        reasons: dict[str, dict[str, None]] = {}
+        for each in unknown:
+            reasons.setdefault(each.reason, {})[each.rule_id] = None
+        for reason, ids in reasons.items():
+            shown = list(ids) if self.style.verbose else list(ids)[:_IDS_SHOWN]
+            more = len(ids) - len(shown)
+            tail = f" and {more} more (--verbose)" if more else ""
+            self.line(f"? {reason}: {', '.join(shown)}{tail}", indent=2, hang=2)
         self.line("")
 
     def verdicts(self, verdicts: tuple[Verdict, ...]) -> None:
+        """Print a table for each GPU, one for those that are alike."""
+        if not verdicts:
+            self.line("No table: there is no GPU here. Ask about one with --gpu A100.")
+            self.line("")
+        tables: dict[tuple[Verdict, ...], list[str]] = {}
         for gpu in dict.fromkeys(verdict.gpu for verdict in verdicts):
-            mine = [verdict for verdict in verdicts if verdict.gpu == gpu]
+            mine = tuple(
+                msgspec.structs.replace(verdict, gpu="")
+                for verdict in verdicts
+                if verdict.gpu == gpu
+            )
+            tables.setdefault(mine, []).append(gpu)
+        for mine, gpus in tables.items():
             ran = any(verdict.measured is not Measured.NOT_RUN for verdict in mine)
-            self.line(f"{gpu}: {'predicted and measured' if ran else 'predicted'}", "bold")
-            self.console.print(self.table(mine))
+            what = "predicted and measured" if ran else "predicted"
+            self.line(f"{_gpu_names(gpus)}: {what}", "bold")
+            self.console.print(self.table(list(mine)))
             for text in _reasons(mine):
-                self.line(text, "dim", indent=2)
+                self.line(text, "dim", indent=2, hang=2)
             self.line("")
 
     def table(self, verdicts: list[Verdict]) -> Table:
@@ -172,12 +192,11 @@ class _Page:
         advice = report.recommendation
         if advice is None:
             return
-        repaired = ", once the findings above are repaired" if report.findings else ""
-        what = f"{advice.dtype.value} with {advice.backend.value}"
-        self.line(f"Recommended{repaired}: {what}", "bold green")
+        self.line(f"Use {advice.dtype.value} with {advice.backend.value}", "bold green")
         self.line(advice.why, indent=2)
         for framework, settings in advice.settings.items():
-            self.line(f"{framework}: {setting_text(framework, settings)}", indent=2)
+            text = f"{framework}: {setting_text(framework, settings)}"
+            self.line(text, indent=2, hang=2)
         self.line("")
 
     def closing(self, report: Report) -> None:
@@ -187,106 +206,31 @@ class _Page:
             self.line(note, "bold")
         total = report.summary
         self.line(
-            f"{total.error} errors, {total.warning} warnings, {total.note} notes, "
-            f"{total.unknown} undecided. Rules {report.rules.version}, fadoctor {report.fadoctor}."
+            f"{_count(total.error, 'error')}, {_count(total.warning, 'warning')}, "
+            f"{_count(total.note, 'note')}, {total.unknown} undecided. "
+            f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
         )
 
 
-def setting_text(framework: str, settings: dict[str, str]) -> str:
-    """Return a framework's settings as they are pasted: ``--dtype half``, ``fp16: true``."""
-    words = [_setting(framework, name, value) for name, value in settings.items() if name != "note"]
-    note = [f"({settings['note']})"] if "note" in settings else []
-    return " ".join([(" " if framework == "vllm" else ", ").join(words), *note]).strip()
+def _alike(findings: tuple[Finding, ...]) -> Iterable[list[Finding]]:
+    """Group what says the same of several subjects: eight GPUs of one model are one paragraph."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.rule_id, finding.message), []).append(finding)
+    return groups.values()
 
 
-def _setting(framework: str, name: str, value: str) -> str:
-    """Return one setting: of a command line, of YAML, or an argument or variable."""
-    if name.startswith("--"):
-        return f"{name} {value}"
-    return f"{name}: {value}" if framework == "llamafactory" else f"{name}={value}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def value_text(value: object) -> str:
-    """Return a fact's value in one line."""
-    if isinstance(value, (tuple, list)):
-        return " ".join(str(item) for item in value)
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {item}".rstrip() for key, item in value.items())
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+def _gpu_names(gpus: list[str]) -> str:
+    """Return ``gpu[0] A100``, or ``gpu[0], gpu[1] A100`` for GPUs that are alike."""
+    subjects, models = zip(*(gpu.partition(" ")[::2] for gpu in gpus), strict=True)
+    return f"{', '.join(subjects)} {' / '.join(dict.fromkeys(models))}".strip()
 
 
-def _fact(facts: dict[str, Fact], name: str) -> Fact:
-    return facts.get(name, Unknown("not read", name))
-
-
-def _say(fact: Fact) -> str:
-    match fact:
-        case Known(value=value):
-            return value_text(value)
-        case Absent():
-            return "none"
-        case Unknown(reason=reason):
-            return f"unknown ({reason})"
-
-
-def _host_line(facts: dict[str, Fact]) -> str:
-    words = [_say(_fact(facts, "host.platform"))]
-    glibc = _fact(facts, "host.glibc")
-    if isinstance(glibc, Known):
-        words.append(f"glibc {glibc.value}")
-    words.append(f"Python {_say(_fact(facts, 'python.version'))}")
-    for name, label in (("host.container", "container"), ("host.wsl", "WSL")):
-        fact = _fact(facts, name)
-        if isinstance(fact, Known) and fact.value is not False:
-            words.append(label if fact.value is True else f"{label} {value_text(fact.value)}")
-    return ", ".join(words)
-
-
-def _driver_line(facts: dict[str, Fact]) -> str:
-    driver, cuda = _fact(facts, "driver.version"), _fact(facts, "driver.cuda")
-    text = f"NVIDIA driver: {_say(driver)}"
-    return f"{text}, supports CUDA {cuda.value}" if isinstance(cuda, Known) else text
-
-
-def _gpu_lines(facts: dict[str, Fact]) -> Iterable[str]:
-    count = _fact(facts, "gpu.count")
-    if not isinstance(count, Known) or not isinstance(count.value, int):
-        yield f"GPU: {_say(count)}"
-        return
-    if count.value == 0:
-        yield "GPU: none"
-    for index in range(min(count.value, SUBJECT_LIMIT)):
-        get = {n: _fact(facts, f"gpu[{index}].{n}") for n in ("name", "compute_capability", "gfx")}
-        kind = get["gfx"] if isinstance(get["gfx"], Known) else get["compute_capability"]
-        label = "" if kind is get["gfx"] else "compute capability "
-        memory = _fact(facts, f"gpu[{index}].memory_bytes")
-        size = f", {memory.value / _GIB:.0f} GiB" if _is_number(memory) else ""  # type: ignore[union-attr, operator]  # _is_number saw to it
-        visible = _fact(facts, f"gpu[{index}].visible")
-        hidden = isinstance(visible, Known) and visible.value is False
-        tail = ", hidden by CUDA_VISIBLE_DEVICES" if hidden else ""
-        yield f"GPU {index}: {_say(get['name'])}, {label}{_say(kind)}{size}{tail}"
-
-
-def _is_number(fact: Fact) -> bool:
-    return isinstance(fact, Known) and isinstance(fact.value, int)
-
-
-def _package_lines(facts: dict[str, Fact]) -> Iterable[str]:
-    found = []
-    for key in PACKAGES:
-        version = _fact(facts, f"{key}.version")
-        if not isinstance(version, Absent):
-            name = _fact(facts, f"{key}.distribution")
-            label = str(name.value) if isinstance(name, Known) else PACKAGES[key][0]
-            found.append(f"{label} {_say(version)}")
-    build = _fact(facts, "torch.build")
-    if found and isinstance(build, Known) and found[0].startswith("torch "):
-        found[0] += f" ({build.value} build)"
-    nothing = "none of the stack; if you mean another environment, name it with --python PATH"
-    yield f"Packages: {', '.join(found) if found else nothing}"
-
-
-def _reasons(verdicts: list[Verdict]) -> Iterable[str]:
+def _reasons(verdicts: Iterable[Verdict]) -> Iterable[str]:
     """Say what was measured, and once each why cells fail or stay unknown."""
     said: dict[str, dict[str, list[str]]] = {}
     for verdict in verdicts:

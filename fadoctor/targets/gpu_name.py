@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
@@ -104,6 +103,8 @@ def _short_keys(name: str) -> tuple[str, ...]:
 def _no_such(text: str, models: list[Gpu]) -> str:
     wanted = _key(text)
     names = {gpu.name.lower(): gpu.name for gpu in models}
+    import difflib  # noqa: PLC0415 -- only for an unknown name
+
     close = difflib.get_close_matches(text.lower(), names, n=4, cutoff=0.5)
     holding = [gpu.name for gpu in models if len(wanted) > 2 and wanted in _key(gpu.name)]
     near = list(dict.fromkeys((*holding, *(names[name] for name in close))))[:6]

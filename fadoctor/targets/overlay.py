@@ -11,10 +11,10 @@ from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
-from fadoctor.model.overlays import Overlays
 from fadoctor.targets.gpu_name import find_gpu
 
 if TYPE_CHECKING:
+    from fadoctor.model.overlays import Overlays
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
 

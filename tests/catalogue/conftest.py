@@ -10,7 +10,6 @@ import pytest
 from fadoctor.matrix.compile import compile_rules
 from fadoctor.matrix.wheels import WheelFile, Wheels
 from tests.catalogue.environments import Torches
-from tests.catalogue.evaluation import Doctor
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -21,9 +20,7 @@ RULES = Path(__file__).parents[2] / "rules"
 @pytest.fixture(scope="package")
 def knowledge() -> Knowledge:
     """Return rules and tables, those that are compiled apart included."""
-    compiled = compile_rules(RULES)
-    assert [str(problem) for problem in compiled.problems] == []
-    return compiled.knowledge
+    return compile_rules(RULES).knowledge
 
 
 @pytest.fixture(scope="package")
@@ -37,10 +34,13 @@ def official(wheels: Wheels) -> tuple[WheelFile, ...]:
 
 
 @pytest.fixture(scope="package")
-def torches(knowledge: Knowledge) -> Torches:
-    return Torches(knowledge.tables)
+def some(official: tuple[WheelFile, ...]) -> tuple[WheelFile, ...]:
+    """Return one Python of each file."""
+    found = {(f.release, f.torch, f.cuda, f.label_abi, f.platform): f for f in official}
+    assert sum(1 for f in official if f.python == "cp310") < len(found) < len(official)
+    return tuple(found.values())
 
 
 @pytest.fixture(scope="package")
-def doctor(knowledge: Knowledge) -> Doctor:
-    return Doctor(knowledge)
+def torches(knowledge: Knowledge) -> Torches:
+    return Torches(knowledge.tables)

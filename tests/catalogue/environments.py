@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.matrix.query import Matrix
-from fadoctor.matrix.versions import is_in, parse_version, version_part
+from fadoctor.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, build_catalogue
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -87,6 +86,11 @@ def own_build(minor: str, cuda: str, *, cxx11_abi: bool) -> Torch:
     """Return a torch that somebody built, with code for every GPU."""
     everything = ("7.0", "7.5", "8.0", "9.0", "10.0", "12.0")
     return Torch(f"{minor}.0+own", "other", cuda, cxx11_abi, everything)
+
+
+def words_of(fact: Fact) -> tuple[str, ...]:
+    """Return a list fact's members; none where it is not Known."""
+    return fact.value if isinstance(fact, Known) and isinstance(fact.value, tuple) else ()
 
 
 def really_new(file: WheelFile) -> bool:

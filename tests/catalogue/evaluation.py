@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fadoctor.model.environment import Environment
-    from fadoctor.model.rule import Knowledge
+    from fadoctor.model.rule import Knowledge, Rule
 
 HALF = (Dtype.FP16, Dtype.BF16)
 
@@ -49,10 +49,14 @@ class Fa2Only(Kernels):
 
 
 class Doctor:
-    """Judges with every rule, as a check does."""
+    """Judges as a check does, with every rule or with those that can matter to one package."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
-        self.rules = [rule for rule in knowledge.rules if rule.when]
+    def __init__(self, knowledge: Knowledge, only_about: str = "") -> None:
+        self.rules = [
+            rule
+            for rule in knowledge.rules
+            if rule.when and (not only_about or _matters(rule, only_about))
+        ]
         self.matrix = RememberingMatrix(knowledge)
 
     def assess(self, environment: Environment) -> Assessment:
@@ -63,7 +67,7 @@ class Doctor:
         return Assessment(tuple(judgements), (), (), ())
 
     def half_precision(self, environment: Environment, assessment: Assessment) -> dict[str, str]:
-        """Return GPU -> what FlashAttention-2 does there in fp16 and bf16, if that is one answer."""
+        """Return GPU -> what FlashAttention-2 does there in fp16 and bf16: one answer or two."""
         verdicts = predict(Fa2Only(environment, self.matrix), assessment)
         answers: dict[str, set[str]] = {}
         for verdict in verdicts:
@@ -73,17 +77,18 @@ class Doctor:
         return {gpu: "/".join(sorted(values)) for gpu, values in answers.items()}
 
 
-def failed(assessment: Assessment) -> set[str]:
-    """Return the ids of rules that failed."""
-    return {each.rule.id for each in assessment.judgements if each.outcome is Outcome.FAIL}
+def _matters(rule: Rule, package: str) -> bool:
+    """Return whether a rule is about a package or decides the cell of FlashAttention-2."""
+    affected = rule.affects.backends if rule.affects is not None else ()
+    return rule.subject == package or Backend.FA2 in affected
 
 
-def failed_on(assessment: Assessment, subject: str) -> set[str]:
-    """Return the ids of rules that failed for one subject."""
+def failed(assessment: Assessment, subject: str = "") -> set[str]:
+    """Return the ids of rules that failed, for one subject or for any."""
     return {
         each.rule.id
         for each in assessment.judgements
-        if each.outcome is Outcome.FAIL and each.subject == subject
+        if each.outcome is Outcome.FAIL and subject in ("", each.subject)
     }
 
 

@@ -27,7 +27,7 @@ def test_version_and_help(run: Run) -> None:
 def test_no_line_is_wider_than_the_terminal(run: Run, stack: Path, columns: str) -> None:
     text = run(*BASE, str(stack), env={"COLUMNS": columns}).stdout
     assert max(len(line) for line in text.splitlines()) <= int(columns)
-    assert "Recommended" in text
+    assert "Use fp16 with" in text
 
 
 def test_pipes_and_no_color_get_no_escapes(run: Run, stack: Path) -> None:

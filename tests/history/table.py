@@ -83,9 +83,10 @@ def cells(stack: Stack, knowledge: Knowledge, gpus: tuple[str, ...] = GPUS) -> C
 
 def render(found: Mapping[str, Cells]) -> str:
     """Return the whole table, from torch release -> its cells."""
-    legend = "".join(f"  {letter}  {rule}\n" for rule, letter in SHORT.items())
     blocks = [_block(stack, found[torch]) for torch, stack in stacks().items()]
-    return _LEGEND + legend + "".join(blocks)
+    named = {rule for each in found.values() for cell in each.values() for rule in cell.because}
+    used = [f"  {letter}  {rule}\n" for rule, letter in SHORT.items() if rule in named]
+    return "".join((_LEGEND, *used, *blocks))
 
 
 def _block(stack: Stack, found: Cells) -> str:

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fadoctor.diagnose import diagnose
-from fadoctor.engine.cases import Case, case_environment
 from fadoctor.engine.evaluate import Judgement, evaluate
 from fadoctor.engine.judge import judge
 from fadoctor.matrix.query import Matrix
@@ -26,6 +25,7 @@ from tests.properties.worlds import (
     LOST,
     cases,
     knowledge,
+    of_case,
     read_facts,
     unrelated,
     with_fact,
@@ -36,6 +36,7 @@ from tests.properties.worlds import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fadoctor.engine.cases import Case
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
     from fadoctor.model.report import Report
@@ -96,9 +97,9 @@ def test_losing_any_fact_of_a_case_only_opens_the_outcome(rule_id: str) -> None:
     matrix = Matrix(knowledge().tables)
     for rule, case in cases():
         if rule.id == rule_id:
-            before = evaluate(rule, case_environment(case), matrix)
+            before = evaluate(rule, of_case(case), matrix)
             for name in _names(case, before):
-                after = evaluate(rule, with_fact(case_environment(case), name, LOST), matrix)
+                after = evaluate(rule, with_fact(of_case(case), name, LOST), matrix)
                 assert compare(before, after) == [], f"{case.name}: without {name}"
 
 

@@ -48,19 +48,29 @@ def cases() -> tuple[tuple[Rule, Case], ...]:
     return tuple((rule, read_case(raw)) for rule, raw in found if "log" not in raw)
 
 
+def of_case(case: Case) -> Environment:
+    """Return the environment of a case as probes would give it: every fact there, most Absent."""
+    said = case_environment(case)
+    indexed = {name.partition(".")[0] for name in said.facts if "[" in name}
+    facts: dict[str, Fact] = dict.fromkeys(_names(indexed), Absent("case"))
+    return msgspec.structs.replace(said, facts={**facts, **said.facts})
+
+
+def _names(indexed: set[str]) -> list[str]:
+    """Return the names of the catalogue, those of lists for each member that there is."""
+    plain = [name for name in build_catalogue() if "[]" not in name]
+    lists = [name.partition("[].")[::2] for name in build_catalogue() if "[]" in name]
+    return plain + [f"{one}.{noun}" for one in indexed for kind, noun in lists if kind in one]
+
+
 def with_fact(world: Environment, name: str, fact: Fact) -> Environment:
     """Return an environment in which one fact is another one."""
-    facts = world.facts.copy()
-    if type(world.facts) is not dict:  # facts of a case: what they do not name is absent
-        facts = type(world.facts)(world.facts)
-    facts[name] = fact
-    return msgspec.structs.replace(world, facts=facts)
+    return msgspec.structs.replace(world, facts={**world.facts, name: fact})
 
 
 def without(world: Environment, name: str, *, unread: bool) -> Environment:
     """Return an environment that has lost a fact: nobody could look, or nobody did."""
-    by_design = name.startswith("env.") or type(world.facts) is not dict  # absent where not given
-    if unread or by_design:
+    if unread or name.startswith("env."):  # a variable that nobody names is not set
         return with_fact(world, name, LOST)
     facts = {key: fact for key, fact in world.facts.items() if key != name}
     return msgspec.structs.replace(world, facts=facts)
@@ -96,7 +106,7 @@ def emptied() -> st.SearchStrategy[Environment]:
 
 def worlds() -> st.SearchStrategy[Environment]:
     """Return environments of every kind."""
-    alone = st.sampled_from(cases()).map(lambda each: case_environment(each[1]))
+    alone = st.sampled_from(cases()).map(lambda each: of_case(each[1]))
     return patched() | alone | history() | emptied()
 
 

@@ -26,8 +26,9 @@ def test_case(rule_id: str, raw: dict[str, object]) -> None:
     assert run_case(RULES[rule_id], read_case(raw), COMPILED.knowledge) == ""
 
 
-@pytest.mark.parametrize("rule_id", sorted(RULES))
-def test_each_rule_has_a_failing_a_passing_and_an_unknown_case(rule_id: str) -> None:
-    outcomes = {read_case(raw).expect.outcome for raw in COMPILED.cases[rule_id]}
+@pytest.mark.parametrize("rule_id", sorted(i for i, rule in RULES.items() if rule.when))
+def test_each_condition_has_a_failing_a_passing_and_an_unknown_case(rule_id: str) -> None:
+    cases = [raw for raw in COMPILED.cases[rule_id] if "log" not in raw]
+    outcomes = {read_case(raw).expect.outcome for raw in cases}
     assert {Outcome.FAIL, Outcome.UNKNOWN} <= outcomes
     assert outcomes & {Outcome.PASS, Outcome.NOT_APPLICABLE}

@@ -26,8 +26,8 @@ references:
   - {type: EVIDENCE, url: "pkg:pypi/torch@90.0.0"}
 rows:
   # kept
-  - {version: 90.0.0,    platform: linux_x86_64, pypi_cuda: "99.0", triton: "==9.0.0", python: "3.11",
-     glibc: "2.28", triton_marker: 'platform_system == "Linux"'}
+  - {version: 90.0.0,    platform: linux_x86_64, pypi_cuda: "99.0", triton: "==9.0.0",
+     python: "3.11", glibc: "2.28", triton_marker: 'platform_system == "Linux"'}
 """
 BUILDS = """\
 table: torch-builds
@@ -37,7 +37,8 @@ columns: {cuda: version, sm: list, ptx: version, cxx11_abi: boolean}
 references:
   - {type: EVIDENCE, url: "pkg:pypi/torch@90.0.0"}
 rows:
-  - {build: pypi cu990, platform: linux_x86_64, version: 90.0.0, cuda: "99.0", sm: 7.0 7.5, cxx11_abi: false}
+  - {build: pypi cu990, platform: linux_x86_64, version: 90.0.0,
+     cuda: "99.0", sm: 7.0 7.5, cxx11_abi: false}
 """
 OLD = {"cuda": "99.0", "flags": "sm_70 sm_75", "constructor": OLD_STRING}
 
@@ -60,7 +61,7 @@ def run(index: TinyIndex, tables: Path, *options: str) -> tuple[int, str, str]:
 
 def old_torch(**changes: str) -> tuple[str, bytes]:
     pin = 'triton==9.0.0; platform_system == "Linux"'
-    return torch_wheel("90.0.0", **{**OLD, "triton": pin, **changes})  # type: ignore[arg-type] # texts
+    return torch_wheel("90.0.0", **{**OLD, "triton": pin, **changes})
 
 
 def test_a_new_release_is_shown_as_a_diff_then_written_then_known(
@@ -70,7 +71,7 @@ def test_a_new_release_is_shown_as_a_diff_then_written_then_known(
     code, diff, told = run(index, tables)
     assert code == 0
     assert '+  - {version: 90.1.0,    platform: linux_x86_64, pypi_cuda: "99.1"' in diff
-    assert '+     glibc: "2.28", triton_marker: \'platform_system == "Linux"\'}' in diff
+    assert '+     python: "3.11", glibc: "2.28", triton_marker: ' in diff
     assert "+  - {build: pypi cu991, platform: linux_x86_64, version: 90.1.0" in diff
     assert "sm: 7.5 9.0 10.0, cxx11_abi: true}" in diff
     assert "--- a/rules/matrix/torch-releases.yaml" in diff
@@ -131,6 +132,12 @@ def test_only_what_is_asked_for_is_looked_up(index: TinyIndex, tables: Path) -> 
     }
 
 
+def test_what_is_older_than_a_table_costs_nothing(index: TinyIndex, tables: Path) -> None:
+    index.add("torch", torch_wheel("80.0.0"), old_torch())
+    assert run(index, tables)[0] == 0
+    assert not any("torch-80" in path for path, _ in index.asked)
+
+
 def test_a_release_or_a_package_that_is_not_there(index: TinyIndex, tables: Path) -> None:
     index.add("torch", old_torch())
     assert run(index, tables, "--package", "torch==1.0")[0] == 3
@@ -180,6 +187,69 @@ def test_other_tables_from_other_packages(index: TinyIndex, tmp_path: Path) -> N
     assert 'torch: "==90.0.0", cuda: "99.1"' in " ".join(diff.split())
     assert "flash_attn is >=2.3.3 in the table and >=77.0 in the package" in told
     assert '+  - {package: vllm,   version: ">=90.0.0,<90.1"' in diff
+
+
+def test_a_new_flash_attn_is_found_on_the_page_alone(index: TinyIndex, tmp_path: Path) -> None:
+    name = "flash-attn-releases.yaml"
+    tables = tmp_path / "real"
+    tables.mkdir()
+    (tables / name).write_bytes((ROOT / "rules" / "matrix" / name).read_bytes())
+    anchor = (
+        '<a href="flash_attn-90.0.0.tar.gz" data-requires-python="&gt;=3.9"'
+        ' data-upload-time="2030-01-31T10:00:00Z">x</a>'
+    )
+    index.files["/simple/flash-attn/"] = anchor.encode()
+    code, diff, _ = run(index, tables, "--write")
+    assert code == 0
+    (line,) = [line for line in diff.splitlines() if line.startswith("+  - {version")]
+    assert "on_pypi: true" in line
+    assert 'published: "2030-01-31"' in line
+    assert 'python: ">=3.9"' in line
+    assert "tag: {unknown: not read from the package}" in line
+    assert [path for path, _ in index.asked] == ["/simple/flash-attn/"]
+    assert run(index, tables)[:2] == (0, "")
+
+
+TRITON = """\
+table: triton-releases
+doc: Triton.
+keys: {version: release}
+columns: {torch: list, ptxas: version, python: text}
+references: []
+rows:
+  - {version: 9.0.0, ptxas: "9.9", python: 3.11-3.13}
+"""
+
+
+def test_triton_learns_from_the_table_of_torch_which_release_pins_it(
+    index: TinyIndex, tables: Path
+) -> None:
+    (tables / "triton-releases.yaml").write_text(TRITON, "utf-8")
+    names = ("9.0.0-cp311-cp311", "9.0.0-cp312-abi3", "9.0.0-cp313-cp313t", "9.1.0-cp311-cp311")
+    index.add("torch", old_torch(), torch_wheel("90.1.0"))
+    wheels = [(f"triton-{name}-manylinux_2_27_x86_64.whl", b"") for name in names]
+    index.add("triton", *wheels)
+    code, diff, told = run(index, tables)
+    assert code == 0
+    assert '+  - {version: 9.0.0, ptxas: "9.9", python: 3.11-3.13, torch: 90.0.0}' in diff
+    assert "+  - {version: 9.1.0, ptxas: {unknown: not read from the package}" in diff
+    assert "torch: 90.1.0}" in diff
+    assert "agrees: triton-releases: triton 9.0.0: python" in told
+
+
+@pytest.mark.parametrize("source", [b"", b"def is_flash_attn_2_available():\n    return True\n"])
+def test_a_transformers_without_the_bound_is_not_read(
+    index: TinyIndex, tmp_path: Path, source: bytes
+) -> None:
+    name = "transformers-flash-attn.yaml"
+    tables = tmp_path / "real"
+    tables.mkdir()
+    (tables / name).write_bytes((ROOT / "rules" / "matrix" / name).read_bytes())
+    body = packed({"transformers/utils/import_utils.py": source})
+    index.add("transformers", ("transformers-90.0.0-py3-none-any.whl", body))
+    code, diff, told = run(index, tables)
+    assert (code, diff) == (3, "")
+    assert "no bound for flash-attn" in told
 
 
 def test_pins_are_listed(index: TinyIndex, tables: Path) -> None:

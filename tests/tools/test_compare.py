@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from packaging.version import Version
 
@@ -9,6 +11,9 @@ from tools.refresh.artefact import Value
 from tools.refresh.compare import Comparison, Report
 from tools.refresh.derive import DerivedRow
 from tools.refresh.document import Cell, Document, Unread
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 RELEASES = """\
 keys: {version: release, platform: word}
@@ -32,7 +37,7 @@ rows:
 
 
 def merged(
-    text: str, row: tuple[str, dict[str, str], dict[str, str | None]], **options: bool
+    text: str, row: tuple[str, dict[str, str], Mapping[str, str | None]], **options: bool
 ) -> tuple[Document, Report]:
     version, keys, cells = row
     report = Report()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fadoctor.matrix.yaml_reader import read_yaml
-from tools.refresh.document import Document, Unread
+from tools.refresh.document import Cell, Document, Unread
 from tools.refresh.errors import RefreshError
 from tools.refresh.sources import SOURCES
 
@@ -69,7 +69,12 @@ def test_a_cell_is_taken_away_and_put_back(name: str) -> None:
 
 
 def test_a_row_is_added_in_the_style_of_another() -> None:
-    cells = {"version": "1.2", "platform": "a", "sm": "10.0", "cuda": Unread("not read")}
+    cells: dict[str, Cell] = {
+        "version": "1.2",
+        "platform": "a",
+        "sm": "10.0",
+        "cuda": Unread("not read"),
+    }
     after = Document(TEXT).with_row(0, cells)
     assert after.rows[1].cells == cells
     assert changed(TEXT, after.text) == [

@@ -111,6 +111,24 @@ def test_releases_are_in_order_and_the_first_index_wins(index: TinyIndex, tmp_pa
     assert releases[Version("1.10")].files[0].url.startswith(index.origin)
 
 
+def test_python_and_day_are_told_in_both_forms() -> None:
+    anchor = (
+        '<a href="torch-1.0.tar.gz" data-requires-python="&gt;=3.8"'
+        ' data-upload-time="2026-01-31T10:00:00.1Z">x</a>'
+    )
+    file = {
+        "url": "torch-1.0.tar.gz",
+        "requires-python": ">=3.8",
+        "upload-time": "2026-01-31T10:00:00Z",
+    }
+    told = json.dumps({"files": [file]}).encode()
+    for page in (html(anchor), Answer(told, URL, "application/json")):
+        (found,) = parse_page(page, "torch")
+        assert (found.python, found.uploaded) == (">=3.8", "2026-01-31")
+    (silent,) = parse_page(html('<a href="torch-1.0.tar.gz">x</a>'), "torch")
+    assert (silent.python, silent.uploaded) == ("", "")
+
+
 def test_a_package_that_no_index_has(index: TinyIndex) -> None:
     with pytest.raises(FetchError, match="in no index"):
         index.open().releases("torch")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,9 @@ from tools.refresh.settings import Settings, settings_for
 from tools.refresh.transport import Transport
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from tests.tools.tiny_index import Handler, TinyIndex
 
 BODY = bytes(range(256)) * 40
@@ -93,7 +95,7 @@ def no_http(handler: Handler) -> None:
     "behaviour", [endless, no_ranges, another_range, too_few, nonsense, broken_off, no_http]
 )
 def test_a_wrong_answer_to_a_range_is_an_error_and_not_kept(
-    index: TinyIndex, behaviour: transport.Callable
+    index: TinyIndex, behaviour: Callable[[Handler], None]
 ) -> None:
     index.behaviours["/x"] = behaviour
     with pytest.raises(FetchError):

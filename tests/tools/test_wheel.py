@@ -95,6 +95,12 @@ def test_a_damaged_member(index: TinyIndex, at: int, byte: int) -> None:
         wheel.text("member-name")
 
 
+def test_a_flipped_bit_in_a_stored_member(index: TinyIndex) -> None:
+    body = packed({"a": b"some text"}, zipfile.ZIP_STORED).replace(b"some", b"sole")
+    with pytest.raises(WheelError, match="not what the directory says"):
+        opened(index, body).text("a")
+
+
 def test_names_that_would_leave_a_folder_are_only_names(index: TinyIndex) -> None:
     wheel = opened(index, packed({"../../etc/passwd": b"x", "/abs": b"y"}))
     assert wheel.text("../../etc/passwd") == "x"

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-Behaviour = "Callable[[Handler], None]"
-
 
 class Handler(BaseHTTPRequestHandler):
     """Serves files of a folder; paths with a behaviour of their own answer by that."""
@@ -74,7 +72,7 @@ class TinyIndex:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
-    def __enter__(self) -> TinyIndex:
+    def __enter__(self) -> TinyIndex:  # noqa: PYI034 -- Self is of Python 3.11
         self._thread.start()
         return self
 

@@ -165,6 +165,20 @@ def wheel_glibc(release: Release, _: object, __: object) -> Iterator[DerivedRow]
         yield DerivedRow(release.version, {"package": release.package}, {"glibc": value})
 
 
+def flash_attn_releases(release: Release, _: object, __: object) -> Iterator[DerivedRow]:
+    """Derive ``flash-attn-releases`` from the page of the index alone."""
+    source = "the page of the index"
+    days = sorted(file.uploaded for file in release.files if file.uploaded)
+    allowed = {parse_specifier(file.python) for file in release.files}
+    yanked = all(file.yanked for file in release.files)
+    cells = {"on_pypi": Value("true", source), "yanked": Value("true" if yanked else None, source)}
+    if days:
+        cells["published"] = Value(days[0], source)
+    if len(allowed) == 1 and (python := allowed.pop()):
+        cells["python"] = Value(str(python), source)
+    yield DerivedRow(release.version, {}, cells)
+
+
 def only_watched(release: Release, _: object, __: object) -> Iterator[DerivedRow]:
     """Derive nothing, so that a release without any row is noticed."""
     yield DerivedRow(release.version, {})

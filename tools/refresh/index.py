@@ -41,6 +41,7 @@ _ANCHOR = re.compile(
     re.IGNORECASE,
 )
 _ATTRIBUTE = re.compile(r"""([\w-]{1,40})(?:="([^"]*)"|='([^']*)'|(?=\s|$))""")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?=T)")
 _DIGEST = re.compile(r"sha256=([0-9a-f]{64})")
 
 
@@ -56,6 +57,10 @@ class File:
     yanked: bool = False
     metadata: str | None = None
     """None: the index has no separate METADATA; else its sha256, "" where it is not told."""
+    python: str = ""
+    """The specifier of Requires-Python, "" where the index does not tell it."""
+    uploaded: str = ""
+    """The day, as 2026-01-31, "" where the index does not tell it."""
 
 
 @dataclass
@@ -165,7 +170,17 @@ def _file(url: str, attributes: dict[str, str | None], package: str) -> File | N
     offered = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata", "-"))
     digest = _DIGEST.search(offered or "")
     metadata = None if offered in {"-", "false"} else digest.group(1) if digest else ""
-    return File(name, url, version, tags, "data-yanked" in attributes, metadata)
+    day = _DAY.match(attributes.get("data-upload-time") or "")
+    return File(
+        name,
+        url,
+        version,
+        tags,
+        yanked="data-yanked" in attributes,
+        metadata=metadata,
+        python=attributes.get("data-requires-python") or "",
+        uploaded=day.group() if day else "",
+    )
 
 
 def _html_links(text: str) -> Iterator[tuple[str, dict[str, str | None]]]:
@@ -190,6 +205,8 @@ def _json_links(text: str) -> Iterator[tuple[str, dict[str, str | None]]]:
                 attributes["data-core-metadata"] = f"sha256={digest}"
             if file.get("yanked"):
                 attributes["data-yanked"] = ""
+            for key in ("requires-python", "upload-time"):
+                attributes[f"data-{key}"] = str(file.get(key) or "")
             yield str(file["url"]), attributes
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FetchError(f"not the JSON of an index: {type(error).__name__}") from error

@@ -33,6 +33,7 @@ SOURCES = (
     Source("packages-glibc", "vllm", derive.wheel_glibc),
     Source("packages-glibc", "sglang", derive.wheel_glibc),
     Source("packages-glibc", "triton", derive.wheel_glibc),
+    Source("flash-attn-releases", "flash-attn", derive.flash_attn_releases),
     Source("flash-attn-wheel-abi", "flash-attn", derive.only_watched),
     Source("flash-attn-wheel-sm", "flash-attn", derive.only_watched),
 )

@@ -13,11 +13,13 @@ from fadoctor.engine.suite import (
     RuleFile,
     RulesDoNotCompileError,
     Suite,
+    _shipped_cases,
     load_suite,
     missing_cases,
     run_suite,
 )
 from fadoctor.matrix.compile import compile_rules
+from fadoctor.model.errors import FadoctorError
 from fadoctor.model.rule import Knowledge, Symptom
 from fadoctor.report import suite_text
 from tests.unit.matrix.folders import rule_text, write
@@ -87,6 +89,18 @@ def test_every_problem_is_said_and_harmless(tmp_path: Path) -> None:
     ]
     assert all(line.isprintable() for line in lines)
     assert caught.value.exit_code == 2
+
+
+def test_a_file_that_cannot_be_read_is_a_problem_too(tmp_path: Path) -> None:
+    with pytest.raises(RulesDoNotCompileError, match=r"some-rule\.yaml:\d+: not valid YAML"):
+        own(tmp_path, area__some_rule="a: [1")
+
+
+def test_cases_that_were_not_compiled_come_from_the_checkout(tmp_path: Path) -> None:
+    source = write(tmp_path, area__some_rule=rule_text(cases=CASES))
+    assert len(_shipped_cases(tmp_path / "none", source)["some-rule"]) == 3
+    with pytest.raises(FadoctorError, match="install fadoctor again"):
+        _shipped_cases(tmp_path / "none", tmp_path / "none")
 
 
 def test_own_rows_that_change_shipped_cases_are_named(tmp_path: Path) -> None:

@@ -107,10 +107,10 @@ def test_steps_are_in_the_order_in_which_they_must_be_done() -> None:
     found = plan(finding("a-rule", fix(*steps)))
     assert [step.kind.value for step in found.steps] == [
         "system",
-        "uninstall",
-        "install",
         "unset",
         "set",
+        "uninstall",
+        "install",
         "setting",
         "advice",
     ]

@@ -270,6 +270,29 @@ def test_facts_of_any_package_and_facts_that_nobody_reads_yet(tmp_path: Path) ->
     assert "`torch.version.minor` is `2.6` - torch: version of the distribution" in text
 
 
+def test_a_column_of_a_row_has_no_meaning_of_its_own(tmp_path: Path) -> None:
+    rule = rule_text(
+        rows="{f: {table: floors, os: host.os}}", when="{f.driver: {not_in: ['1', '2']}}"
+    )
+    made = page(tmp_path, "some-rule", area__some_rule=rule, matrix__floors=TABLE)
+    assert "- `f.driver` is none of `1`, `2`\n" in page_markdown.render(made)
+
+
+def test_steps_in_words(tmp_path: Path) -> None:
+    steps = "{uninstall: triton}, {set: A=1}, {unset: [B, C]}, {setting: x=1}"
+    rule = rule_text(fixes=f"[{{id: a-fix, title: Mend, steps: [{steps}]}}]")
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    shown = ["uninstall `triton`", "set `A=1`", "unset `B` `C`", "setting: `x=1`"]
+    assert "\n".join(f"   - {step}" for step in shown) in text
+
+
+def test_only_some_cases_are_named(tmp_path: Path) -> None:
+    case = "{{name: n{}, facts: {{host.os: linux}}, expect: {{outcome: fail}}}}"
+    cases = f"[{', '.join(case.format(number) for number in range(9))}]"
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text(cases=cases)))
+    assert "- found: n0; n1; n2; n3; n4; n5; and 3 more\n" in text
+
+
 def test_the_example_is_the_failing_case_with_the_fewest_gaps(tmp_path: Path) -> None:
     cases = """
   - {name: gap, facts: {host.os: linux}, expect: {outcome: fail}}

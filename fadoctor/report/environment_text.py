@@ -1,0 +1,94 @@
+"""The environment in a few lines: host, driver, GPUs, packages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.environment import SUBJECT_LIMIT
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.report.words import value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_GIB = 1 << 30
+
+
+def environment_lines(facts: dict[str, Fact]) -> Iterable[str]:
+    """Yield a line about the host, the driver, each GPU and the packages of the stack."""
+    yield _host_line(facts)
+    yield _driver_line(facts)
+    yield from _gpu_lines(facts)
+    yield from _package_lines(facts)
+
+
+def _fact(facts: dict[str, Fact], name: str) -> Fact:
+    return facts.get(name, Unknown("not read", name))
+
+
+def _say(fact: Fact) -> str:
+    match fact:
+        case Known(value=value):
+            return value_text(value)
+        case Absent():
+            return "none"
+        case Unknown(reason=reason):
+            return f"unknown ({reason})"
+
+
+def _host_line(facts: dict[str, Fact]) -> str:
+    words = [_say(_fact(facts, "host.platform"))]
+    glibc = _fact(facts, "host.glibc")
+    if isinstance(glibc, Known):
+        words.append(f"glibc {glibc.value}")
+    words.append(f"Python {_say(_fact(facts, 'python.version'))}")
+    for name, label in (("host.container", "container"), ("host.wsl", "WSL")):
+        fact = _fact(facts, name)
+        if isinstance(fact, Known) and fact.value is not False:
+            words.append(label if fact.value is True else f"{label} {value_text(fact.value)}")
+    return ", ".join(words)
+
+
+def _driver_line(facts: dict[str, Fact]) -> str:
+    driver, cuda = _fact(facts, "driver.version"), _fact(facts, "driver.cuda")
+    text = f"NVIDIA driver: {_say(driver)}"
+    return f"{text}, supports CUDA {cuda.value}" if isinstance(cuda, Known) else text
+
+
+def _gpu_lines(facts: dict[str, Fact]) -> Iterable[str]:
+    count = _fact(facts, "gpu.count")
+    if not isinstance(count, Known) or not isinstance(count.value, int):
+        yield f"GPU: {_say(count)}"
+        return
+    if count.value == 0:
+        yield "GPU: none"
+    for index in range(min(count.value, SUBJECT_LIMIT)):
+        get = {n: _fact(facts, f"gpu[{index}].{n}") for n in ("name", "compute_capability", "gfx")}
+        kind = get["gfx"] if isinstance(get["gfx"], Known) else get["compute_capability"]
+        label = "" if kind is get["gfx"] else "compute capability "
+        memory = _fact(facts, f"gpu[{index}].memory_bytes")
+        size = f", {memory.value / _GIB:.0f} GiB" if _is_number(memory) else ""  # type: ignore[union-attr, operator]  # _is_number saw to it
+        visible = _fact(facts, f"gpu[{index}].visible")
+        hidden = isinstance(visible, Known) and visible.value is False
+        tail = ", hidden by CUDA_VISIBLE_DEVICES" if hidden else ""
+        yield f"GPU {index}: {_say(get['name'])}, {label}{_say(kind)}{size}{tail}"
+
+
+def _is_number(fact: Fact) -> bool:
+    return isinstance(fact, Known) and isinstance(fact.value, int)
+
+
+def _package_lines(facts: dict[str, Fact]) -> Iterable[str]:
+    found = []
+    for key in PACKAGES:
+        version = _fact(facts, f"{key}.version")
+        if not isinstance(version, Absent):
+            name = _fact(facts, f"{key}.distribution")
+            label = str(name.value) if isinstance(name, Known) else PACKAGES[key][0]
+            found.append(f"{label} {_say(version)}")
+    build = _fact(facts, "torch.build")
+    if found and isinstance(build, Known) and found[0].startswith("torch "):
+        found[0] += f" ({build.value} build)"
+    nothing = "none of the stack; if you mean another environment, name it with --python PATH"
+    yield f"Packages: {', '.join(found) if found else nothing}"
