@@ -30,8 +30,9 @@ def diagnose(
 ) -> Report:
     """Return the whole report on one environment. Pure: the same facts give the same report."""
     environment = derive(environment, knowledge.tables)
-    assessment = judge(environment, knowledge, ignore)
-    kernels = Kernels(environment, Matrix(knowledge.tables))
+    matrix = Matrix(knowledge.tables)
+    assessment = judge(environment, knowledge, ignore, matrix)
+    kernels = Kernels(environment, matrix)
     verdicts = predict(kernels, assessment)
     if smoke is not None:
         verdicts = join_measurements(verdicts, smoke, visible_gpus(environment))

@@ -17,7 +17,7 @@ from fadoctor.model.verdict import Backend, Dtype
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.matrix.query import Matrix
+    from fadoctor.matrix.query import Matrix, Rows
     from fadoctor.model.environment import Environment
 
 NEWEST = "9999"
@@ -80,6 +80,7 @@ class Kernels:
     def __init__(self, environment: Environment, matrix: Matrix) -> None:
         self.environment = environment
         self.matrix = matrix
+        self._rows: dict[Backend, Rows] = {}
 
     def package(self, backend: Backend) -> str:
         """Return the fact prefix of the package that brings a backend, "" where none does."""
@@ -144,4 +145,7 @@ class Kernels:
         return Known(NEWEST, "newest") if isinstance(version, Absent) else version
 
     def _row(self, backend: Backend, column: str) -> Fact:
-        return self.matrix.find("backends", {"backend": Known(backend.value, "")}).cell(column)
+        if backend not in self._rows:
+            keys = {"backend": Known(backend.value, "asked")}
+            self._rows[backend] = self.matrix.find("backends", keys)
+        return self._rows[backend].cell(column)

@@ -43,20 +43,24 @@ class Assessment(msgspec.Struct, frozen=True):
 
 
 def judge(
-    environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...] = ()
+    environment: Environment,
+    knowledge: Knowledge,
+    ignore: tuple[str, ...] = (),
+    matrix: Matrix | None = None,
 ) -> Assessment:
-    """Evaluate all rules but the ignored ones. One that breaks is reported and harms no other."""
-    matrix = Matrix(knowledge.tables)
+    """Evaluate all rules but the ignored ones. One that breaks is reported and harms no other.
+
+    A matrix that has answered before answers again without looking.
+    """
+    matrix = matrix or Matrix(knowledge.tables)
     judgements: list[Judgement] = []
     errors: list[RuleError] = []
     for rule in knowledge.rules:
         if rule.when and rule.id not in ignore:
             work = partial(evaluate, rule, environment, matrix)
             mine = _isolated(rule.id, errors, work)
-            broken = Judgement(
-                rule, rule.subject, Outcome.ERROR, Scope(environment, matrix, rule, {}), "it broke"
-            )
-            judgements += mine or [broken]
+            scope = Scope(environment, matrix, rule, {})
+            judgements += mine or [Judgement(rule, rule.subject, Outcome.ERROR, scope, "it broke")]
     failed = [each for each in judgements if each.outcome is Outcome.FAIL]
     return Assessment(
         tuple(judgements),

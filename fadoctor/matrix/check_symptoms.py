@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fadoctor.model.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from fadoctor.matrix.yaml_reader import Path
     from fadoctor.model.rule import Rule, Symptom
@@ -61,19 +61,20 @@ def _check_anchor(symptom: Symptom, place: Path) -> Iterator[Problem]:
 
 def _check_pattern(symptom: Symptom, place: Path) -> Iterator[Problem]:
     """Check the pattern, that it needs its anchor, and that the message knows its groups."""
-    groups: Iterable[str] = ()
+    groups: set[str] = set()
     if symptom.pattern:
         problems = list(_check_regex(symptom.pattern, (*place, "pattern")))
         yield from problems
         if problems:
             return
         tree = _PARSER.parse(symptom.pattern)
-        groups = tree.state.groupdict
+        numbers = set(_certain(list(tree)))
+        groups = {name for name, number in tree.state.groupdict.items() if number in numbers}
         if tree.state.flags & re.IGNORECASE or not _needs(list(tree), symptom.anchor):
             yield (*place, "pattern"), "can match without the anchor"
     for name in _PLACEHOLDER.findall(symptom.message):
         if name not in groups:
-            yield (*place, "message"), f"the pattern has no group {name}"
+            yield (*place, "message"), f"the pattern has no group {name} that takes part always"
 
 
 def _check_regex(pattern: str, place: Path) -> Iterator[Problem]:
@@ -188,6 +189,17 @@ def _needs(nodes: list[_Node], anchor: str) -> bool:
         if certain and all(_needs(part, anchor) for part in parts):
             return True
     return anchor in run
+
+
+def _certain(nodes: list[_Node]) -> Iterator[int]:
+    """Yield the numbers of the groups that take part in every match."""
+    for operation, argument in nodes:
+        if operation.name == "SUBPATTERN" and argument[0] is not None:
+            yield argument[0]
+        optional = operation.name in _REPEATS and argument[0] == 0
+        if not optional and operation.name not in ("BRANCH", "ASSERT_NOT"):
+            for part in _parts(operation.name, argument):
+                yield from _certain(part)
 
 
 def _flat(nodes: list[_Node]) -> Iterator[_Node]:

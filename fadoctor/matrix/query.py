@@ -9,7 +9,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value
 from fadoctor.model.rule import Cell, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 Row = dict[str, Cell]
 
@@ -21,11 +21,18 @@ class Rows:
         self.table = table
         self.rows = rows
         self.none = none
+        self._cells: dict[str, Fact] = {}
 
     def cell(self, column: str) -> Fact:
         """Return one column: Known only where all matching rows agree."""
         if self.none is not None:
             return self.none
+        found = self._cells.get(column)
+        if found is None:
+            found = self._cells[column] = self._agreed(column)
+        return found
+
+    def _agreed(self, column: str) -> Fact:
         source = f"matrix {self.table.table}"
         kind = self.table.columns.get(column, "text")
         cells = [typed_cell(row.get(column), kind) for row in self.rows]
@@ -52,6 +59,8 @@ class Matrix:
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self.tables = tables
+        self._indexes: dict[str, Index] = {}
+        self._found: dict[tuple[str, ...], Rows] = {}
 
     def find(self, table_name: str, keys: Mapping[str, Fact]) -> Rows:
         """Return the rows of a table that match all keys.
@@ -65,14 +74,42 @@ class Matrix:
                 return Rows(table, (), fact)
             if isinstance(fact, Absent):
                 return Rows(table, (), Absent(f"{name} is absent: {fact.source}"))
-        values = {name: fact.value for name, fact in keys.items() if isinstance(fact, Known)}
-        rows = tuple(row for row in table.rows if _matches(table, row, values))
-        if rows:
-            return Rows(table, rows, None)
-        return Rows(table, (), _no_row(table, values))
+        texts = {name: _text(fact.value) for name, fact in keys.items() if isinstance(fact, Known)}
+        asked = (table_name, *texts, *texts.values())
+        found = self._found.get(asked)
+        if found is None:
+            found = self._found[asked] = self._look_up(table, texts)
+        return found
+
+    def _look_up(self, table: Table, texts: Mapping[str, str]) -> Rows:
+        index = self._indexes.get(table.table)
+        if index is None:
+            index = self._indexes[table.table] = Index(table)
+        rows = tuple(row for row in index.candidates(texts) if _matches(table, row, texts))
+        return Rows(table, rows, None if rows else _no_row(table, texts))
 
 
-def _no_row(table: Table, values: Mapping[str, Value]) -> Absent | Unknown:
+class Index:
+    """The rows of a table by the words of its first key that is no range."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.key = next((name for name, kind in table.keys.items() if kind != "range"), "")
+        self._places: dict[str, list[int]] = {"*": []}
+        for place, row in enumerate(table.rows):
+            for word in str(row.get(self.key)).split():
+                self._places.setdefault(word, []).append(place)
+
+    def candidates(self, texts: Mapping[str, str]) -> Iterable[Row]:
+        """Return the rows that can match, in order; all where that key is not asked for."""
+        if self.key not in texts:
+            return self.table.rows
+        text = _as_asked(self.table.keys[self.key], texts[self.key])
+        places = {*self._places.get(text, ()), *self._places["*"]}
+        return (self.table.rows[place] for place in sorted(places))
+
+
+def _no_row(table: Table, values: Mapping[str, str]) -> Absent | Unknown:
     asked = ", ".join(f"{name} {value}" for name, value in values.items())
     source = f"matrix {table.table}"
     if table.complete and all(_can_be_placed(table.keys[n], v) for n, v in values.items()):
@@ -80,28 +117,33 @@ def _no_row(table: Table, values: Mapping[str, Value]) -> Absent | Unknown:
     return Unknown(f"the matrix has no row for {asked}", source)
 
 
-def _matches(table: Table, row: Row, values: Mapping[str, Value]) -> bool:
-    return all(_key_matches(table.keys[name], row[name], value) for name, value in values.items())
+def _matches(table: Table, row: Row, texts: Mapping[str, str]) -> bool:
+    return all(_key_matches(table.keys[name], str(row[name]), text) for name, text in texts.items())
 
 
-def _can_be_placed(kind: str, value: Value) -> bool:
+def _can_be_placed(kind: str, text: str) -> bool:
     """Return whether a missing row means that there is none.
 
     A pre-release can lie on neither side of a range's bound, and what is no version in no range.
     """
     if kind == "word":
         return True
-    version = parse_version(str(value))
+    version = parse_version(text)
     return version is not None and not version.is_prerelease
 
 
-def _key_matches(kind: str, cell: Cell, value: Value) -> bool:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    words = str(cell)
+def _key_matches(kind: str, words: str, text: str) -> bool:
     if words == "*":
         return True
     if kind == "range":
         return is_in(text, words) is True
-    if kind == "release":
-        text = version_part(text, "base") or text
-    return text in words.split()
+    return _as_asked(kind, text) in words.split()
+
+
+def _as_asked(kind: str, text: str) -> str:
+    """Return a key's value as its words are written: a release has no local part."""
+    return (version_part(text, "base") or text) if kind == "release" else text
+
+
+def _text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -64,7 +64,7 @@ ENVIRONMENT_VARIABLES = (
     "XFORMERS_*", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ROCM_ARCH", "HIP_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_HOME", "UNSLOTH_*",
     "ACCELERATE_MIXED_PRECISION", "ACCELERATE_USE_DEEPSPEED", "ATTN_BACKEND",
-    "USE_FLASH_ATTENTION",
+    "USE_FLASH_ATTENTION", "BNB_CUDA_VERSION",
 )  # fmt: skip
 """The variables that are read; a trailing ``*`` stands for any ending. No other is looked at."""
 
@@ -109,6 +109,7 @@ python.installer       | text    | interpreter | what made or manages the enviro
 driver.version         | version | gpu         | NVIDIA driver version, X.Y or X.Y.Z
 driver.cuda            | version | gpu         | highest CUDA version that the driver supports
 driver.library         | text    | driver      | path of libcuda.so.1 as the loader finds it
+driver.library_version | version | driver      | driver version that libcuda.so.1 belongs to, by its file name
 driver.nvml            | text    | gpu         | how GPUs were read: nvml, nvidia-smi
 driver.device_nodes    | boolean | driver      | /dev/nvidia0, /dev/nvidiactl (or /dev/dxg under WSL) are there
 driver.kernel_module   | text    | driver      | open or proprietary
@@ -171,6 +172,7 @@ config.attention       | text    | later       | attention implementation that a
 config.framework       | text    | later       | transformers, llamafactory, axolotl, deepspeed, vllm
 config.quantization    | text    | later       | 4bit, 8bit
 config.use_dora        | boolean | later       | DoRA adapters
+config.tf32            | boolean | later       | TF32 matrix products
 """
 
 _PACKAGE_ROWS = """

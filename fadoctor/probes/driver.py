@@ -63,6 +63,7 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:  # noqa: ARG001 -- 
         "driver.device_nodes": _device_nodes(world),
         "driver.kernel_module": _kernel_module(world),
         "driver.library": library,
+        "driver.library_version": _library_version(world, library, path),
         "driver.forward_compat": _forward_compat(world, library, path),
     }
 
@@ -169,6 +170,17 @@ def _forward_compat(world: World, library: Fact, path: str | None) -> Fact:
     real = _real(world, path)
     compat = any(_COMPAT.search(text) for text in (path, real))
     return known(compat, f"{world.name(path)} is {world.name(real)}")
+
+
+def _library_version(world: World, library: Fact, path: str | None) -> Fact:
+    """Return the version in the name behind the link: ``libcuda.so.550.127.08``."""
+    if path is None:
+        return absent(library.source)
+    real = _real(world, path)
+    found = re.search(r"/libcuda\.so\.([0-9]{3,4}\.[0-9]{1,4}(\.[0-9]{1,4})?)$", real)
+    if found is None:
+        return absent(f"the file name {world.name(real)} tells no version")
+    return known(found[1], f"{world.name(path)} is {world.name(real)}")
 
 
 def _real(world: World, path: str) -> str:

@@ -137,6 +137,7 @@ def _working_driver(text: str) -> dict[str, Fact]:
     source = f"--driver {text}"
     return {
         "driver.library": Known("libcuda.so.1", source),
+        "driver.library_version": Known(text, source),
         "driver.device_nodes": Known(value=True, source=source),
         "driver.forward_compat": Known(value=False, source=source),
     }

@@ -30,14 +30,14 @@ def test_one_new_gpu_gets_bf16_and_the_fused_kernel() -> None:
         },
         "vllm": {"VLLM_ATTENTION_BACKEND": "FLASH_ATTN"},
     }
-    assert found.why == "bf16 with fa2 works on gpu[0] GPU 8.0 (compute capability 8.0)."
+    assert found.why.endswith(" has kernels for bf16 on gpu[0] GPU 8.0 (compute capability 8.0).")
 
 
 def test_an_old_gpu_gets_fp16_and_learns_what_was_ruled_out() -> None:
     found = best("7.0")
     assert (found.dtype, found.backend) == (Dtype.FP16, Backend.SDPA_MATH)
     assert found.settings == {"unsloth": {"dtype": "torch.float16"}}
-    assert "Ruled out: fa2 bf16 on gpu[0] GPU 7.0 (gpu-too-old); sdpa-flash bf16" in found.why
+    assert "Ruled out: fa2 in bf16 on gpu[0] (gpu-too-old); sdpa-flash in bf16" in found.why
 
 
 def test_what_is_ruled_out_is_told_in_a_few_words() -> None:

@@ -78,7 +78,12 @@ def test_a_line_that_is_not_understood(tmp_path: Path) -> None:
 def test_a_machine_without_a_driver(tmp_path: Path) -> None:
     facts = probe(world(tmp_path), {})
     assert facts["driver.device_nodes"] == Known(False, "in /dev: neither nvidia* nor dxg")
-    for name in ("driver.kernel_module", "driver.library", "driver.forward_compat"):
+    for name in (
+        "driver.kernel_module",
+        "driver.library",
+        "driver.library_version",
+        "driver.forward_compat",
+    ):
         assert isinstance(facts[name], Absent)
 
 

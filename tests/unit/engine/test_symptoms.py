@@ -1,0 +1,200 @@
+"""The matcher: what one message shows, in which order, and with which captures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fadoctor.engine.cases import read_case, run_case
+from fadoctor.engine.symptoms import CAPTURE_LIMIT, MESSAGE_LIMIT, Matcher, SymptomMatch
+from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.rule import Rule
+from tests.unit.engine.builders import knowledge, rule, shipped
+
+BAD_DTYPE = "RuntimeError: the dtype is wrong"
+
+
+def seen_as(rule_id: str, *symptoms: dict[str, Any], **keys: Any) -> Rule:
+    return rule(rule_id, when={}, symptoms=list(symptoms), **keys)
+
+
+def match(message: str, *rules: Rule) -> list[SymptomMatch]:
+    return Matcher(knowledge(*rules)).match(message)
+
+
+def ids(message: str, *rules: Rule) -> list[str]:
+    return [each.rule_id for each in match(message, *rules)]
+
+
+@pytest.mark.parametrize(
+    ("symptom", "found"),
+    [
+        ({"anchor": "the dtype is wrong"}, True),
+        ({"anchor": "The dtype is wrong"}, False),
+        ({"anchor": "dtype is", "pattern": r"dtype is \w{1,10}$"}, True),
+        ({"anchor": "dtype is", "pattern": r"dtype is right"}, False),
+        ({"anchor": "the dtype", "near": ["RuntimeError", r"wrong\b"]}, True),
+        ({"anchor": "the dtype", "near": ["RuntimeError", "ValueError"]}, False),
+        ({"anchor": "the dtype", "absent": ["ValueError"]}, True),
+        ({"anchor": "the dtype", "absent": ["ValueError", "Runtime"]}, False),
+        ({"anchor": "(the dtype)"}, False),
+    ],
+)
+def test_anchor_pattern_near_and_absent(symptom: dict[str, Any], found: bool) -> None:
+    assert ids(BAD_DTYPE, seen_as("bad-dtype", symptom)) == (["bad-dtype"] if found else [])
+
+
+def test_an_anchor_without_a_pattern_is_literal() -> None:
+    assert ids("Expected (a % 8)", seen_as("bad-shape", {"anchor": "(a % 8)"})) == ["bad-shape"]
+
+
+def test_a_rule_without_symptoms_never_shows() -> None:
+    assert match(BAD_DTYPE, rule("bad-driver")) == []
+
+
+def test_what_a_match_says() -> None:
+    symptom = {
+        "anchor": "undefined symbol",
+        "pattern": r"(?P<file>[^\s:]{1,99}): undefined symbol: (?P<symbol>\w{1,99})",
+        "message": "{file} wants {symbol}.",
+        "severity": "warning",
+        "confidence": "low",
+    }
+    other = {"anchor": "undefined reference"}
+    (found,) = match("ImportError: /a/b.so: undefined symbol: _Z1f\n", seen_as("abi", other, symptom))
+    assert found == SymptomMatch(
+        rule_id="abi",
+        index=1,
+        severity=Severity.WARNING,
+        confidence=Confidence.LOW,
+        captures={"file": "/a/b.so", "symbol": "_Z1f"},
+        message="/a/b.so wants _Z1f.",
+        start=13,
+        end=44,
+    )
+
+
+def test_without_words_of_its_own_a_symptom_says_the_title() -> None:
+    (found,) = match(BAD_DTYPE, seen_as("bad-dtype", {"anchor": "the dtype"}, title="Wrong dtype"))
+    assert (found.message, found.severity) == ("Wrong dtype", Severity.ERROR)
+
+
+def test_captures_are_harmless_and_bounded() -> None:
+    symptom = {"anchor": "bad: ", "pattern": r"bad: (?P<what>[^!]{1,900})", "message": "<{what}>"}
+    (found,) = match("bad: \x1b[31m\u202e{what}\n{0.__class__}" + "x" * 900, seen_as("bad", symptom))
+    assert found.captures["what"].startswith("?[31m?{what} {0.__class__}xxx")
+    assert len(found.captures["what"]) == CAPTURE_LIMIT
+    assert found.message == f"<{found.captures['what']}>"
+
+
+def test_a_group_that_took_no_part_is_not_captured() -> None:
+    symptom = {
+        "anchor": "bad dtype",
+        "pattern": r"bad dtype(?: (?P<dtype>fp\d\d))?",
+        "message": "{dtype}",
+    }
+    (found,) = match("bad dtype", seen_as("bad-dtype", symptom))
+    assert (found.captures, found.message) == ({}, "unknown")
+
+
+def test_the_end_of_a_long_message_is_looked_at() -> None:
+    bad = seen_as("bad-dtype", {"anchor": "the dtype"})
+    long = BAD_DTYPE + "\n" + "x" * MESSAGE_LIMIT
+    assert match(long, bad) == []
+    (found,) = match("y" * MESSAGE_LIMIT + BAD_DTYPE, bad)
+    assert found.start == MESSAGE_LIMIT + BAD_DTYPE.index("the dtype")
+
+
+def test_a_rule_shows_once_by_its_most_specific_symptom() -> None:
+    bare = {"anchor": "the dtype"}
+    near = {"anchor": "the dtype", "near": ["RuntimeError"], "severity": "note"}
+    (found,) = match(BAD_DTYPE, seen_as("bad-dtype", bare, bare, near))
+    assert (found.index, found.severity) == (2, Severity.NOTE)
+    (found,) = match("the dtype", seen_as("bad-dtype", bare, bare, near))
+    assert found.index == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({}, {"severity": "warning", "near": ["RuntimeError"]}),
+        ({"near": ["RuntimeError"]}, {}),
+        ({"pattern": r"the (?P<what>dtype)"}, {}),
+        ({"near": ["the", "is"]}, {"near": ["the"]}),
+        ({}, {"confidence": "medium"}),
+        ({"pattern": "RuntimeError: the dtype"}, {}),
+    ],
+)
+def test_the_most_likely_cause_stands_first(first: dict[str, Any], second: dict[str, Any]) -> None:
+    anchor = {"anchor": "the dtype"}
+    better = seen_as("z-better", {**anchor, **first})
+    worse = seen_as("a-worse", {**anchor, **second})
+    assert ids(BAD_DTYPE, worse, better) == ["z-better", "a-worse"]
+
+
+def test_a_root_stands_before_what_it_explains() -> None:
+    anchor = {"anchor": "the dtype"}
+    root = seen_as("z-root", {**anchor, "severity": "note"})
+    between = seen_as("y-between", anchor, explained_by=["z-root", "not-there"])
+    last = seen_as("a-last", {**anchor, "near": ["Runtime"]}, explained_by=["y-between"])
+    alone = seen_as("c-alone", anchor)
+    order = ["z-root", "y-between", "a-last", "c-alone"]
+    assert ids(BAD_DTYPE, last, alone, between, root) == order
+
+
+def test_rules_that_explain_each_other_all_show() -> None:
+    anchor = {"anchor": "the dtype"}
+    one = seen_as("one", anchor, explained_by=["two", "one"])
+    two = seen_as("two", anchor, explained_by=["one"])
+    assert sorted(ids(BAD_DTYPE, one, two)) == ["one", "two"]
+
+
+def test_distinct_anchors_as_bytes() -> None:
+    one = seen_as("one", {"anchor": "the dtype"}, {"anchor": "größer"})
+    two = seen_as("two", {"anchor": "the dtype", "near": ["x"]})
+    assert Matcher(knowledge(one, two)).anchors() == {b"the dtype", "größer".encode()}
+
+
+@pytest.mark.property
+@given(st.text(max_size=300), st.sampled_from(sorted(Matcher(shipped()).anchors())))
+def test_any_text_around_an_anchor_can_be_matched(text: str, anchor: bytes) -> None:
+    message = text + anchor.decode() + text
+    for found in Matcher(shipped()).match(message):
+        assert 0 <= found.start < found.end <= len(message)
+        assert found.message.isprintable()
+
+
+def test_a_text_without_any_anchor_shows_nothing() -> None:
+    matcher = Matcher(shipped())
+    text = "  File 'a.py', line 3, in f\n    g(x)\n" * 400
+    assert not any(anchor in text.encode() for anchor in matcher.anchors())
+    assert matcher.match(text) == []
+
+
+@pytest.mark.parametrize(
+    ("log", "expect", "complaint"),
+    [
+        (BAD_DTYPE, {"outcome": "fail"}, ""),
+        (BAD_DTYPE, {"outcome": "fail", "message": "is wrong", "captures": {"what": "wrong"}}, ""),
+        ("the dtype is fine", {"outcome": "pass"}, ""),
+        ("the dtype is fine", {"outcome": "fail"}, "the log shows nothing"),
+        (BAD_DTYPE + "!", {"outcome": "fail"}, "the log shows bad-end, bad-dtype"),
+        (BAD_DTYPE, {"outcome": "pass"}, "the log shows it, by symptom 0"),
+        (BAD_DTYPE, {"outcome": "unknown"}, "a log can fail or pass, not unknown"),
+        (BAD_DTYPE, {"outcome": "fail", "message": "no"}, "no message holds 'no': 'It is wrong.'"),
+        (BAD_DTYPE, {"outcome": "fail", "captures": {"x": "y"}}, "captures {'what': 'wrong'}"),
+    ],
+)
+def test_cases_with_a_log(log: str, expect: dict[str, Any], complaint: str) -> None:
+    symptom = {
+        "anchor": "the dtype is",
+        "pattern": r"the dtype is (?P<what>wrong)",
+        "message": "It is {what}.",
+    }
+    mine = seen_as("bad-dtype", symptom)
+    other = seen_as("bad-end", {"anchor": "wrong!", "near": ["the", "dtype"]})
+    case = read_case({"name": "a case", "log": log, "expect": expect})
+    assert run_case(mine, case, knowledge(mine, other)) == complaint
