@@ -117,9 +117,13 @@ def _root(each: Judgement, failed: list[Judgement]) -> Judgement:
 
 
 def _nearest_cause(each: Judgement, failed: list[Judgement]) -> Judgement | None:
+    """Return a failure that explains this one; an error does not hide under a warning."""
+    weight = _SEVERITIES.index(each.rule.severity)
     for other in failed:
         same_subject = other.subject in (each.subject, "environment")
-        if other is not each and other.rule.id in each.rule.explained_by and same_subject:
+        as_grave = _SEVERITIES.index(other.rule.severity) <= weight
+        is_named = other is not each and other.rule.id in each.rule.explained_by
+        if is_named and same_subject and as_grave:
             return other
     return None
 

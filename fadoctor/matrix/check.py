@@ -8,17 +8,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from fadoctor.matrix.check_condition import (
+    check_circles,
+    check_condition,
+    check_path,
+    check_template,
+)
 from fadoctor.matrix.check_symptoms import check_symptoms
 from fadoctor.matrix.versions import parse_range, parse_version
-from fadoctor.matrix.yaml_reader import Path
-from fadoctor.model.catalogue import PACKAGES, FactSpec, find_spec, generic_name
 from fadoctor.model.finding import Severity
-from fadoctor.model.rule import ACCESSORS, INSTALL_OPTIONS, OPERATORS, SUBJECTS, Rule, Table
+from fadoctor.model.rule import INSTALL_OPTIONS, SUBJECTS, Rule, StepTemplate, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-Problem = tuple[Path, str]
+    from fadoctor.matrix.check_condition import Names
+    from fadoctor.matrix.yaml_reader import Path
+
+    Problem = tuple[Path, str]
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+){1,5}")
 _KEY_KINDS = ("word", "release", "range")
@@ -27,19 +34,6 @@ _VERIFIED = ("source-read", "reproduced", "reported")
 _ROW_EXTRAS = ("verified", "references", "note")
 _REFERENCE_TYPES = ("ADVISORY", "REPORT", "FIX", "EVIDENCE", "PACKAGE", "WEB")
 _REFERENCE = re.compile(r"https://\S+|pkg:[a-z]+/\S+")
-_OPERATOR_NAMES = {name for pair in OPERATORS for name in pair}
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-
-
-class Names:
-    """Everything that a rule may refer to."""
-
-    def __init__(
-        self, catalogue: dict[str, FactSpec], tables: Mapping[str, Table], rule_ids: Iterable[str]
-    ) -> None:
-        self.catalogue = catalogue
-        self.tables = tables
-        self.rule_ids = set(rule_ids)
 
 
 def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Problem]:
@@ -56,15 +50,23 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
         yield ("severity",), "what was only reported is at most a warning"
     if not rule.when and not rule.symptoms:
         yield (), "needs `when`, `symptoms` or both"
-    if rule.for_each and (len(rule.for_each) > 1 or rule.for_each[0] not in SUBJECTS):
-        yield ("for_each",), f"must be one of {', '.join(SUBJECTS)}"
+    yield from _check_subjects(rule)
     yield from _check_references(rule.references)
     yield from _check_rows(rule, names)
     yield from _check_paths(rule, names)
     yield from check_symptoms(rule)
     for index, rule_id in enumerate(rule.explained_by):
-        if rule_id not in names.rule_ids:
+        if rule_id not in names.rules:
             yield ("explained_by", index), f"there is no rule {rule_id}"
+
+
+def _check_subjects(rule: Rule) -> Iterator[Problem]:
+    if rule.for_each and (len(rule.for_each) > 1 or rule.for_each[0] not in SUBJECTS):
+        yield ("for_each",), f"must be one of {', '.join(SUBJECTS)}"
+    if rule.for_each and rule.subject != "environment":
+        yield ("subject",), "for_each names the subjects"
+    if "{" in rule.title:
+        yield ("title",), "is not filled: it holds no values"
 
 
 def _check_references(references: Any) -> Iterator[Problem]:
@@ -91,25 +93,35 @@ def _check_rows(rule: Rule, names: Names) -> Iterator[Problem]:
             yield ("rows", name), f"table {table.table} has the keys {', '.join(table.keys)}"
         for key in keys:
             if not spec[key].startswith("="):
-                yield from _check_path(spec[key], ("rows", name, key), rule, names)
+                yield from check_path(spec[key], ("rows", name, key), rule, names)
 
 
 def _check_paths(rule: Rule, names: Names) -> Iterator[Problem]:
     for name, paths in rule.let.items():
         for index, path in enumerate(paths):
-            yield from _check_path(path, ("let", name, index), rule, names)
-    yield from _check_condition(rule.when, ("when",), rule, names)
-    yield from _check_condition(rule.overruled_by, ("overruled_by",), rule, names)
-    yield from _check_template(rule.message, ("message",), rule, names)
+            yield from check_path(path, ("let", name, index), rule, names)
+    yield from check_circles(rule, names)
+    yield from check_condition(rule.when, ("when",), rule, names)
+    yield from check_condition(rule.overruled_by, ("overruled_by",), rule, names)
+    yield from check_template(rule.message, ("message",), rule, names)
+    yield from check_template(rule.why, ("why",), rule, names)
+    yield from _check_fixes(rule, names)
+
+
+def _check_fixes(rule: Rule, names: Names) -> Iterator[Problem]:
+    ids = [fix.id for fix in rule.fixes]
     for index, fix in enumerate(rule.fixes):
         place: Path = ("fixes", index)
-        yield from _check_condition(fix.when, (*place, "when"), rule, names)
-        yield from _check_template(fix.title, (*place, "title"), rule, names)
+        if fix.id in ids[:index]:
+            yield (*place, "id"), "another fix has this id"
+        yield from check_condition(fix.when, (*place, "when"), rule, names)
+        yield from check_template(fix.title, (*place, "title"), rule, names)
+        yield from check_template(fix.side_effects, (*place, "side_effects"), rule, names)
         for number, step in enumerate(fix.steps):
             yield from _check_step(step, (*place, "steps", number), rule, names)
 
 
-def _check_step(step: Any, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+def _check_step(step: StepTemplate, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
     kinds = ("install", "uninstall", "set", "unset", "setting", "system", "advice")
     given = [kind for kind in kinds if getattr(step, kind)]
     if len(given) != 1:
@@ -119,70 +131,15 @@ def _check_step(step: Any, place: Path, rule: Rule, names: Names) -> Iterator[Pr
     for option in step.options:
         if option not in INSTALL_OPTIONS:
             yield (*place, "options"), f"must be one of {', '.join(INSTALL_OPTIONS)}"
+    if step.index and not step.index.startswith("https://"):
+        yield (*place, "index"), "must be an https link"
+    if any(item.startswith("-") for item in (*step.install, *step.uninstall)):
+        yield place, "an option is no requirement: write it under `options`"
+    yield from check_template(step.index, (*place, "index"), rule, names)
     for kind in given:
         texts = getattr(step, kind)
         for text in [texts] if isinstance(texts, str) else texts:
-            yield from _check_template(text, place, rule, names)
-
-
-def _check_template(text: str, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
-    for path in _PLACEHOLDER.findall(text):
-        yield from _check_path(path, place, rule, names)
-
-
-def _check_condition(
-    condition: Mapping[str, Any], place: Path, rule: Rule, names: Names
-) -> Iterator[Problem]:
-    for path, test in condition.items():
-        here = (*place, path)
-        if path == "any":
-            if not isinstance(test, list) or not all(isinstance(item, dict) for item in test):
-                yield here, "must be a list of conditions"
-                continue
-            for index, branch in enumerate(test):
-                yield from _check_condition(branch, (*here, index), rule, names)
-            continue
-        yield from _check_path(path, here, rule, names)
-        yield from _check_test(test, here, rule, names)
-
-
-def _check_test(test: Any, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
-    if isinstance(test, list) or test is None:
-        yield place, "must be a value or operators; write {in: [...]} or {present: false}"
-        return
-    operands = test if isinstance(test, dict) else {"is": test}
-    for name, operand in operands.items():
-        if name not in _OPERATOR_NAMES:
-            yield (*place, name), f"there is no operator {name}"
-        elif name == "present" and not isinstance(operand, bool):
-            yield (*place, name), "must be true or false"
-        if isinstance(operand, str) and operand.startswith("$"):
-            yield from _check_path(operand[1:], (*place, name), rule, names)
-
-
-def _check_path(path: str, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
-    head, _, rest = path.partition(".")
-    if not rest and head in rule.let:
-        return
-    if rest and head in rule.rows:
-        table = names.tables.get(rule.rows[head].get("table", ""))
-        if table is not None and rest not in table.columns:
-            yield place, f"table {table.table} has no column {rest}"
-        return
-    if not _names_a_fact(path, rule, names.catalogue):
-        yield place, f"{path} is neither a fact, nor a row's column, nor a name"
-
-
-def _names_a_fact(path: str, rule: Rule, catalogue: dict[str, FactSpec]) -> bool:
-    head, _, rest = path.partition(".")
-    if head in rule.for_each:
-        path = f"{next(iter(PACKAGES))}.{rest}" if head == "package" else f"{head}[].{rest}"
-    path = generic_name(path)
-    if find_spec(catalogue, path) is not None:
-        return True
-    base, _, part = path.rpartition(".")
-    spec = find_spec(catalogue, base)
-    return spec is not None and (spec.type == "mapping" or part in ACCESSORS)
+            yield from check_template(text, place, rule, names)
 
 
 def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:
@@ -214,6 +171,8 @@ def _check_row(row: Mapping[str, Any], index: int, table: Table, names: Names) -
             yield ("rows", index, key), "the key is missing or not text"
         elif kind == "range" and parse_range(str(cell)) is None:
             yield ("rows", index, key), "must be a range of >=, <, == or ~= joined by commas, or *"
+    if row.get("verified", "unverified") not in (*_VERIFIED, "unverified"):
+        yield ("rows", index, "verified"), f"must be one of {', '.join(_VERIFIED)} or unverified"
     for name, cell in row.items():
         if name in table.keys or name in _ROW_EXTRAS:
             continue
@@ -233,6 +192,6 @@ def _cell_problem(cell: Any, kind: str, names: Names) -> str | None:
         "integer": isinstance(cell, int) and not isinstance(cell, bool),
         "boolean": isinstance(cell, bool),
         "mapping": isinstance(cell, dict),
-        "rule": cell in names.rule_ids if isinstance(cell, str) else False,
+        "rule": cell in names.rules if isinstance(cell, str) else False,
     }
-    return None if fits[kind] else f"{cell!r} is not a {kind}"
+    return None if fits.get(kind, True) else f"{cell!r} is not a {kind}"

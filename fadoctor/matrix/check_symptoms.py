@@ -102,8 +102,10 @@ def _faults(nodes: list[_Node], *, inside: bool) -> Iterator[str]:
             least, most, _ = argument
             if most == _PARSER.MAXREPEAT:
                 yield "has a repetition without a bound; write {0,200}"
-            if inside and most > 1 and least != most:
+            if inside and least != most:
                 yield "has a repetition inside another one"
+        if inside and operation.name == "BRANCH":
+            yield "has a choice inside a repetition"
         if operation.name in ("GROUPREF", "GROUPREF_EXISTS"):
             yield "refers back to a group"
         repeats = operation.name in _REPEATS and argument[1] > 1

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.matrix.check import Names, check_rule, check_table
+from fadoctor.matrix.check import check_rule, check_table
+from fadoctor.matrix.check_condition import Names
 from fadoctor.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
 from fadoctor.model.rule import Cell, Knowledge, Rule, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 FILE_LIMIT = 5_000
 """Most files that a rules folder may have."""
@@ -42,9 +43,9 @@ class Compiled(msgspec.Struct, frozen=True):
 
 
 def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
-    """Compile a folder on top of `base`. Problems are collected; unreadable files are raised."""
-    documents = _read_all(folder)
+    """Compile a folder on top of `base`, and collect what is wrong with its files."""
     problems: list[RuleDataError] = []
+    documents = _read_all(folder, problems)
     tables, rules, cases = {}, {}, {}
     origin: dict[str, Document] = {}
     for name, document in documents.items():
@@ -60,13 +61,18 @@ def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
                 rules[rule.id], cases[rule.id] = rule, rule_cases
         except RuleDataError as error:  # noqa: PERF203 -- one bad file must not hide the others
             problems.append(error)
+    if base is not None:
+        problems += _conflicts(tables, base.tables, documents)
     knowledge = _knowledge(folder, documents, rules.values(), tables, base)
     problems += _check(knowledge, rules, tables, documents)
     return Compiled(knowledge, cases, tuple(problems))
 
 
-def _read_all(folder: Path) -> dict[str, Document]:
-    """Return relative name -> document, sorted, without the knowledge file and the schemas."""
+def _read_all(folder: Path, problems: list[RuleDataError]) -> dict[str, Document]:
+    """Return relative name -> document, sorted, without the knowledge file and the schemas.
+
+    A file that cannot be read is a problem; a folder without files is raised.
+    """
     if not folder.is_dir():
         raise RuleDataError(str(folder), "is not a folder with rules")
     found = (p for p in folder.glob("*/*.yaml") if p.parent.name != "schema")
@@ -76,7 +82,13 @@ def _read_all(folder: Path) -> dict[str, Document]:
     if not paths:
         problem = "holds no rules: they are expected as <area>/<rule-id>.yaml"
         raise RuleDataError(str(folder), problem)
-    return {_name(path, folder): _read(path) for path in paths}
+    documents = {}
+    for path in paths:
+        try:
+            documents[_name(path, folder)] = _read(path)
+        except RuleDataError as error:  # noqa: PERF203 -- one bad file must not hide the others
+            problems.append(error)
+    return documents
 
 
 def _name(path: Path, folder: Path) -> str:
@@ -93,10 +105,10 @@ def _read(path: Path) -> Document:
 
 
 def _claim(name: str, origin: dict[str, Document], document: Document, known: Any) -> None:
-    """Refuse a second definition, naming both files."""
+    """Refuse a second definition, naming both files and lines."""
     first = origin.get(name)
     if first is not None:
-        raise document.error((), f"{name} is already defined in {first.name}")
+        raise document.error((), f"{name} is already defined in {first.name}:{first.line(())}")
     if isinstance(known, Rule):
         raise document.error((), f"{name} is already defined in rules/{known.file}:1")
     origin[name] = document
@@ -181,20 +193,29 @@ def _knowledge(
 
 
 def _on_top(base: Table, table: Table) -> Table:
-    """Return a shipped table with a user's rows; RuleDataError where one contradicts it."""
-    first = table.places[0] if table.places else table.file
-    path, _, line = first.rpartition(":")
-    if (table.keys, table.columns) != (base.keys, base.columns):
-        problem = f"table {table.table} has other keys or columns in {base.file}"
-        raise RuleDataError(path or table.file, problem, line=int(line or 0))
-    mine = {_keys(row, base): place for row, place in zip(table.rows, table.places, strict=True)}
-    for row, place in zip(base.rows, base.places, strict=True):
-        if (conflict := mine.get(_keys(row, base))) is not None:
-            path, _, line = conflict.rpartition(":")
-            raise RuleDataError(path, f"this row is already defined in {place}", line=int(line))
+    """Return a table with a user's rows; where they contradict it, `_conflicts` says so."""
     return msgspec.structs.replace(
         base, rows=(*base.rows, *table.rows), places=(*base.places, *table.places)
     )
+
+
+def _conflicts(
+    tables: dict[str, Table], base: dict[str, Table], documents: dict[str, Document]
+) -> Iterator[RuleDataError]:
+    """Yield where own tables contradict those below them, naming both places."""
+    for table in tables.values():
+        below, document = base.get(table.table), documents[table.file]
+        if below is None:
+            continue
+        places = dict(zip((_keys(row, below) for row in below.rows), below.places, strict=True))
+        for part in ("keys", "columns"):
+            if getattr(table, part) != getattr(below, part):
+                where = below.places[0].rpartition(":")[0] if below.places else below.file
+                problem = f"table {table.table} has other {part} in {where}"
+                yield document.error((part,), problem)
+        for index, row in enumerate(table.rows):
+            if (place := places.get(_keys(row, below))) is not None:
+                yield document.error(("rows", index), f"this row is already defined in {place}")
 
 
 def _keys(row: dict[str, Cell], table: Table) -> tuple[str, ...]:
@@ -212,7 +233,7 @@ def _check(
     tables: dict[str, Table],
     documents: dict[str, Document],
 ) -> list[RuleDataError]:
-    names = Names(build_catalogue(), knowledge.tables, (rule.id for rule in knowledge.rules))
+    names = Names(build_catalogue(), knowledge.tables, knowledge.rules)
     problems = []
     for rule in rules.values():
         path = Path(rule.file)

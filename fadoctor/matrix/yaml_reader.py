@@ -120,7 +120,7 @@ class _Reader:
                 raise self.document.error(path, "a key is not plain text")
             key = event.value
             first = self.document.lines.get((*path, key))
-            self.document.lines[(*path, key)] = _line(event)  # noqa: RUF031 -- Python 3.10
+            self.document.lines[(*path, key)] = _line(event)
             if key in found:
                 problem = f"the key stands twice, first in line {first}"
                 raise self.document.error((*path, key), problem)

@@ -1,4 +1,4 @@
-"""Probes: one module per source of facts. A probe reads; it never judges and never raises on purpose.
+"""Probes: one module per source of facts. A probe reads; it never judges, nor raises on purpose.
 
 Each module has ``probe(world, facts) -> dict[str, Fact]``; `facts` holds what the probes that it
 needs have found. A fact that a probe could not read is Unknown, one that is not there is Absent.

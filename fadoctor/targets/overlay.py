@@ -14,9 +14,9 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.targets.gpu_name import find_gpu
 
 if TYPE_CHECKING:
-    from fadoctor.model.overlays import Overlays
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
+    from fadoctor.model.overlays import Overlays
 
 GPU_LIMIT = 64
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.smoke.smoke_recordings import FAKE_TORCH, TARGET
 
 import fadoctor.smoke.child
 from fadoctor.model.verdict import Measured
@@ -18,6 +17,7 @@ from fadoctor.probes.run import run
 from fadoctor.smoke import events, parent
 from fadoctor.smoke.child import _fadoctor_smoke as child
 from fadoctor.smoke.parent import run_smoke
+from tests.smoke.smoke_recordings import FAKE_TORCH, TARGET
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Target

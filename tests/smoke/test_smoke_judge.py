@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.smoke.smoke_recordings import done
 
 from fadoctor.model.verdict import Dtype, Measured
 from fadoctor.smoke.cells import LIMITS
 from fadoctor.smoke.events import read_account
 from fadoctor.smoke.judge import KERNELS, judge, kernel_reasons
 from fadoctor.smoke.parent import BACKENDS, DTYPES
+from tests.smoke.smoke_recordings import done
 
 FLASH = "ScaledDotProductFlashAttentionBackward0"
 REFUSAL = {"type": "RuntimeError", "text": "No available kernel.  Aborting execution."}

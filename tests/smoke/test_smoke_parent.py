@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from tests.smoke.smoke_recordings import CPU, GPU, TARGET, RecordedWorkers, done, ended, imported, line, started
 
 from fadoctor.model.verdict import Measured
 from fadoctor.probes.run import Ending
 from fadoctor.smoke.cells import NO_DEVICE, SmokeRun
 from fadoctor.smoke.parent import run_smoke
+from tests.smoke.smoke_recordings import (
+    CPU,
+    GPU,
+    TARGET,
+    RecordedWorkers,
+    done,
+    ended,
+    imported,
+    line,
+    started,
+)
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Target

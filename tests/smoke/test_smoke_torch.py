@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.smoke.smoke_recordings import TARGET
 
 from fadoctor.model.verdict import Measured
 from fadoctor.probes.run import run
 from fadoctor.smoke.cells import LIMITS, SmokeRun
 from fadoctor.smoke.parent import run_smoke
+from tests.smoke.smoke_recordings import TARGET
 
 if TYPE_CHECKING:
     from pathlib import Path

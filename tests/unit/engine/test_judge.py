@@ -245,3 +245,8 @@ def test_why_is_filled_too() -> None:
     facts = {**LINUX, "flash_attn.extension": "flash_attn_2_cuda.cpython-39.so"}
     [found] = assess(facts, one).findings
     assert found.why == "Python passes flash_attn_2_cuda.cpython-39.so over."
+
+
+def test_an_error_does_not_hide_under_what_weighs_less() -> None:
+    found = assess(LINUX, rule("a-note", severity="note"), after("b-error", "a-note"))
+    assert ids(found) == ["b-error", "a-note"]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fadoctor.engine.cases import read_case, run_case
 from fadoctor.engine.symptoms import CAPTURE_LIMIT, MESSAGE_LIMIT, Matcher, SymptomMatch
 from fadoctor.model.finding import Confidence, Severity
-from fadoctor.model.rule import Rule
 from tests.unit.engine.builders import knowledge, rule, shipped
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Rule
 
 BAD_DTYPE = "RuntimeError: the dtype is wrong"
 
@@ -32,19 +34,19 @@ def ids(message: str, *rules: Rule) -> list[str]:
 @pytest.mark.parametrize(
     ("symptom", "found"),
     [
-        ({"anchor": "the dtype is wrong"}, True),
-        ({"anchor": "The dtype is wrong"}, False),
-        ({"anchor": "dtype is", "pattern": r"dtype is \w{1,10}$"}, True),
-        ({"anchor": "dtype is", "pattern": r"dtype is right"}, False),
-        ({"anchor": "the dtype", "near": ["RuntimeError", r"wrong\b"]}, True),
-        ({"anchor": "the dtype", "near": ["RuntimeError", "ValueError"]}, False),
-        ({"anchor": "the dtype", "absent": ["ValueError"]}, True),
-        ({"anchor": "the dtype", "absent": ["ValueError", "Runtime"]}, False),
-        ({"anchor": "(the dtype)"}, False),
+        ({"anchor": "the dtype is wrong"}, 1),
+        ({"anchor": "The dtype is wrong"}, 0),
+        ({"anchor": "dtype is", "pattern": r"dtype is \w{1,10}$"}, 1),
+        ({"anchor": "dtype is", "pattern": r"dtype is right"}, 0),
+        ({"anchor": "the dtype", "near": ["RuntimeError", r"wrong\b"]}, 1),
+        ({"anchor": "the dtype", "near": ["RuntimeError", "ValueError"]}, 0),
+        ({"anchor": "the dtype", "absent": ["ValueError"]}, 1),
+        ({"anchor": "the dtype", "absent": ["ValueError", "Runtime"]}, 0),
+        ({"anchor": "(the dtype)"}, 0),
     ],
 )
-def test_anchor_pattern_near_and_absent(symptom: dict[str, Any], found: bool) -> None:
-    assert ids(BAD_DTYPE, seen_as("bad-dtype", symptom)) == (["bad-dtype"] if found else [])
+def test_anchor_pattern_near_and_absent(symptom: dict[str, Any], found: int) -> None:
+    assert len(match(BAD_DTYPE, seen_as("bad-dtype", symptom))) == found
 
 
 def test_an_anchor_without_a_pattern_is_literal() -> None:
@@ -64,7 +66,9 @@ def test_what_a_match_says() -> None:
         "confidence": "low",
     }
     other = {"anchor": "undefined reference"}
-    (found,) = match("ImportError: /a/b.so: undefined symbol: _Z1f\n", seen_as("abi", other, symptom))
+    (found,) = match(
+        "ImportError: /a/b.so: undefined symbol: _Z1f\n", seen_as("abi", other, symptom)
+    )
     assert found == SymptomMatch(
         rule_id="abi",
         index=1,
@@ -84,7 +88,9 @@ def test_without_words_of_its_own_a_symptom_says_the_title() -> None:
 
 def test_captures_are_harmless_and_bounded() -> None:
     symptom = {"anchor": "bad: ", "pattern": r"bad: (?P<what>[^!]{1,900})", "message": "<{what}>"}
-    (found,) = match("bad: \x1b[31m\u202e{what}\n{0.__class__}" + "x" * 900, seen_as("bad", symptom))
+    (found,) = match(
+        "bad: \x1b[31m\u202e{what}\n{0.__class__}" + "x" * 900, seen_as("bad", symptom)
+    )
     assert found.captures["what"].startswith("?[31m?{what} {0.__class__}xxx")
     assert len(found.captures["what"]) == CAPTURE_LIMIT
     assert found.message == f"<{found.captures['what']}>"
@@ -158,11 +164,13 @@ def test_distinct_anchors_as_bytes() -> None:
     assert Matcher(knowledge(one, two)).anchors() == {b"the dtype", "größer".encode()}
 
 
-@pytest.mark.property
-@given(st.text(max_size=300), st.sampled_from(sorted(Matcher(shipped()).anchors())))
-def test_any_text_around_an_anchor_can_be_matched(text: str, anchor: bytes) -> None:
-    message = text + anchor.decode() + text
-    for found in Matcher(shipped()).match(message):
+@settings(deadline=None, max_examples=60)
+@given(text=st.text(max_size=300), data=st.data())
+def test_any_text_around_an_anchor_can_be_matched(text: str, data: st.DataObject) -> None:
+    matcher = Matcher(shipped())
+    anchor = data.draw(st.sampled_from(sorted(matcher.anchors()))).decode()
+    message = text + anchor + text
+    for found in matcher.match(message):
         assert 0 <= found.start < found.end <= len(message)
         assert found.message.isprintable()
 

@@ -77,9 +77,9 @@ def of_rule(folder: Path, **changes: str) -> list[str]:
             ":7 at `when.host.os.is`",
             "host.o is neither a fact",
         ),
-        ({"when": "{host.os: $pin}"}, ":7 at `when.host.os.is`", "pin is neither a fact"),
+        ({"when": "{host.os: $pin}"}, ":7 at `when.host.os`", "pin is neither a fact"),
         ({"when": "{any: {host.os: linux}}"}, ":7 at `when.any`", "must be a list of conditions"),
-        ({"when": "{any: [host.os]}"}, ":7 at `when.any`", "must be a list of conditions"),
+        ({"when": "{any: [host.os]}"}, ":7 at `when.any[0]`", "must be a condition that tests"),
         (
             {"when": "{any: [{host.os: a},\n  {any: [{host.o: b}]}]}"},
             ":8 at `when.any[1].any[0].host.o`",
@@ -100,7 +100,7 @@ def of_rule(folder: Path, **changes: str) -> list[str]:
             ":7 at `when.r.driver.major`",
             "has no column driver.major",
         ),
-        ({"when": "{host.os.kernel: x}"}, ":7 at `when.host.os.kernel`", "neither a fact"),
+        ({"when": "{host.os.kernel: x}"}, ":7 at `when.host.os.kernel`", "it has no kernel"),
     ],
 )
 def test_rules(tmp_path: Path, changes: dict[str, str], place: str, problem: str) -> None:
@@ -175,54 +175,46 @@ def fix(step: str, **keys: str) -> str:
 TWICE = fix("advice: x")[:-1] + ", " + fix("advice: y")[1:]
 
 
-def accepted(reason: str, **changes: str) -> object:
-    return pytest.param(changes, marks=pytest.mark.xfail(strict=True, reason=f"check.py: {reason}"))
+def slip(reason: str, **changes: str) -> object:
+    return pytest.param(changes, id=reason)
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        accepted("a path without a test always holds", when="{host.os: {}}"),
-        accepted("no branch can hold", when="{any: []}"),
-        accepted("an empty branch always holds", when="{any: [{}]}"),
-        accepted("`in` a text is never decided", when="{host.os: {in: linux}}"),
-        accepted("`overlaps` a text is never decided", when="{torch.libraries: {overlaps: a}}"),
-        accepted("below what is no version is never decided", when="{host.glibc: {below: new}}"),
-        accepted("a bad specifier is never decided", when="{host.glibc: {satisfies: about 2}}"),
-        accepted("a list is equal to no value", when="{host.os: {is: [a, b]}}"),
-        accepted("null is equal to no value", when="{host.os: {is: }}"),
-        accepted("a boolean is compared with a text", when="{host.wsl: True}"),
-        accepted("a text is compared with a boolean", when="{host.os: true}"),
-        accepted("a text has no major part", when="{host.os.major: x}"),
-        accepted("a list cannot hold a path", when="{host.os: {in: [$host.libc]}}"),
-        accepted("names that lead to each other", let="{a: [b], b: [a]}", when="{a: x}"),
-        accepted(
+        slip("a path without a test always holds", when="{host.os: {}}"),
+        slip("no branch can hold", when="{any: []}"),
+        slip("an empty branch always holds", when="{any: [{}]}"),
+        slip("`in` a text is never decided", when="{host.os: {in: linux}}"),
+        slip("`overlaps` a text is never decided", when="{torch.libraries: {overlaps: a}}"),
+        slip("below what is no version is never decided", when="{host.glibc: {below: new}}"),
+        slip("a bad specifier is never decided", when="{host.glibc: {satisfies: about 2}}"),
+        slip("a list is equal to no value", when="{host.os: {is: [a, b]}}"),
+        slip("null is equal to no value", when="{host.os: {is: }}"),
+        slip("a boolean is compared with a text", when="{host.wsl: True}"),
+        slip("a text is compared with a boolean", when="{host.os: true}"),
+        slip("a text has no major part", when="{host.os.major: x}"),
+        slip("a list cannot hold a path", when="{host.os: {in: [$host.libc]}}"),
+        slip("names that lead to each other", let="{a: [b], b: [a]}", when="{a: x}"),
+        slip(
             "rows that lead to each other",
             rows="{a: {table: some-table, os: b.driver, version: =1},"
             " b: {table: some-table, os: a.driver, version: =1}}",
         ),
-        accepted("side effects name no fact", fixes=fix("advice: x", side_effects="'{no}'")),
-        accepted("an index names no fact", fixes=fix("install: a, index: 'https://e.org/{no}'")),
-        accepted("an index is no https link", fixes=fix("install: a, index: 'http://e.org'")),
-        accepted("an option poses as a requirement", fixes=fix("install: '--pre'")),
-        accepted("two fixes share an id", fixes=TWICE),
-        accepted("a subject beside for_each", for_each="[gpu]", subject="torch"),
-        accepted("what is not filled has braces", title="On {host.os}"),
+        slip("side effects name no fact", fixes=fix("advice: x", side_effects="'{no}'")),
+        slip("an index names no fact", fixes=fix("install: a, index: 'https://e.org/{no}'")),
+        slip("an index is no https link", fixes=fix("install: a, index: 'http://e.org'")),
+        slip("an option poses as a requirement", fixes=fix("install: '--pre'")),
+        slip("two fixes share an id", fixes=TWICE),
+        slip("a subject beside for_each", for_each="[gpu]", subject="torch"),
+        slip("what is not filled has braces", title="On {host.os}"),
     ],
 )  # fmt: skip
-def test_slips_that_no_check_finds_yet(tmp_path: Path, changes: dict[str, str]) -> None:
+def test_slips_that_would_decide_a_test(tmp_path: Path, changes: dict[str, str]) -> None:
     assert of_rule(tmp_path, **changes) != []
 
 
-@pytest.mark.xfail(strict=True, reason="check.py: rules that explain each other are not noticed")
 def test_rules_must_not_explain_each_other(tmp_path: Path) -> None:
     hen = rule_text("a-hen", explained_by="[b-egg]")
     egg = rule_text("b-egg", explained_by="[a-hen]")
     assert problems(tmp_path, area__a_hen=hen, area__b_egg=egg) != []
-
-
-@pytest.mark.xfail(strict=True, reason="check.py: an error can hide as a consequence of a note")
-def test_a_cause_must_not_be_milder_than_what_it_explains(tmp_path: Path) -> None:
-    mild = rule_text("a-note", severity="note")
-    bad = rule_text("b-error", explained_by="[a-note]")
-    assert problems(tmp_path, area__a_note=mild, area__b_error=bad) != []

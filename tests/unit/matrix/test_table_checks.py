@@ -102,7 +102,6 @@ def test_rows_that_are_right(tmp_path: Path) -> None:
     assert problems(tmp_path, **texts) == []
 
 
-@pytest.mark.xfail(strict=True, reason="check.py: an unknown type of column raises KeyError")
 def test_a_column_of_an_unknown_type(tmp_path: Path) -> None:
     table = table_text(columns="{driver: float}")
     found = problems(tmp_path, matrix__some_table=table)
@@ -111,7 +110,6 @@ def test_a_column_of_an_unknown_type(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="check.py: `verified` of a row is not checked")
 @pytest.mark.parametrize("verified", ["unverfied", "12", "{a: b}"])
 def test_a_misspelt_word_does_not_make_a_row_verified(tmp_path: Path, verified: str) -> None:
     table = table_text(rows=f"[{{os: a, version: '*', verified: {verified}}}]")
