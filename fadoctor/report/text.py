@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from typing import TYPE_CHECKING
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Finding, Severity, Undecided
@@ -27,6 +23,15 @@ _IDS_SHOWN = 4
 _LINE_LIMIT = 4_000
 """Longest paragraph, in characters: texts of saved facts and own rules come from outside."""
 
+
+_VERSION_LIMIT = 24
+"""Longest version that a table shows: own builds have long ones."""
+
+_CODES = {
+    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35",
+    "cyan": "36",
+}  # fmt: skip
+"""SGR codes of the few colours that are used. rich would do it, for 45 modules and 25 ms."""
 
 _MARKS = {Severity.ERROR: ("✗", "x"), Severity.WARNING: ("!", "!"), Severity.NOTE: ("i", "i")}
 _COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -57,38 +62,33 @@ def render(report: Report, style: Style) -> str:
 
 
 class _Page:
-    """Collects what is printed. Text from outside enters as `Text`, so that no markup is read."""
+    """Collects what is printed, paragraph by paragraph; text from outside is made harmless."""
 
     def __init__(self, style: Style) -> None:
         self.style = style
-        self.buffer = io.StringIO()
-        self.console = Console(
-            file=self.buffer,
-            width=style.width,
-            force_terminal=style.colour,
-            no_color=not style.colour,
-            color_system="standard" if style.colour else None,
-            highlight=False,
-            markup=False,
-            emoji=False,
-            legacy_windows=False,
-        )
+        self.lines: list[str] = []
 
     def text(self) -> str:
-        lines = (line.rstrip() for line in self.buffer.getvalue().splitlines())
-        found = "\n".join(lines) + "\n"
+        found = "\n".join(self.lines) + "\n"
         return found.encode("ascii", "replace").decode() if self.style.ascii_only else found
 
     def line(self, text: str, colour: str = "", indent: int = 0, hang: int = 0) -> None:
         """Print one paragraph, wrapped at words; its later lines are indented by `hang` more."""
-        lines = textwrap.wrap(
+        wrapped = textwrap.wrap(
             printable(text, _LINE_LIMIT),
             self.style.width,
             initial_indent=" " * indent,
             subsequent_indent=" " * (indent + hang),
             break_on_hyphens=False,
         )
-        self.console.print(Text("\n".join(lines), style=colour), soft_wrap=True)
+        self.lines += [self.paint(line, colour) for line in wrapped or [""]]
+
+    def paint(self, text: str, colour: str) -> str:
+        """Return text in a colour: ``bold red``. Colour only repeats what the words say."""
+        if not self.style.colour or not colour or not text:
+            return text
+        codes = ";".join(_CODES[word] for word in colour.split())
+        return f"\x1b[{codes}m{text}\x1b[0m"
 
     def mark(self, pair: tuple[str, str]) -> str:
         return pair[1] if self.style.ascii_only else pair[0]
@@ -160,33 +160,38 @@ class _Page:
             ran = any(verdict.measured is not Measured.NOT_RUN for verdict in mine)
             what = "predicted and measured" if ran else "predicted"
             self.line(f"{_gpu_names(gpus)}: {what}", "bold")
-            self.console.print(self.table(list(mine)))
+            self.table(mine)
             for text in _reasons(mine):
                 self.line(text, "dim", indent=2, hang=2)
             self.line("")
 
-    def table(self, verdicts: list[Verdict]) -> Table:
+    def table(self, verdicts: tuple[Verdict, ...]) -> None:
         dtypes = [d for d in Dtype if any(verdict.dtype is d for verdict in verdicts)]
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for title in ("  backend", "version", *(dtype.value for dtype in dtypes)):
-            table.add_column(title, overflow="fold")
+        rows = [[("backend", ""), ("version", ""), *((dtype.value, "") for dtype in dtypes)]]
         for backend in dict.fromkeys(verdict.backend for verdict in verdicts):
-            row = {v.dtype: v for v in verdicts if v.backend is backend}
-            version = next(iter(row.values())).package_version
-            cells = [self.cell(row.get(dtype)) for dtype in dtypes]
-            table.add_row(Text(f"  {backend.value}"), Text(version), *cells)
-        return table
+            mine = {v.dtype: v for v in verdicts if v.backend is backend}
+            version = next(iter(mine.values())).package_version
+            cells = [self.cell(mine.get(dtype)) for dtype in dtypes]
+            rows.append([(backend.value, ""), (printable(version, _VERSION_LIMIT), ""), *cells])
+        widths = [max(len(cell[0]) for cell in column) for column in zip(*rows, strict=True)]
+        for row in rows:
+            padded = [
+                self.paint(cell[0], cell[1]) + " " * (width - len(cell[0]))
+                for cell, width in zip(row, widths, strict=True)
+            ]
+            self.lines.append(f"  {'  '.join(padded)}".rstrip())
 
-    def cell(self, verdict: Verdict | None) -> Text:
+    def cell(self, verdict: Verdict | None) -> tuple[str, str]:
+        """Return the words of a cell, and their colour."""
         if verdict is None:
-            return Text("")
+            return "", ""
         *marks, colour = _PREDICTED[verdict.predicted]
         measured = verdict.measured
         if measured is Measured.NOT_RUN:
-            return Text(marks[1] if self.style.ascii_only else marks[0], style=colour)
+            return (marks[1] if self.style.ascii_only else marks[0]), colour
         shade = {Measured.PASSED: "green", Measured.FAILED: "bold red"}.get(measured, "yellow")
         predicted = "" if verdict.predicted is Predicted.UNKNOWN else f"{verdict.predicted.value}, "
-        return Text(f"{predicted}{measured.value}", style=shade)
+        return f"{predicted}{measured.value}", shade
 
     def recommendation(self, report: Report) -> None:
         advice = report.recommendation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,6 +44,12 @@ def regex(pattern: str) -> str:
 )
 def test_patterns_that_are_fine(tmp_path: Path, pattern: str) -> None:
     assert complaints(tmp_path, regex(pattern)) == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no atomic groups")
+def test_atomic_groups_are_looked_into(tmp_path: Path) -> None:
+    assert complaints(tmp_path, regex("(?>ab{0,9})the dtype")) == []
+    assert complaints(tmp_path, regex("(?>ab{0,9}c{1,})the dtype")) == [UNBOUNDED]
 
 
 UNBOUNDED = "has a repetition without a bound; write {0,200}"
