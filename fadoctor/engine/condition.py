@@ -74,12 +74,17 @@ def _truth(*, answer: bool) -> Truth:
 
 
 def _all(truths: Iterable[Truth]) -> Truth:
-    """Every test is made, so that the evidence does not depend on their order."""
-    found = list(truths)
-    for decisive in (Truth.NOT_THERE, Truth.FALSE, Truth.UNKNOWN):
-        if decisive in found:
-            return decisive
-    return Truth.TRUE
+    """Return the gravest answer; what is not there ends it, as nothing else can weigh more.
+
+    Other tests are all made, so that the evidence of a failure does not depend on their order.
+    """
+    worst = Truth.TRUE
+    for truth in truths:
+        if truth is Truth.NOT_THERE:
+            return truth
+        if truth is Truth.FALSE or worst is Truth.TRUE:
+            worst = truth
+    return worst
 
 
 def _any(truths: Iterable[Truth]) -> Truth:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import version_part
-from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.catalogue import ENVIRONMENT_VARIABLES, PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.rule import ACCESSORS, Rule
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 _PLACEHOLDER = re.compile(r"\{([a-z][\w.\[\]-]{0,80})\}")
+
+
+_OPEN_ENDED = tuple(f"env.{name[:-1]}" for name in ENVIRONMENT_VARIABLES if name.endswith("*"))
 
 
 class Scope:
@@ -124,10 +127,10 @@ class Scope:
     def _variable(self, name: str) -> Fact:
         """Return Absent for a variable that is not set; Unknown where variables were not read."""
         facts = self.environment.facts
-        for other, fact in facts.items():
-            wild = other.startswith("env.") and other.endswith("*") and name.startswith(other[:-1])
-            if wild and isinstance(fact, Unknown):
-                return fact
+        for prefix in _OPEN_ENDED:
+            several = facts.get(f"{prefix}*") if name.startswith(prefix) else None
+            if isinstance(several, Unknown):
+                return several
         read = facts.get("env.CUDA_VISIBLE_DEVICES", Unknown("no probe has looked", name))
         return read if isinstance(read, Unknown) else Absent(f"{name[4:]} is not set")
 
