@@ -57,7 +57,8 @@ What fadoctor predicts for each torch release. Written by tests/history; do not 
 
 Assumed: Linux on x86_64, glibc {GLIBC}, driver {DRIVER}, PyPI's build of torch, and beside
 torch and triton one attention package at a time, the newest that fits (stacks.yaml says how it
-was chosen).
+was chosen). FlashAttention-1 has no rows: no backend is named for flash-attn 1.x, whose
+interface is another one, so it gives no verdict (by_hand.yaml holds that down).
 
   works      nothing stands against it, and it is known to work
   unknown    not known; letters name rules that could not be decided
