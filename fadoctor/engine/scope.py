@@ -81,19 +81,22 @@ class Scope:
         return next((fact for fact in facts if not isinstance(fact, Absent)), facts[-1])
 
     def _bound(self, path: str) -> str:
+        if not self.bindings:
+            return path
         head, dot, rest = path.partition(".")
         return self.bindings.get(head, head) + dot + rest
 
     def _fact(self, name: str) -> Fact:
         """Return a fact, or the part of one: ``torch.version.minor``, ``torch.requires.triton``."""
         facts = self.environment.facts
-        base, _, part = name.rpartition(".")
-        if "[?]" in name:  # of a GPU or toolkit that nobody could count
-            return self._of_the_uncounted(name)
-        whole, parent = facts.get(name), facts.get(base)
-        if whole is None and parent is not None:
-            return self._part(parent, base, part)
-        found = whole or self._not_given(name)
+        found = facts.get(name)
+        if found is None:
+            if "[?]" in name:  # of a GPU or toolkit that nobody could count
+                return self._of_the_uncounted(name)
+            base, _, part = name.rpartition(".")
+            if (parent := facts.get(base)) is not None:
+                return self._part(parent, base, part)
+            found = self._not_given(name)
         self.read[name] = found
         return found
 
