@@ -36,12 +36,13 @@ def predict(kernels: Kernels, assessment: Assessment) -> tuple[Verdict, ...]:
     for gpu in visible_gpus(kernels.environment):
         for backend in kernels.installed():
             version = fact_text(kernels.version(backend), "unknown")
+            unmet = kernels.unmet_need(backend)
             for dtype in Dtype:
                 support = kernels.support(backend, dtype, gpu)
                 if dtype is Dtype.FP8 and not isinstance(support.answer, Known):
                     continue
                 mine = [each for each in deciding if _decides(each, gpu, backend, dtype)]
-                predicted, because, detail = _predict(support, mine, kernels.unmet_need(backend))
+                predicted, because, detail = _predict(support, mine, unmet)
                 found.append(
                     Verdict(
                         gpu.label,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fadoctor.model.environment import Environment
-    from fadoctor.model.rule import FixTemplate, Knowledge, StepTemplate
+    from fadoctor.model.rule import FixTemplate, Knowledge, Rule, StepTemplate
 
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 
@@ -58,9 +58,7 @@ def judge(
     for rule in knowledge.rules:
         if rule.when and rule.id not in ignore:
             work = partial(evaluate, rule, environment, matrix)
-            mine = _isolated(rule.id, errors, work)
-            scope = Scope(environment, matrix, rule, {})
-            judgements += mine or [Judgement(rule, rule.subject, Outcome.ERROR, scope, "it broke")]
+            judgements += _isolated(rule.id, errors, work) or [_broken(rule, environment, matrix)]
     failed = [each for each in judgements if each.outcome is Outcome.FAIL]
     return Assessment(
         tuple(judgements),
@@ -68,6 +66,11 @@ def judge(
         tuple(_undecided(each) for each in judgements if each.outcome is Outcome.UNKNOWN),
         tuple(errors),
     )
+
+
+def _broken(rule: Rule, environment: Environment, matrix: Matrix) -> Judgement:
+    scope = Scope(environment, matrix, rule, {})
+    return Judgement(rule, rule.subject, Outcome.ERROR, scope, "it broke")
 
 
 _T = TypeVar("_T")

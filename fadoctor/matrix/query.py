@@ -59,7 +59,6 @@ class Matrix:
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self.tables = tables
-        self._indexes: dict[str, Index] = {}
         self._found: dict[tuple[str, ...], Rows] = {}
 
     def find(self, table_name: str, keys: Mapping[str, Fact]) -> Rows:
@@ -82,10 +81,7 @@ class Matrix:
         return found
 
     def _look_up(self, table: Table, texts: Mapping[str, str]) -> Rows:
-        index = self._indexes.get(table.table)
-        if index is None:
-            index = self._indexes[table.table] = Index(table)
-        rows = tuple(row for row in index.candidates(texts) if _matches(table, row, texts))
+        rows = _index(table).matching(texts)
         return Rows(table, rows, None if rows else _no_row(table, texts))
 
 
@@ -94,19 +90,60 @@ class Index:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.key = next((name for name, kind in table.keys.items() if kind != "range"), "")
+        self._first = next((name for name, kind in table.keys.items() if kind != "range"), "")
         self._places: dict[str, list[int]] = {"*": []}
+        self._keys: dict[int, dict[str, Key]] = {}
         for place, row in enumerate(table.rows):
-            for word in str(row.get(self.key)).split():
+            for word in str(row.get(self._first)).split():
                 self._places.setdefault(word, []).append(place)
 
-    def candidates(self, texts: Mapping[str, str]) -> Iterable[Row]:
-        """Return the rows that can match, in order; all where that key is not asked for."""
-        if self.key not in texts:
-            return self.table.rows
-        text = _as_asked(self.table.keys[self.key], texts[self.key])
-        places = {*self._places.get(text, ()), *self._places["*"]}
-        return (self.table.rows[place] for place in sorted(places))
+    def matching(self, texts: Mapping[str, str]) -> tuple[Row, ...]:
+        """Return the rows that match all keys asked for, in order."""
+        asked = {name: _as_asked(self.table.keys[name], text) for name, text in texts.items()}
+        rows = self.table.rows
+        return tuple(rows[p] for p in self._candidates(asked) if self._matches(p, asked))
+
+    def _candidates(self, asked: Mapping[str, str]) -> Iterable[int]:
+        """Return the places of the rows that can match; all where the first key is not asked."""
+        if self._first not in asked:
+            return range(len(self.table.rows))
+        return sorted({*self._places.get(asked[self._first], ()), *self._places["*"]})
+
+    def _matches(self, place: int, asked: Mapping[str, str]) -> bool:
+        keys = self._keys.get(place)
+        if keys is None:
+            row = self.table.rows[place]
+            kinds = self.table.keys
+            keys = {name: _key(kinds[name], str(row[name])) for name in kinds if name in row}
+            self._keys[place] = keys
+        for name, text in asked.items():
+            key = keys[name]
+            if isinstance(key, str):
+                if is_in(text, key) is not True:
+                    return False
+            elif key is not None and text not in key:
+                return False
+        return True
+
+
+Key = frozenset[str] | str | None
+"""What a row wants of a key: one of some words, a range, or anything."""
+
+_INDEXES: dict[str, Index] = {}
+"""Table name -> the index of the last such table that was asked; it holds nothing but its rows."""
+
+
+def _index(table: Table) -> Index:
+    found = _INDEXES.get(table.table)
+    if found is None or found.table is not table:
+        found = _INDEXES[table.table] = Index(table)
+    return found
+
+
+def _key(kind: str, words: str) -> Key:
+    if words == "*":
+        return None
+    return words if kind == "range" else frozenset(words.split())
 
 
 def _no_row(table: Table, values: Mapping[str, str]) -> Absent | Unknown:
@@ -115,13 +152,6 @@ def _no_row(table: Table, values: Mapping[str, str]) -> Absent | Unknown:
     if table.complete and all(_can_be_placed(table.keys[n], v) for n, v in values.items()):
         return Absent(f"{source}: nothing for {asked}")
     return Unknown(f"the matrix has no row for {asked}", source)
-
-
-def _matches(table: Table, row: Row, texts: Mapping[str, str]) -> bool:
-    for name, text in texts.items():  # noqa: SIM110 -- asked for every row: a generator costs more
-        if not _key_matches(table.keys[name], str(row[name]), text):
-            return False
-    return True
 
 
 def _can_be_placed(kind: str, text: str) -> bool:
@@ -133,14 +163,6 @@ def _can_be_placed(kind: str, text: str) -> bool:
         return True
     version = parse_version(text)
     return version is not None and not version.is_prerelease
-
-
-def _key_matches(kind: str, words: str, text: str) -> bool:
-    if words == "*":
-        return True
-    if kind == "range":
-        return is_in(text, words) is True
-    return _as_asked(kind, text) in words.split()
 
 
 def _as_asked(kind: str, text: str) -> str:
