@@ -30,13 +30,6 @@ app = typer.Typer(
 _NEAR_IDS = 3
 
 
-class DataFormat(str, enum.Enum):
-    """Output formats of a list."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 class PageFormat(str, enum.Enum):
     """Output formats of a page."""
 
@@ -54,12 +47,6 @@ class SchemaName(str, enum.Enum):
     TABLE = "table"
 
 
-DataForm = Annotated[
-    DataFormat,
-    typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
-]
-
-
 @app.command("list")
 def list_rules(
     area: Annotated[
@@ -70,7 +57,7 @@ def list_rules(
         typer.Option("--severity", help="Only this severity.", show_default=False),
     ] = None,
     rules: opt.Rules = [],  # noqa: B006 -- typer copies defaults
-    format_: DataForm = DataFormat.TEXT,
+    format_: opt.OutputFormat = opt.Format.TEXT,
     output: opt.Output = None,
     color: opt.ColourOption = opt.Colour.AUTO,
 ) -> None:
@@ -86,7 +73,7 @@ def list_rules(
         raise UsageError(f"--area {printable(area, 60)}: the areas are {', '.join(areas)}")
     found = [file for file in found if not area or file.rule.area == area]
     found = [file for file in found if severity is None or file.rule.severity is severity]
-    if format_ is DataFormat.JSON:
+    if format_ is opt.Format.JSON:
         write(rule_list.render_json(found, suite.knowledge), output)
     else:
         style = style_of(color.value, output, quiet=False, verbose=False)
@@ -134,7 +121,7 @@ def run_cases(
             show_default=False,
         ),
     ] = None,
-    format_: DataForm = DataFormat.TEXT,
+    format_: opt.OutputFormat = opt.Format.TEXT,
     output: opt.Output = None,
 ) -> None:
     """Run the cases that stand in the rules' own files; exit 1 where one fails."""
@@ -143,7 +130,7 @@ def run_cases(
 
     suite = load_suite(folders or ())
     tested = run_suite(suite, own=bool(folders))
-    as_json = format_ is DataFormat.JSON
+    as_json = format_ is opt.Format.JSON
     write(suite_text.render_json(tested) if as_json else suite_text.render(tested), output)
     raise typer.Exit(1 if tested.failures else 0)
 

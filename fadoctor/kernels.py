@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.versions import is_older
-from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.verdict import Backend, Dtype
 
@@ -55,12 +54,8 @@ class Support(msgspec.Struct, frozen=True):
 
 def visible_gpus(environment: Environment) -> list[Gpu]:
     """Return the GPUs that programs can see; one whose visibility is unknown counts as seen."""
-    count = environment.fact("gpu.count")
-    if not isinstance(count, Known) or not isinstance(count.value, int):
-        return []
     found = []
-    for index in range(min(count.value, SUBJECT_LIMIT)):
-        subject = f"gpu[{index}]"
+    for subject in environment.subjects("gpu"):
         visible = environment.fact(f"{subject}.visible")
         if not (isinstance(visible, Known) and visible.value is False):
             label = f"{subject} {fact_text(environment.fact(f'{subject}.name'), 'unknown model')}"

@@ -9,7 +9,6 @@ import msgspec
 from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.finding import Outcome
 from fadoctor.model.rule import Rule
@@ -85,10 +84,8 @@ def _subjects(rule: Rule, environment: Environment) -> Iterator[tuple[dict[str, 
             if not isinstance(fact, Absent):
                 yield {"package": key}, _distribution(key, environment)
         return
-    count = environment.fact(f"{kind}.count")
-    if isinstance(count, Known) and isinstance(count.value, int):
-        for index in range(min(count.value, SUBJECT_LIMIT)):
-            yield {kind: f"{kind}[{index}]"}, f"{kind}[{index}]"
+    for subject in environment.subjects(kind):
+        yield {kind: subject}, subject
 
 
 def _uncounted(count: Fact) -> bool:

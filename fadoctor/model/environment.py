@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fadoctor.model.fact import Fact, Unknown
+from fadoctor.model.fact import Fact, Known, Unknown
 
 FACTS_SCHEMA_VERSION = 1
 
@@ -55,3 +55,10 @@ class Environment(msgspec.Struct, frozen=True):
         if found is None:
             return Unknown("no probe has looked", name)
         return found
+
+    def subjects(self, kind: str) -> list[str]:
+        """Return ``gpu[0]``, ``gpu[1]``, ... of a kind that is counted; none where it is not."""
+        count = self.fact(f"{kind}.count")
+        if not isinstance(count, Known) or not isinstance(count.value, int):
+            return []
+        return [f"{kind}[{index}]" for index in range(min(count.value, SUBJECT_LIMIT))]

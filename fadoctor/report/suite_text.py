@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.engine.suite import LINE_LIMIT
 from fadoctor.model.fact import printable
+from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,14 +32,10 @@ def _lines(tested: Tested) -> Iterator[str]:
         yield printable(f"FAILED {_said(failure)}", LINE_LIMIT)
     for failure in tested.changed:
         yield printable(f"changed by these rows: {_said(failure)}", LINE_LIMIT)
-    counted = f"{_count(tested.cases, 'case')} of {_count(tested.rules, 'rule')}"
-    yield f"{counted}: {_count(len(tested.failures), 'failure')}"
+    tried = f"{counted(tested.cases, 'case')} of {counted(tested.rules, 'rule')}"
+    yield f"{tried}: {counted(len(tested.failures), 'failure')}"
 
 
 def _said(failure: Failure) -> str:
     case = f": {failure.case}" if failure.case else ""
     return f"{failure.path}{case}: {failure.problem}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -11,7 +11,7 @@ from fadoctor.model.fact import printable
 from fadoctor.model.finding import Finding, Severity, Undecided
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
 from fadoctor.report.environment_text import environment_lines
-from fadoctor.report.words import setting_text, value_text
+from fadoctor.report.words import counted, setting_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -211,8 +211,8 @@ class _Page:
             self.line(note, "bold")
         total = report.summary
         self.line(
-            f"{_count(total.error, 'error')}, {_count(total.warning, 'warning')}, "
-            f"{_count(total.note, 'note')}, {total.unknown} undecided. "
+            f"{counted(total.error, 'error')}, {counted(total.warning, 'warning')}, "
+            f"{counted(total.note, 'note')}, {total.unknown} undecided. "
             f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
         )
 
@@ -223,10 +223,6 @@ def _alike(findings: tuple[Finding, ...]) -> Iterable[list[Finding]]:
     for finding in findings:
         groups.setdefault((finding.rule_id, finding.message), []).append(finding)
     return groups.values()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _gpu_names(gpus: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Values and settings as people write them."""
+"""Values, settings and counts as people write them."""
 
 from __future__ import annotations
 
@@ -24,3 +24,8 @@ def value_text(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {item}".rstrip() for key, item in value.items())
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 case`` or ``2 cases``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
