@@ -95,9 +95,14 @@ class Kernels:
             version = self.version(backend)
             if not self.package(backend) or isinstance(version, Absent):
                 continue
-            since = fact_text(self._row(backend, "since"), "0")
-            if is_older(fact_text(version, ""), since) is not True:
+            if not self._is_elsewhere(backend, fact_text(version, "")):
                 yield backend
+
+    def _is_elsewhere(self, backend: Backend, version: str) -> bool:
+        """Return whether only an older or a newer release of its package has a backend."""
+        since, before = (self._row(backend, column) for column in ("since", "before"))
+        too_old = is_older(version, fact_text(since, "0"))
+        return too_old is True or is_older(version, fact_text(before, NEWEST)) is False
 
     def unmet_need(self, backend: Backend) -> Absent | Unknown | None:
         """Return why another package that a backend needs is not there, or may not be."""

@@ -9,7 +9,7 @@ from fadoctor.engine.operators import OPERATORS
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from fadoctor.engine.scope import Scope
     from fadoctor.model.rule import Condition
@@ -24,9 +24,16 @@ class Truth(enum.Enum):
     UNKNOWN = "unknown"
 
 
+_TRUTHS = {True: Truth.TRUE, False: Truth.FALSE, None: Truth.UNKNOWN}
+"""What an operator's answer means; None is that two values cannot be compared."""
+
+
 def holds(condition: Condition, scope: Scope) -> Truth:
-    """Return whether all of a condition's keys hold."""
-    return _all(_key(path, test, scope) for path, test in condition.items())
+    """Return whether all of a condition's keys hold: the first that does not decides.
+
+    Where none is false all are asked, so that a failure names all its evidence.
+    """
+    return _all(condition, _key, scope)
 
 
 def _key(path: str, test: Any, scope: Scope) -> Truth:
@@ -34,21 +41,26 @@ def _key(path: str, test: Any, scope: Scope) -> Truth:
         return _any(holds(branch, scope) for branch in test)
     fact = scope.resolve(path)
     if not isinstance(test, dict):
-        return _test(fact, "is", test, scope)
-    return _all(_test(fact, name, operand, scope) for name, operand in test.items())
+        return _test("is", test, fact, scope)
+    return _all(test, _test, fact, scope)
 
 
-def _test(fact: Fact, name: str, operand: Any, scope: Scope) -> Truth:
+def _test(name: str, operand: Any, fact: Fact, scope: Scope) -> Truth:
+    """Return what one operator says; what is absent weighs more than what is unknown."""
     if name == "present":
         return _present(fact, wanted=operand)
-    other = _operand(operand, scope)
-    # The order of the questions: what is absent weighs more than what is unknown.
-    if isinstance(fact, Absent) or isinstance(other, Absent):
+    if isinstance(fact, Absent):
         return Truth.NOT_THERE
-    if isinstance(fact, Unknown) or isinstance(other, Unknown):
+    if isinstance(operand, str) and operand.startswith("$"):
+        other = scope.resolve(operand[1:])
+        if not isinstance(other, Known):
+            return Truth.NOT_THERE if isinstance(other, Absent) else Truth.UNKNOWN
+        operand = other.value
+    elif isinstance(operand, list):
+        operand = tuple(operand)
+    if isinstance(fact, Unknown):
         return Truth.UNKNOWN
-    answer = OPERATORS[name](fact.value, other.value)
-    return Truth.UNKNOWN if answer is None else _truth(answer=answer)
+    return _TRUTHS[OPERATORS[name](fact.value, operand)]
 
 
 def _present(fact: Fact, *, wanted: bool) -> Truth:
@@ -58,30 +70,18 @@ def _present(fact: Fact, *, wanted: bool) -> Truth:
         case Absent():
             return Truth.NOT_THERE if wanted else Truth.TRUE
         case Known():
-            return _truth(answer=wanted)
+            return _TRUTHS[wanted]
 
 
-def _operand(operand: Any, scope: Scope) -> Fact:
-    if isinstance(operand, str) and operand.startswith("$"):
-        return scope.resolve(operand[1:])
-    return Known(tuple(operand) if isinstance(operand, list) else operand, "rule")
-
-
-def _truth(*, answer: bool) -> Truth:
-    return Truth.TRUE if answer else Truth.FALSE
-
-
-def _all(truths: Iterable[Truth]) -> Truth:
-    """Return the gravest answer; what is not there ends it, as nothing else can weigh more.
-
-    Other tests are all made, so that the evidence of a failure does not depend on their order.
-    """
+def _all(tests: Mapping[str, Any], ask: Callable[..., Truth], *about: object) -> Truth:
+    """Ask test by test, in order: the first false one decides, else an unknown one does."""
     worst = Truth.TRUE
-    for truth in truths:
-        if truth is Truth.NOT_THERE:
-            return truth
-        if truth is Truth.FALSE or worst is Truth.TRUE:
+    for name, wanted in tests.items():
+        truth = ask(name, wanted, *about)
+        if truth is Truth.UNKNOWN:
             worst = truth
+        elif truth is not Truth.TRUE:
+            return truth
     return worst
 
 

@@ -8,8 +8,7 @@ import msgspec
 
 from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
-from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Outcome
 from fadoctor.model.rule import Rule
 
@@ -79,10 +78,8 @@ def _subjects(rule: Rule, environment: Environment) -> Iterator[tuple[dict[str, 
         return
     kind = rule.for_each[0]
     if kind == "package":
-        for key in PACKAGES:
-            fact = environment.fact(f"{key}.version")
-            if not isinstance(fact, Absent):
-                yield {"package": key}, _distribution(key, environment)
+        for key, distribution in environment.packages.items():
+            yield {"package": key}, distribution
         return
     for subject in environment.subjects(kind):
         yield {kind: subject}, subject
@@ -93,8 +90,3 @@ def _uncounted(count: Fact) -> bool:
     if isinstance(count, Known):
         return isinstance(count.value, bool) or not isinstance(count.value, int) or count.value < 0
     return isinstance(count, Unknown)
-
-
-def _distribution(key: str, environment: Environment) -> str:
-    fact = environment.fact(f"{key}.distribution")
-    return str(fact.value) if isinstance(fact, Known) else PACKAGES[key][0]

@@ -84,7 +84,8 @@ class Scope:
         if not self.bindings:
             return path
         head, dot, rest = path.partition(".")
-        return self.bindings.get(head, head) + dot + rest
+        bound = self.bindings.get(head)
+        return path if bound is None else bound + dot + rest
 
     def _fact(self, name: str) -> Fact:
         """Return a fact, or the part of one: ``torch.version.minor``, ``torch.requires.triton``."""

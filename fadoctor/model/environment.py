@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
-from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 
 FACTS_SCHEMA_VERSION = 1
 
@@ -37,7 +40,7 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the user should know about the choice."""
 
 
-class Environment(msgspec.Struct, frozen=True):
+class Environment(msgspec.Struct, frozen=True, dict=True):
     """Everything that was read about one target. Survives a JSON round trip unchanged."""
 
     fadoctor: str
@@ -62,3 +65,13 @@ class Environment(msgspec.Struct, frozen=True):
         if not isinstance(count, Known) or not isinstance(count.value, int):
             return []
         return [f"{kind}[{index}]" for index in range(min(count.value, SUBJECT_LIMIT))]
+
+    @cached_property
+    def packages(self) -> dict[str, str]:
+        """Fact prefix -> distribution of each package that is there, or may be."""
+        found = {}
+        for key, usual in PACKAGES.items():
+            if not isinstance(self.fact(f"{key}.version"), Absent):
+                name = self.fact(f"{key}.distribution")
+                found[key] = str(name.value) if isinstance(name, Known) else usual[0]
+        return found

@@ -10,6 +10,7 @@ import msgspec
 class Backend(enum.Enum):
     """The attention backends and kernels that a verdict can be about, in the report's order."""
 
+    FA1 = "fa1"
     FA2 = "fa2"
     FA3 = "fa3"
     FA4 = "fa4"

@@ -22,9 +22,10 @@ def derive(environment: Environment, tables: Mapping[str, Table]) -> Environment
     """Return the environment with compute capabilities that the driver did not tell, by name."""
     derived: dict[str, Fact] = {}
     for name, fact in environment.facts.items():
-        gpu, _, noun = name.partition(".")
-        model = environment.facts.get(f"{gpu}.name")
-        if noun == "compute_capability" and isinstance(fact, Unknown) and isinstance(model, Known):
+        if not (isinstance(fact, Unknown) and name.endswith(".compute_capability")):
+            continue
+        model = environment.facts.get(f"{name.partition('.')[0]}.name")
+        if isinstance(model, Known):
             with suppress(UsageError):  # not a name of the table
                 found = find_gpu(str(model.value), tables)
                 if found.compute_capability:

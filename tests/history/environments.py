@@ -32,8 +32,8 @@ DRIVER = "580.95.05"
 GLIBC = "2.35"
 HIP = "6.4"
 
-ATTENTION = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers")
-"""The packages that are judged one at a time beside torch and triton."""
+ATTENTION = ("flash_attn_1", "flash_attn", "flash_attn_3", "flash_attn_4", "xformers")
+"""What is judged, one at a time, beside torch and triton; `flash_attn_1` is flash-attn 1.x."""
 
 # cu12torch2.8, cu118torch2.0
 _WHEEL = re.compile(r"(cu\d+)torch(\d+\.\d+)")
@@ -61,6 +61,7 @@ class Stack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     triton: str = ""
     triton_pin: str = ""
     """What torch requires, where that is not this very version."""
+    flash_attn_1: str = ""
     flash_attn: str = ""
     wheel: str = ""
     """``cu12torch2.8``: an official file; empty: built on the machine."""
@@ -96,6 +97,9 @@ def environment(
     stack: Stack, package: str, gpus: tuple[str, ...], knowledge: Knowledge
 ) -> Environment:
     """Return the facts of a machine with these GPUs, torch, triton and one attention package."""
+    if package == "flash_attn_1":
+        stack = msgspec.structs.replace(stack, flash_attn=stack.flash_attn_1, wheel="")
+        package = "flash_attn"
     facts: dict[str, Fact] = _nothing()
     facts |= {name: Known(value, _SOURCE) for name, value in _machine(stack).items()}
     facts |= {name: Known(value, _SOURCE) for name, value in _torch(stack).items()}
@@ -177,10 +181,12 @@ def _flash_attn(stack: Stack) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "flash_attn.interface": True,
         "flash_attn.namespace_only": False,
-        "flash_attn.extension": f"flash_attn_2_cuda.cpython-{tag[2:]}-x86_64-linux-gnu.so",
         "flash_attn.wheel.python": tag,
         "flash_attn.wheel.origin": "local",
     }
+    if not stack.flash_attn.startswith("1."):  # whose extension has another name
+        file = f"flash_attn_2_cuda.cpython-{tag[2:]}-x86_64-linux-gnu.so"
+        facts["flash_attn.extension"] = file
     if match := _WHEEL.fullmatch(stack.wheel):
         facts |= {
             "flash_attn.wheel.origin": "official",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
 BROUGHT_BY = {
+    Backend.FA1: "flash_attn_1",
     Backend.FA2: "flash_attn",
     Backend.FA3: "flash_attn_3",
     Backend.FA4: "flash_attn_4",
@@ -57,8 +58,7 @@ What fadoctor predicts for each torch release. Written by tests/history; do not 
 
 Assumed: Linux on x86_64, glibc {GLIBC}, driver {DRIVER}, PyPI's build of torch, and beside
 torch and triton one attention package at a time, the newest that fits (stacks.yaml says how it
-was chosen). FlashAttention-1 has no rows: no backend is named for flash-attn 1.x, whose
-interface is another one, so it gives no verdict (by_hand.yaml holds that down).
+was chosen).
 
   works      nothing stands against it, and it is known to work
   unknown    not known; letters name rules that could not be decided
@@ -103,9 +103,10 @@ def _block(stack: Stack, found: Cells) -> str:
 
 def _assumptions(stack: Stack) -> str:
     wheel = f"official wheel {stack.wheel}" if stack.wheel else "built there"
+    older = f"{stack.flash_attn_1} or " if stack.flash_attn_1 else ""
     named = {
         "triton": stack.triton,
-        "flash-attn": f"{stack.flash_attn} ({wheel})" if stack.flash_attn else "",
+        "flash-attn": f"{older}{stack.flash_attn} ({wheel})" if stack.flash_attn else "",
         "flash-attn-3": stack.flash_attn_3,
         "flash-attn-4": stack.flash_attn_4,
         "xformers": stack.xformers,
