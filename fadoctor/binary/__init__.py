@@ -1,0 +1,1 @@
+"""Readers of compiled files: what they hold and need, without loading them."""
