@@ -36,6 +36,8 @@ def _hindrance(marker: str) -> str:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what cannot run here; fail instead where the caller requires it."""
     required = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
+    if item.get_closest_marker("network") is not None and "network" not in required:
+        pytest.skip("needs a package index; set FADOCTOR_TESTS_REQUIRE=network")
     for marker in ("torch", "gcc", "gpu"):
         if item.get_closest_marker(marker) is not None and (reason := _hindrance(marker)):
             if marker in required:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.binary.fatbin_image import Image
 
 _PTX = "+PTX@"
+_NOT_CALLED = (Role.RELOCATABLE, Role.STUB)
 _OTHER = {Kind.LTO: "+LTO", Kind.OTHER: "+OTHER"}
 
 
@@ -134,7 +135,7 @@ def summarise(fatbins: Fatbins) -> Summary:
     """Return the code of a file as facts tell it."""
     lines = [describe(container) for container in fatbins.containers]
     code = {line: str(lines.count(line)) for line in dict.fromkeys(sorted(lines))}
-    parsed = [parse_code(line) for line in code]
+    parsed = [one for one in map(parse_code, code) if one.role is not Role.STUB]
     ptx = {pair for one in parsed for pair in one.ptx}
     base = {target for target, _ in ptx if target[-1].isdigit()}
     return Summary(
@@ -149,7 +150,7 @@ def summarise(fatbins: Fatbins) -> Summary:
 
 def common_targets(code: Iterable[Code]) -> tuple[str, ...]:
     """Return the targets with machine code in every container that the program calls."""
-    called = [one.machine for one in code if one.role is not Role.RELOCATABLE]
+    called = [one.machine for one in code if one.role not in _NOT_CALLED]
     filled = [machine for machine in called if machine]
     return _sorted(set(filled[0]).intersection(*filled)) if filled else ()
 
@@ -185,7 +186,7 @@ def coverage(code: Mapping[str, str], gpu: Gpu) -> Coverage:
     counts = dict.fromkeys(Cover, 0)
     isas = set()
     for one, number in parsed:
-        if one.role is Role.RELOCATABLE or not (one.machine or one.ptx or one.role is Role.LINKED):
+        if one.role in _NOT_CALLED or not (one.machine or one.ptx or one.role is Role.LINKED):
             continue
         found = cover(one, gpu)
         used = [one]

@@ -18,7 +18,7 @@ from fadoctor.binary.segments import read_layout
 from fadoctor.binary.source import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from fadoctor.binary.source import Source
@@ -41,6 +41,8 @@ class Role(Enum):
     """The same, put together from relocatable ones when the file was built."""
     RELOCATABLE = "relocatable"
     """Linked again by the driver where the linked one has no code for the GPU."""
+    STUB = "stub"
+    """Linked from nothing: nvcc links device code in every library, parts or not."""
     UNCLAIMED = "unclaimed"
     """Found in the file, but no wrapper hands it to the runtime."""
 
@@ -82,7 +84,7 @@ def read_fatbins(path: str | Path, *, thorough: bool = False) -> Fatbins:
         if thorough or unresolved or not wrappers:
             for start, end in layout.ranges():
                 found |= {c.offset: c for c in reader.search(start, end, found)}
-        containers = tuple(_with_roles(source, sorted(found.values()), wrappers))
+        containers = _without_stubs(_with_roles(source, sorted(found.values()), wrappers))
         return Fatbins(layout.format, containers, _toolkit(source, containers))
 
 
@@ -165,6 +167,15 @@ def _with_roles(
             else:
                 role = Role.REGISTERED
             yield container._replace(role=role)
+
+
+def _without_stubs(containers: Iterable[Container]) -> tuple[Container, ...]:
+    """Return the containers, a linked one as a stub where others are registered but no parts."""
+    found = tuple(containers)
+    roles = {container.role for container in found}
+    if Role.RELOCATABLE in roles or Role.REGISTERED not in roles:
+        return found
+    return tuple(c._replace(role=Role.STUB) if c.role is Role.LINKED else c for c in found)
 
 
 def _runs(containers: list[Container]) -> list[list[Container]]:

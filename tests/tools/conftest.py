@@ -1,8 +1,7 @@
-"""What tests of the refresh share: a tiny index on the loopback, and the network marker."""
+"""What tests of the refresh share: a tiny index on the loopback."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,13 +11,6 @@ from tests.tools.tiny_index import TinyIndex
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave the network alone unless the caller asks for it."""
-    required = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
-    if item.get_closest_marker("network") is not None and "network" not in required:
-        pytest.skip("needs a package index; set FADOCTOR_TESTS_REQUIRE=network")
 
 
 @pytest.fixture(autouse=True)
