@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MAGIC = b"\x50\xed\x55\xba"
 MAX_CONTAINERS = 1 << 16
 MAX_IMAGES = 1 << 17
+MAX_MAGICS = 1 << 18
+"""Most places with the magic, containers or not, that a search looks at."""
 _CONTAINER = struct.Struct("<4sHHQ")
 _NOTE_LIMIT = 1 << 16
 _RELEASE = re.compile(rb"Cuda compilation tools, release (\d{1,3}\.\d{1,3}),")
@@ -95,6 +97,7 @@ class _Reader:
         self.source = source
         self.images = 0
         self.containers = 0
+        self.magics = 0
 
     def registered(self, offset: int) -> Container:
         """Return the container at a place that a wrapper names."""
@@ -109,6 +112,9 @@ class _Reader:
             place = self.source.find(MAGIC, start, end)
             if place < 0:
                 return
+            self.magics += 1
+            if self.magics > MAX_MAGICS:
+                raise BadBinaryError(f"more than {MAX_MAGICS} places that look like fatbins")
             container = known.get(place) or self.attempt(place, end)
             if container is not None:
                 yield container

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from fadoctor.binary.source import Source
 
 MAX_WRAPPERS = 1 << 16
+MAX_MAGICS = 1 << 18
+"""Most places with the magic, wrappers or not, that are looked at."""
+_LARGEST_TABLE = 1 << 28
 LINKED = 2
 _MAGIC = b"\xb1\x43\x62\x46"
 _WRAPPER = struct.Struct("<4sIQQ")
@@ -67,8 +70,14 @@ def read_wrappers(source: Source, layout: Layout) -> Wrappers:
 
 def _wrappers(source: Source, layout: Layout) -> Iterator[tuple[int, int, int]]:
     """Yield place, version and pointer of each wrapper."""
+    count = 0
     for start, end in layout.ranges(wrappers=True):
         for place in source.find_all(_MAGIC, start, end - _WRAPPER.size + len(_MAGIC)):
+            count += 1
+            if count > MAX_MAGICS:
+                raise BadBinaryError(
+                    f"more than {MAX_MAGICS} places that look like fatbin wrappers"
+                )
             _, version, pointer, _ = _WRAPPER.unpack(source.read(place, _WRAPPER.size))
             if version in _VERSIONS and place % 8 == 0:
                 yield place, version, pointer
@@ -112,5 +121,5 @@ def _relocation_table(source: Source, layout: Layout) -> tuple[int, int]:
     place = layout.offset_of(tags.get(_DT_RELA, -1))
     if place < 0:
         return 0, 0
-    size = min(tags.get(_DT_RELASZ, 0), source.size - place)
+    size = min(tags.get(_DT_RELASZ, 0), source.size - place, _LARGEST_TABLE)
     return place, size // _RELA.size * _RELA.size

@@ -13,8 +13,8 @@ import pytest
 
 from fadoctor.binary.fatbin import Role, read_fatbins
 from fadoctor.binary.fatbin_image import Compression, Kind
-from tests.binaries.cuobjdump import dumped, read
-from tests.binaries.wheels import files_of
+from tests.binaries.fatbin.cuobjdump import dumped, read
+from tests.binaries.fatbin.wheels import files_of
 from tests.unit.binary.fatbin_builder import elf
 
 if TYPE_CHECKING:

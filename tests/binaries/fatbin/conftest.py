@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.binaries.wheels import files_of
+from tests.binaries.fatbin.wheels import files_of
 
 if TYPE_CHECKING:
     from pathlib import Path

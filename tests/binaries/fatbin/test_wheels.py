@@ -10,8 +10,8 @@ import pytest
 
 from fadoctor.binary.coverage import summarise
 from fadoctor.binary.fatbin import read_fatbins
-from tests.binaries.cuobjdump import dumped, read, without_suffixes
-from tests.binaries.wheels import files_of
+from tests.binaries.fatbin.cuobjdump import dumped, read, without_suffixes
+from tests.binaries.fatbin.wheels import files_of
 
 if TYPE_CHECKING:
     from pathlib import Path

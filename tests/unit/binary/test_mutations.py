@@ -1,0 +1,158 @@
+"""Damaged and hostile files: nothing but BadBinaryError comes out, soon, and in little memory."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fadoctor.binary.coverage import summarise
+from fadoctor.binary.errors import BadBinaryError
+from fadoctor.binary.fatbin import read_fatbins
+from tests.unit.binary.fatbin_builder import (
+    LINUX_64,
+    LZ4,
+    RELOCATABLE_CUBIN,
+    RELOCATABLE_PTX,
+    SPECIFIC,
+    container,
+    elf,
+    image,
+    pe,
+    ptx,
+)
+from tools.fuzz_binaries import fuzz, main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fadoctor.binary.fatbin import Fatbins
+
+    Read = Callable[..., Fatbins]
+
+BODY = container(
+    image(architecture=80),
+    image(architecture=90, flags=LINUX_64 | SPECIFIC | LZ4, compressed=20),
+    ptx(90, options=RELOCATABLE_PTX),
+)
+PART = container(image(payload=RELOCATABLE_CUBIN))
+CORPUS = [
+    elf(BODY, wrappers=[(1, 0)]),
+    elf(BODY, PART, b"between", BODY, wrappers=[(2, 0), (1, 1), (1, 3)]),
+    elf(BODY, b"between", BODY, wrappers=[(1, 0), (1, 2)], relocated=True),
+    elf(BODY, b"between", container(), BODY),
+    pe(BODY, PART, wrappers=[(1, 0), (2, 1)]),
+    pe(BODY),
+    b"",
+]
+
+
+def look(path: Path) -> None:
+    for thorough in (False, True):
+        summarise(read_fatbins(path, thorough=thorough))
+
+
+@pytest.mark.property
+def test_mutations() -> None:
+    found = fuzz(look, CORPUS, 1500, guided=False)
+    assert found.runs == 1500 + len(CORPUS)
+    assert 0 < found.read < found.runs
+    assert found.slowest_s < 5
+
+
+@pytest.mark.property
+def test_mutations_that_follow_the_code() -> None:
+    peaks = []
+
+    def measure(path: Path) -> None:
+        tracemalloc.start()
+        try:
+            look(path)
+        finally:
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+
+    found = fuzz(measure, CORPUS, 300, seed=1)
+    assert found.inputs > 2 * len(CORPUS)
+    assert max(peaks) < 4 << 20
+
+
+@pytest.mark.property
+@pytest.mark.slow
+def test_many_mutations() -> None:
+    found = fuzz(look, CORPUS, 100_000, seed=2)
+    assert found.slowest_s < 5
+
+
+@pytest.mark.parametrize("data", CORPUS[:-1])
+def test_every_truncation(read: Read, data: bytes) -> None:
+    whole = read(data)
+    for size in {*range(0, len(data), 7), *range(0x200), *range(len(data) - 300, len(data))}:
+        try:
+            found = read(data[:size])
+        except BadBinaryError:
+            continue
+        # What fills up the last section of PE is not mapped.
+        assert found == whole
+        assert data[:2] == b"MZ"
+        assert not any(data[size:])
+
+
+@given(st.binary(max_size=300), st.sampled_from([b"", b"\x7fELF\x02\x01\x01", b"MZ"]))
+@settings(max_examples=300, deadline=None, database=None)
+@pytest.mark.property
+def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes, magic: bytes) -> None:
+    file = tmp_path_factory.getbasetemp() / "any"
+    file.write_bytes(magic + data)
+    with pytest.raises(BadBinaryError):
+        read_fatbins(file)
+
+
+@given(st.binary(max_size=400))
+@settings(max_examples=300, deadline=None, database=None)
+@pytest.mark.property
+def test_any_images(tmp_path_factory: pytest.TempPathFactory, body: bytes) -> None:
+    file = tmp_path_factory.getbasetemp() / "any"
+    file.write_bytes(elf(container(body)))
+    for one in read_fatbins(file).containers:
+        assert sum(image.size + 64 for image in one.images) <= len(body)
+    file.write_bytes(elf(container(body), wrappers=[(1, 0)]))
+    try:
+        found = read_fatbins(file)
+    except BadBinaryError:
+        return
+    assert len(found.containers) == 1
+
+
+def test_containers_inside_of_each_other_are_bounded(read: Read) -> None:
+    """Each would be read to its end, where an image is broken, and then the next in it."""
+    count = 700
+    inner = [
+        image(payload=struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 80 * (count - at + 1)))
+        for at in range(count + 1)
+    ]
+    broken = struct.pack("<HHIQ", 2, 0x0101, 64, 1 << 40) + bytes(64)
+    with pytest.raises(BadBinaryError, match="more than"):
+        read(elf(b"".join(inner) + broken))
+
+
+def test_a_file_full_of_magics_is_bounded(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fadoctor.binary.fatbin.MAX_MAGICS", 100)
+    monkeypatch.setattr("fadoctor.binary.registration.MAX_MAGICS", 100)
+    with pytest.raises(BadBinaryError, match="more than"):
+        read(elf(struct.pack("<I", 0xBA55ED50) * 101))
+    with pytest.raises(BadBinaryError, match="more than"):
+        read(elf(b"", tail=struct.pack("<I", 0x466243B1) * 106))
+
+
+def test_the_tool_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, data in enumerate(CORPUS):
+        Path(tmp_path, str(number)).write_bytes(data)
+    reader = "fadoctor.binary.fatbin:read_fatbins"
+    assert main([reader, str(tmp_path), "--runs", "20", "--seed", "3"]) == 0
+    assert capsys.readouterr().out.startswith("27 inputs: ")
