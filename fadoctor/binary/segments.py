@@ -79,7 +79,7 @@ def read_layout(source: Source) -> Layout:
         layout = _read_pe(source)
     else:
         raise BadBinaryError("neither ELF nor PE")
-    end = max((s.offset + s.size for s in layout.segments), default=0)
+    end = max((s.offset + s.size for s in layout.segments if s.size), default=0)
     if end > source.size:
         raise BadBinaryError(f"truncated: it should have {end} bytes and has {source.size}")
     return layout

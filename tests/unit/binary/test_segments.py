@@ -62,6 +62,12 @@ def test_section_headers_are_never_read(tmp_path: Path) -> None:
     assert layout(bytes(data), tmp_path) == layout(ELF, tmp_path)
 
 
+def test_a_part_without_bytes_may_lie_anywhere(tmp_path: Path) -> None:
+    data = bytearray(ELF)
+    struct.pack_into("<QQQQ", data, 64 + 56 + 8, 1 << 40, 0, 0, 0)
+    assert layout(bytes(data), tmp_path).ranges() == [(0, 0x270)]
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
