@@ -1,1 +1,1 @@
-"""Readers of compiled files: what they hold and need, without loading them."""
+"""Readers of binaries: what the loader would do with an ELF file, and what code it holds."""

@@ -1,4 +1,4 @@
-"""The one error that the readers of binaries raise."""
+"""The one error of the readers of binaries."""
 
 from __future__ import annotations
 

@@ -57,13 +57,14 @@ def container(*images: bytes, size: int | None = None, magic: int = 0xBA55ED50) 
 def elf(
     *parts: bytes,
     wrappers: Sequence[tuple[int, int]] = (),
-    relocated: bool = False,
+    relocated: int = 0,
     tail: bytes = b"",
 ) -> bytes:
     """Return a library without section headers.
 
     `parts` lie in read-only data, 8-aligned. Each wrapper is a version and the index of the part
-    that it points to. With `relocated` the pointer is empty and a relocation tells it.
+    that it points to. With `relocated`, the type of a relocation, the pointer
+    is empty and a relocation tells it.
     """
     places, data = _place(parts, 0x200)
     rodata = len(data)
@@ -77,7 +78,7 @@ def elf(
     )
     rw_address = rw_at + shift
     rela = b"".join(
-        struct.pack("<QQq", rw_address + 24 * at + 8, 8, places[part])
+        struct.pack("<QQq", rw_address + 24 * at + 8, relocated, places[part])
         for at, (_, part) in enumerate(wrappers)
         if relocated
     )

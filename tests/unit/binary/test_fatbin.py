@@ -125,9 +125,15 @@ def test_an_empty_container(read: Read) -> None:
     assert targets(found) == [[], ["7.5"]]
 
 
-def test_pointers_that_only_relocations_tell(read: Read) -> None:
-    found = read(elf(TWO, b"between", ONE, wrappers=[(1, 0), (1, 2)], relocated=True))
+@pytest.mark.parametrize("relative", [8, 1027], ids=["x86_64", "aarch64"])
+def test_pointers_that_only_relocations_tell(read: Read, relative: int) -> None:
+    found = read(elf(TWO, b"between", ONE, wrappers=[(1, 0), (1, 2)], relocated=relative))
     assert roles(found) == ["registered", "registered"]
+
+
+def test_a_relocation_of_another_type_tells_nothing(read: Read) -> None:
+    found = read(elf(TWO, b"between", ONE, wrappers=[(1, 0), (1, 2)], relocated=1))
+    assert roles(found) == ["unclaimed", "unclaimed"]
 
 
 def test_a_wrapper_that_cannot_be_followed_makes_it_search(read: Read) -> None:

@@ -44,7 +44,7 @@ PART = container(image(payload=RELOCATABLE_CUBIN))
 CORPUS = [
     elf(BODY, wrappers=[(1, 0)]),
     elf(BODY, PART, b"between", BODY, wrappers=[(2, 0), (1, 1), (1, 3)]),
-    elf(BODY, b"between", BODY, wrappers=[(1, 0), (1, 2)], relocated=True),
+    elf(BODY, b"between", BODY, wrappers=[(1, 0), (1, 2)], relocated=8),
     elf(BODY, b"between", container(), BODY),
     pe(BODY, PART, wrappers=[(1, 0), (2, 1)]),
     pe(BODY),
