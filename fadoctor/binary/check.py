@@ -1,0 +1,103 @@
+"""Versions and symbols of what was opened: what the loader checks once everything is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.binary.errors import BadBinaryError
+from fadoctor.binary.reason import Kind, Reason
+from fadoctor.binary.symbols import Find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fadoctor.binary.loader import Loaded, Process
+    from fadoctor.binary.symbols import Import
+
+
+def version_problems(process: Process, added: Iterable[Loaded]) -> list[Reason]:
+    """Return the versions that libraries lack, in the loader's order."""
+    found = []
+    for one in added:
+        try:
+            for need in one.file.needs:
+                provider = process.find(need.file)
+                if need.weak or provider is None:
+                    continue
+                names = provider.file.symbols.defined
+                # A library without definitions serves any version.
+                if names is not None and need.name not in names.values():
+                    found.append(
+                        Reason(
+                            Kind.VERSION_NOT_FOUND, one.path, need.name, provider=provider.path
+                        )
+                    )
+        except (BadBinaryError, OSError) as error:
+            found.append(Reason(Kind.MALFORMED, one.path, detail=str(error)))
+    return found
+
+
+def symbol_problems(
+    process: Process, closure: Sequence[Loaded], added: Sequence[Loaded]
+) -> list[Reason]:
+    """Return the symbols that nothing provides, in the order of relocation."""
+    scope = [*process.scope, *(one for one in closure if one not in process.scope)]
+    known: dict[tuple[bytes, str], Find | None] = {}
+    found: list[Reason] = []
+    for one in relocation_order(closure, added):
+        try:
+            for wanted in one.file.symbols.imports():
+                key = (wanted.name, wanted.version.name if wanted.version else "")
+                if key not in known:
+                    known[key] = _look_up(process, scope, wanted)
+                if known[key] is not Find.FOUND:
+                    found.append(_problem(one, wanted, known[key]))
+        except (BadBinaryError, OSError) as error:
+            found.append(Reason(Kind.MALFORMED, one.path, detail=str(error)))
+    return found
+
+
+def relocation_order(closure: Sequence[Loaded], added: Sequence[Loaded]) -> list[Loaded]:
+    """Return objects in the order in which the loader relocates them: what is needed comes first.
+
+    glibc sorts depth-first, from the last object of the closure to the first (``_dl_sort_maps``).
+    """
+    waiting = {id(one): one for one in added}
+    ordered: list[Loaded] = []
+    for root in reversed(closure):
+        stack: list[tuple[Loaded, Iterator[Loaded]]] = []
+        if waiting.pop(id(root), None):
+            stack.append((root, iter(root.needed)))
+        while stack:
+            one, rest = stack[-1]
+            following = next((n for n in rest if waiting.pop(id(n), None)), None)
+            if following is None:
+                ordered.append(one)
+                stack.pop()
+            else:
+                stack.append((following, iter(following.needed)))
+    return ordered
+
+
+def _look_up(process: Process, scope: Sequence[Loaded], wanted: Import) -> Find | None:
+    for one in scope:
+        try:
+            outcome = one.file.symbols.find(wanted)
+        except BadBinaryError as error:
+            raise BadBinaryError(f"{one.path}: {error}") from error
+        if outcome is Find.FOUND:
+            return outcome
+        # Only the library that the version names may not come without versions.
+        if outcome is not None and wanted.version is not None:
+            named = process.find(wanted.version.file) is one
+            return Find.UNVERSIONED if named else Find.FOUND
+    return None
+
+
+def _problem(one: Loaded, wanted: Import, outcome: Find | None) -> Reason:
+    kind = Kind.UNVERSIONED_PROVIDER if outcome else Kind.UNDEFINED_SYMBOL
+    name = wanted.name.decode("utf-8", "surrogateescape")
+    version = wanted.version
+    if version is None:
+        return Reason(kind, one.path, name)
+    return Reason(kind, one.path, name, version=version.name, provider=version.file)

@@ -1,0 +1,233 @@
+"""The loader of a process: which files it has loaded, and what opening one more would do.
+
+Follows glibc: a breadth-first closure over DT_NEEDED, then versions, then symbols in the order of
+relocation. A process is a value; opening works on a copy, as a failed ``dlopen`` leaves nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import posixpath
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.binary.elf import DF_1_PIE, Elf
+from fadoctor.binary.errors import BadBinaryError
+from fadoctor.binary.header import ET_EXEC, Header, Machine, Refusal, read_header
+from fadoctor.binary.reason import UNDECIDED, Kind, Reason
+from fadoctor.binary.search import Asker, Origin, Place, Search
+from fadoctor.binary.symbols import SymbolTable
+from fadoctor.binary.versions import NeededVersion, needed_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.binary.files import Tree
+
+_MAX_OBJECTS = 600
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENAMETOOLONG})
+
+
+class File:
+    """An ELF file, whose tables are read when they are first asked for."""
+
+    def __init__(self, elf: Elf) -> None:
+        self.elf = elf
+        self._symbols: SymbolTable | None = None
+        self._needs: list[NeededVersion] | None = None
+
+    @property
+    def symbols(self) -> SymbolTable:
+        """Its symbols; BadBinaryError where they cannot be read."""
+        if self._symbols is None:
+            self._symbols = SymbolTable(self.elf)
+        return self._symbols
+
+    @property
+    def needs(self) -> list[NeededVersion]:
+        """The versions that it needs; BadBinaryError where they cannot be read."""
+        if self._needs is None:
+            self._needs = needed_versions(self.elf)
+        return self._needs
+
+
+class Loaded:
+    """An object of a process."""
+
+    def __init__(self, file: File, place: Place, asked_by: Loaded | None) -> None:
+        self.file, self.elf = file, file.elf
+        self.path, self.origin = place.path, place.origin
+        self.asked_by = asked_by
+        self.asker = Asker(file.elf, posixpath.dirname(place.path) or "/")
+        self.needed: list[Loaded] = []
+
+    def chain(self) -> list[Asker]:
+        """Return this object and those that had it loaded, nearest first."""
+        found: list[Asker] = []
+        one: Loaded | None = self
+        while one is not None and len(found) < _MAX_OBJECTS:
+            found.append(one.asker)
+            one = one.asked_by
+        return found
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """What opening an object brought into a process."""
+
+    closure: tuple[Loaded, ...]
+    """The object and all it needs, breadth first; those that were there already among them."""
+    added: tuple[Loaded, ...]
+    problems: tuple[Reason, ...]
+    """What stops the loader before it looks at versions, in its order."""
+
+
+class Files:
+    """The files that were opened, each once, and what the loader of a machine says to them."""
+
+    def __init__(self, tree: Tree, machine: Machine) -> None:
+        self._tree, self._machine = tree, machine
+        self._known: dict[str, File | Refusal | None] = {}
+
+    def open(self, path: str) -> File | Refusal | None:
+        """Return a file, what the loader has against it, or None where there is none."""
+        if path not in self._known:
+            self._known[path] = self._read(path)
+        return self._known[path]
+
+    def _read(self, path: str) -> File | Refusal | None:
+        try:
+            reader = self._tree.open(path)
+        except (OSError, ValueError) as error:
+            return _refuse(error)
+        try:
+            header = read_header(reader, self._machine)
+            return File(Elf(reader, header)) if isinstance(header, Header) else header
+        except BadBinaryError as error:
+            return Refusal(Kind.MALFORMED, str(error))
+        except OSError as error:
+            return Refusal(Kind.UNREADABLE, error.strerror or "")
+
+
+def _refuse(error: OSError | ValueError) -> Refusal | None:
+    code = getattr(error, "errno", errno.ENOENT)
+    if code == errno.EACCES:
+        return Refusal(Kind.UNREADABLE, "Permission denied", passed_over=True)
+    if code in _ABSENT:
+        return None
+    if code == errno.EISDIR:
+        return Refusal(Kind.NOT_ELF, "cannot read file data: Is a directory")
+    return Refusal(Kind.UNREADABLE, getattr(error, "strerror", "") or "it cannot be opened")
+
+
+class Process:
+    """Objects of a process, in the order of loading."""
+
+    def __init__(self, files: Files, search: Search, model: Process | None = None) -> None:
+        """Start empty, or with the objects of another process."""
+        self.files, self.search = files, search
+        self.objects: list[Loaded] = [*model.objects] if model else []
+        self.scope: list[Loaded] = [*model.scope] if model else []
+        """Where every object's symbols are looked for first, in this order."""
+        self._by_name: dict[str, Loaded] = dict(model._by_name) if model else {}
+        self._by_identity: dict[tuple[int, int], Loaded] = (
+            dict(model._by_identity) if model else {}
+        )
+
+    def copy(self) -> Process:
+        """Return a process with the same objects."""
+        return Process(self.files, self.search, self)
+
+    def find(self, name: str) -> Loaded | None:
+        """Return the object of that soname, path or requested name."""
+        return self._by_name.get(name)
+
+    def add(self, file: File, place: Place, asked_by: Loaded | None) -> Loaded:
+        """Load one file, without what it needs; a file that is there already stays one object."""
+        known = self._by_identity.get(file.elf.reader.identity)
+        if known is None:
+            known = Loaded(file, place, asked_by)
+            self.objects.append(known)
+            self._by_identity[file.elf.reader.identity] = known
+            if file.elf.soname:
+                self._by_name.setdefault(file.elf.soname, known)
+        self._by_name.setdefault(place.path, known)
+        return known
+
+    def open_path(self, path: str, caller: Loaded) -> Opened | Reason:
+        """Do what ``dlopen`` of a path does up to its closure."""
+        known = len(self.objects)
+        file = self.files.open(path)
+        if not isinstance(file, File):
+            return _reason_of(file, path)
+        if file.elf.type == ET_EXEC:
+            return Reason(Kind.NOT_A_LIBRARY, path, detail="cannot dynamically load executable")
+        if file.elf.flags_1 & DF_1_PIE:
+            words = "cannot dynamically load position-independent executable"
+            return Reason(Kind.NOT_A_LIBRARY, path, detail=words)
+        root = self.add(file, Place(path, Origin.PATH), caller)
+        closure, problems = self.close([root])
+        return Opened(tuple(closure), tuple(self.objects[known:]), tuple(problems))
+
+    def close(self, roots: list[Loaded]) -> tuple[list[Loaded], list[Reason]]:
+        """Load what objects need, and what that needs; return all of it and what was missing."""
+        listed, seen, problems = list(roots), {id(root) for root in roots}, []
+        for one in listed:
+            needed = []
+            for name in one.elf.needed:
+                found = self.find(name) or self._load(name, one)
+                if isinstance(found, Reason):
+                    problems.append(found)
+                    continue
+                needed.append(found)
+                if id(found) not in seen:
+                    seen.add(id(found))
+                    listed.append(found)
+            one.needed = needed
+            if len(listed) > _MAX_OBJECTS:
+                text = f"it needs more than {_MAX_OBJECTS} libraries"
+                problems.append(Reason(Kind.TOO_LARGE, roots[0].path, detail=text))
+                break
+        return listed, problems
+
+    def preload(self, name: str) -> list[Loaded]:
+        """Load what LD_PRELOAD names; nothing where it cannot be, which the loader only mentions."""
+        found = self.find(name) or self._load(name, self.objects[0])
+        return [] if isinstance(found, Reason) else [found]
+
+    def make_global(self, closure: tuple[Loaded, ...] | list[Loaded]) -> None:
+        """Put objects into the global scope, as RTLD_GLOBAL does."""
+        self.scope += [one for one in closure if one not in self.scope]
+
+    def _load(self, name: str, asker: Loaded) -> Loaded | Reason:
+        if "/" in name:
+            place = Place(self.search.expand(name, asker.asker.folder), Origin.PATH)
+            places: Iterator[Place] = iter([place])
+        else:
+            places = self.search.places(name, asker.chain(), self.objects[0].asker)
+        passed_over = None
+        for place in places:
+            file = self.files.open(place.path)
+            if isinstance(file, File):
+                found = self.add(file, place, asker)
+                self._by_name.setdefault(name, found)
+                return found
+            if file is not None and not file.passed_over:
+                return _reason_of(file, place.path, name)
+            if file is not None and file.detail:
+                passed_over = Reason(file.kind, place.path, name, detail=file.detail)
+        return _missing(name, asker, passed_over)
+
+
+def _missing(name: str, asker: Loaded, passed_over: Reason | None) -> Reason:
+    """Name what is missing; a file that could not be used shows in the loader's words."""
+    if passed_over is not None and passed_over.kind in UNDECIDED:
+        return passed_over
+    detail = passed_over.detail if passed_over is not None else ""
+    return Reason(Kind.MISSING_SONAME, asker.path, name, detail=detail)
+
+
+def _reason_of(file: Refusal | None, path: str, name: str = "") -> Reason:
+    if file is None:
+        return Reason(Kind.MISSING_FILE, path, name)
+    return Reason(file.kind, path, name, detail=file.detail)

@@ -1,0 +1,185 @@
+"""Predict whether an extension loads in an interpreter, from files alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.binary.check import symbol_problems, version_problems
+from fadoctor.binary.files import Tree
+from fadoctor.binary.homes import DRIVER_SONAMES, Family, family_of
+from fadoctor.binary.loader import File, Loaded, Opened, Process
+from fadoctor.binary.prediction import Library, Prediction, Stage, Verdict
+from fadoctor.binary.reason import UNDECIDED, Kind, Reason
+from fadoctor.binary.start import Started, Target, start_process
+from fadoctor.binary.torch_process import Imported, import_torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+MAX_LISTED = 200
+_MAX_COUNTED = 20_000
+
+
+class Predictor:
+    """The loader of one target; files stay open until it is closed."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._tree = Tree(target.root)
+        self._started: Started | Reason | None = None
+        self._imported: Imported | None = None
+
+    def __enter__(self) -> Predictor:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every file."""
+        self._tree.close()
+
+    def predict(self, path: str, *, after_torch: bool = True) -> Prediction:
+        """Say what opening a library would do, after ``import torch`` or in a bare interpreter."""
+        started = self._start()
+        if isinstance(started, Reason):
+            return Prediction(path, None, started, Stage.INTERPRETER, None)
+        process, stage, reason = started.process, Stage.INTERPRETER, started.problem
+        if reason is None and after_torch:
+            imported = self._import()
+            process, stage, reason = imported.process, Stage.TORCH, imported.problem
+        if reason is not None:
+            loads = None if reason.kind in UNDECIDED else False
+            return _described(process, path, Prediction(path, loads, reason, stage, None))
+        return _open(process.copy(), path, started.importer)
+
+    def check_torch(self) -> Prediction:
+        """Check torch's own libraries with all their symbols, in the scope of ``torch/_C``."""
+        started = self._start()
+        if isinstance(started, Reason):
+            return Prediction(self._target.torch, None, started, Stage.INTERPRETER, None)
+        imported = self._import()
+        opened = imported.extension
+        path = opened.closure[0].path if opened is not None else self._target.torch
+        if imported.problem is not None or opened is None:
+            loads = None if imported.problem and imported.problem.kind in UNDECIDED else False
+            return Prediction(path, loads, imported.problem, Stage.TORCH, None)
+        return _judge(imported.process, opened, path)
+
+    def libraries(self) -> tuple[Library, ...]:
+        """Return what the process holds after ``import torch``, in the order of loading."""
+        started = self._start()
+        if isinstance(started, Reason):
+            return ()
+        process = self._import().process if self._target.torch else started.process
+        return tuple(_library(one) for one in process.objects)
+
+    def _start(self) -> Started | Reason:
+        if self._started is None:
+            self._started = start_process(self._tree, self._target)
+        return self._started
+
+    def _import(self) -> Imported:
+        if self._imported is None:
+            started = self._start()
+            assert isinstance(started, Started)  # noqa: S101 -- the callers looked
+            self._imported = import_torch(self._tree, self._target, started)
+        return self._imported
+
+
+def _open(process: Process, path: str, importer: Loaded) -> Prediction:
+    opened = process.open_path(path, importer)
+    if isinstance(opened, Reason):
+        loads = None if opened.kind in UNDECIDED else False
+        prediction = Prediction(path, loads, opened, Stage.EXTENSION, None)
+        return _described(process, path, prediction)
+    return _described(process, path, _judge(process, opened, path))
+
+
+def _judge(process: Process, opened: Opened, path: str) -> Prediction:
+    versions = version_problems(process, opened.added)
+    unresolved = symbol_problems(process, opened.closure, opened.added)
+    loaded = {name for one in opened.closure for name in one.elf.needed} | {
+        one.elf.soname for one in process.objects
+    }
+    absent = {problem.name for problem in opened.problems}
+    undefined = [r for r in unresolved if not _may_be_in(r, absent, loaded - absent)]
+    unchecked = [r.name for r in unresolved if _may_be_in(r, absent, loaded - absent)]
+    problems = [*opened.problems, *versions, *undefined]
+    verdict = _verdict(problems)
+    beyond = None
+    if verdict.reason is not None and verdict.reason.name in DRIVER_SONAMES:
+        rest = [problem for problem in problems if problem.name not in DRIVER_SONAMES]
+        beyond = _verdict(rest)
+        if beyond.loads and unchecked:
+            beyond = Verdict(None, None)
+    return Prediction(
+        path=path,
+        loads=verdict.loads,
+        reason=verdict.reason,
+        stage=Stage.EXTENSION,
+        beyond_driver=beyond,
+        missing=opened.problems,
+        versions=tuple(versions[:MAX_LISTED]),
+        undefined=tuple(undefined[:MAX_LISTED]),
+        undefined_count=len(undefined),
+        unchecked=tuple(unchecked[:MAX_LISTED]),
+        libraries=tuple(_library(one) for one in opened.closure[1:]),
+    )
+
+
+def _verdict(problems: Sequence[Reason]) -> Verdict:
+    """Return the first problem that is certain; without one, the first that is not."""
+    certain = next((p for p in problems if p.kind not in UNDECIDED), None)
+    if certain is not None:
+        return Verdict(False, certain)
+    return Verdict(None, problems[0]) if problems else Verdict(True, None)
+
+
+def _may_be_in(reason: Reason, absent: set[str], loaded: set[str]) -> bool:
+    """Whether one of the absent libraries may have a symbol that was not found."""
+    if not absent or reason.kind is not Kind.UNDEFINED_SYMBOL:
+        return False
+    if reason.provider:
+        return reason.provider in absent
+    family = family_of(reason.name)
+    if any(family.has(soname) for soname in absent):
+        return True
+    # Its own library is there and lacks it, so the others do not have it either.
+    return family is not Family.PYTHON and not any(family.has(soname) for soname in loaded)
+
+
+def _library(one: Loaded) -> Library:
+    asked_by = one.asked_by.path if one.asked_by else ""
+    return Library(one.elf.soname, one.path, one.origin, asked_by)
+
+
+def _described(process: Process, path: str, prediction: Prediction) -> Prediction:
+    """Add what the file itself says."""
+    import msgspec  # noqa: PLC0415
+
+    file = process.files.open(path)
+    if not isinstance(file, File):
+        return prediction
+    try:
+        names = [need.name for need in file.needs]
+    except Exception:
+        names = []
+    return msgspec.structs.replace(
+        prediction,
+        needed=file.elf.needed,
+        glibc=_highest(names, "GLIBC_"),
+        glibcxx=_highest(names, "GLIBCXX_"),
+        cxxabi=_highest(names, "CXXABI_"),
+        libcudart=next((n for n in file.elf.needed if n.startswith("libcudart.so")), ""),
+    )
+
+
+def _highest(names: Sequence[str], prefix: str) -> str:
+    # GLIBC_2.34, GLIBCXX_3.4.30, CXXABI_1.3; not GLIBC_PRIVATE, CXXABI_FLOAT128
+    found = [m[1] for n in names if (m := re.fullmatch(prefix + r"(\d{1,4}(?:\.\d{1,4}){1,3})", n))]
+    return max(found, key=lambda text: [int(part) for part in text.split(".")], default="")

@@ -1,0 +1,81 @@
+"""Why the loader would refuse a file, or why that cannot be told."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+
+class Kind(enum.Enum):
+    """What stops the loader, or us."""
+
+    MISSING_FILE = "missing-file"
+    """The file that is to be opened is not there."""
+    MISSING_SONAME = "missing-soname"
+    VERSION_NOT_FOUND = "version-not-found"
+    UNDEFINED_SYMBOL = "undefined-symbol"
+    UNVERSIONED_PROVIDER = "unversioned-provider"
+    """The library that is named for a version has no version table: ld.so ends the process."""
+    TRUNCATED = "truncated"
+    NOT_ELF = "not-elf"
+    FOREIGN_MACHINE = "foreign-machine"
+    NOT_A_LIBRARY = "not-a-library"
+
+    # What cannot be decided
+    MALFORMED = "malformed"
+    UNREADABLE = "unreadable"
+    INTERPRETER_UNKNOWN = "interpreter-unknown"
+    MUSL = "musl"
+    MACHINE_UNKNOWN = "machine-unknown"
+    TOO_LARGE = "too-large"
+
+
+UNDECIDED = frozenset(
+    {
+        Kind.MALFORMED,
+        Kind.UNREADABLE,
+        Kind.INTERPRETER_UNKNOWN,
+        Kind.MUSL,
+        Kind.MACHINE_UNKNOWN,
+        Kind.TOO_LARGE,
+    }
+)
+"""Kinds that say nothing about what the loader would do."""
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One obstacle. Paths are as the loader would spell them; empty where there is none."""
+
+    kind: Kind
+    path: str
+    """The object whose loading ends here."""
+    name: str = ""
+    """The soname, version or symbol."""
+    version: str = ""
+    """The version that the symbol is wanted in."""
+    provider: str = ""
+    """Who should have had it: a path, or a soname where it is named only."""
+    detail: str = ""
+    """What the loader says about the file, or what hindered us."""
+
+
+def dlerror(reason: Reason) -> str:
+    """Return the text that ``dlerror()`` gives in glibc, "" where the process dies without one."""
+    match reason.kind:
+        case Kind.MISSING_FILE | Kind.FOREIGN_MACHINE:
+            return f"{reason.path}: {reason.detail or _NOT_FOUND}"
+        case Kind.MISSING_SONAME:
+            return f"{reason.name}: {reason.detail or _NOT_FOUND}"
+        case Kind.VERSION_NOT_FOUND:
+            return f"{reason.provider}: version `{reason.name}' not found (required by {reason.path})"
+        case Kind.UNDEFINED_SYMBOL:
+            version = f", version {reason.version}" if reason.version else ""
+            return f"{reason.path}: undefined symbol: {reason.name}{version}"
+        case Kind.NOT_ELF | Kind.NOT_A_LIBRARY:
+            return f"{reason.path}: {reason.detail}"
+        case _:
+            return ""
+
+
+_NOT_FOUND = "cannot open shared object file: No such file or directory"

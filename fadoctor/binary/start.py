@@ -1,0 +1,109 @@
+"""The process of an interpreter before it imports anything: its libraries and what is preloaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.binary.check import version_problems
+from fadoctor.binary.elf import Elf
+from fadoctor.binary.errors import BadBinaryError
+from fadoctor.binary.header import Header, read_header
+from fadoctor.binary.loader import File, Files, Loaded, Process
+from fadoctor.binary.reason import Kind, Reason
+from fadoctor.binary.search import Origin, Place, Search, Surroundings
+
+if TYPE_CHECKING:
+    from fadoctor.binary.files import Tree
+
+LD_SO_PRELOAD = "/etc/ld.so.preload"
+_PRELOAD_LIMIT = 64 << 10
+_MAX_PRELOADS = 100
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The interpreter whose loader is modelled. Paths are as a process below `root` sees them."""
+
+    executable: str
+    """The interpreter, links allowed; empty where it is not known."""
+    torch: str = ""
+    """The folder of the package torch; empty where there is none."""
+    sys_path: tuple[str, ...] = ()
+    """Folders that are imported from, in that order."""
+    environ: Mapping[str, str] = {}
+    """Only LD_LIBRARY_PATH and LD_PRELOAD are looked at."""
+    root: str = "/"
+    """Where the file system of the target is."""
+    extension_suffix: str = ""
+    """``.cpython-311-x86_64-linux-gnu.so``: which ``torch/_C`` is taken where there are several."""
+    working_folder: str = ""
+    """Relative folders of search paths are left out where it is not known."""
+
+
+class Started(msgspec.Struct, frozen=True):
+    """A process, and what ends it before Python runs."""
+
+    process: Process
+    problem: Reason | None
+    importer: Loaded
+    """The object that calls ``dlopen``: libpython, or the executable."""
+
+
+def start_process(tree: Tree, target: Target) -> Started | Reason:
+    """Return the process of an interpreter, or why there can be no model of it."""
+    if not target.executable:
+        return Reason(Kind.INTERPRETER_UNKNOWN, "", detail="no interpreter was named")
+    try:
+        path = tree.resolve(target.executable)
+        reader = tree.open(path)
+        header = read_header(reader)
+        if not isinstance(header, Header):
+            return _not_understood(path, header.kind, header.detail)
+        elf = Elf(reader, header)
+    except (OSError, ValueError, BadBinaryError) as error:
+        return Reason(Kind.INTERPRETER_UNKNOWN, target.executable, detail=str(error))
+    if "ld-musl" in elf.interpreter:
+        return Reason(Kind.MUSL, path, elf.interpreter)
+    if not elf.interpreter:
+        return Reason(Kind.INTERPRETER_UNKNOWN, path, detail="it is linked statically")
+    return _start(tree, target, File(elf), path)
+
+
+def _not_understood(path: str, kind: Kind, detail: str) -> Reason:
+    if kind is Kind.FOREIGN_MACHINE:
+        words = "only 64-bit little-endian x86-64 and aarch64 are known"
+        return Reason(Kind.MACHINE_UNKNOWN, path, detail=words)
+    return Reason(Kind.INTERPRETER_UNKNOWN, path, detail=detail)
+
+
+def _start(tree: Tree, target: Target, file: File, path: str) -> Started:
+    around = Surroundings(
+        machine=file.elf.machine,
+        executable_folder=path.rpartition("/")[0] or "/",
+        library_path=target.environ.get("LD_LIBRARY_PATH", ""),
+        working_folder=target.working_folder,
+    )
+    process = Process(Files(tree, around.machine), Search(tree, around))
+    main = process.add(file, Place(path, Origin.EXECUTABLE), None)
+    loader = process.files.open(file.elf.interpreter)
+    if isinstance(loader, File):
+        process.add(loader, Place(file.elf.interpreter, Origin.INTERPRETER), None)
+    roots = [main]
+    for name in _preloads(tree, target):
+        roots += process.preload(name)
+    closure, problems = process.close(roots)
+    process.make_global(closure)
+    problems += version_problems(process, closure)
+    importer = next((one for one in closure if "/libpython" in one.path), main)
+    return Started(process, problems[0] if problems else None, importer)
+
+
+def _preloads(tree: Tree, target: Target) -> list[str]:
+    """Return the names in LD_PRELOAD and /etc/ld.so.preload."""
+    text = tree.read(LD_SO_PRELOAD, _PRELOAD_LIMIT).decode("utf-8", "surrogateescape")
+    text = re.sub(r"#[^\n]*", "", text)
+    names = re.split(r"[ :]+", target.environ.get("LD_PRELOAD", "")) + re.split(r"[\s:]+", text)
+    return [name for name in names if name][:_MAX_PRELOADS]
