@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.binary.reason import Kind
+from fadoctor.binary.reason import NO_PROGRAM_HEADERS, Kind
 
 if TYPE_CHECKING:
     from fadoctor.binary.files import Reader
@@ -101,7 +101,7 @@ def _read_segments(
     reader: Reader, machine: Machine, kind: int, *, offset: int, count: int
 ) -> Header | Refusal:
     if offset + count * _SEGMENT.size > reader.size:
-        return Refusal(Kind.TRUNCATED, "cannot read file data")
+        return Refusal(Kind.TRUNCATED, NO_PROGRAM_HEADERS)
     table = reader.read(offset, count * _SEGMENT.size)
     segments = tuple(
         Segment(type=t, offset=o, address=a, file_size=s)

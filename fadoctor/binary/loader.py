@@ -15,7 +15,7 @@ import msgspec
 from fadoctor.binary.elf import DF_1_PIE, Elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.header import ET_EXEC, Header, Machine, Refusal, read_header
-from fadoctor.binary.reason import UNDECIDED, Kind, Reason
+from fadoctor.binary.reason import NOT_OPENED, UNDECIDED, Kind, Reason
 from fadoctor.binary.search import Asker, Origin, Place, Search
 from fadoctor.binary.symbols import SymbolTable
 from fadoctor.binary.versions import NeededVersion, needed_versions
@@ -205,7 +205,7 @@ class Process:
             places: Iterator[Place] = iter([place])
         else:
             places = self.search.places(name, asker.chain(), self.objects[0].asker)
-        passed_over = None
+        passed_over = place = None
         for place in places:
             file = self.files.open(place.path)
             if isinstance(file, File):
@@ -216,11 +216,13 @@ class Process:
                 return _reason_of(file, place.path, name)
             if file is not None and file.detail:
                 passed_over = Reason(file.kind, place.path, name, detail=file.detail)
-        return _missing(name, asker, passed_over)
+        return _missing(name, asker, passed_over, tried=place is not None)
 
 
-def _missing(name: str, asker: Loaded, passed_over: Reason | None) -> Reason:
+def _missing(name: str, asker: Loaded, passed_over: Reason | None, *, tried: bool) -> Reason:
     """Name what is missing; a file that could not be used shows in the loader's words."""
+    if not tried:
+        return Reason(Kind.MISSING_SONAME, asker.path, name, detail=NOT_OPENED)
     if passed_over is not None and passed_over.kind in UNDECIDED:
         return passed_over
     detail = passed_over.detail if passed_over is not None else ""

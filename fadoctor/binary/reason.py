@@ -60,6 +60,12 @@ class Reason(msgspec.Struct, frozen=True):
     """What the loader says about the file, or what hindered us."""
 
 
+NOT_OPENED = "cannot open shared object file"
+_NOT_FOUND = f"{NOT_OPENED}: No such file or directory"
+NO_PROGRAM_HEADERS = "cannot read file data"
+"""What the loader says to a file that ends within its program headers; later it just dies."""
+
+
 def dlerror(reason: Reason) -> str:
     """Return the text that ``dlerror()`` gives in glibc, "" where the process dies without one."""
     match reason.kind:
@@ -74,8 +80,9 @@ def dlerror(reason: Reason) -> str:
             return f"{reason.path}: undefined symbol: {reason.name}{version}"
         case Kind.NOT_ELF | Kind.NOT_A_LIBRARY:
             return f"{reason.path}: {reason.detail}"
+        case Kind.TRUNCATED if reason.detail == NO_PROGRAM_HEADERS:
+            return f"{reason.path}: {reason.detail}"
         case _:
             return ""
 
 
-_NOT_FOUND = "cannot open shared object file: No such file or directory"

@@ -1,0 +1,1 @@
+"""Binaries: prediction against the real loader, hermetic files, mutations."""

@@ -1,0 +1,318 @@
+"""Compare what fadoctor predicts with what the real loader does, on released libraries.
+
+Usage: python tools/compare_loads.py --cache FOLDER [--python PYTHON]... [--package NAME]...
+                                     [--mode bare|stubs]... [--markdown] [--no-torch]
+
+Downloads the wheels listed here into the cache folder (through the index that pip is configured
+for), unpacks their shared libraries, and opens each one in each interpreter: a child imports torch
+and forks, and every fork opens one library with `ctypes.CDLL`. Verdict and error text must be those
+that were predicted. `stubs` puts generated libraries in the place of whatever is missing, so that
+the loader goes on to versions and symbols. Needs gcc for that. Ends with 1 where anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+from fadoctor.binary.elf import read_elf
+from fadoctor.binary.errors import BadBinaryError
+from fadoctor.binary.files import Tree
+from fadoctor.binary.predict import Predictor
+from fadoctor.binary.reason import Kind, dlerror
+from fadoctor.binary.start import Target
+from fadoctor.binary.symbols import SymbolTable
+
+WHEELS = (
+    "xformers==0.0.28.post3",
+    "xformers==0.0.29.post3",
+    "xformers==0.0.30",
+    "xformers==0.0.35",
+    "bitsandbytes==0.43.3",
+    "bitsandbytes==0.45.5",
+    "bitsandbytes==0.48.2",
+    "bitsandbytes==0.50.2",
+    "triton==2.1.0",
+    "triton==3.2.0",
+    "triton==3.3.0",
+    "triton==3.4.0",
+    "triton==3.7.0",
+    "vllm-flash-attn==2.5.9.post1",
+    "vllm-flash-attn==2.6.1",
+    "vllm-flash-attn==2.6.2",
+)
+MODES = ("bare", "stubs")
+_LOADS = "loads"
+_UNSAID = {Kind.TRUNCATED: f"ended by {signal.Signals(7).name}"}
+
+_REAL = r"""
+import ctypes, json, os, signal, sys
+library_paths = json.load(sys.stdin)
+if sys.argv[1] == "torch":
+    import torch
+for path in library_paths:
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        signal.alarm(120)
+        try:
+            ctypes.CDLL(path)
+            text = "loads"
+        except OSError as error:
+            text = str(error)
+        os.write(write, text.encode("utf-8", "surrogateescape"))
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        text = pipe.read().decode("utf-8", "replace")
+    _, status = os.waitpid(child, 0)
+    ended = signal.Signals(status & 127).name if status & 127 else ""
+    print(json.dumps([path, text or ("ended by " + ended)]), flush=True)
+"""
+
+_INTERPRETER = """
+import json, sys, sysconfig
+import importlib.util
+torch = importlib.util.find_spec("torch")
+print(json.dumps({
+    "executable": sys.executable,
+    "sys_path": [path for path in sys.path if path],
+    "torch": torch.submodule_search_locations[0] if torch else "",
+    "version": __import__("importlib.metadata").metadata.version("torch") if torch else "none",
+    "suffix": sysconfig.get_config_var("EXT_SUFFIX"),
+}))
+"""
+
+
+class Comparison(NamedTuple):
+    """One library in one interpreter."""
+
+    wheel: str
+    library: str
+    torch: str
+    mode: str
+    predicted: str
+    real: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the prediction was right, word for word."""
+        return self.predicted == self.real
+
+
+def download(requirement: str, cache: Path) -> Path:
+    """Return the folder of a wheel's shared libraries; fetch and unpack it once."""
+    folder = cache / requirement.replace("==", "-")
+    if (folder / "done").exists():
+        return folder
+    wheels = cache / "wheels"
+    platforms = ["manylinux1", "manylinux2014", *(f"manylinux_2_{n}" for n in range(17, 40))]
+    argv = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
+    argv += ["--only-binary", ":all:", "--dest", str(wheels)]
+    argv += [f"--platform={name}_x86_64" for name in platforms]
+    argv += [f"--python-version={sys.version_info[0]}.{sys.version_info[1]}", requirement]
+    shutil.rmtree(wheels, ignore_errors=True)
+    subprocess.run(argv, check=True)
+    (wheel,) = wheels.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if re.search(r"\.so(\.\d+)*$", name):
+                archive.extract(name, folder)
+    wheel.unlink()
+    (folder / "done").touch()
+    return folder
+
+
+def libraries(folder: Path) -> list[Path]:
+    """Return the shared libraries below a folder that are made for this machine."""
+    found = []
+    with Tree() as tree:
+        for path in sorted(folder.rglob("*.so*")):
+            try:
+                read_elf(tree.open(str(path)))
+            except BadBinaryError:
+                continue
+            found.append(path)
+    return found
+
+
+def describe(python: str) -> dict[str, str | list[str]]:
+    """Ask an interpreter where its things are."""
+    done = subprocess.run([python, "-c", _INTERPRETER], check=True, capture_output=True, text=True)
+    answer: dict[str, str | list[str]] = json.loads(done.stdout)
+    return answer
+
+
+def target_of(described: dict[str, str | list[str]], environ: dict[str, str]) -> Target:
+    """Return the model's input."""
+    return Target(
+        executable=str(described["executable"]),
+        torch=str(described["torch"]),
+        sys_path=tuple(described["sys_path"]),
+        environ=environ,
+        extension_suffix=str(described["suffix"]),
+        working_folder="/",
+    )
+
+
+def predict(target: Target, paths: list[str], *, after_torch: bool) -> dict[str, str]:
+    """Return path -> the predicted words."""
+    found = {}
+    with Predictor(target) as predictor:
+        for path in paths:
+            prediction = predictor.predict(path, after_torch=after_torch)
+            reason = prediction.reason
+            if prediction.loads:
+                found[path] = _LOADS
+            elif prediction.loads is None or reason is None:
+                found[path] = f"undecided: {reason}"
+            else:
+                found[path] = dlerror(reason) or _UNSAID.get(reason.kind, reason.kind.value)
+    return found
+
+
+def load(python: str, environ: dict[str, str], paths: list[str], *, after_torch: bool) -> dict[str, str]:
+    """Return path -> what the real loader says."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
+    argv = [python, "-c", _REAL, "torch" if after_torch else "bare"]
+    done = subprocess.run(
+        argv,
+        input=json.dumps(paths),
+        env=env | environ,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd="/",
+    )
+    pairs = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    return {str(path): str(text) for path, text in pairs}
+
+
+def make_stubs(target: Target, paths: list[str], folder: Path, *, after_torch: bool) -> None:
+    """Build a library for every soname that is missing, with the symbols that it must have.
+
+    These are the symbols whose version names it, and those of the driver, which have none.
+    """
+    missing: set[str] = set()
+    wanted: dict[str, dict[str, str]] = {}
+    with Predictor(target) as predictor, Tree() as tree:
+        for path in paths:
+            prediction = predictor.predict(path, after_torch=after_torch)
+            missing |= {reason.name for reason in prediction.missing}
+            for symbol in SymbolTable(read_elf(tree.open(path))).imports():
+                name = symbol.name.decode()
+                if symbol.version is not None:
+                    wanted.setdefault(symbol.version.file, {})[name] = symbol.version.name
+                elif re.match("cu[A-Z]", name):
+                    wanted.setdefault("libcuda.so.1", {})[name] = ""
+    for soname in sorted(missing):
+        compile_stub(folder / soname, wanted.get(soname, {}))
+
+
+def compile_stub(path: Path, symbols: dict[str, str]) -> None:
+    """Build one library; symbols are name -> version."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    versions: dict[str, list[str]] = {}
+    for name, version in symbols.items():
+        versions.setdefault(version, []).append(name)
+    source = "".join(f"void *{name}(void) {{ return 0; }}\n" for name in symbols)
+    argv = ["gcc", "-shared", "-fPIC", "-nostdlib", f"-Wl,-soname,{path.name}", "-w", "-x", "c"]
+    script = path.with_suffix(".map")
+    nodes = [f"{v} {{ global: {'; '.join(names)}; }};" for v, names in versions.items() if v]
+    if nodes:
+        script.write_text("\n".join(nodes), encoding="utf-8")
+        argv.append(f"-Wl,--version-script={script}")
+    subprocess.run([*argv, "-", "-o", str(path)], input=source, text=True, check=True)
+
+
+def compare(
+    python: str, paths: dict[str, str], mode: str, stubs: Path, *, after_torch: bool
+) -> list[Comparison]:
+    """Compare all libraries (path -> wheel) in one interpreter."""
+    described = describe(python)
+    environ: dict[str, str] = {}
+    listed = list(paths)
+    if mode == "stubs":
+        shutil.rmtree(stubs, ignore_errors=True)
+        make_stubs(target_of(described, {}), listed, stubs, after_torch=after_torch)
+        environ = {"LD_LIBRARY_PATH": str(stubs)}
+    predicted = predict(target_of(described, environ), listed, after_torch=after_torch)
+    real = load(python, environ, listed, after_torch=after_torch)
+    torch = str(described["version"]) if after_torch else "not imported"
+    return [
+        Comparison(wheel, Path(path).name, torch, mode, predicted[path], real.get(path, "no answer"))
+        for path, wheel in paths.items()
+    ]
+
+
+def kind_of(text: str) -> str:
+    """Return a real loader's words as one of a few kinds, for the table."""
+    for pattern, kind in (
+        ("^loads$", "loads"),
+        ("cannot open shared object", "library missing"),
+        ("undefined symbol", "symbol undefined"),
+        ("version .* not found", "version missing"),
+    ):
+        if re.search(pattern, text):
+            return kind
+    return "other"
+
+
+def table(results: list[Comparison]) -> str:
+    """Return the results as a Markdown table, a line per wheel, torch and mode."""
+    groups: dict[tuple[str, str, str], list[Comparison]] = {}
+    for one in results:
+        groups.setdefault((one.wheel, one.torch, one.mode), []).append(one)
+    lines = ["| wheel | torch | mode | libraries | the loader says | equal |", "|---|---|---|---|---|---|"]
+    for (wheel, torch, mode), found in groups.items():
+        kinds: dict[str, int] = {}
+        for one in found:
+            kinds[kind_of(one.real)] = kinds.get(kind_of(one.real), 0) + 1
+        said = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        equal = sum(one.agrees for one in found)
+        lines.append(f"| {wheel} | {torch} | {mode} | {len(found)} | {said} | {equal} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Run the comparison and print it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--python", action="append", default=[])
+    parser.add_argument("--package", action="append", default=[])
+    parser.add_argument("--mode", action="append", choices=MODES, default=[])
+    parser.add_argument("--no-torch", action="store_true", help="also without `import torch`")
+    parser.add_argument("--markdown", action="store_true")
+    options = parser.parse_args()
+    cache = options.cache.resolve()
+    chosen = [w for w in WHEELS if not options.package or w.split("==")[0] in options.package]
+    paths = {
+        str(path): wheel for wheel in chosen for path in libraries(download(wheel, cache))
+    }
+    results = []
+    for python in options.python or [sys.executable]:
+        for mode in options.mode or MODES:
+            for after_torch in (True, False) if options.no_torch else (True,):
+                results += compare(python, paths, mode, cache / "stubs", after_torch=after_torch)
+    if options.markdown:
+        print(table(results))
+    for one in results:
+        if not one.agrees:
+            print(f"{one}", file=sys.stderr)
+    wrong = sum(not one.agrees for one in results)
+    print(f"{len(results)} loads, {wrong} differ", file=sys.stderr)
+    return 1 if wrong or not results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
