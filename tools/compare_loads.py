@@ -27,10 +27,10 @@ from typing import NamedTuple
 from fadoctor.binary.elf import read_elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
+from fadoctor.binary.loader import File
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.reason import Kind, dlerror
 from fadoctor.binary.start import Target
-from fadoctor.binary.symbols import SymbolTable
 
 WHEELS = (
     "xformers==0.0.28.post3",
@@ -181,7 +181,9 @@ def predict(target: Target, paths: list[str], *, after_torch: bool) -> dict[str,
     return found
 
 
-def load(python: str, environ: dict[str, str], paths: list[str], *, after_torch: bool) -> dict[str, str]:
+def load(
+    python: str, environ: dict[str, str], paths: list[str], *, after_torch: bool
+) -> dict[str, str]:
     """Return path -> what the real loader says."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
     argv = [python, "-c", _REAL, "torch" if after_torch else "bare"]
@@ -209,7 +211,7 @@ def make_stubs(target: Target, paths: list[str], folder: Path, *, after_torch: b
         for path in paths:
             prediction = predictor.predict(path, after_torch=after_torch)
             missing |= {reason.name for reason in prediction.missing}
-            for symbol in SymbolTable(read_elf(tree.open(path))).imports():
+            for symbol in File(read_elf(tree.open(path))).symbols.imports():
                 name = symbol.name.decode()
                 if symbol.version is not None:
                     wanted.setdefault(symbol.version.file, {})[name] = symbol.version.name
@@ -250,7 +252,9 @@ def compare(
     real = load(python, environ, listed, after_torch=after_torch)
     torch = str(described["version"]) if after_torch else "not imported"
     return [
-        Comparison(wheel, Path(path).name, torch, mode, predicted[path], real.get(path, "no answer"))
+        Comparison(
+            wheel, Path(path).name, torch, mode, predicted[path], real.get(path, "no answer")
+        )
         for path, wheel in paths.items()
     ]
 
@@ -273,7 +277,10 @@ def table(results: list[Comparison]) -> str:
     groups: dict[tuple[str, str, str], list[Comparison]] = {}
     for one in results:
         groups.setdefault((one.wheel, one.torch, one.mode), []).append(one)
-    lines = ["| wheel | torch | mode | libraries | the loader says | equal |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| wheel | torch | mode | libraries | the loader says | equal |",
+        "|---|---|---|---|---|---|",
+    ]
     for (wheel, torch, mode), found in groups.items():
         kinds: dict[str, int] = {}
         for one in found:
@@ -296,9 +303,7 @@ def main() -> int:
     options = parser.parse_args()
     cache = options.cache.resolve()
     chosen = [w for w in WHEELS if not options.package or w.split("==")[0] in options.package]
-    paths = {
-        str(path): wheel for wheel in chosen for path in libraries(download(wheel, cache))
-    }
+    paths = {str(path): wheel for wheel in chosen for path in libraries(download(wheel, cache))}
     results = []
     for python in options.python or [sys.executable]:
         for mode in options.mode or MODES:

@@ -17,23 +17,30 @@ if TYPE_CHECKING:
 
 def version_problems(process: Process, added: Iterable[Loaded]) -> list[Reason]:
     """Return the versions that libraries lack, in the loader's order."""
-    found = []
+    found: list[Reason] = []
     for one in added:
-        try:
-            for need in one.file.needs:
-                provider = process.find(need.file)
-                if need.weak or provider is None:
-                    continue
-                names = provider.file.symbols.defined
-                # A library without definitions serves any version.
-                if names is not None and need.name not in names.values():
-                    found.append(
-                        Reason(
-                            Kind.VERSION_NOT_FOUND, one.path, need.name, provider=provider.path
-                        )
-                    )
-        except (BadBinaryError, OSError) as error:
-            found.append(Reason(Kind.MALFORMED, one.path, detail=str(error)))
+        found += _guarded(one, _lacking_versions(process, one))
+    return found
+
+
+def _lacking_versions(process: Process, one: Loaded) -> Iterator[Reason]:
+    for need in one.file.needs:
+        provider = process.find(need.file)
+        if need.weak or provider is None:
+            continue
+        names = provider.file.symbols.defined
+        # A library without definitions serves any version.
+        if names is not None and need.name not in names.values():
+            yield Reason(Kind.VERSION_NOT_FOUND, one.path, need.name, provider=provider.path)
+
+
+def _guarded(one: Loaded, reasons: Iterator[Reason]) -> list[Reason]:
+    """Return the reasons that concern an object; a file that cannot be read is the last of them."""
+    found: list[Reason] = []
+    try:
+        found.extend(reasons)
+    except (BadBinaryError, OSError) as error:
+        found.append(Reason(Kind.MALFORMED, one.path, detail=str(error)))
     return found
 
 
@@ -44,16 +51,17 @@ def symbol_problems(
     scope = [*process.scope, *(one for one in closure if one not in process.scope)]
     known: dict[tuple[bytes, str], Find | None] = {}
     found: list[Reason] = []
+
+    def unresolved(one: Loaded) -> Iterator[Reason]:
+        for wanted in one.file.symbols.imports():
+            key = (wanted.name, wanted.version.name if wanted.version else "")
+            if key not in known:
+                known[key] = _look_up(process, scope, wanted)
+            if known[key] is not Find.FOUND:
+                yield _problem(one, wanted, known[key])
+
     for one in relocation_order(closure, added):
-        try:
-            for wanted in one.file.symbols.imports():
-                key = (wanted.name, wanted.version.name if wanted.version else "")
-                if key not in known:
-                    known[key] = _look_up(process, scope, wanted)
-                if known[key] is not Find.FOUND:
-                    found.append(_problem(one, wanted, known[key]))
-        except (BadBinaryError, OSError) as error:
-            found.append(Reason(Kind.MALFORMED, one.path, detail=str(error)))
+        found += _guarded(one, unresolved(one))
     return found
 
 

@@ -63,7 +63,7 @@ class Elf:
         """Return where in the file `size` bytes at an address are."""
         for segment in self._loads:
             start = address - segment.address
-            if 0 <= start and start + size <= segment.file_size:
+            if start >= 0 and start + size <= segment.file_size:
                 return segment.offset + start
         raise BadBinaryError(f"the address {address:#x} is in no loadable segment")
 

@@ -16,6 +16,8 @@ from fadoctor.binary.errors import BadBinaryError
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from typing_extensions import Self
+
 BLOCK = 4096
 _MAX_BLOCKS = 6144
 """Blocks that are kept, of all files together: 24 MiB."""
@@ -90,6 +92,12 @@ class Reader:
         return block
 
 
+def _require_regular(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        code = errno.EISDIR if stat.S_ISDIR(mode) else errno.ENXIO
+        raise OSError(code, os.strerror(code))
+
+
 class Tree:
     """A file system below a root, as a process that is rooted there sees it. Paths are absolute."""
 
@@ -98,7 +106,7 @@ class Tree:
         self._cache = BlockCache()
         self._open: list[int] = []
 
-    def __enter__(self) -> Tree:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -118,15 +126,13 @@ class Tree:
         # Not blocking: a pipe by that name would wait for its other end for ever.
         descriptor = os.open(self._host(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            mode = os.fstat(descriptor).st_mode
-            if not stat.S_ISREG(mode):
-                code = errno.EISDIR if stat.S_ISDIR(mode) else errno.ENXIO
-                raise OSError(code, os.strerror(code))
-            self._open.append(descriptor)
-            return Reader(descriptor, self._cache)
+            _require_regular(os.fstat(descriptor).st_mode)
+            reader = Reader(descriptor, self._cache)
         except OSError:
             os.close(descriptor)
             raise
+        self._open.append(descriptor)
+        return reader
 
     def read(self, path: str, limit: int) -> bytes:
         """Return the first `limit` bytes of a regular file, b"" where it cannot be read."""
@@ -183,6 +189,13 @@ class Tree:
                     done = []
                 rest += [piece for piece in reversed(target.split("/")) if piece]
         return "/" + "/".join(done)
+
+    def real(self, path: str) -> str:
+        """Return the path without links, or as it is where they loop."""
+        try:
+            return self.resolve(path)
+        except OSError:
+            return path
 
     def _link(self, host: str) -> str | None:
         try:

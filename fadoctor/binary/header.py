@@ -63,37 +63,38 @@ def read_header(reader: Reader, machine: Machine | None = None) -> Header | Refu
         return Refusal(Kind.NOT_ELF, "file too short")
     fields = _HEADER.unpack(reader.read(0, _HEADER.size))
     ident, kind, number, version = fields[:4]
-    if problem := _check_ident(ident):
-        return problem
-    if version != 1:
-        return Refusal(Kind.NOT_ELF, "ELF file version does not match current one")
     found = next((m for m in Machine if m.value == number), None)
+    problem = _check_ident(ident) or _check_fields(kind, version, fields[9])
+    if problem is not None and problem.kind is not Kind.NOT_A_LIBRARY:
+        return problem
     if found is None or found is not (machine or found):
         return Refusal(Kind.FOREIGN_MACHINE, "", passed_over=True)
-    if kind not in {ET_EXEC, ET_DYN}:
-        return Refusal(Kind.NOT_A_LIBRARY, "only ET_DYN and ET_EXEC can be loaded")
-    if fields[9] != _SEGMENT.size:
-        return Refusal(Kind.NOT_A_LIBRARY, "ELF file's phentsize not the expected size")
-    return _read_segments(reader, found, kind, offset=fields[5], count=fields[10])
+    return problem or _read_segments(reader, found, kind, offset=fields[5], count=fields[10])
 
 
 def _check_ident(ident: bytes) -> Refusal | None:
-    if ident[:4] != b"\x7fELF":
-        return Refusal(Kind.NOT_ELF, "invalid ELF header")
-    if ident[4] != 2:
+    """Check magic, class, byte order, version, system (System V or GNU), its version, padding."""
+    if ident[:4] == b"\x7fELF" and ident[4] != 2:
         words = "wrong ELF class: ELFCLASS32" if ident[4] == 1 else ""
         return Refusal(Kind.FOREIGN_MACHINE, words, passed_over=True)
-    if ident[5] != 1:
-        return Refusal(Kind.FOREIGN_MACHINE, "ELF file data encoding not little-endian")
-    if ident[6] != 1:
-        return Refusal(Kind.NOT_ELF, "ELF file version ident does not match current one")
-    # System V or GNU; what follows is its version and padding.
-    if ident[7] not in {0, 3}:
-        return Refusal(Kind.NOT_ELF, "ELF file OS ABI invalid")
-    if ident[8] > 3 or (ident[8] and ident[7] == 0):
-        return Refusal(Kind.NOT_ELF, "ELF file ABI version invalid")
-    if any(ident[9:]):
-        return Refusal(Kind.NOT_ELF, "nonzero padding in e_ident")
+    checks = (
+        (ident[:4] == b"\x7fELF", Kind.NOT_ELF, "invalid ELF header"),
+        (ident[5] == 1, Kind.FOREIGN_MACHINE, "ELF file data encoding not little-endian"),
+        (ident[6] == 1, Kind.NOT_ELF, "ELF file version ident does not match current one"),
+        (ident[7] in {0, 3}, Kind.NOT_ELF, "ELF file OS ABI invalid"),
+        (ident[8] <= ident[7], Kind.NOT_ELF, "ELF file ABI version invalid"),
+        (not any(ident[9:]), Kind.NOT_ELF, "nonzero padding in e_ident"),
+    )
+    return next((Refusal(kind, words) for fine, kind, words in checks if not fine), None)
+
+
+def _check_fields(kind: int, version: int, entry_size: int) -> Refusal | None:
+    if version != 1:
+        return Refusal(Kind.NOT_ELF, "ELF file version does not match current one")
+    if kind not in {ET_EXEC, ET_DYN}:
+        return Refusal(Kind.NOT_A_LIBRARY, "only ET_DYN and ET_EXEC can be loaded")
+    if entry_size != _SEGMENT.size:
+        return Refusal(Kind.NOT_A_LIBRARY, "ELF file's phentsize not the expected size")
     return None
 
 

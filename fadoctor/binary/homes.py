@@ -37,8 +37,7 @@ class Family(enum.Enum):
 
 # Names in C of CUDA 12 and 13 headers, NCCL 2 and HIP 6; names in C++ by their namespace.
 _PATTERNS = (
-    (Family.TORCH, r"_ZT?[A-Z]*N?K?(?:3c10|2at|5torch|6caffe2)|aoti_torch_|torch_|_Z[A-Z]*N[KV]*"
-     r"(?:3c10|2at|5torch|6caffe2)|THP"),
+    (Family.TORCH, r"_Z(?:T[ISTV])?N[KVRO]*(?:3c10|2at|5torch|6caffe2)|aoti_torch_|torch_|THP"),
     (Family.PYTHON, r"_?Py[A-Z_]"),
     (Family.CUDA_RUNTIME, r"(?:__)?cuda[A-Z]"),
     (Family.CUBLAS, r"cublas"),
@@ -56,8 +55,7 @@ _PATTERNS = (
     (Family.NVSHMEM, r"nvshmem"),
     (Family.HIP, r"(?:__)?hip[A-Z]"),
     (Family.CUDA_DRIVER, r"cu[A-Z]"),
-    (Family.LIBSTDCXX, r"_ZN?K?S[tosi]|_ZT[ISV]N?S[tosi]|_ZT[ISV]St|__cxa_|__gxx_|_Zn[aw]|_Zd[al]"
-     r"|_Unwind_"),
+    (Family.LIBSTDCXX, r"_Z(?:T[ISTV])?N?K?S[tsoid]|_ZTVN10__cxxabi|__cxa_|__gxx_|_Z(?:n[aw]|d[al])"),
 )  # fmt: skip
 _COMPILED = tuple((family, re.compile(pattern)) for family, pattern in _PATTERNS)
 

@@ -6,6 +6,7 @@ relocation. A process is a value; opening works on a copy, as a failed ``dlopen`
 
 from __future__ import annotations
 
+import copy
 import errno
 import posixpath
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ class File:
     def symbols(self) -> SymbolTable:
         """Its symbols; BadBinaryError where they cannot be read."""
         if self._symbols is None:
-            self._symbols = SymbolTable(self.elf)
+            self._symbols = SymbolTable(self.elf, self.needs)
         return self._symbols
 
     @property
@@ -123,20 +124,20 @@ def _refuse(error: OSError | ValueError) -> Refusal | None:
 class Process:
     """Objects of a process, in the order of loading."""
 
-    def __init__(self, files: Files, search: Search, model: Process | None = None) -> None:
-        """Start empty, or with the objects of another process."""
+    def __init__(self, files: Files, search: Search) -> None:
         self.files, self.search = files, search
-        self.objects: list[Loaded] = [*model.objects] if model else []
-        self.scope: list[Loaded] = [*model.scope] if model else []
+        self.objects: list[Loaded] = []
+        self.scope: list[Loaded] = []
         """Where every object's symbols are looked for first, in this order."""
-        self._by_name: dict[str, Loaded] = dict(model._by_name) if model else {}
-        self._by_identity: dict[tuple[int, int], Loaded] = (
-            dict(model._by_identity) if model else {}
-        )
+        self._by_name: dict[str, Loaded] = {}
+        self._by_identity: dict[tuple[int, int], Loaded] = {}
 
     def copy(self) -> Process:
         """Return a process with the same objects."""
-        return Process(self.files, self.search, self)
+        other = copy.copy(self)
+        for name in ("objects", "scope", "_by_name", "_by_identity"):
+            setattr(other, name, copy.copy(getattr(self, name)))
+        return other
 
     def find(self, name: str) -> Loaded | None:
         """Return the object of that soname, path or requested name."""
@@ -191,7 +192,7 @@ class Process:
         return listed, problems
 
     def preload(self, name: str) -> list[Loaded]:
-        """Load what LD_PRELOAD names; nothing where it cannot be, which the loader only mentions."""
+        """Load what LD_PRELOAD names; what cannot be loaded is only mentioned by the loader."""
         found = self.find(name) or self._load(name, self.objects[0])
         return [] if isinstance(found, Reason) else [found]
 
@@ -205,8 +206,10 @@ class Process:
             places: Iterator[Place] = iter([place])
         else:
             places = self.search.places(name, asker.chain(), self.objects[0].asker)
-        passed_over = place = None
+        passed_over = None
+        tried = False
         for place in places:
+            tried = True
             file = self.files.open(place.path)
             if isinstance(file, File):
                 found = self.add(file, place, asker)
@@ -216,7 +219,7 @@ class Process:
                 return _reason_of(file, place.path, name)
             if file is not None and file.detail:
                 passed_over = Reason(file.kind, place.path, name, detail=file.detail)
-        return _missing(name, asker, passed_over, tried=place is not None)
+        return _missing(name, asker, passed_over, tried=tried)
 
 
 def _missing(name: str, asker: Loaded, passed_over: Reason | None, *, tried: bool) -> Reason:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from fadoctor.binary.abi import StringAbi, c10_abi, imports_abi
 from fadoctor.binary.check import symbol_problems, version_problems
+from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
+from fadoctor.binary.hint import Hint, hints_for
 from fadoctor.binary.homes import DRIVER_SONAMES, Family, family_of
 from fadoctor.binary.loader import File, Loaded, Opened, Process
 from fadoctor.binary.prediction import Library, Prediction, Stage, Verdict
@@ -18,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from typing_extensions import Self
+
 MAX_LISTED = 200
-_MAX_COUNTED = 20_000
+_SOUND = Prediction("", True, None, Stage.TORCH, None)
 
 
 class Predictor:
@@ -30,8 +37,9 @@ class Predictor:
         self._tree = Tree(target.root)
         self._started: Started | Reason | None = None
         self._imported: Imported | None = None
+        self._mixed: Prediction | None = None
 
-    def __enter__(self) -> Predictor:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -51,7 +59,8 @@ class Predictor:
         process, stage, reason = started.process, Stage.INTERPRETER, started.problem
         if reason is None and after_torch:
             imported = self._import()
-            process, stage, reason = imported.process, Stage.TORCH, imported.problem
+            process, stage = imported.process, Stage.TORCH
+            reason = imported.problem or self._mixed_torch_problem(imported)
         if reason is not None:
             loads = None if reason.kind in UNDECIDED else False
             return _described(process, path, Prediction(path, loads, reason, stage, None))
@@ -70,6 +79,41 @@ class Predictor:
             return Prediction(path, loads, imported.problem, Stage.TORCH, None)
         return _judge(imported.process, opened, path)
 
+    def string_abi(self, path: str) -> StringAbi | None:
+        """Return the C++ string ABI of an extension; None where it cannot be read."""
+        started = self._start()
+        if isinstance(started, Reason):
+            return None
+        file = started.process.files.open(path)
+        try:
+            symbols = file.symbols.imports() if isinstance(file, File) else None
+        except (BadBinaryError, OSError):
+            return None
+        return None if symbols is None else imports_abi(s.name.decode("latin-1") for s in symbols)
+
+    def torch_string_abi(self) -> StringAbi | None:
+        """Return the C++ string ABI of torch; None where its libc10.so does not tell."""
+        started = self._start()
+        if isinstance(started, Reason):
+            return None
+        file = started.process.files.open(f"{self._target.torch}/lib/libc10.so")
+        try:
+            return c10_abi(file.symbols) if isinstance(file, File) else None
+        except (BadBinaryError, OSError):
+            return None
+
+    def hints(self, prediction: Prediction, limit: int = 5) -> tuple[Hint, ...]:
+        """Say for the first undefined symbols what torch has in their place; some ms for each."""
+        started = self._start()
+        if isinstance(started, Reason) or not prediction.undefined:
+            return ()
+        torch = [one for one in self._import().process.objects if Family.TORCH.has(one.elf.soname)]
+        names = [reason.name for reason in prediction.undefined[:limit]]
+        try:
+            return hints_for(names, self.torch_string_abi(), torch)
+        except (BadBinaryError, OSError):
+            return ()
+
     def libraries(self) -> tuple[Library, ...]:
         """Return what the process holds after ``import torch``, in the order of loading."""
         started = self._start()
@@ -77,6 +121,23 @@ class Predictor:
             return ()
         process = self._import().process if self._target.torch else started.process
         return tuple(_library(one) for one in process.objects)
+
+    def _mixed_torch_problem(self, imported: Imported) -> Reason | None:
+        """Return what is wrong with a torch that gets its own libraries from elsewhere.
+
+        Checking all its symbols takes a tenth of a second, so a torch in one piece is not checked.
+        """
+        opened = imported.extension
+        if self._mixed is None and opened is not None:
+            foreign = any(
+                Family.TORCH.has(one.elf.soname) and not self._is_in_torch(one.path)
+                for one in imported.process.objects
+            )
+            self._mixed = _judge(imported.process, opened, "") if foreign else _SOUND
+        return self._mixed.reason if self._mixed is not None else None
+
+    def _is_in_torch(self, path: str) -> bool:
+        return self._tree.real(path).startswith(self._tree.real(self._target.torch) + "/")
 
     def _start(self) -> Started | Reason:
         if self._started is None:
@@ -160,14 +221,12 @@ def _library(one: Loaded) -> Library:
 
 def _described(process: Process, path: str, prediction: Prediction) -> Prediction:
     """Add what the file itself says."""
-    import msgspec  # noqa: PLC0415
-
     file = process.files.open(path)
     if not isinstance(file, File):
         return prediction
     try:
         names = [need.name for need in file.needs]
-    except Exception:
+    except (BadBinaryError, OSError):
         names = []
     return msgspec.structs.replace(
         prediction,

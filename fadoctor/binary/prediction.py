@@ -48,13 +48,13 @@ class Prediction(msgspec.Struct, frozen=True):
     """The first obstacle, the one that the error message names."""
     stage: Stage
     beyond_driver: Verdict | None
-    """Where nothing but the driver's libraries is the first obstacle: the answer if they were there.
-    Symbols that only they can have are in `unchecked`, and `loads` is None for them."""
+    """Where a library of the driver is the first obstacle: the answer if it were there.
+    Symbols that only it can have are in `unchecked`, and `loads` is None for them."""
     missing: tuple[Reason, ...] = ()
     """Every library that is missing or cannot be used."""
     versions: tuple[Reason, ...] = ()
     undefined: tuple[Reason, ...] = ()
-    """Symbols that nothing provides, at most 200; those that a missing library has are not listed."""
+    """Symbols that nothing provides, at most 200, without those that a missing library may have."""
     undefined_count: int = 0
     unchecked: tuple[str, ...] = ()
     """Symbols that one of the missing libraries may have, at most 200."""

@@ -68,21 +68,21 @@ NO_PROGRAM_HEADERS = "cannot read file data"
 
 def dlerror(reason: Reason) -> str:
     """Return the text that ``dlerror()`` gives in glibc, "" where the process dies without one."""
+    path, name = reason.path, reason.name
     match reason.kind:
         case Kind.MISSING_FILE | Kind.FOREIGN_MACHINE:
-            return f"{reason.path}: {reason.detail or _NOT_FOUND}"
+            text = f"{path}: {reason.detail or _NOT_FOUND}"
         case Kind.MISSING_SONAME:
-            return f"{reason.name}: {reason.detail or _NOT_FOUND}"
+            text = f"{name}: {reason.detail or _NOT_FOUND}"
         case Kind.VERSION_NOT_FOUND:
-            return f"{reason.provider}: version `{reason.name}' not found (required by {reason.path})"
+            text = f"{reason.provider}: version `{name}' not found (required by {path})"
         case Kind.UNDEFINED_SYMBOL:
             version = f", version {reason.version}" if reason.version else ""
-            return f"{reason.path}: undefined symbol: {reason.name}{version}"
+            text = f"{path}: undefined symbol: {name}{version}"
         case Kind.NOT_ELF | Kind.NOT_A_LIBRARY:
-            return f"{reason.path}: {reason.detail}"
+            text = f"{path}: {reason.detail}"
         case Kind.TRUNCATED if reason.detail == NO_PROGRAM_HEADERS:
-            return f"{reason.path}: {reason.detail}"
+            text = f"{path}: {reason.detail}"
         case _:
-            return ""
-
-
+            text = ""
+    return text

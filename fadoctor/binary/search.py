@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.binary.elf import DF_1_NODEFLIB
+from fadoctor.binary.elf import DF_1_NODEFLIB, Elf
 from fadoctor.binary.header import Machine
 from fadoctor.binary.ld_cache import LD_CACHE, LD_CACHE_LIMIT, read_ld_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fadoctor.binary.elf import Elf
     from fadoctor.binary.files import Tree
 
 _MAX_FOLDERS = 400

@@ -17,13 +17,12 @@ import msgspec
 
 from fadoctor.binary import elf as tags
 from fadoctor.binary.errors import BadBinaryError
-from fadoctor.binary.versions import defined_versions, needed_versions
+from fadoctor.binary.versions import NeededVersion, defined_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.binary.elf import Elf
-    from fadoctor.binary.versions import NeededVersion
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _WORD = struct.Struct("<I")
@@ -80,12 +79,12 @@ def sysv_hash(name: bytes) -> int:
 class SymbolTable:
     """The dynamic symbols of one file."""
 
-    def __init__(self, elf: Elf) -> None:
+    def __init__(self, elf: Elf, needs: Iterable[NeededVersion]) -> None:
         self._elf, self._read = elf, elf.reader.read
         self._symbols = elf.table(tags.DT_SYMTAB) if elf.has(tags.DT_SYMTAB) else 0
         self._strings, self._strings_size = elf.strings()
         self._versym = elf.table(tags.DT_VERSYM) if elf.has(tags.DT_VERSYM) else 0
-        self._needed = {v.index: v for v in needed_versions(elf)}
+        self._needed = {v.index: v for v in needs}
         self.defined = defined_versions(elf)
         names = {index: v.name for index, v in self._needed.items()}
         self._names = names | {i: name for i, name in (self.defined or {}).items() if i}
@@ -155,13 +154,14 @@ class SymbolTable:
 
     def _referenced(self) -> dict[int, None]:
         """Return the symbols of relocations, each once, in the loader's order."""
-        elf, found, first_hashed = self._elf, {}, self._hash.first_hashed
-        for offset, size, layout in _relocation_tables(elf):
+        found: dict[int, None] = {}
+        first_hashed = self._hash.first_hashed
+        for offset, size, layout in _relocation_tables(self._elf):
             if size > _MAX_RELOCATIONS * layout.size:
                 raise BadBinaryError("too many relocations")
             for at in range(offset, offset + size, _CHUNK):
                 data = self._read(at, min(_CHUNK, offset + size - at))
-                # Low half: type, 0 is none. High half: symbol; from `first_hashed` on it is defined.
+                # Low half: type, 0 is none. High half: symbol; hashed ones are defined.
                 for (info,) in layout.iter_unpack(data):
                     index = info >> 32
                     if 0 < index < first_hashed and info & _MASK:

@@ -145,9 +145,7 @@ def _paths(
 _CUDART = re.compile(r"/libcudart\.so\.(\d{1,3})")
 
 
-def _matches(
-    tree: Tree, target: Target, folders: tuple[str, str], pattern: str
-) -> Iterator[str]:
+def _matches(tree: Tree, target: Target, folders: tuple[str, str], pattern: str) -> Iterator[str]:
     for path in target.sys_path[:_MAX_PATHS]:
         component, toolkit = folders
         below = (f"nvidia/{component}/lib", f"nvidia/{toolkit}/lib", f"{component}/lib")
@@ -159,13 +157,7 @@ def _matches(
 def _is_marked(tree: Tree, process: Process, marker: str) -> bool:
     if not marker:
         return False
-    for one in process.objects:
-        try:
-            if marker in one.path or marker in tree.resolve(one.path):
-                return True
-        except OSError:
-            continue
-    return False
+    return any(marker in one.path or marker in tree.real(one.path) for one in process.objects)
 
 
 def _extension_path(tree: Tree, target: Target) -> str:

@@ -14,22 +14,23 @@ from fadoctor.binary.start import Target
 
 OLD_STRING = "_ZN3c105ErrorC2ENS_14SourceLocationESs"
 NEW_STRING = (
-    "_ZN3c105ErrorC2ENS_14SourceLocationE"
-    "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+    "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 )
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 
 _REAL = """
 import ctypes, json, sys
 torch, path, cwd = json.load(sys.stdin)
-if torch:
-    ctypes.CDLL(torch + "/lib/libtorch_global_deps.so", mode=ctypes.RTLD_GLOBAL)
-    ctypes.CDLL(torch + "/_C" + sys.argv[1])
+stage = "torch"
 try:
+    if torch:
+        ctypes.CDLL(torch + "/lib/libtorch_global_deps.so", mode=ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(torch + "/_C" + sys.argv[1])
+    stage = "extension"
     ctypes.CDLL(path)
-    print(json.dumps(""))
+    print(json.dumps([stage, ""]))
 except OSError as error:
-    print(json.dumps(str(error)))
+    print(json.dumps([stage, str(error)]))
 """
 
 
@@ -41,6 +42,7 @@ class Answer(NamedTuple):
     """The error text; "" where there is none."""
     status: int
     """How the process ended."""
+    stage: str = ""
 
 
 class Forge:
@@ -120,8 +122,8 @@ def really_open(path: Path, torch: Path | None, environ: dict[str, str]) -> Answ
     )
     if done.returncode:
         return Answer(False, "", done.returncode)
-    text = str(json.loads(done.stdout))
-    return Answer(not text, text, 0)
+    stage, text = json.loads(done.stdout)
+    return Answer(not text, text, 0, stage)
 
 
 def target_of(torch: Path | None, environ: dict[str, str]) -> Target:

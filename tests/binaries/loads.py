@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from fadoctor.binary.prediction import Stage
 from fadoctor.binary.reason import Kind
 from tests.binaries.forge import NEW_STRING, OLD_STRING, Forge, offers, uses
 
@@ -22,6 +23,7 @@ class Case(NamedTuple):
     torch: Path | None = None
     library_path: tuple[Path, ...] = ()
     preload: Path | None = None
+    stage: Stage = Stage.EXTENSION
 
     def environ(self) -> dict[str, str]:
         """Return the variables of the process."""
@@ -74,7 +76,9 @@ def same_string_as_torch(forge: Forge) -> Case:
 @_case
 def symbol_only_in_local_closure(forge: Forge) -> Case:
     torch = forge.torch("int c10_there;")
-    path = _extension(forge, "extern int only_in_python_closure; int *p = &only_in_python_closure;", torch)
+    path = _extension(
+        forge, "extern int only_in_python_closure; int *p = &only_in_python_closure;", torch
+    )
     return Case(path, Kind.UNDEFINED_SYMBOL, "only_in_python_closure", torch)
 
 
@@ -130,7 +134,8 @@ def two_broken_dependencies(forge: Forge) -> Case:
 def thread_local_and_indirect_symbols(forge: Forge) -> Case:
     source = (
         "__thread int tls_value; static void real(void) {}\n"
-        'static void *pick(void) { return real; } void indirect(void) __attribute__((ifunc("pick")));'
+        "static void *pick(void) { return real; }\n"
+        'void indirect(void) __attribute__((ifunc("pick")));'
     )
     dep = forge.library("libdep.so", source)
     wants = "extern __thread int tls_value; int get(void) { return tls_value; }" + uses("indirect")
@@ -192,7 +197,9 @@ def libstdcxx_too_old(forge: Forge) -> Case:
 
 
 def _cudart(forge: Forge, *functions: str) -> tuple[Path, Path]:
-    full = _versioned(forge.below("full"), "libcudart.so.12", "libcudart.so.12", "cudaOld", "cudaNew")
+    full = _versioned(
+        forge.below("full"), "libcudart.so.12", "libcudart.so.12", "cudaOld", "cudaNew"
+    )
     there = _versioned(forge.below("there"), "libcudart.so.12", "libcudart.so.12", *functions)
     return forge.library("ext.so", uses("cudaOld", "cudaNew"), needs=(full,)), there.parent
 
@@ -238,9 +245,7 @@ def unversioned_import_of_one_version(forge: Forge) -> Case:
 def unversioned_import_of_two_versions(forge: Forge) -> Case:
     plain = forge.below("plain").library("libdep.so", offers("f"))
     path = forge.library("ext.so", uses("f"), needs=(plain,))
-    source = offers("a", "f1", "f2") + (
-        '__asm__(".symver f1,f@B"); __asm__(".symver f2,f@C");'
-    )
+    source = offers("a", "f1", "f2") + ('__asm__(".symver f1,f@B"); __asm__(".symver f2,f@C");')
     script = "A { global: a; local: *; }; B { } A; C { } B;"
     dep = forge.below("dep").library("libdep.so", source, script=script)
     return Case(path, Kind.UNDEFINED_SYMBOL, "f", library_path=(dep.parent,))
@@ -275,7 +280,9 @@ def _two_sorts(forge: Forge) -> tuple[Path, Path]:
 def rpath_before_library_path(forge: Forge) -> Case:
     a, b = _two_sorts(forge)
     flags = ("-Wl,-rpath,$ORIGIN/a", "-Wl,--disable-new-dtags")
-    return Case(forge.library("ext.so", uses("a"), *flags, needs=(a,)), None, library_path=(b.parent,))
+    return Case(
+        forge.library("ext.so", uses("a"), *flags, needs=(a,)), None, library_path=(b.parent,)
+    )
 
 
 @_case
@@ -315,7 +322,10 @@ def runpath_hides_the_rpath_of_loaders(forge: Forge) -> Case:
 
 @_case
 def default_folders(forge: Forge) -> Case:
-    return Case(forge.library("ext.so", "double cos(double); double f(double x) { return cos(x); }", "-lm"), None)
+    return Case(
+        forge.library("ext.so", "double cos(double); double f(double x) { return cos(x); }", "-lm"),
+        None,
+    )
 
 
 @_case
@@ -344,6 +354,58 @@ def needed_by_path(forge: Forge) -> Case:
 def without_torch_its_libraries_are_missing(forge: Forge) -> Case:
     torch = forge.torch(offers("f"))
     return Case(_extension(forge, uses("f"), torch), Kind.MISSING_SONAME, "libc10.so")
+
+
+# Torch itself
+
+
+@_case
+def foreign_torch_library_breaks_torch(forge: Forge) -> Case:
+    torch = forge.torch(offers("f"))
+    lib = forge.below("torch/lib")
+    c10 = lib.folder / "libc10.so"
+    flags = ("-Wl,-rpath,$ORIGIN", "-Wl,--enable-new-dtags")
+    lib.library(
+        "libtorch_python.so", uses("f"), *flags, needs=(c10, lib.folder / "libonly_python.so")
+    )
+    other = forge.below("other").library("libc10.so", offers("something_else"))
+    path = forge.library("ext.so", offers("x"))
+    stage = Stage.TORCH
+    return Case(path, Kind.UNDEFINED_SYMBOL, "f", torch, (other.parent,), stage=stage)
+
+
+@_case
+def torch_lacks_a_library(forge: Forge) -> Case:
+    torch = forge.torch()
+    (torch / "lib" / "libonly_python.so").unlink()
+    path = forge.library("ext.so", offers("x"))
+    return Case(path, Kind.MISSING_SONAME, "libonly_python.so", torch, stage=Stage.TORCH)
+
+
+@_case
+def torch_lacks_a_global_library(forge: Forge) -> Case:
+    torch = forge.torch()
+    gone = forge.below("away").library("libgone.so", "")
+    forge.below("torch/lib").library("libtorch_global_deps.so", "", needs=(gone,))
+    path = forge.library("ext.so", offers("x"))
+    return Case(path, Kind.MISSING_SONAME, "libgone.so", torch, stage=Stage.TORCH)
+
+
+@_case
+def torch_lacks_its_global_dependencies(forge: Forge) -> Case:
+    torch = forge.torch()
+    (torch / "lib" / "libtorch_global_deps.so").unlink()
+    path = forge.library("ext.so", offers("x"))
+    return Case(path, Kind.MISSING_FILE, "", torch, stage=Stage.TORCH)
+
+
+@_case
+def global_dependencies_serve_everyone(forge: Forge) -> Case:
+    torch = forge.torch()
+    dep = forge.below("torch/lib").library("libdep.so", offers("from_global"))
+    flags = ("-Wl,-rpath,$ORIGIN",)
+    forge.below("torch/lib").library("libtorch_global_deps.so", "", *flags, needs=(dep,))
+    return Case(forge.library("ext.so", uses("from_global")), None, torch=torch)
 
 
 # Files

@@ -35,6 +35,8 @@ def test_prediction_is_what_happens(build: Callable[[Forge], Case], forge: Forge
     real = really_open(case.path, case.torch, case.environ())
     assert (found.loads, found.reason and found.reason.kind) == (case.kind is None, case.kind)
     assert found.loads == real.loads, real
+    assert found.stage is case.stage
+    assert found.stage.value == real.stage or real.status
     if found.reason is not None:
         assert found.reason.name == case.name
         text = dlerror(found.reason)
