@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 import sysconfig
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.binary.start import Target
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OLD_STRING = "_ZN3c105ErrorC2ENS_14SourceLocationESs"
 NEW_STRING = (

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.binary.prediction import Stage
 from fadoctor.binary.reason import Kind
 from tests.binaries.forge import NEW_STRING, OLD_STRING, Forge, offers, uses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 
 class Case(NamedTuple):

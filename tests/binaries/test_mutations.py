@@ -1,0 +1,83 @@
+"""Damaged files: one error type, bounded time, bounded memory.
+
+FADOCTOR_MUTATIONS=100000 makes it the long run; tools/fuzz_binaries.py looks for new paths.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.binary.errors import BadBinaryError
+from fadoctor.binary.predict import Predictor
+from tests.binaries.exercise import exercise, mutate, seeds
+from tests.binaries.forge import target_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="files in memory are of Linux")
+
+COUNT = int(os.environ.get("FADOCTOR_MUTATIONS", "3000"))
+_LONGEST_S = 2.0
+_MOST_MEMORY_KB = 100 << 10
+
+
+def test_seeds_are_worth_mutating() -> None:
+    good = 0
+    for data in seeds():
+        try:
+            exercise(data)
+            good += 1
+        except BadBinaryError:
+            continue
+    assert good >= 8
+
+
+def test_mutations_raise_one_error_in_bounded_time_and_memory() -> None:
+    corpus = seeds()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    slowest, refused = 0.0, 0
+    for number in range(COUNT):
+        rng = random.Random(number)
+        data = mutate(rng.choice(corpus), rng)
+        started = time.thread_time()
+        try:
+            exercise(data)
+        except BadBinaryError:
+            refused += 1
+        except Exception as error:
+            pytest.fail(f"mutation {number}: {error!r}")
+        slowest = max(slowest, time.thread_time() - started)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert slowest < _LONGEST_S
+    assert after - before < _MOST_MEMORY_KB
+    # Both sides are met: some damage does not matter to the loader.
+    assert COUNT // 10 < refused < COUNT - COUNT // 100
+
+
+def test_every_truncation_of_a_file_is_refused_or_read() -> None:
+    data = max((seed for seed in seeds() if len(seed) < 4096), key=len)
+    for size in range(0, len(data), 7):
+        try:
+            exercise(data[:size])
+        except BadBinaryError:
+            continue
+
+
+def test_predictions_never_raise(tmp_path: Path) -> None:
+    corpus = seeds()
+    path = f"{tmp_path}/ext.so"
+    for number in range(COUNT // 30):
+        rng = random.Random(-1 - number)
+        with open(path, "wb") as file:  # noqa: PTH123 -- the same file again and again
+            file.write(mutate(rng.choice(corpus), rng))
+        with Predictor(target_of(None, {})) as predictor:
+            found = predictor.predict(path, after_torch=False)
+        assert (found.loads is True) == (found.reason is None)
