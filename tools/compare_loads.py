@@ -1,13 +1,15 @@
 """Compare what fadoctor predicts with what the real loader does, on released libraries.
 
-Usage: python tools/compare_loads.py --cache FOLDER [--python PYTHON]... [--package NAME]...
-                                     [--mode bare|stubs]... [--markdown] [--no-torch]
+Usage: python tools/compare_loads.py --cache FOLDER [--python PYTHON]...
+           [--wheel NAME[==VERSION]]... [--mode bare|stubs|mixed]... [--library-path FOLDER]...
+           [--markdown] [--no-torch]
 
 Downloads the wheels listed here into the cache folder (through the index that pip is configured
 for), unpacks their shared libraries, and opens each one in each interpreter: a child imports torch
 and forks, and every fork opens one library with `ctypes.CDLL`. Verdict and error text must be those
 that were predicted. `stubs` puts generated libraries in the place of whatever is missing, so that
-the loader goes on to versions and symbols. Needs gcc for that. Ends with 1 where anything differs.
+the loader goes on to versions and symbols; gcc makes them. `mixed` puts the folders of
+--library-path on LD_LIBRARY_PATH. Ends with 1 where anything differs.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ WHEELS = (
     "vllm-flash-attn==2.6.1",
     "vllm-flash-attn==2.6.2",
 )
-MODES = ("bare", "stubs")
+MODES = ("bare", "stubs", "mixed")
 _LOADS = "loads"
 _UNSAID = {Kind.TRUNCATED: f"ended by {signal.Signals(7).name}"}
 
@@ -238,16 +240,16 @@ def compile_stub(path: Path, symbols: dict[str, str]) -> None:
 
 
 def compare(
-    python: str, paths: dict[str, str], mode: str, stubs: Path, *, after_torch: bool
+    python: str, paths: dict[str, str], mode: str, folders: list[Path], *, after_torch: bool
 ) -> list[Comparison]:
-    """Compare all libraries (path -> wheel) in one interpreter."""
+    """Compare all libraries (path -> wheel) in one interpreter; stubs go to the one folder."""
     described = describe(python)
-    environ: dict[str, str] = {}
     listed = list(paths)
     if mode == "stubs":
-        shutil.rmtree(stubs, ignore_errors=True)
-        make_stubs(target_of(described, {}), listed, stubs, after_torch=after_torch)
-        environ = {"LD_LIBRARY_PATH": str(stubs)}
+        shutil.rmtree(folders[0], ignore_errors=True)
+        make_stubs(target_of(described, {}), listed, folders[0], after_torch=after_torch)
+    path = ":".join(map(str, folders))
+    environ = {} if mode == "bare" else {"LD_LIBRARY_PATH": path}
     predicted = predict(target_of(described, environ), listed, after_torch=after_torch)
     real = load(python, environ, listed, after_torch=after_torch)
     torch = str(described["version"]) if after_torch else "not imported"
@@ -296,19 +298,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--python", action="append", default=[])
-    parser.add_argument("--package", action="append", default=[])
+    parser.add_argument("--wheel", action="append", default=[])
     parser.add_argument("--mode", action="append", choices=MODES, default=[])
+    parser.add_argument("--library-path", action="append", type=Path, default=[])
     parser.add_argument("--no-torch", action="store_true", help="also without `import torch`")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     cache = options.cache.resolve()
-    chosen = [w for w in WHEELS if not options.package or w.split("==")[0] in options.package]
+    chosen = [w for w in WHEELS if not options.wheel or {w, w.split("==")[0]} & {*options.wheel}]
     paths = {str(path): wheel for wheel in chosen for path in libraries(download(wheel, cache))}
     results = []
     for python in options.python or [sys.executable]:
-        for mode in options.mode or MODES:
+        for mode in options.mode or MODES[:2]:
+            folders = options.library_path if mode == "mixed" else [cache / "stubs"]
             for after_torch in (True, False) if options.no_torch else (True,):
-                results += compare(python, paths, mode, cache / "stubs", after_torch=after_torch)
+                results += compare(python, paths, mode, folders, after_torch=after_torch)
     if options.markdown:
         print(table(results))
     for one in results:

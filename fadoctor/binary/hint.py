@@ -9,12 +9,15 @@ import msgspec
 
 from fadoctor.binary.abi import Cause, StringAbi, cause_of
 from fadoctor.binary.demangle import Demangler
+from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.symbols import Import, gnu_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fadoctor.binary.loader import Loaded
+    from fadoctor.binary.predict import Predictor
+    from fadoctor.binary.prediction import Prediction
 
 _CHUNK = 4 << 20
 _MAX_NAME = 8 << 10
@@ -39,10 +42,23 @@ class Hint(msgspec.Struct, frozen=True):
     """The path of the library that has it."""
 
 
-def hints_for(
+def hints_for(predictor: Predictor, prediction: Prediction, limit: int = 5) -> tuple[Hint, ...]:
+    """Say for the first undefined symbols what torch has in their place.
+
+    Reads the string tables of torch's libraries, some ten ms; nothing where they are damaged.
+    """
+    symbols = [reason.name for reason in prediction.undefined[:limit]]
+    if not symbols:
+        return ()
+    try:
+        return _hints(symbols, predictor.torch_string_abi(), predictor.torch_libraries())
+    except (BadBinaryError, OSError):
+        return ()
+
+
+def _hints(
     symbols: Sequence[str], torch: StringAbi | None, providers: Sequence[Loaded]
 ) -> tuple[Hint, ...]:
-    """Return what the libraries have in the place of symbols. Reads their string tables."""
     found: dict[str, list[tuple[str, str]]] = {symbol: [] for symbol in symbols}
     for one in providers:
         for symbol, name in overloads(one, symbols):

@@ -55,7 +55,7 @@ _PATTERNS = (
     (Family.NVSHMEM, r"nvshmem"),
     (Family.HIP, r"(?:__)?hip[A-Z]"),
     (Family.CUDA_DRIVER, r"cu[A-Z]"),
-    (Family.LIBSTDCXX, r"_Z(?:T[ISTV])?N?K?S[tsoid]|_ZTVN10__cxxabi|__cxa_|__gxx_|_Z(?:n[aw]|d[al])"),
+    (Family.LIBSTDCXX, r"_Z(?:T[ISTV])?N?K?S[tsoid]|_ZTVN10__cxx|__cxa_|__gxx_|_Z(?:n[aw]|d[al])"),
 )  # fmt: skip
 _COMPILED = tuple((family, re.compile(pattern)) for family, pattern in _PATTERNS)
 

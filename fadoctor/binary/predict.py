@@ -11,7 +11,6 @@ from fadoctor.binary.abi import StringAbi, c10_abi, imports_abi
 from fadoctor.binary.check import symbol_problems, version_problems
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
-from fadoctor.binary.hint import Hint, hints_for
 from fadoctor.binary.homes import DRIVER_SONAMES, Family, family_of
 from fadoctor.binary.loader import File, Loaded, Opened, Process
 from fadoctor.binary.prediction import Library, Prediction, Stage, Verdict
@@ -102,17 +101,13 @@ class Predictor:
         except (BadBinaryError, OSError):
             return None
 
-    def hints(self, prediction: Prediction, limit: int = 5) -> tuple[Hint, ...]:
-        """Say for the first undefined symbols what torch has in their place; some ms for each."""
+    def torch_libraries(self) -> tuple[Loaded, ...]:
+        """Return torch's own libraries in the process."""
         started = self._start()
-        if isinstance(started, Reason) or not prediction.undefined:
+        if isinstance(started, Reason):
             return ()
-        torch = [one for one in self._import().process.objects if Family.TORCH.has(one.elf.soname)]
-        names = [reason.name for reason in prediction.undefined[:limit]]
-        try:
-            return hints_for(names, self.torch_string_abi(), torch)
-        except (BadBinaryError, OSError):
-            return ()
+        objects = self._import().process.objects
+        return tuple(one for one in objects if Family.TORCH.has(one.elf.soname))
 
     def libraries(self) -> tuple[Library, ...]:
         """Return what the process holds after ``import torch``, in the order of loading."""

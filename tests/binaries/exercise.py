@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import random
 import struct
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fadoctor.binary.abi import c10_abi, symbol_abi
 from fadoctor.binary.demangle import Demangler
@@ -16,6 +16,9 @@ from fadoctor.binary.hint import overloads
 from fadoctor.binary.ld_cache import read_ld_cache
 from fadoctor.binary.loader import File, Loaded
 from fadoctor.binary.search import Origin, Place
+
+if TYPE_CHECKING:
+    import random
 
 SEEDS = Path(__file__).parent / "seeds"
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.binary.prediction import Stage
+from fadoctor.binary.hint import hints_for
 from fadoctor.binary.predict import Predictor
+from fadoctor.binary.prediction import Stage
 from fadoctor.binary.reason import Kind
 from fadoctor.binary.search import Origin
 from fadoctor.binary.start import Target
@@ -181,9 +182,7 @@ def test_preload_file_of_the_system(system: System) -> None:
 
 
 def test_rpath_of_the_executable(system: System) -> None:
-    spec = Spec(
-        needed=("libc.so.6",), interpreter=LOADER[system.machine], rpath="$ORIGIN/../mylib"
-    )
+    spec = Spec(needed=("libc.so.6",), interpreter=LOADER[system.machine], rpath="$ORIGIN/../mylib")
     system.put("/usr/bin/python3.11", spec)
     system.put("/usr/mylib/libstdc++.so.6", Spec(soname="libstdc++.so.6"))
     found = system.predict(system.put("/venv/ext.so", Spec(needed=("libstdc++.so.6",))))
@@ -211,7 +210,9 @@ def test_interpreter_that_does_not_start(system: System) -> None:
     assert found.reason.name == "libpython3.11.so.1.0"
 
 
-def test_links_do_not_lead_out_of_the_root(system: System, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_links_do_not_lead_out_of_the_root(
+    system: System, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "libdep.so").write_bytes(elf_file(Spec(machine=system.machine)))
     system.link("/usr/lib/libdep.so", str(outside / "libdep.so"))
@@ -241,7 +242,7 @@ def test_pipe_is_not_opened(system: System) -> None:
         (elf_file(Spec(interpreter="/lib/ld-musl-x86_64.so.1")), Kind.MUSL),
         (RISCV, Kind.MACHINE_UNKNOWN),
         (elf_file(Spec()), Kind.INTERPRETER_UNKNOWN),
-        (b"#!/bin/sh\nexec python3 \"$@\"\n" + bytes(64), Kind.INTERPRETER_UNKNOWN),
+        (b'#!/bin/sh\nexec python3 "$@"\n' + bytes(64), Kind.INTERPRETER_UNKNOWN),
         (b"", Kind.INTERPRETER_UNKNOWN),
     ],
     ids=["musl", "riscv", "static", "script", "empty"],
@@ -259,7 +260,8 @@ def test_no_interpreter(tmp_path: Path) -> None:
         assert (found.loads, found.reason and found.reason.kind) == (None, Kind.INTERPRETER_UNKNOWN)
         assert predictor.check_torch().loads is None
         assert predictor.libraries() == ()
-        assert predictor.hints(found) == ()
+        assert hints_for(predictor, found) == ()
+        assert predictor.torch_libraries() == ()
         assert predictor.torch_string_abi() is None
 
 
