@@ -55,9 +55,10 @@ class Reader:
         """Return exactly `size` bytes; BadBinaryError where they are not in the file."""
         if offset < 0 or size < 0 or offset + size > self.size:
             raise BadBinaryError(f"{size} bytes at {offset:#x} lie outside of the file")
-        block, start = divmod(offset, BLOCK)
+        number, start = offset // BLOCK, offset % BLOCK
         if start + size <= BLOCK:
-            return self._block(block)[start : start + size]
+            block = self._blocks.get((self.descriptor, number))
+            return (block or self._fetch(number))[start : start + size]
         if size > _MAX_READ:
             raise BadBinaryError(f"a table of {size} bytes is too large")
         data = os.pread(self.descriptor, size, offset)
@@ -71,24 +72,24 @@ class Reader:
 
     def text(self, offset: int, limit: int) -> bytes:
         """Return the bytes before the next NUL, which must come within `limit` bytes."""
-        data = self.read_up_to(offset, min(limit, BLOCK - offset % BLOCK))
+        if 0 <= offset < self.size:
+            number, start = offset // BLOCK, offset % BLOCK
+            block = self._blocks.get((self.descriptor, number)) or self._fetch(number)
+            end = block.find(b"\0", start, start + limit)
+            if end >= 0:
+                return block[start:end]
+        data = self.read_up_to(offset, limit)
         end = data.find(b"\0")
-        if end < 0:
-            data = self.read_up_to(offset, limit)
-            end = data.find(b"\0")
         if end < 0:
             raise BadBinaryError(f"the text at {offset:#x} does not end")
         return data[:end]
 
-    def _block(self, number: int) -> bytes:
-        key = (self.descriptor, number)
-        block = self._blocks.get(key)
-        if block is None:
-            wanted = min(BLOCK, self.size - number * BLOCK)
-            block = os.pread(self.descriptor, wanted, number * BLOCK)
-            if len(block) != wanted:
-                raise BadBinaryError("the file became shorter while it was read")
-            self._put(key, block)
+    def _fetch(self, number: int) -> bytes:
+        wanted = min(BLOCK, self.size - number * BLOCK)
+        block = os.pread(self.descriptor, wanted, number * BLOCK)
+        if len(block) != wanted:
+            raise BadBinaryError("the file became shorter while it was read")
+        self._put((self.descriptor, number), block)
         return block
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import errno
 import posixpath
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,22 +36,16 @@ class File:
 
     def __init__(self, elf: Elf) -> None:
         self.elf = elf
-        self._symbols: SymbolTable | None = None
-        self._needs: list[NeededVersion] | None = None
 
-    @property
+    @cached_property
     def symbols(self) -> SymbolTable:
         """Its symbols; BadBinaryError where they cannot be read."""
-        if self._symbols is None:
-            self._symbols = SymbolTable(self.elf, self.needs)
-        return self._symbols
+        return SymbolTable(self.elf, self.needs)
 
-    @property
+    @cached_property
     def needs(self) -> list[NeededVersion]:
         """The versions that it needs; BadBinaryError where they cannot be read."""
-        if self._needs is None:
-            self._needs = needed_versions(self.elf)
-        return self._needs
+        return needed_versions(self.elf)
 
 
 class Loaded:

@@ -132,7 +132,11 @@ class Predictor:
         return self._mixed.reason if self._mixed is not None else None
 
     def _is_in_torch(self, path: str) -> bool:
-        return self._tree.real(path).startswith(self._tree.real(self._target.torch) + "/")
+        torch = self._target.torch
+        # The usual path needs no look at the disk.
+        if path.rpartition("/")[0] == f"{torch}/lib":
+            return True
+        return self._tree.real(path).startswith(self._tree.real(torch) + "/")
 
     def _start(self) -> Started | Reason:
         if self._started is None:

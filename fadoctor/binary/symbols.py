@@ -192,10 +192,10 @@ class _Hash:
     first_hashed = 1 << 32
     """Symbols before this one are not in the table, so they are undefined or local."""
 
-    def candidates(self, wanted: Import) -> Iterator[int]:
-        """Yield the symbols that may have a name."""
+    def candidates(self, wanted: Import) -> Iterable[int]:
+        """Return the symbols that may have a name."""
         del wanted
-        yield from ()
+        return ()
 
 
 class _GnuHash(_Hash):
@@ -214,11 +214,12 @@ class _GnuHash(_Hash):
         if self._count and any(self._bloom):
             self.first_hashed = first
 
-    def candidates(self, wanted: Import) -> Iterator[int]:
+    def candidates(self, wanted: Import) -> Iterable[int]:
         value = wanted.gnu_hash
         word = self._bloom[(value >> 6) & self._mask]
         if self._count and (word >> (value & 63)) & (word >> ((value >> self._shift) & 63)) & 1:
-            yield from self._walk(value)
+            return self._walk(value)
+        return ()
 
     def _walk(self, value: int) -> Iterator[int]:
         (index,) = _WORD.unpack(self._read(self._buckets + value % self._count * 4, 4))

@@ -157,7 +157,8 @@ def _matches(tree: Tree, target: Target, folders: tuple[str, str], pattern: str)
 def _is_marked(tree: Tree, process: Process, marker: str) -> bool:
     if not marker:
         return False
-    return any(marker in one.path or marker in tree.real(one.path) for one in process.objects)
+    paths = [one.path for one in process.objects]
+    return any(marker in path for path in paths) or any(marker in tree.real(p) for p in paths)
 
 
 def _extension_path(tree: Tree, target: Target) -> str:

@@ -46,13 +46,11 @@ def needed_versions(elf: Elf) -> list[NeededVersion]:
     if not elf.has(DT_VERNEED):
         return []
     found: list[NeededVersion] = []
-    for at in _chain(elf, elf.tags[DT_VERNEED], _NEED):
-        _, count, file_name, first, _ = _unpack(elf, at, _NEED)
+    for at, (_, count, file_name, first, _) in _chain(elf, elf.table(DT_VERNEED), _NEED):
         if not count:
             continue
         file = elf.string(file_name)
-        for aux in _chain(elf, at + first, _NEED_AUX):
-            _, flags, other, name, _ = _unpack(elf, aux, _NEED_AUX)
+        for _, (_, flags, other, name, _) in _chain(elf, at + first, _NEED_AUX):
             weak, hidden = bool(flags & _WEAK), bool(other & _HIDDEN)
             found.append(NeededVersion(file, elf.string(name), weak, hidden, other & _INDEX))
             if len(found) > _MAX_NODES:
@@ -68,23 +66,22 @@ def defined_versions(elf: Elf) -> dict[int, str] | None:
     if not elf.has(DT_VERDEF):
         return None
     found = {}
-    for at in _chain(elf, elf.tags[DT_VERDEF], _DEFINITION):
-        _, flags, index, _, _, first, _ = _unpack(elf, at, _DEFINITION)
-        (name,) = _unpack(elf, at + first, _NAME)
+    for at, (_, flags, index, _, _, first, _) in _chain(elf, elf.table(DT_VERDEF), _DEFINITION):
+        (name,) = _NAME.unpack(elf.reader.read(at + first, _NAME.size))
         found[0 if flags & _BASE else index & _INDEX] = elf.string(name)
     return found
 
 
-def _unpack(elf: Elf, address: int, layout: struct.Struct) -> tuple[int, ...]:
-    return layout.unpack(elf.reader.read(elf.offset(address, layout.size), layout.size))
+def _chain(elf: Elf, at: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield linked entries and their offsets; the last field is the distance to the next.
 
-
-def _chain(elf: Elf, address: int, layout: struct.Struct) -> Iterator[int]:
-    """Yield the addresses of linked entries; the last field is the distance to the next."""
+    A table lies within one segment, so distances in the file are those in memory.
+    """
+    read, size = elf.reader.read, layout.size
     for _ in range(_MAX_NODES):
-        yield address
-        distance = _unpack(elf, address, layout)[-1]
-        if not distance:
+        fields = layout.unpack(read(at, size))
+        yield at, fields
+        if not fields[-1]:
             return
-        address += distance
+        at += fields[-1]
     raise BadBinaryError("a table of versions does not end")
