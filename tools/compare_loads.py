@@ -24,7 +24,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.binary.elf import read_elf
 from fadoctor.binary.errors import BadBinaryError
@@ -33,6 +33,9 @@ from fadoctor.binary.loader import File
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.reason import Kind, dlerror
 from fadoctor.binary.start import Target
+
+if TYPE_CHECKING:
+    from fadoctor.binary.prediction import Prediction
 
 WHEELS = (
     "xformers==0.0.28.post3",
@@ -54,6 +57,7 @@ WHEELS = (
 )
 MODES = ("bare", "stubs", "mixed")
 _LOADS = "loads"
+_TORCH = "torch"
 _UNSAID = {Kind.TRUNCATED: f"ended by {signal.Signals(7).name}"}
 
 _REAL = r"""
@@ -61,6 +65,7 @@ import ctypes, json, os, signal, sys
 library_paths = json.load(sys.stdin)
 if sys.argv[1] == "torch":
     import torch
+    print(json.dumps(["torch", "loads"]), flush=True)
 for path in library_paths:
     read, write = os.pipe()
     child = os.fork()
@@ -83,14 +88,14 @@ for path in library_paths:
 """
 
 _INTERPRETER = """
-import json, sys, sysconfig
-import importlib.util
+import importlib.util, json, pathlib, re, sys, sysconfig
 torch = importlib.util.find_spec("torch")
+version = torch and pathlib.Path(torch.origin).with_name("version.py").read_text()
 print(json.dumps({
     "executable": sys.executable,
     "sys_path": [path for path in sys.path if path],
     "torch": torch.submodule_search_locations[0] if torch else "",
-    "version": __import__("importlib.metadata").metadata.version("torch") if torch else "none",
+    "version": re.search("__version__ = '([^']+)'", version)[1] if torch else "none",
     "suffix": sysconfig.get_config_var("EXT_SUFFIX"),
 }))
 """
@@ -169,18 +174,21 @@ def target_of(described: dict[str, str | list[str]], environ: dict[str, str]) ->
 
 def predict(target: Target, paths: list[str], *, after_torch: bool) -> dict[str, str]:
     """Return path -> the predicted words."""
-    found = {}
     with Predictor(target) as predictor:
-        for path in paths:
-            prediction = predictor.predict(path, after_torch=after_torch)
-            reason = prediction.reason
-            if prediction.loads:
-                found[path] = _LOADS
-            elif prediction.loads is None or reason is None:
-                found[path] = f"undecided: {reason}"
-            else:
-                found[path] = dlerror(reason) or _UNSAID.get(reason.kind, reason.kind.value)
+        found = {path: words(predictor.predict(path, after_torch=after_torch)) for path in paths}
+        if after_torch:
+            found[_TORCH] = words(predictor.check_torch())
     return found
+
+
+def words(prediction: Prediction) -> str:
+    """Return what the loader would say."""
+    reason = prediction.reason
+    if prediction.loads:
+        return _LOADS
+    if prediction.loads is None or reason is None:
+        return f"undecided: {reason}"
+    return dlerror(reason) or _UNSAID.get(reason.kind, reason.kind.value)
 
 
 def load(
@@ -253,11 +261,12 @@ def compare(
     predicted = predict(target_of(described, environ), listed, after_torch=after_torch)
     real = load(python, environ, listed, after_torch=after_torch)
     torch = str(described["version"]) if after_torch else "not imported"
+    listed_too = paths | ({_TORCH: "torch itself"} if after_torch else {})
     return [
         Comparison(
             wheel, Path(path).name, torch, mode, predicted[path], real.get(path, "no answer")
         )
-        for path, wheel in paths.items()
+        for path, wheel in listed_too.items()
     ]
 
 
@@ -275,22 +284,29 @@ def kind_of(text: str) -> str:
 
 
 def table(results: list[Comparison]) -> str:
-    """Return the results as a Markdown table, a line per wheel, torch and mode."""
-    groups: dict[tuple[str, str, str], list[Comparison]] = {}
-    for one in results:
-        groups.setdefault((one.wheel, one.torch, one.mode), []).append(one)
-    lines = [
-        "| wheel | torch | mode | libraries | the loader says | equal |",
-        "|---|---|---|---|---|---|",
-    ]
-    for (wheel, torch, mode), found in groups.items():
-        kinds: dict[str, int] = {}
-        for one in found:
-            kinds[kind_of(one.real)] = kinds.get(kind_of(one.real), 0) + 1
-        said = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        equal = sum(one.agrees for one in found)
-        lines.append(f"| {wheel} | {torch} | {mode} | {len(found)} | {said} | {equal} |")
-    return "\n".join(lines)
+    """Return the results in Markdown: a table per torch, a line per wheel."""
+    parts = []
+    for torch in dict.fromkeys(one.torch for one in results):
+        found = [one for one in results if one.torch == torch]
+        modes = list(dict.fromkeys(one.mode for one in found))
+        parts.append(f"### torch {torch}\n")
+        parts.append(f"| wheel | libraries | {' | '.join(modes)} | equal |")
+        parts.append("|---" * (3 + len(modes)) + "|")
+        for wheel in dict.fromkeys(one.wheel for one in found):
+            rows = [[one for one in found if (one.wheel, one.mode) == (wheel, m)] for m in modes]
+            equal = sum(one.agrees for row in rows for one in row)
+            cells = [f"{wheel}", f"{len(rows[0])}", *map(summary, rows)]
+            parts.append(f"| {' | '.join(cells)} | {equal} of {sum(map(len, rows))} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def summary(found: list[Comparison]) -> str:
+    """Return what the real loader said, counted."""
+    kinds: dict[str, int] = {}
+    for one in found:
+        kinds[kind_of(one.real)] = kinds.get(kind_of(one.real), 0) + 1
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
 
 
 def main() -> int:

@@ -109,6 +109,11 @@ class Predictor:
         objects = self._import().process.objects
         return tuple(one for one in objects if Family.TORCH.has(one.elf.soname))
 
+    def foreign_torch_libraries(self) -> tuple[Library, ...]:
+        """Return torch's own libraries that are not in its folder: two torches are mixed."""
+        torch = self.torch_libraries()
+        return tuple(_library(one) for one in torch if not self._is_in_torch(one.path))
+
     def libraries(self) -> tuple[Library, ...]:
         """Return what the process holds after ``import torch``, in the order of loading."""
         started = self._start()
@@ -124,11 +129,8 @@ class Predictor:
         """
         opened = imported.extension
         if self._mixed is None and opened is not None:
-            foreign = any(
-                Family.TORCH.has(one.elf.soname) and not self._is_in_torch(one.path)
-                for one in imported.process.objects
-            )
-            self._mixed = _judge(imported.process, opened, "") if foreign else _SOUND
+            mixed = bool(self.foreign_torch_libraries())
+            self._mixed = _judge(imported.process, opened, "") if mixed else _SOUND
         return self._mixed.reason if self._mixed is not None else None
 
     def _is_in_torch(self, path: str) -> bool:
