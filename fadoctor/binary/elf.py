@@ -28,7 +28,7 @@ DF_1_PIE = 0x08000000
 
 _ENTRY = struct.Struct("<QQ")
 _MAX_ENTRIES = 20_000
-_MAX_NEEDED = 2_000
+_MAX_NEEDED = 500
 _MAX_TEXT = 64 << 10
 """The longest path list or library name, bytes."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CHUNK = 4 << 20
 _MAX_NAME = 8 << 10
 _MAX_CANDIDATES = 400
-_MAX_TABLE = 256 << 20
+_MAX_TABLE = 64 << 20
 # _ZN, _ZNK...: qualifiers of a member function
 _NESTED = re.compile(r"_ZN[KVRO]*")
 _LENGTH = re.compile(r"[1-9][0-9]{0,3}")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fadoctor.binary.files import Tree
 
 _MAX_OBJECTS = 600
+_MAX_PATHS = 50_000
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENAMETOOLONG})
 
 
@@ -87,6 +88,8 @@ class Files:
 
     def open(self, path: str) -> File | Refusal | None:
         """Return a file, what the loader has against it, or None where there is none."""
+        if len(self._known) > _MAX_PATHS:
+            return Refusal(Kind.TOO_LARGE, f"more than {_MAX_PATHS} paths are tried")
         if path not in self._known:
             self._known[path] = self._read(path)
         return self._known[path]
@@ -150,8 +153,8 @@ class Process:
         self._by_name.setdefault(place.path, known)
         return known
 
-    def open_path(self, path: str, caller: Loaded) -> Opened | Reason:
-        """Do what ``dlopen`` of a path does up to its closure."""
+    def open_path(self, path: str) -> Opened | Reason:
+        """Do what ``dlopen`` of a path does up to its closure; the caller's DT_RPATH has no say."""
         known = len(self.objects)
         file = self.files.open(path)
         if not isinstance(file, File):
@@ -161,7 +164,7 @@ class Process:
         if file.elf.flags_1 & DF_1_PIE:
             words = "cannot dynamically load position-independent executable"
             return Reason(Kind.NOT_A_LIBRARY, path, detail=words)
-        root = self.add(file, Place(path, Origin.PATH), caller)
+        root = self.add(file, Place(path, Origin.PATH), None)
         closure, problems = self.close([root])
         return Opened(tuple(closure), tuple(self.objects[known:]), tuple(problems))
 

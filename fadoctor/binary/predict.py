@@ -56,14 +56,14 @@ class Predictor:
         if isinstance(started, Reason):
             return Prediction(path, None, started, Stage.INTERPRETER, None)
         process, stage, reason = started.process, Stage.INTERPRETER, started.problem
-        if reason is None and after_torch:
+        if reason is None and after_torch and self._target.torch:
             imported = self._import()
             process, stage = imported.process, Stage.TORCH
             reason = imported.problem or self._mixed_torch_problem(imported)
         if reason is not None:
             loads = None if reason.kind in UNDECIDED else False
             return _described(process, path, Prediction(path, loads, reason, stage, None))
-        return _open(process.copy(), path, started.importer)
+        return _open(process.copy(), path)
 
     def check_torch(self) -> Prediction:
         """Check torch's own libraries with all their symbols, in the scope of ``torch/_C``."""
@@ -149,12 +149,12 @@ class Predictor:
         if self._imported is None:
             started = self._start()
             assert isinstance(started, Started)  # noqa: S101 -- the callers looked
-            self._imported = import_torch(self._tree, self._target, started)
+            self._imported = import_torch(self._tree, self._target, started.process)
         return self._imported
 
 
-def _open(process: Process, path: str, importer: Loaded) -> Prediction:
-    opened = process.open_path(path, importer)
+def _open(process: Process, path: str) -> Prediction:
+    opened = process.open_path(path)
     if isinstance(opened, Reason):
         loads = None if opened.kind in UNDECIDED else False
         prediction = Prediction(path, loads, opened, Stage.EXTENSION, None)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fadoctor.binary.files import Tree
 
-_MAX_FOLDERS = 400
+_MAX_FOLDERS = 200
 _TRIPLET = {Machine.X86_64: "x86_64-linux-gnu", Machine.AARCH64: "aarch64-linux-gnu"}
 _PLATFORM = {Machine.X86_64: "x86_64", Machine.AARCH64: "aarch64"}
 

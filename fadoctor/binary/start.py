@@ -12,7 +12,7 @@ from fadoctor.binary.check import version_problems
 from fadoctor.binary.elf import Elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.header import Header, read_header
-from fadoctor.binary.loader import File, Files, Loaded, Process
+from fadoctor.binary.loader import File, Files, Process
 from fadoctor.binary.reason import Kind, Reason
 from fadoctor.binary.search import Origin, Place, Search, Surroundings
 
@@ -48,8 +48,6 @@ class Started(msgspec.Struct, frozen=True):
 
     process: Process
     problem: Reason | None
-    importer: Loaded
-    """The object that calls ``dlopen``: libpython, or the executable."""
 
 
 def start_process(tree: Tree, target: Target) -> Started | Reason:
@@ -97,8 +95,7 @@ def _start(tree: Tree, target: Target, file: File, path: str) -> Started:
     closure, problems = process.close(roots)
     process.make_global(closure)
     problems += version_problems(process, closure)
-    importer = next((one for one in closure if "/libpython" in one.path), main)
-    return Started(process, problems[0] if problems else None, importer)
+    return Started(process, problems[0] if problems else None)
 
 
 def _preloads(tree: Tree, target: Target) -> list[str]:

@@ -32,8 +32,10 @@ _MASK = 0xFFFFFFFF
 _CHUNK = 24 * 2 * 16_384
 _MAX_CHAIN = 4_096
 _MAX_WORDS = 1 << 20
-_MAX_IMPORTS = 200_000
-_MAX_RELOCATIONS = 20_000_000
+_MAX_IMPORTS = 50_000
+_MAX_RELOCATIONS = 5_000_000
+_MAX_STEPS = 2_000_000
+"""Links that are followed in one file's hash table; long chains for many names would take hours."""
 _LOCAL, _GLOBAL, _WEAK, _UNIQUE = 0, 1, 2, 10
 _MAY_BE_ABSENT = frozenset({_LOCAL, _WEAK})
 _TYPES = frozenset({0, 1, 2, 5, 6, 10})
@@ -192,14 +194,24 @@ class _Hash:
     first_hashed = 1 << 32
     """Symbols before this one are not in the table, so they are undefined or local."""
 
+    def __init__(self) -> None:
+        self._steps = 0
+
     def candidates(self, wanted: Import) -> Iterable[int]:
         """Return the symbols that may have a name."""
         del wanted
         return ()
 
+    def step(self) -> None:
+        """Count a link."""
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            raise BadBinaryError("its hash table is too much work")
+
 
 class _GnuHash(_Hash):
     def __init__(self, elf: Elf) -> None:
+        super().__init__()
         read = elf.reader.read
         start = elf.table(tags.DT_GNU_HASH)
         self._count, first, words, self._shift = struct.unpack("<IIII", read(start, 16))
@@ -226,6 +238,7 @@ class _GnuHash(_Hash):
         if not index:
             return
         for number in range(index, index + _MAX_CHAIN):
+            self.step()
             (entry,) = _WORD.unpack(self._read(self._chain + number * 4, 4))
             if (entry ^ value) >> 1 == 0:
                 yield number
@@ -236,6 +249,7 @@ class _GnuHash(_Hash):
 
 class _SysvHash(_Hash):
     def __init__(self, elf: Elf) -> None:
+        super().__init__()
         self._read, self._start = elf.reader.read, elf.table(tags.DT_HASH)
         self._count, self._chains = struct.unpack("<II", self._read(self._start, 8))
 
@@ -246,6 +260,7 @@ class _SysvHash(_Hash):
         for _ in range(min(_MAX_CHAIN, self._chains)):
             if not index:
                 return
+            self.step()
             yield index
             index = self._word(2 + self._count + index)
         if index:

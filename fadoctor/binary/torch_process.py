@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.binary.files import Tree
-    from fadoctor.binary.start import Started, Target
+    from fadoctor.binary.start import Target
 
 _SOURCE_LIMIT = 512 << 10
 _LIBRARY = r'"(\w{1,40})"(%s)"(lib[\w.*\[\]-]{1,60})"'
@@ -71,41 +71,41 @@ def read_preloads(source: str) -> Preloads:
     )
 
 
-def import_torch(tree: Tree, target: Target, started: Started) -> Imported:
+def import_torch(tree: Tree, target: Target, started: Process) -> Imported:
     """Return the process after ``import torch``."""
     source = tree.read(f"{target.torch}/__init__.py", _SOURCE_LIMIT).decode("utf-8", "replace")
     preloads = read_preloads(source)
-    process = started.process.copy()
+    process = started.copy()
     path = f"{target.torch}/lib/libtorch_global_deps.so"
-    trial, opened = _try(process, started, path)
+    trial, opened = _try(process, path)
     if isinstance(opened, Reason) and opened.kind is Kind.MISSING_SONAME:
-        process = _preload(process, started, _paths(tree, target, process, preloads.after_failure))
-        trial, opened = _try(process, started, path)
+        process = _preload(process, _paths(tree, target, process, preloads.after_failure))
+        trial, opened = _try(process, path)
     elif isinstance(opened, Opened) and _is_marked(tree, trial, preloads.marker):
         trial.make_global(opened.closure)
         paths = _paths(tree, target, trial, preloads.always)
-        trial = _preload(trial, started, paths, best_effort=preloads.best_effort)
+        trial = _preload(trial, paths, best_effort=preloads.best_effort)
     if isinstance(opened, Reason):
         return Imported(process, opened, None)
     trial.make_global(opened.closure)
-    return _open_extension(tree, target, trial, started)
+    return _open_extension(tree, target, trial)
 
 
-def _open_extension(tree: Tree, target: Target, process: Process, started: Started) -> Imported:
+def _open_extension(tree: Tree, target: Target, process: Process) -> Imported:
     path = _extension_path(tree, target)
     if not path:
         reason = Reason(Kind.MISSING_FILE, f"{target.torch}/_C.so")
         return Imported(process, reason, None)
-    trial, opened = _try(process, started, path)
+    trial, opened = _try(process, path)
     if isinstance(opened, Reason):
         return Imported(process, opened, None)
     return Imported(trial, None, opened)
 
 
-def _try(process: Process, started: Started, path: str) -> tuple[Process, Opened | Reason]:
+def _try(process: Process, path: str) -> tuple[Process, Opened | Reason]:
     """Open a path in a copy of a process; return the copy and the first problem, if any."""
     trial = process.copy()
-    opened = trial.open_path(path, started.importer)
+    opened = trial.open_path(path)
     if isinstance(opened, Reason):
         return trial, opened
     problems = opened.problems or version_problems(trial, opened.added)
@@ -114,7 +114,6 @@ def _try(process: Process, started: Started, path: str) -> tuple[Process, Opened
 
 def _preload(
     process: Process,
-    started: Started,
     paths: Iterator[str],
     *,
     best_effort: bool = False,
@@ -125,7 +124,7 @@ def _preload(
             continue
         if not path:
             break
-        trial, opened = _try(process, started, path)
+        trial, opened = _try(process, path)
         if isinstance(opened, Reason):
             break
         process = trial

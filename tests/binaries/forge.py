@@ -76,11 +76,11 @@ class Forge:
         subprocess.run(argv, input=source, text=True, check=True, cwd=self.folder)
         return path
 
-    def program(self, name: str, flag: str) -> Path:
+    def program(self, name: str, flag: str, source: str = "int main(void) { return 0; }") -> Path:
         """Build an executable."""
         path = self.folder / name
         argv = ["gcc", flag, "-xc", "-", "-o", str(path)]
-        subprocess.run(argv, input="int main(void) { return 0; }", text=True, check=True)
+        subprocess.run(argv, input=source, text=True, check=True)
         return path
 
     def torch(self, exported: str = "int c10_there;") -> Path:

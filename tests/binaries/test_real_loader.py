@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,9 @@ import pytest
 
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.reason import Kind, dlerror
+from fadoctor.binary.start import Target
 from tests.binaries.elf_writer import Spec, Symbol, elf_file
-from tests.binaries.forge import Forge, really_open, target_of
+from tests.binaries.forge import Forge, offers, really_open, target_of, uses
 from tests.binaries.loads import CASES
 
 if TYPE_CHECKING:
@@ -60,3 +62,20 @@ def test_files_written_by_hand_are_real(tmp_path: Path) -> None:
     real = really_open(extension, None, {})
     assert found.reason is not None
     assert dlerror(found.reason) == real.text == f"{extension}: undefined symbol: gone, version V_2"
+
+
+@pytest.mark.parametrize("tags", ["--disable-new-dtags", "--enable-new-dtags"])
+def test_search_path_of_the_executable(forge: Forge, tags: str) -> None:
+    """Its DT_RPATH serves what it opens, its DT_RUNPATH does not."""
+    dep = forge.below("dep").library("libdep.so", offers("f"))
+    extension = forge.library("ext.so", uses("f"), needs=(dep,))
+    source = (
+        "#include <dlfcn.h>\n#include <stdio.h>\nint main(int count, char **words) {"
+        "if (!dlopen(words[1], RTLD_NOW)) puts(dlerror()); return 0; }"
+    )
+    program = forge.program("opens", f"-Wl,-rpath,$ORIGIN/dep,{tags}", source=source)
+    with Predictor(Target(str(program))) as predictor:
+        found = predictor.predict(str(extension), after_torch=False)
+    real = subprocess.run([program, extension], capture_output=True, text=True, check=True).stdout
+    assert (dlerror(found.reason) if found.reason else "") == real.strip()
+    assert found.loads is (tags == "--disable-new-dtags")
