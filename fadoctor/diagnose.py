@@ -29,8 +29,8 @@ def diagnose(
     ignore: tuple[str, ...] = (),
 ) -> Report:
     """Return the whole report on one environment. Pure: the same facts give the same report."""
-    environment = derive(environment, knowledge.tables)
     matrix = Matrix(knowledge.tables)
+    environment = derive(environment, matrix)
     assessment = judge(environment, knowledge, ignore, matrix)
     kernels = Kernels(environment, matrix)
     verdicts = predict(kernels, assessment)

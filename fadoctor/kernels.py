@@ -55,7 +55,7 @@ class Support(msgspec.Struct, frozen=True):
 def visible_gpus(environment: Environment) -> list[Gpu]:
     """Return the GPUs that programs can see; one whose visibility is unknown counts as seen."""
     found = []
-    for subject in environment.subjects("gpu"):
+    for subject in (each.text for each in environment.subjects("gpu")):
         visible = environment.fact(f"{subject}.visible")
         if not (isinstance(visible, Known) and visible.value is False):
             label = f"{subject} {fact_text(environment.fact(f'{subject}.name'), 'unknown model')}"
@@ -104,11 +104,16 @@ class Kernels:
         too_old = is_older(version, fact_text(since, "0"))
         return too_old is True or is_older(version, fact_text(before, NEWEST)) is False
 
+    def brought_by(self, backend: Backend) -> tuple[str, ...]:
+        """Return the fact prefixes of the packages without which there is no such backend."""
+        needs = self._row(backend, "needs")
+        others = needs.value if isinstance(needs, Known) and isinstance(needs.value, tuple) else ()
+        return (self.package(backend), *others)
+
     def unmet_need(self, backend: Backend) -> Absent | Unknown | None:
         """Return why another package that a backend needs is not there, or may not be."""
-        needs = self._row(backend, "needs")
-        names = needs.value if isinstance(needs, Known) and isinstance(needs.value, tuple) else ()
-        found = {name: self.environment.fact(f"{name}.version") for name in names}
+        _, *others = self.brought_by(backend)
+        found = {name: self.environment.fact(f"{name}.version") for name in others}
         for name, fact in found.items():
             if isinstance(fact, Absent):
                 return Absent(f"needs {name}, which is not installed")

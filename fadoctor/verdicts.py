@@ -41,7 +41,7 @@ def predict(kernels: Kernels, assessment: Assessment) -> tuple[Verdict, ...]:
                 support = kernels.support(backend, dtype, gpu)
                 if dtype is Dtype.FP8 and not isinstance(support.answer, Known):
                     continue
-                mine = [each for each in deciding if _decides(each, gpu, backend, dtype)]
+                mine = [each for each in deciding if _decides(each, kernels, gpu, backend, dtype)]
                 predicted, because, detail = _predict(support, mine, unmet)
                 found.append(
                     Verdict(
@@ -81,13 +81,15 @@ def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
     return Predicted.UNKNOWN, (), _reason(support.answer)
 
 
-def _decides(each: Judgement, gpu: Gpu, backend: Backend, dtype: Dtype) -> bool:
-    affects = each.rule.affects
-    if affects is None or backend not in affects.backends:
+def _decides(each: Judgement, kernels: Kernels, gpu: Gpu, backend: Backend, dtype: Dtype) -> bool:
+    affects, bindings = each.rule.affects, each.about.bindings
+    if affects is None or bindings.get("gpu", gpu.subject) != gpu.subject:
         return False
-    if "gpu" in each.rule.for_each and each.subject not in (gpu.subject, "gpu"):
+    if affects.dtypes and dtype not in affects.dtypes:
         return False
-    return not affects.dtypes or dtype in affects.dtypes
+    if affects.extension and "package" in bindings:
+        return bindings["package"] in kernels.brought_by(backend)
+    return affects.extension or backend in affects.backends
 
 
 def _reason(answer: Fact) -> str:

@@ -127,7 +127,7 @@ def parse_code(line: str) -> Code:
     role = next((role for role in Role if colon and role.value == head), Role.REGISTERED)
     words = (tail if colon else line.removesuffix(":")).split()
     pairs = (word.partition(_PTX) for word in words)
-    ptx = tuple((target, isa) for target, mark, isa in pairs if mark)
+    ptx = tuple((target, isa) for target, mark, isa in pairs if target and mark and isa)
     return Code(role, frozenset(word for word in words if "+" not in word), ptx)
 
 

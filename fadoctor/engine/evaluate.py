@@ -2,54 +2,94 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
+from fadoctor.model.environment import Subject
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Outcome
 from fadoctor.model.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Sequence
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
+
+_COUNTED = ("gpu", "toolkit")
+"""The kinds of subjects whose number is a fact, which nobody may have been able to read."""
 
 
 class Judgement(msgspec.Struct, frozen=True):
     """How one rule came out for one subject."""
 
     rule: Rule
-    subject: str
+    about: Subject
     outcome: Outcome
     scope: Scope
     reason: str = ""
     """Why it is unknown, or what went wrong."""
 
+    @property
+    def subject(self) -> str:
+        """How findings name the subject."""
+        return self.about.text
+
 
 def evaluate(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judgement]:
     """Return one judgement for each subject of a rule; one `not applicable` where it has none."""
-    found = []
-    for bindings, subject in _subjects(rule, environment):
-        scope = Scope(environment, matrix, rule, bindings)
-        found.append(_judge(rule, subject, scope))
-    if found:
-        return found
-    kind = rule.for_each[0]
+    kinds = [environment.subjects(kind) for kind in rule.for_each]
+    if all(kinds):
+        return [
+            _judge(rule, subject, Scope(environment, matrix, rule, subject.bindings))
+            for subject in _combinations(rule, kinds)
+        ]
+    nobody = _combined([Subject(kind) for kind in rule.for_each])
     scope = Scope(environment, matrix, rule, {})
-    if kind != "package" and _uncounted(scope.resolve(f"{kind}.count")):
-        # Whatever is there: a rule about a package that is not installed is decided all the same.
-        anyone = _judge(rule, kind, Scope(environment, matrix, rule, {kind: f"{kind}[?]"}))
-        if anyone.outcome in (Outcome.UNKNOWN, Outcome.FAIL):
-            return [_unknown(rule, kind, scope)]
-    return [Judgement(rule, kind, Outcome.NOT_APPLICABLE, scope)]
+    uncounted = {
+        kind
+        for kind in rule.for_each
+        if kind in _COUNTED and _uncounted(scope.resolve(f"{kind}.count"))
+    }
+    # Whatever is there: a rule about a package that is not installed is decided all the same.
+    kinds = [
+        (*there, *([Subject(kind, {kind: f"{kind}[?]"})] if kind in uncounted else []))
+        for kind, there in zip(rule.for_each, kinds, strict=True)
+    ]
+    for anyone in _combinations(rule, kinds):
+        there = Scope(environment, matrix, rule, anyone.bindings)
+        if _judge(rule, anyone, there).outcome in (Outcome.UNKNOWN, Outcome.FAIL):
+            return [_unknown(rule, nobody, scope)]
+    return [Judgement(rule, nobody, Outcome.NOT_APPLICABLE, scope)]
 
 
-def _judge(rule: Rule, subject: str, scope: Scope) -> Judgement:
+def _combinations(rule: Rule, kinds: list[tuple[Subject, ...]]) -> Iterable[Subject]:
+    """Return what a rule is judged for: each of its kind, of two kinds each pair, or one thing."""
+    match kinds:
+        case []:
+            return (Subject(rule.subject),)
+        case [subjects]:
+            return subjects
+        case _:
+            return map(_combined, product(*kinds))
+
+
+def _combined(several: Sequence[Subject]) -> Subject:
+    """Return one subject for several: ``vllm on gpu[0]``."""
+    texts = [subject.text for subject in several]
+    return Subject(
+        " on ".join(reversed(texts)),
+        {name: path for subject in several for name, path in subject.bindings.items()},
+        (*texts, *(text for subject in several for text in subject.within)),
+    )
+
+
+def _judge(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
     truth = holds(rule.when, scope)
     if truth in (Truth.TRUE, Truth.UNKNOWN) and rule.overruled_by:
         overruling = Scope(scope.environment, scope.matrix, rule, scope.bindings)
@@ -66,23 +106,10 @@ def _judge(rule: Rule, subject: str, scope: Scope) -> Judgement:
             return _unknown(rule, subject, scope)
 
 
-def _unknown(rule: Rule, subject: str, scope: Scope) -> Judgement:
+def _unknown(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
     reasons = [fact.reason for fact in scope.unknown_facts().values()]
     reason = reasons[0] if reasons else "two values cannot be compared"
     return Judgement(rule, subject, Outcome.UNKNOWN, scope, reason)
-
-
-def _subjects(rule: Rule, environment: Environment) -> Iterator[tuple[dict[str, str], str]]:
-    if not rule.for_each:
-        yield {}, rule.subject
-        return
-    kind = rule.for_each[0]
-    if kind == "package":
-        for key, distribution in environment.packages.items():
-            yield {"package": key}, distribution
-        return
-    for subject in environment.subjects(kind):
-        yield {kind: subject}, subject
 
 
 def _uncounted(count: Fact) -> bool:

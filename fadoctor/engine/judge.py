@@ -12,6 +12,7 @@ from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.evaluate import Judgement, evaluate
 from fadoctor.engine.scope import Scope
 from fadoctor.matrix.query import Matrix
+from fadoctor.model.environment import Subject
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import (
     Confidence,
@@ -70,7 +71,7 @@ def judge(
 
 def _broken(rule: Rule, environment: Environment, matrix: Matrix) -> Judgement:
     scope = Scope(environment, matrix, rule, {})
-    return Judgement(rule, rule.subject, Outcome.ERROR, scope, "it broke")
+    return Judgement(rule, Subject(rule.subject), Outcome.ERROR, scope, "it broke")
 
 
 _T = TypeVar("_T")
@@ -123,7 +124,7 @@ def _nearest_cause(each: Judgement, failed: list[Judgement]) -> Judgement | None
     """Return a failure that explains this one; an error does not hide under a warning."""
     weight = _SEVERITIES.index(each.rule.severity)
     for other in failed:
-        same_subject = other.subject in (each.subject, "environment")
+        same_subject = other.subject in (each.subject, *each.about.within, "environment")
         as_grave = _SEVERITIES.index(other.rule.severity) <= weight
         is_named = other is not each and other.rule.id in each.rule.explained_by
         if is_named and same_subject and as_grave:

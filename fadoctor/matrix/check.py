@@ -61,8 +61,15 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
 
 
 def _check_subjects(rule: Rule) -> Iterator[Problem]:
-    if rule.for_each and (len(rule.for_each) > 1 or rule.for_each[0] not in SUBJECTS):
-        yield ("for_each",), f"must be one of {', '.join(SUBJECTS)}"
+    kinds = set(rule.for_each)
+    if not kinds <= set(SUBJECTS) or len(kinds) < len(rule.for_each):
+        yield ("for_each",), f"must be different ones of {', '.join(SUBJECTS)}"
+    if {"package", "extension"} <= kinds:
+        yield ("for_each",), "an extension is that of a package: name one of the two"
+    if rule.affects and rule.affects.extension != (not rule.affects.backends):
+        yield ("affects",), "needs either backends or extension"
+    if rule.affects and rule.affects.extension and "extension" not in kinds:
+        yield ("affects", "extension"), "belongs to rules that are judged for each extension"
     if rule.for_each and rule.subject != "environment":
         yield ("subject",), "for_each names the subjects"
     if "{" in rule.title:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.catalogue import PACKAGES, FactSpec, find_spec, generic_name
+from fadoctor.model.catalogue import FactSpec, example_name, find_spec, generic_name
 from fadoctor.model.rule import ACCESSORS, OPERATORS
 
 if TYPE_CHECKING:
@@ -110,10 +110,7 @@ def _leads_to(start: str, goal: str, leads: Mapping[str, set[str]]) -> bool:
 
 def _spec_of(path: str, rule: Rule, catalogue: dict[str, FactSpec]) -> tuple[FactSpec | None, str]:
     """Return the fact that a path names, and the part of it that is meant."""
-    head, _, rest = path.partition(".")
-    if head in rule.for_each:
-        path = f"{next(iter(PACKAGES))}.{rest}" if head == "package" else f"{head}[].{rest}"
-    path = generic_name(path)
+    path = generic_name(example_name(path, rule.for_each))
     whole = find_spec(catalogue, path)
     if whole is not None:
         return whole, ""

@@ -54,6 +54,38 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 Packages are known by *distribution*: flash-attn-4 imports as ``flash_attn`` too.
 """
 
+EXTENSIONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "torch": {"binary": ("torch/_C",)},
+    "flash_attn": {"binary": ("flash_attn_2_cuda", "flash_attn_cuda", "flash_attn_3_cuda")},
+    "flash_attn_3": {"binary": ("flash_attn_3/_C", "flash_attn_3_cuda", "flashattn_hopper_cuda")},
+    "xformers": {
+        "binary": ("xformers/_C",),
+        "fa2": ("xformers/_C_flashattention",),
+        "fa3": ("xformers/_C_flashattention3",),
+    },
+    "vllm": {
+        "binary": ("vllm/_C", "vllm/_C_stable_libtorch"),
+        "fa2": (
+            "vllm/vllm_flash_attn/_vllm_fa2_C",
+            "vllm/vllm_flash_attn/vllm_flash_attn_c",
+        ),
+        "fa3": ("vllm/vllm_flash_attn/_vllm_fa3_C",),
+    },
+    "vllm_flash_attn": {"binary": ("vllm_flash_attn_2_cuda", "vllm_flash_attn_c")},
+    "bitsandbytes": {"binary": ("bitsandbytes/libbitsandbytes_cuda*",)},
+    "triton": {"binary": ("triton/_C/libtriton",)},
+    "causal_conv1d": {"binary": ("causal_conv1d_cuda",)},
+    "mamba_ssm": {"binary": ("selective_scan_cuda",)},
+    "apex": {"binary": ("amp_C", "fused_layer_norm_cuda")},
+    "flashinfer": {"binary": ("flashinfer/_kernels", "flashinfer/_prefill_kernels")},
+}
+"""Fact prefix -> its compiled extensions: name -> files, below an import folder, without suffix.
+
+The first file that is there counts. ``binary`` is the extension without which the package does not
+work; facts about it are named ``flash_attn.binary.needed``. The ``*`` of bitsandbytes stands for
+the CUDA version of torch, as its own loader has it.
+"""
+
 ENVIRONMENT_VARIABLES = (
     "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
     "CUDA_LAUNCH_BLOCKING", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
@@ -146,7 +178,7 @@ torch.git              | text    | torch       | torch.version.git_version
 torch.build            | text    | torch       | pypi, cu128 and the like, cpu, rocm, or other (NGC, nightly, conda, own builds)
 torch.cxx11_abi        | boolean | torch       | built with the new C++ string ABI
 torch.libraries        | list    | torch       | shared libraries in torch/lib
-torch.arch_list        | list    | later       | compute capabilities with code in torch's own binaries
+torch.arch_list        | list    | binaries    | compute capabilities with machine code in every part of torch's own binaries
 flash_attn.extension   | text    | flash_attn  | file name of flash_attn_2_cuda*.so or .pyd; Absent where there is none
 flash_attn.interface   | boolean | flash_attn  | flash_attn/flash_attn_interface.py is there
 flash_attn.namespace_only | boolean | flash_attn | a folder flash_attn without __init__.py, as flash-attn-4 leaves it
@@ -156,17 +188,7 @@ flash_attn.wheel.cuda  | text    | flash_attn  | cu12, cu123, cu128 as named the
 flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
 flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
 flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
-flash_attn.loads       | boolean | later       | the loader would load the extension
-flash_attn.binary.undefined | list | later     | symbols that nothing provides
-flash_attn.binary.arch_list | list | later     | compute capabilities with machine code in the extension
-flash_attn.binary.ptx  | version | later       | lowest compute capability of PTX in it; Absent where it has none
-flash_attn.binary.cxx11_abi | boolean | later  | C++ string ABI of what it calls in torch; Absent where nothing tells
-flash_attn.binary.cuda_major | text | later    | major of the libcudart in its DT_NEEDED: 11, 12, 13; Absent where there is none
-flash_attn.binary.glibc | version | later      | highest GLIBC_ version that it needs
-flash_attn.binary.needed | list | later        | its DT_NEEDED
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
-xformers.loads         | boolean | later       | the loader would load the extension
-vllm.loads             | boolean | later       | the loader would load vLLM's own extensions
 config.dtype           | text    | later       | dtype that a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | later       | attention implementation that a configuration asks for
 config.framework       | text    | later       | transformers, llamafactory, axolotl, deepspeed, vllm
@@ -189,6 +211,40 @@ missing_files   | integer | files of RECORD that are not there, counted over at 
 """
 
 
+_EXTENSION_ROWS = """
+file       | text    | path of the extension; Absent where there is none
+size       | integer | its bytes
+recorded_size | integer | bytes that the RECORD of its package gives; Absent where it gives none
+failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf, other-machine, torch (torch itself does not load)
+missing    | text    | the library, version or symbol that is missing
+cause      | text    | what kind of thing that is: string-abi, torch-function, stable-abi, torch-library, cuda-runtime, cuda-library, nccl, glibc, libstdcxx, python, other
+wanted_by  | text    | the file that asks for it: the extension, or a library that it needs
+provider   | text    | the library that should have it, as it was found; Absent where none was found
+found_by   | text    | how that library was found: torch, rpath, LD_LIBRARY_PATH, LD_PRELOAD, runpath, ld.so.cache, default folder
+says       | text    | what the loader would say
+hint       | text    | what is wanted and what is there instead, demangled
+undefined  | list    | symbols that nothing provides, at most 20 of them
+needed     | list    | its DT_NEEDED
+glibc      | version | highest GLIBC_ version that it needs
+glibcxx    | version | highest GLIBCXX_ version that it needs
+cxx11_abi  | boolean | C++ string ABI of what it calls in torch; Absent where nothing tells
+cuda_major | text    | major of the libcudart in its DT_NEEDED: 11, 12, 13; Absent where there is none
+code       | mapping | what its containers of GPU code hold -> how many hold it; 8.0 9.0a 9.0+PTX@8.4 is machine code for 8.0 and 9.0a and PTX of ISA 8.4 for 9.0
+arch_list  | list    | compute capabilities with machine code anywhere in it, architecture-specific ones with their letter: 8.0, 9.0a
+ptx        | version | lowest compute capability of its PTX; Absent where it has none
+"""
+
+_DERIVED_ROWS = """
+runs_on     | list    | compute capabilities of the GPUs here for which it has machine code, PTX, or both in part
+no_code_for | list    | compute capabilities of the GPUs here for which none of its containers has anything
+jit_for     | list    | compute capabilities of the GPUs here for which it has PTX only
+jit_isa     | version | highest ISA of the PTX that would be compiled for them
+"""
+
+DERIVED = "derived"
+"""The provider of facts that follow from others and the matrix."""
+
+
 def _rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
 
@@ -198,6 +254,14 @@ def build_catalogue() -> dict[str, FactSpec]:
     specs = [FactSpec(*row) for row in _rows(_ROWS)]
     for key in PACKAGES:
         specs += [FactSpec(f"{key}.{n}", t, "packages", m) for n, t, m in _rows(_PACKAGE_ROWS)]
+    meaning = (
+        "the loader would load every compiled extension of it, after torch where it needs torch"
+    )
+    for key, names in EXTENSIONS.items():
+        specs.append(FactSpec(f"{key}.loads", "boolean", "binaries", meaning))
+        for extension in (f"{key}.{name}" for name in names):
+            for rows, by in ((_EXTENSION_ROWS, "binaries"), (_DERIVED_ROWS, DERIVED)):
+                specs += [FactSpec(f"{extension}.{n}", t, by, m) for n, t, m in _rows(rows)]
     specs += [
         FactSpec(f"env.{name}", "text", "variables", "environment variable, redacted")
         for name in ENVIRONMENT_VARIABLES
@@ -208,6 +272,20 @@ def build_catalogue() -> dict[str, FactSpec]:
 def generic_name(name: str) -> str:
     """Return the catalogue's form of a fact name: ``gpu[3].name`` -> ``gpu[].name``."""
     return re.sub(r"\[\d+\]", "[]", name)
+
+
+def example_name(path: str, kinds: tuple[str, ...]) -> str:
+    """Return a fact that a path of a rule can mean, which is judged for each of some kinds.
+
+    ``gpu.name`` -> ``gpu[].name``, ``extension.needed`` -> ``torch.binary.needed``.
+    """
+    head, dot, rest = path.partition(".")
+    bound = {"package": next(iter(PACKAGES))} if "package" in kinds else {}
+    if "extension" in kinds:
+        first = next(iter(EXTENSIONS))
+        bound = {"package": first, "extension": f"{first}.binary"}
+    bound |= {kind: f"{kind}[]" for kind in kinds if kind in ("gpu", "toolkit")}
+    return bound.get(head, head) + dot + rest
 
 
 def find_spec(catalogue: dict[str, FactSpec], name: str) -> FactSpec | None:

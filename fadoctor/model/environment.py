@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 FACTS_SCHEMA_VERSION = 1
 
@@ -40,6 +44,17 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the user should know about the choice."""
 
 
+class Subject(msgspec.Struct, frozen=True):
+    """What a rule is judged for: a GPU, a package, an extension, or one of each."""
+
+    text: str
+    """How findings name it: ``gpu[0]``, ``vllm``, ``vllm (fa2) on gpu[0]``."""
+    bindings: dict[str, str] = {}
+    """What paths of the rule mean here: ``gpu`` -> ``gpu[0]``."""
+    within: tuple[str, ...] = ()
+    """The subjects that it is made of: what is wrong with one of them is wrong with it."""
+
+
 class Environment(msgspec.Struct, frozen=True, dict=True):
     """Everything that was read about one target. Survives a JSON round trip unchanged."""
 
@@ -59,19 +74,46 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
             return Unknown("no probe has looked", name)
         return found
 
-    def subjects(self, kind: str) -> list[str]:
-        """Return ``gpu[0]``, ``gpu[1]``, ... of a kind that is counted; none where it is not."""
-        count = self.fact(f"{kind}.count")
-        if not isinstance(count, Known) or not isinstance(count.value, int):
-            return []
-        return [f"{kind}[{index}]" for index in range(min(count.value, SUBJECT_LIMIT))]
+    def subjects(self, kind: str) -> tuple[Subject, ...]:
+        """Return all that rules judge of a kind: GPUs, toolkits, packages or extensions.
+
+        None where nobody could count them. A package is one that is there, or may be.
+        """
+        found = self._subjects.get(kind)
+        if found is None:
+            found = self._subjects[kind] = tuple(self._of_kind(kind))
+        return found
 
     @cached_property
-    def packages(self) -> dict[str, str]:
-        """Fact prefix -> distribution of each package that is there, or may be."""
-        found = {}
-        for key, usual in PACKAGES.items():
-            if not isinstance(self.fact(f"{key}.version"), Absent):
-                name = self.fact(f"{key}.distribution")
-                found[key] = str(name.value) if isinstance(name, Known) else usual[0]
-        return found
+    def _subjects(self) -> dict[str, tuple[Subject, ...]]:
+        return {}
+
+    def _of_kind(self, kind: str) -> Iterator[Subject]:
+        match kind:
+            case "package":
+                for key in PACKAGES:
+                    yield from self._package(key)
+            case "extension":
+                for key, names in EXTENSIONS.items():
+                    for subject in self._package(key):
+                        yield from _extensions(subject, key, names)
+            case _:
+                found = self.fact(f"{kind}.count")
+                count = found.value if isinstance(found, Known) else 0
+                for index in range(min(count, SUBJECT_LIMIT) if isinstance(count, int) else 0):
+                    yield Subject(f"{kind}[{index}]", {kind: f"{kind}[{index}]"})
+
+    def _package(self, key: str) -> Iterator[Subject]:
+        """Yield a package that is there, or may be."""
+        if not isinstance(self.fact(f"{key}.version"), Absent):
+            name = self.fact(f"{key}.distribution")
+            text = str(name.value) if isinstance(name, Known) else PACKAGES[key][0]
+            yield Subject(text, {"package": key})
+
+
+def _extensions(package: Subject, key: str, names: Iterable[str]) -> Iterator[Subject]:
+    """Yield the extensions of a package; the one that it cannot do without has its name."""
+    for name in names:
+        bindings = {"package": key, "extension": f"{key}.{name}"}
+        text = package.text if name == "binary" else f"{package.text} ({name})"
+        yield Subject(text, bindings, (package.text,))

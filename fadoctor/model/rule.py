@@ -34,8 +34,8 @@ ACCESSORS = ("major", "minor", "base", "local")
 INSTALL_OPTIONS = ("--no-build-isolation", "--no-deps", "--force-reinstall", "--no-cache-dir")
 """Options of an installer that a step may carry; pip and uv share them."""
 
-SUBJECTS = ("gpu", "toolkit", "package")
-"""What ``for_each`` can name."""
+SUBJECTS = ("gpu", "toolkit", "package", "extension")
+"""What ``for_each`` can name. An extension is that of a package: ``package.version`` is its."""
 
 
 class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -66,8 +66,10 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Which cells of the verdict table a rule decides. No dtypes: every dtype."""
 
-    backends: tuple[Backend, ...]
+    backends: tuple[Backend, ...] = ()
     dtypes: tuple[Dtype, ...] = ()
+    extension: bool = False
+    """The backends that the extension's package brings, and those that need it."""
 
 
 class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -107,7 +109,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     symptoms: tuple[Symptom, ...] = ()
     subject: str = "environment"
     for_each: tuple[str, ...] = ()
-    """``gpu``, ``toolkit`` or ``package``: judged for each; ``gpu.name`` then means this one."""
+    """Judged for each of a kind, or of two: ``gpu.name`` then means this one."""
     affects: Affects | None = None
     rows: dict[str, dict[str, str]] = {}
     let: dict[str, tuple[str, ...]] = {}

@@ -15,6 +15,7 @@ PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
     "packages": ("fadoctor.probes.packages", ("host", "interpreter")),
     "torch": ("fadoctor.probes.torch", ("packages",)),
     "flash_attn": ("fadoctor.probes.flash_attn", ("packages",)),
+    "binaries": ("fadoctor.probes.binaries", ("packages", "torch", "interpreter", "variables")),
     "toolkit": ("fadoctor.probes.toolkit", ("packages", "interpreter")),
 }
 """Name -> (module, names of the probes whose facts it needs). Probes without needs run at once."""

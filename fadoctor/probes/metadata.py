@@ -58,6 +58,10 @@ class Origin(msgspec.Struct, frozen=True):
     editable: bool
 
 
+_RECORD_LINE = 4096
+_SIZE_DIGITS = 15
+
+
 def normalise_name(name: str) -> str:
     """Return the normalised name of a distribution (PEP 503): ``Flash_Attn`` -> ``flash-attn``."""
     return _NAME_SEPARATORS.sub("-", name).lower()
@@ -169,6 +173,16 @@ def _record_path(line: str) -> str:
         return line[1:].rpartition('",')[0].replace('""', '"')
     path, comma, _ = line.partition(",")
     return path if comma else ""
+
+
+def record_size(text: str, path: str) -> int | None:
+    """Return the bytes that RECORD gives for a file, None where it has no line or no size."""
+    # torch/_C.cpython-311-x86_64-linux-gnu.so,sha256=7n4hZ...,37912
+    start = 0 if text.startswith(f"{path},") else text.find(f"\n{path},") + 1
+    if not start and not text.startswith(f"{path},"):
+        return None
+    size = text[start : start + _RECORD_LINE].partition("\n")[0].strip().rpartition(",")[2]
+    return int(size) if size.isdecimal() and len(size) < _SIZE_DIGITS else None
 
 
 def _stays_below(path: str) -> bool:

@@ -26,10 +26,17 @@ class World(msgspec.Struct, frozen=True):
     """linux, windows or macos."""
     root: Path = Path("/")
     """Where /proc, /sys, /dev, /etc and /usr are; a recorded tree in tests."""
+    thorough: bool = False
+    """Whether probes may take tenths of a second to read what matters in rare cases."""
 
     def path(self, absolute: str) -> Path:
         """Return a system path below the root: ``/proc/version`` -> ``<root>/proc/version``."""
         return self.root / absolute.lstrip("/")
+
+    def inside(self, path: str) -> str:
+        """Return a path of a file as processes below the root see it."""
+        root = str(self.root).rstrip("/")
+        return path.removeprefix(root) if path.startswith(f"{root}/") else path
 
     def read(self, absolute: str, limit: int = TEXT_LIMIT) -> str | None:
         """Return the text of a system file, at most `limit` bytes of it, or None."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from fadoctor.model.catalogue import (
     LATER,
     PACKAGES,
     FactSpec,
     build_catalogue,
+    example_name,
     find_spec,
     generic_name,
 )
@@ -89,22 +92,15 @@ class ConditionWords:
 
     def _spec(self, path: str) -> FactSpec | None:
         """Return what the catalogue says about a path: a fact, a part of one, or nothing."""
-        head, _, rest = path.partition(".")
+        head = path.partition(".")[0]
         if head in self.rule.rows or head in self.rule.let:
             return None
-        if head in self.rule.for_each:
-            path = f"{head}[].{rest}"
-        if head == "package" and head in self.rule.for_each:
-            return self._of_any_package(rest)
-        generic = generic_name(path)
+        generic = generic_name(example_name(path, self.rule.for_each))
         found = find_spec(self.catalogue, generic)
-        return found or find_spec(self.catalogue, generic.rpartition(".")[0])
-
-    def _of_any_package(self, rest: str) -> FactSpec | None:
-        found = find_spec(self.catalogue, f"{next(iter(PACKAGES))}.{rest}")
-        if found is None:
-            return None
-        return FactSpec(f"package.{rest}", found.type, "package", found.meaning)
+        found = found or find_spec(self.catalogue, generic.rpartition(".")[0])
+        if found is not None and head in ("package", "extension") and self.rule.for_each:
+            return msgspec.structs.replace(found, name=path, provider=head)
+        return found
 
 
 def _first_of(paths: tuple[str, ...]) -> str:

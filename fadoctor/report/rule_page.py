@@ -37,6 +37,7 @@ CASES_SHOWN = 6
 PATTERN_SHOWN = 60
 """Longest regular expression that a page shows, in characters."""
 
+_KINDS = {"gpu": "GPU", "toolkit": "CUDA toolkit", "extension": "compiled extension"}
 _VERIFIED = {
     "source-read": "read in source code or measured in published files",
     "reproduced": "reproduced by running it",
@@ -97,7 +98,7 @@ def _facts_about(rule: Rule) -> Spans:
 
 def _subject(rule: Rule) -> str:
     if rule.for_each:
-        return {"gpu": "GPU", "toolkit": "CUDA toolkit"}.get(rule.for_each[0], rule.for_each[0])
+        return " and each ".join(_KINDS.get(kind, kind) for kind in rule.for_each)
     return "environment" if rule.subject == "environment" else f"package {rule.subject}"
 
 
@@ -106,6 +107,8 @@ def _cells(rule: Rule) -> Spans:
         return ()
     backends = joined([code(backend.value) for backend in rule.affects.backends])
     dtypes = joined([code(dtype.value) for dtype in rule.affects.dtypes])
+    if rule.affects.extension:
+        backends = spans("the backends that come with the extension's package, or need it")
     within = spans(" in ", *dtypes) if dtypes else ()
     return spans(" It decides the verdicts of ", *backends, *within, ".")
 

@@ -9,17 +9,31 @@ import msgspec
 
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
-    from fadoctor.model.rule import Table
 
 
-def derive(environment: Environment, tables: Mapping[str, Table]) -> Environment:
-    """Return the environment with compute capabilities that the driver did not tell, by name."""
+def derive(environment: Environment, matrix: Matrix) -> Environment:
+    """Return the environment with what follows from its facts.
+
+    These are compute capabilities that the driver did not tell, by the GPU's name, and which of
+    the GPUs here the compiled extensions have code for.
+    """
+    environment = _with(environment, _capabilities(environment, matrix))
+    return _with(environment, gpu_code(environment, matrix))
+
+
+def _with(environment: Environment, derived: dict[str, Fact]) -> Environment:
+    if not derived:
+        return environment
+    return msgspec.structs.replace(environment, facts={**environment.facts, **derived})
+
+
+def _capabilities(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
     derived: dict[str, Fact] = {}
     for name, fact in environment.facts.items():
         if not (isinstance(fact, Unknown) and name.endswith(".compute_capability")):
@@ -27,9 +41,7 @@ def derive(environment: Environment, tables: Mapping[str, Table]) -> Environment
         model = environment.facts.get(f"{name.partition('.')[0]}.name")
         if isinstance(model, Known):
             with suppress(UsageError):  # not a name of the table
-                found = find_gpu(str(model.value), tables)
+                found = find_gpu(str(model.value), matrix.tables)
                 if found.compute_capability:
                     derived[name] = Known(found.compute_capability, f"by the name {model.value}")
-    if not derived:
-        return environment
-    return msgspec.structs.replace(environment, facts={**environment.facts, **derived})
+    return derived

@@ -117,8 +117,10 @@ def environment(
         **_nothing(),
         **_system(file, torch, gpus),
         **_wheel(file, labels=labels),
-        **(_binary(file) if binary else {}),
+        **(_binary(file, gpus) if binary else {}),
     }
+    if binary and not isinstance(file.sm, Known):
+        del facts["flash_attn.binary.code"]  # or its GPUs would be derived from it
     facts |= {name.replace("__", "."): known(value) for name, value in changes.items()}
     return Environment("0", Target("facts", "test", "test"), facts)
 
@@ -126,6 +128,10 @@ def environment(
 def known(value: Any) -> Fact:
     """Return a value as a fact; None is Absent."""
     return Absent(READ) if value is None else Known(value, READ)
+
+
+TEGRA = ("5.3", "6.2", "7.2", "8.7", "8.8")
+"""GPUs on which only code of their own is sure to run."""
 
 
 @lru_cache(maxsize=1)
@@ -186,12 +192,35 @@ def _wheel(file: WheelFile, *, labels: bool) -> dict[str, Fact]:
     return {**recorded, **probe._wheel(version, extension, recorded)}
 
 
-def _binary(file: WheelFile) -> dict[str, Fact]:
+def _code(file: WheelFile, gpus: tuple[str, ...]) -> dict[str, Fact]:
+    """Return what the containers hold: every release so far has the same code in each.
+
+    Of a file that nobody has described only some code is sure.
+    """
+    if isinstance(file.sm, Known):
+        return {"flash_attn.binary.code": known({" ".join(words_of(file.sm)): "73"})}
+    sure = words_of(file.sm_at_least)
+    runs_on = tuple(gpu for gpu in gpus if gpu not in TEGRA and any(_runs(sm, gpu) for sm in sure))
+    return {
+        "flash_attn.binary.runs_on": known(runs_on),
+        "flash_attn.binary.no_code_for": Unknown("not described by the matrix", READ),
+        "flash_attn.binary.jit_for": known(()),
+    }
+
+
+def _runs(sm: str, gpu: str) -> bool:
+    """Return whether code for a target runs: the same major, the minor not above."""
+    (major, minor), (own, least) = gpu.split("."), sm.split(".")
+    return major == own and int(least) <= int(minor)
+
+
+def _binary(file: WheelFile, gpus: tuple[str, ...]) -> dict[str, Fact]:
     """Return what reading the extension gives, as far as the matrix knows it."""
     unread = Unknown("not described by the matrix", READ)
     sm = file.sm if isinstance(file.sm, Known) else unread
     needs = file.glibc_needed if isinstance(file.glibc_needed, Known) else unread
     return {
+        **_code(file, gpus),
         "flash_attn.binary.arch_list": sm,
         "flash_attn.binary.ptx": known(None),
         "flash_attn.binary.cxx11_abi": known(really_new(file)),

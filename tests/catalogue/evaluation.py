@@ -9,8 +9,9 @@ from fadoctor.engine.judge import Assessment
 from fadoctor.kernels import Kernels
 from fadoctor.matrix.query import Matrix, Rows
 from fadoctor.model.fact import Fact, Known
-from fadoctor.model.finding import Outcome
+from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype
+from fadoctor.targets.derived import derive
 from fadoctor.verdicts import predict
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Doctor:
 
     def assess(self, environment: Environment) -> Assessment:
         """Return every judgement; no findings are written out."""
+        environment = derive(environment, self.matrix)
         judgements = [
             each for rule in self.rules for each in evaluate(rule, environment, self.matrix)
         ]
@@ -82,16 +84,20 @@ def _matters(rule: Rule, package: str) -> bool:
 
     What compiling would need is another question than whether a ready-made file works.
     """
-    affected = rule.affects.backends if rule.affects is not None else ()
-    return rule.area != "build" and (rule.subject == package or Backend.FA2 in affected)
+    if rule.area == "build":
+        return False
+    affects = rule.affects
+    decides = affects is not None and (affects.extension or Backend.FA2 in affects.backends)
+    return decides or rule.subject == package
 
 
 def failed(assessment: Assessment, subject: str = "") -> set[str]:
-    """Return the ids of rules that failed, for one subject or for any."""
+    """Return the ids of rules that failed, for one subject or for any; a note is no failure."""
     return {
         each.rule.id
         for each in assessment.judgements
-        if each.outcome is Outcome.FAIL and subject in ("", each.subject)
+        if each.outcome is Outcome.FAIL and each.rule.severity is not Severity.NOTE
+        if subject in ("", each.subject)
     }
 
 

@@ -87,7 +87,7 @@ def judged(
             assessment = doctor.assess(made)
             got = doctor.half_precision(made, assessment)
             owed = {
-                f"gpu[{index}]": "works" if not labels or gpu in known_code(file) else "unknown"
+                f"gpu[{index}]": "works" if gpu in known_code(file) else "unknown"
                 for index, gpu in enumerate(gpus)
             }
             count.update(got.values())

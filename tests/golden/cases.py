@@ -14,7 +14,6 @@ import msgspec
 
 from fadoctor.diagnose import diagnose
 from fadoctor.plan.listing import choose_installer, list_fixes
-from fadoctor.probes.collect import collect
 from fadoctor.report import json_, plan_text, text
 from fadoctor.report.style import Style
 from fadoctor.targets.saved import read_facts
@@ -56,7 +55,7 @@ def refresh_facts(name: str) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
-        facts = collect(recording.world(name, root))
+        facts = recording.read(name, root)
         found = json_.render(msgspec.structs.replace(facts, fadoctor=_VERSION))
     (CASES / name / "facts.json").write_text(found.replace(str(root), ""), encoding="utf-8")
 

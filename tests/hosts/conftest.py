@@ -10,7 +10,6 @@ import pytest
 
 from fadoctor.diagnose import diagnose
 from fadoctor.matrix.load import load_knowledge
-from fadoctor.probes.collect import collect
 from tests.hosts import recording
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
 
     @functools.cache
     def report(name: str) -> Report:
-        world = recording.world(name, tmp_path_factory.mktemp(name))
-        return diagnose(collect(world), knowledge)
+        return diagnose(recording.read(name, tmp_path_factory.mktemp(name)), knowledge)
 
     return report

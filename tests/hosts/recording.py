@@ -1,8 +1,9 @@
 """Read a recorded machine and make the world that probes see of it.
 
 A recording is a folder: ``tree.txt`` holds every file that probes read, ``commands.json`` what
-children answered, ``environ.json`` the environment variables, ``target.json`` what is examined, and
-``expected.json`` what a careful expert says about it. The tree is one text and not a tree of files
+children answered, ``environ.json`` the environment variables, ``target.json`` what is examined,
+``binaries.json`` what reading its extensions gave, where that matters, and ``expected.json`` what a
+careful expert says about it. The tree is one text and not a tree of files
 because executable bits, links, empty folders, ignored names and NUL bytes survive that way.
 """
 
@@ -11,20 +12,27 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fadoctor.model.environment import Target
+from fadoctor.probes import PROBES
+from fadoctor.probes.collect import collect
 from fadoctor.probes.run import Ending, Result
 from fadoctor.probes.world import World
+from tests.hosts import binaries
+from tests.hosts.binaries import RECORDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fadoctor.model.environment import Environment
     from fadoctor.probes.run import Command
 
+_, _NEEDS = PROBES["binaries"]
 HOSTS = Path(__file__).parent
 
 # == /usr/bin/nvcc executable
@@ -86,6 +94,11 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known to come out otherwise: part of this page -> why."""
 
 
+def read(name: str, root: Path) -> Environment:
+    """Return the facts that the probes read on a recorded machine."""
+    return collect(world(name, root), PROBES | {"binaries": (binaries.__name__, _NEEDS)})
+
+
 def names() -> list[str]:
     """Return the names of all recordings."""
     return sorted(path.parent.name for path in HOSTS.glob("*/tree.txt"))
@@ -100,6 +113,8 @@ def world(name: str, root: Path) -> World:
     """Lay a recording's files out below an empty folder and return the world that it is."""
     folder = HOSTS / name
     unpack((folder / "tree.txt").read_text(encoding="utf-8"), root)
+    if (folder / "binaries.json").is_file():
+        shutil.copy(folder / "binaries.json", root / RECORDED.lstrip("/"))
     environ = msgspec.json.decode((folder / "environ.json").read_bytes(), type=dict[str, str])
     target = msgspec.json.decode((folder / "target.json").read_bytes(), type=RecordedTarget)
     answers = msgspec.json.decode((folder / "commands.json").read_bytes(), type=list[Answer])

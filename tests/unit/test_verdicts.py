@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.verdict import Measured, Predicted
 from tests.unit.engine.builders import ABSENT, UNREAD, rule
 from tests.unit.engine.kernel_tables import on, verdicts
@@ -201,3 +202,31 @@ def test_without_gpus_there_is_no_table(count: Any) -> None:
 def test_a_gpu_without_a_name() -> None:
     found = verdicts({**on("8.0"), "gpu[0].name": UNREAD})
     assert found[FA2].gpu == "gpu[0] unknown model"
+
+
+def test_an_extension_decides_what_its_package_brings_and_what_needs_it() -> None:
+    broken = rule(
+        "it-is-broken",
+        for_each=["extension"],
+        affects={"extension": True},
+        when={"extension.failure": "truncated"},
+    )
+
+    def predicted(**facts: Any) -> dict[str, Predicted]:
+        usual = {f"{key}.version": None for key in EXTENSIONS if key not in ("torch", "triton")}
+        absent = {f"{key}.binary.failure": None for key in ("torch", "triton", "flash_attn")}
+        named = {name.replace("__", "."): value for name, value in facts.items()}
+        found = verdicts({**usual, **on("8.0"), **absent, **named}, broken)
+        return {key[1]: each.predicted for key, each in found.items() if key[2] == "bf16"}
+
+    assert predicted() == {
+        "fa2": WORKS,
+        "sdpa-flash": WORKS,
+        "sdpa-math": WORKS,
+        "fa-rotary": WORKS,
+    }
+    flash = predicted(flash_attn__binary__failure="truncated")
+    assert flash == {"fa2": FAILS, "sdpa-flash": WORKS, "sdpa-math": WORKS, "fa-rotary": FAILS}
+    unread = predicted(flash_attn__binary__failure=UNREAD)
+    assert (unread["fa2"], unread["sdpa-flash"]) == (UNKNOWN, WORKS)
+    assert set(predicted(torch__binary__failure="truncated").values()) == {FAILS}

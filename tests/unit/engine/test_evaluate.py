@@ -165,6 +165,53 @@ def test_without_packages_nothing_is_judged() -> None:
     assert outcomes(PER_PACKAGE, NO_PACKAGES) == {"package": "not_applicable"}
 
 
+PER_EXTENSION = rule(
+    for_each=["extension"],
+    affects={"extension": True},
+    when={"extension.failure": "undefined-symbol", "package.loads": False},
+)
+
+
+def test_a_rule_is_judged_for_each_extension_of_each_package() -> None:
+    facts = {
+        **NO_PACKAGES,
+        "torch.version": "2.6.0",
+        "torch.binary.failure": None,
+        "numpy.version": "2.0",
+        "xformers.version": "0.0.30",
+        "xformers.loads": False,
+        "xformers.binary.failure": "truncated",
+        "xformers.fa2.failure": UNREAD,
+        "xformers.fa3.failure": "undefined-symbol",
+    }
+    assert outcomes(PER_EXTENSION, facts) == {
+        "torch": "not_applicable",
+        "xformers": "pass",
+        "xformers (fa2)": "unknown",
+        "xformers (fa3)": "fail",
+    }
+
+
+PER_PAIR = rule(
+    for_each=["gpu", "extension"],
+    when={"extension.no_code_for": {"contains": "$gpu.compute_capability"}},
+)
+
+
+def test_a_rule_can_be_judged_for_each_pair() -> None:
+    packages = {**NO_PACKAGES, "triton.version": "3.4.0", "triton.binary.no_code_for": ("7.0",)}
+    facts = {**packages, **gpus("8.0", "7.0")}
+    assert outcomes(PER_PAIR, facts) == {"triton on gpu[0]": "pass", "triton on gpu[1]": "fail"}
+
+
+def test_a_pair_of_which_one_is_not_there() -> None:
+    packages = {**NO_PACKAGES, "triton.version": "3.4.0", "triton.binary.no_code_for": ("7.0",)}
+    assert outcomes(PER_PAIR, {**packages, **gpus()}) == {"extension on gpu": "not_applicable"}
+    assert outcomes(PER_PAIR, {**packages, "gpu.count": UNREAD}) == {"extension on gpu": "unknown"}
+    nobody = {**NO_PACKAGES, "gpu.count": UNREAD}
+    assert outcomes(PER_PAIR, nobody) == {"extension on gpu": "not_applicable"}
+
+
 def test_the_subject_of_a_rule_is_its_own() -> None:
     about_torch = rule(subject="torch", when={"torch.cuda": {"present": True}})
     assert outcomes(about_torch, {"torch.cuda": "12.4"}) == {"torch": "fail"}

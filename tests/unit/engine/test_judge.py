@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fadoctor.engine.judge import Assessment, judge
+from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.finding import Evidence
 from tests.unit.engine.builders import (
     ABSENT,
@@ -198,6 +199,27 @@ def test_rules_that_explain_each_other_leave_a_finding(rules: tuple[Rule, ...]) 
 def per_gpu(rule_id: str, *causes: str, below: str) -> Rule:
     condition = {"gpu.compute_capability": {"below": below}}
     return rule(rule_id, for_each=["gpu"], when=condition, explained_by=list(causes))
+
+
+def test_what_is_wrong_with_a_part_explains_what_is_wrong_with_the_whole() -> None:
+    """A GPU that torch has no code for explains an extension that has none for it, and no other."""
+    facts = {
+        "gpu.count": 2,
+        "gpu[0].compute_capability": "7.0",
+        "gpu[1].compute_capability": "8.0",
+        "triton.version": "3.4.0",
+        "triton.distribution": "triton",
+        "triton.binary.no_code_for": ("7.0", "8.0"),
+        **{f"{key}.version": None for key in EXTENSIONS if key != "triton"},
+    }
+    cause = per_gpu("a-cause", below="8.0")
+    lacking = {"extension.no_code_for": {"contains": "$gpu.compute_capability"}}
+    effect = rule("b-effect", for_each=["gpu", "extension"], when=lacking, explained_by=["a-cause"])
+    found = assess(facts, cause, effect)
+    assert [(f.rule_id, f.subject, f.consequences) for f in found.findings] == [
+        ("a-cause", "gpu[0]", ("b-effect",)),
+        ("b-effect", "triton on gpu[1]", ()),
+    ]
 
 
 def test_a_cause_explains_only_its_own_subject_unless_it_is_the_environment() -> None:
