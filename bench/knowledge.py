@@ -84,6 +84,17 @@ _MACHINE: dict[str, bool | int | str | dict[str, str]] = {
     "flash_attn.wheel.cuda_major": "12",
     "flash_attn.wheel.cxx11_abi": True,
     "flash_attn.wheel.python": "cp311",
+    "torch.loads": True,
+    "triton.loads": True,
+    "flash_attn.loads": True,
+    "flash_attn.binary.cxx11_abi": True,
+    "flash_attn.binary.cuda_major": "12",
+    "flash_attn.binary.code": {"8.0 9.0 10.0 12.0": "73"},
+    "xformers.loads": True,
+    "xformers.binary.cuda_major": "12",
+    "xformers.binary.code": {"8.0 9.0a 8.0+PTX@8.7": "11"},
+    "bitsandbytes.loads": True,
+    "bitsandbytes.binary.code": {"linked: 7.5 8.0 9.0": "1", "relocatable: 7.5 8.0 9.0": "6"},
 }
 _INSTALLED: dict[str, tuple[str, dict[str, str]]] = {
     "torch": ("2.8.0", {"triton": "==3.4.0"}),
@@ -104,8 +115,9 @@ def environment(number: int = 0) -> Environment:
     source = f"machine {number}"
     catalogue = build_catalogue().values()
     known = {spec.name for spec in catalogue if "[]" not in spec.name and spec.provider != LATER}
+    read = {spec.name for spec in catalogue if spec.provider == "binaries"}
     details = {n for n in known if n.partition(".")[0] in PACKAGES and not n.endswith(".version")}
-    facts: dict[str, Fact] = dict.fromkeys(sorted(known - details), Absent(source))
+    facts: dict[str, Fact] = dict.fromkeys(sorted(known - details | read), Absent(source))
     facts |= {name: Known(value, source) for name, value in _MACHINE.items()}
     for key, (version, requires) in _INSTALLED.items():
         facts[f"{key}.version"] = Known(version, source)

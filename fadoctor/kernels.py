@@ -76,6 +76,7 @@ class Kernels:
         self.environment = environment
         self.matrix = matrix
         self._rows: dict[Backend, Rows] = {}
+        self._kernels: dict[tuple[Backend, str], Rows | Absent | Unknown] = {}
 
     def package(self, backend: Backend) -> str:
         """Return the fact prefix of the package that brings a backend, "" where none does."""
@@ -121,17 +122,28 @@ class Kernels:
 
     def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what a backend can do in a dtype on a GPU."""
-        keys = {
-            "backend": Known(backend.value, "asked"),
-            "version": self.or_newest(self.package(backend)),
-            "cc": gpu.capability,
-            "dtype": Known(dtype.value, "asked"),
-        }
-        rows = self.matrix.find("kernel-support", keys)
-        if not rows.rows and all(isinstance(fact, Known) for fact in keys.values()):
+        kernels = self._kernels_for(backend, gpu)
+        if isinstance(kernels, (Absent, Unknown)):
+            return Support(kernels)
+        rows = kernels.having("dtype", dtype.value)
+        if not rows.rows:
             return Support(Unknown("no source says", "matrix kernel-support"))
         rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
         return Support(rows.cell("support"), rule, note)
+
+    def _kernels_for(self, backend: Backend, gpu: Gpu) -> Rows | Absent | Unknown:
+        """Return the rows about a backend on a GPU, whatever the dtype; or why there are none."""
+        asked = (backend, gpu.subject)
+        if asked not in self._kernels:
+            keys = {
+                "backend": Known(backend.value, "asked"),
+                "version": self.or_newest(self.package(backend)),
+                "cc": gpu.capability,
+            }
+            rows = self.matrix.find("kernel-support", keys)
+            known = all(isinstance(fact, Known) for fact in keys.values())
+            self._kernels[asked] = rows if known or rows.none is None else rows.none
+        return self._kernels[asked]
 
     def settings(self, framework: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Fact:
         """Return a framework's settings for a backend and a dtype on a GPU."""

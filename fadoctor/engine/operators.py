@@ -11,6 +11,9 @@ from collections.abc import Callable
 from fadoctor.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Value
 
+_VERSION_STARTS = frozenset("v0123456789")
+"""What a version can begin with: asking this costs less than asking a parser."""
+
 Operator = Callable[[Value, Value], "bool | None"]
 
 
@@ -19,9 +22,12 @@ def is_equal(value: Value, operand: Value) -> bool | None:
     if isinstance(value, bool) or isinstance(operand, bool):
         return value is operand
     if isinstance(value, (str, int)) and isinstance(operand, (str, int)):
-        if str(value) == str(operand):
+        one, other = str(value), str(operand)
+        if one == other:
             return True
-        left, right = parse_version(str(value)), parse_version(str(operand))
+        if one[:1] not in _VERSION_STARTS or other[:1] not in _VERSION_STARTS:
+            return False
+        left, right = parse_version(one), parse_version(other)
         return left == right and left is not None
     return value == operand
 

@@ -25,6 +25,8 @@ _OPEN_ENDED = tuple(f"env.{name[:-1]}" for name in ENVIRONMENT_VARIABLES if name
 class Scope:
     """Resolves the paths of one rule for one subject, and keeps what was read as evidence."""
 
+    __slots__ = ("_cells", "_rows", "bindings", "environment", "matrix", "read", "rule")
+
     def __init__(
         self, environment: Environment, matrix: Matrix, rule: Rule, bindings: Mapping[str, str]
     ) -> None:
@@ -38,12 +40,18 @@ class Scope:
 
     def resolve(self, path: str) -> Fact:
         """Return the fact, cell or name at a path; what was read becomes evidence."""
-        head, _, rest = path.partition(".")
-        if not rest and head in self.rule.let:
-            return self._first_present(self.rule.let[head])
+        head, dot, rest = path.partition(".")
         if rest and head in self.rule.rows:
             return self._cell(head, rest)
-        return self._fact(self._bound(path))
+        if not rest and head in self.rule.let:
+            return self._first_present(self.rule.let[head])
+        bound = self.bindings.get(head)
+        name = path if bound is None else bound + dot + rest
+        found = self.environment.facts.get(name)
+        if found is None:
+            return self._not_a_fact(name)
+        self.read[name] = found
+        return found
 
     def row(self, name: str) -> Rows:
         """Return the rows of one of the rule's look-ups."""
@@ -80,24 +88,14 @@ class Scope:
         facts = [self.resolve(path) for path in paths]
         return next((fact for fact in facts if not isinstance(fact, Absent)), facts[-1])
 
-    def _bound(self, path: str) -> str:
-        if not self.bindings:
-            return path
-        head, dot, rest = path.partition(".")
-        bound = self.bindings.get(head)
-        return path if bound is None else bound + dot + rest
-
-    def _fact(self, name: str) -> Fact:
-        """Return a fact, or the part of one: ``torch.version.minor``, ``torch.requires.triton``."""
-        facts = self.environment.facts
-        found = facts.get(name)
-        if found is None:
-            if "[?]" in name:  # of a GPU or toolkit that nobody could count
-                return self._of_the_uncounted(name)
-            base, _, part = name.rpartition(".")
-            if (parent := facts.get(base)) is not None:
-                return self._part(parent, base, part)
-            found = self._not_given(name)
+    def _not_a_fact(self, name: str) -> Fact:
+        """Return the part of a fact that a name means, ``torch.version.minor``, or why there is none."""
+        if "[?]" in name:  # of a GPU or toolkit that nobody could count
+            return self._of_the_uncounted(name)
+        base, _, part = name.rpartition(".")
+        if (parent := self.environment.facts.get(base)) is not None:
+            return self._part(parent, base, part)
+        found = self._not_given(name)
         self.read[name] = found
         return found
 

@@ -32,11 +32,18 @@ class Rows:
             found = self._cells[column] = self._agreed(column)
         return found
 
+    def having(self, key: str, word: str) -> Rows:
+        """Return those of the rows that have a word in a key which was not asked for."""
+        rows = tuple(row for row in self.rows if {word, "*"} & set(str(row[key]).split()))
+        return Rows(
+            self.table, rows, None if rows else self.none or _no_row(self.table, {key: word})
+        )
+
     def _agreed(self, column: str) -> Fact:
         source = f"matrix {self.table.table}"
         kind = self.table.columns.get(column, "text")
-        first, *others = (typed_cell(row.get(column), kind) for row in self.rows)
-        if any(cell != first for cell in others):
+        first = typed_cell(self.rows[0].get(column), kind)
+        if any(typed_cell(row.get(column), kind) != first for row in self.rows[1:]):
             return Unknown(f"rows of the matrix disagree about {column}", source)
         if any(row.get("verified") == "unverified" for row in self.rows):
             return Unknown(f"{column} is not verified", source)

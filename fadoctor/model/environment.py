@@ -96,7 +96,7 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
             case "extension":
                 for key, names in EXTENSIONS.items():
                     for subject in self._package(key):
-                        yield from _extensions(subject, key, names)
+                        yield from self._extensions(subject, key, names)
             case _:
                 found = self.fact(f"{kind}.count")
                 count = found.value if isinstance(found, Known) else 0
@@ -110,10 +110,11 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
             text = str(name.value) if isinstance(name, Known) else PACKAGES[key][0]
             yield Subject(text, {"package": key})
 
-
-def _extensions(package: Subject, key: str, names: Iterable[str]) -> Iterator[Subject]:
-    """Yield the extensions of a package; the one that it cannot do without has its name."""
-    for name in names:
-        bindings = {"package": key, "extension": f"{key}.{name}"}
-        text = package.text if name == "binary" else f"{package.text} ({name})"
-        yield Subject(text, bindings, (package.text,))
+    def _extensions(self, package: Subject, key: str, names: Iterable[str]) -> Iterator[Subject]:
+        """Yield a package's extensions: the one that it cannot do without, and those there are."""
+        for name in names:
+            bindings = {"package": key, "extension": f"{key}.{name}"}
+            if name == "binary":
+                yield Subject(package.text, bindings)
+            elif not isinstance(self.fact(f"{key}.{name}.file"), Absent):
+                yield Subject(f"{package.text} ({name})", bindings, (package.text,))

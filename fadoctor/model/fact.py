@@ -11,7 +11,7 @@ SOURCE_LIMIT = 240
 """Longest source, reason or excerpt that is kept, in characters."""
 
 
-class Known(msgspec.Struct, frozen=True, tag="known", tag_field="state"):
+class Known(msgspec.Struct, frozen=True, gc=False, tag="known", tag_field="state"):
     """The fact was read."""
 
     value: Value
@@ -19,13 +19,13 @@ class Known(msgspec.Struct, frozen=True, tag="known", tag_field="state"):
     """The command or file that said so, with its raw excerpt where that helps."""
 
 
-class Absent(msgspec.Struct, frozen=True, tag="absent", tag_field="state"):
+class Absent(msgspec.Struct, frozen=True, gc=False, tag="absent", tag_field="state"):
     """Somebody looked, and there is no such thing here."""
 
     source: str
 
 
-class Unknown(msgspec.Struct, frozen=True, tag="unknown", tag_field="state"):
+class Unknown(msgspec.Struct, frozen=True, gc=False, tag="unknown", tag_field="state"):
     """Nobody could look, or what was seen could not be understood."""
 
     reason: str
