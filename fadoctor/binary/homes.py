@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import enum
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fadoctor.binary.reason import Reason
 
 
 class Family(enum.Enum):
@@ -65,7 +69,7 @@ def family_of(symbol: str) -> Family:
     return next((f for f, pattern in _COMPILED if pattern.match(symbol)), Family.UNKNOWN)
 
 
-DRIVER_SONAMES = frozenset(
+_DRIVER_SONAMES = frozenset(
     {
         "libcuda.so.1",
         "libnvidia-ml.so.1",
@@ -75,3 +79,8 @@ DRIVER_SONAMES = frozenset(
     }
 )
 """Libraries that come with NVIDIA's driver and are therefore absent on a machine without a GPU."""
+
+
+def is_driver(reason: Reason | None) -> bool:
+    """Whether a library of the driver is what is missing."""
+    return reason is not None and reason.name in _DRIVER_SONAMES

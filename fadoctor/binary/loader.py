@@ -82,7 +82,7 @@ class Opened(msgspec.Struct, frozen=True):
 class Files:
     """The files that were opened, each once, and what the loader of a machine says to them."""
 
-    def __init__(self, tree: Tree, machine: Machine) -> None:
+    def __init__(self, tree: Tree, machine: Machine | None) -> None:
         self._tree, self._machine = tree, machine
         self._known: dict[str, File | Refusal | None] = {}
 

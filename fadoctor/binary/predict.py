@@ -11,8 +11,8 @@ from fadoctor.binary.abi import StringAbi, c10_abi, imports_abi
 from fadoctor.binary.check import symbol_problems, version_problems
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
-from fadoctor.binary.homes import DRIVER_SONAMES, Family, family_of
-from fadoctor.binary.loader import File, Loaded, Opened, Process
+from fadoctor.binary.homes import Family, family_of, is_driver
+from fadoctor.binary.loader import File, Files, Loaded, Opened, Process
 from fadoctor.binary.prediction import Library, Prediction, Stage, Verdict
 from fadoctor.binary.reason import UNDECIDED, Kind, Reason
 from fadoctor.binary.start import Started, Target, start_process
@@ -34,6 +34,7 @@ class Predictor:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._tree = Tree(target.root)
+        self._bare = Files(self._tree, None)
         self._started: Started | Reason | None = None
         self._imported: Imported | None = None
         self._mixed: Prediction | None = None
@@ -54,7 +55,7 @@ class Predictor:
         """Say what opening a library would do, after ``import torch`` or in a bare interpreter."""
         started = self._start()
         if isinstance(started, Reason):
-            return Prediction(path, None, started, Stage.INTERPRETER, None)
+            return _described(self._bare, Prediction(path, None, started, Stage.INTERPRETER, None))
         process, stage, reason = started.process, Stage.INTERPRETER, started.problem
         if reason is None and after_torch and self._target.torch:
             imported = self._import()
@@ -62,8 +63,14 @@ class Predictor:
             reason = imported.problem or self._mixed_torch_problem(imported)
         if reason is not None:
             loads = None if reason.kind in UNDECIDED else False
-            return _described(process, path, Prediction(path, loads, reason, stage, None))
-        return _open(process.copy(), path)
+            return _described(process.files, Prediction(path, loads, reason, stage, None))
+        prediction = _open(process.copy(), path)
+        if stage is Stage.TORCH and (driver := self._import().driver) is not None:
+            beyond = Verdict(prediction.loads, prediction.reason)
+            return msgspec.structs.replace(
+                prediction, loads=False, reason=driver, stage=stage, beyond_driver=beyond
+            )
+        return prediction
 
     def check_torch(self) -> Prediction:
         """Check torch's own libraries with all their symbols, in the scope of ``torch/_C``."""
@@ -76,14 +83,11 @@ class Predictor:
         if imported.problem is not None or opened is None:
             loads = None if imported.problem and imported.problem.kind in UNDECIDED else False
             return Prediction(path, loads, imported.problem, Stage.TORCH, None)
-        return _judge(imported.process, opened, path)
+        return _judge(imported.process, opened, path, Stage.TORCH)
 
     def string_abi(self, path: str) -> StringAbi | None:
         """Return the C++ string ABI of an extension; None where it cannot be read."""
-        started = self._start()
-        if isinstance(started, Reason):
-            return None
-        file = started.process.files.open(path)
+        file = self._files().open(path)
         try:
             symbols = file.symbols.imports() if isinstance(file, File) else None
         except (BadBinaryError, OSError):
@@ -92,10 +96,7 @@ class Predictor:
 
     def torch_string_abi(self) -> StringAbi | None:
         """Return the C++ string ABI of torch; None where its libc10.so does not tell."""
-        started = self._start()
-        if isinstance(started, Reason):
-            return None
-        file = started.process.files.open(f"{self._target.torch}/lib/libc10.so")
+        file = self._files().open(f"{self._target.torch}/lib/libc10.so")
         try:
             return c10_abi(file.symbols) if isinstance(file, File) else None
         except (BadBinaryError, OSError):
@@ -130,8 +131,11 @@ class Predictor:
         opened = imported.extension
         if self._mixed is None and opened is not None:
             mixed = bool(self.foreign_torch_libraries())
-            self._mixed = _judge(imported.process, opened, "") if mixed else _SOUND
-        return self._mixed.reason if self._mixed is not None else None
+            self._mixed = _judge(imported.process, opened, "", Stage.TORCH) if mixed else _SOUND
+        if self._mixed is None:
+            return None
+        verdict = self._mixed.beyond_driver or self._mixed
+        return verdict.reason
 
     def _is_in_torch(self, path: str) -> bool:
         torch = self._target.torch
@@ -139,6 +143,11 @@ class Predictor:
         if path.rpartition("/")[0] == f"{torch}/lib":
             return True
         return self._tree.real(path).startswith(self._tree.real(torch) + "/")
+
+    def _files(self) -> Files:
+        """Return the files of the process; without one, those of any machine."""
+        started = self._start()
+        return started.process.files if isinstance(started, Started) else self._bare
 
     def _start(self) -> Started | Reason:
         if self._started is None:
@@ -157,36 +166,32 @@ def _open(process: Process, path: str) -> Prediction:
     opened = process.open_path(path)
     if isinstance(opened, Reason):
         loads = None if opened.kind in UNDECIDED else False
-        prediction = Prediction(path, loads, opened, Stage.EXTENSION, None)
-        return _described(process, path, prediction)
-    return _described(process, path, _judge(process, opened, path))
+        return _described(process.files, Prediction(path, loads, opened, Stage.EXTENSION, None))
+    return _described(process.files, _judge(process, opened, path, Stage.EXTENSION))
 
 
-def _judge(process: Process, opened: Opened, path: str) -> Prediction:
+def _judge(process: Process, opened: Opened, path: str, stage: Stage) -> Prediction:
     versions = version_problems(process, opened.added)
     unresolved = symbol_problems(process, opened.closure, opened.added)
     loaded = {name for one in opened.closure for name in one.elf.needed} | {
         one.elf.soname for one in process.objects
     }
     absent = {problem.name for problem in opened.problems}
-    undefined = [r for r in unresolved if not _may_be_in(r, absent, loaded - absent)]
+    certain = [r for r in unresolved if not _may_be_in(r, absent, loaded - absent)]
     unchecked = [r.name for r in unresolved if _may_be_in(r, absent, loaded - absent)]
-    problems = [*opened.problems, *versions, *undefined]
+    problems = [*opened.problems, *versions, *certain]
+    # Tables that cannot be read stand among the problems, but are neither version nor symbol.
+    undefined = [r for r in certain if r.kind not in UNDECIDED]
+    lacking = [r for r in versions if r.kind not in UNDECIDED]
     verdict = _verdict(problems)
-    beyond = None
-    if verdict.reason is not None and verdict.reason.name in DRIVER_SONAMES:
-        rest = [problem for problem in problems if problem.name not in DRIVER_SONAMES]
-        beyond = _verdict(rest)
-        if beyond.loads and unchecked:
-            beyond = Verdict(None, None)
     return Prediction(
         path=path,
         loads=verdict.loads,
         reason=verdict.reason,
-        stage=Stage.EXTENSION,
-        beyond_driver=beyond,
+        stage=stage,
+        beyond_driver=_beyond_driver(problems, unchecked) if is_driver(verdict.reason) else None,
         missing=opened.problems,
-        versions=tuple(versions[:MAX_LISTED]),
+        versions=tuple(lacking[:MAX_LISTED]),
         undefined=tuple(undefined[:MAX_LISTED]),
         undefined_count=len(undefined),
         unchecked=tuple(unchecked[:MAX_LISTED]),
@@ -200,6 +205,12 @@ def _verdict(problems: Sequence[Reason]) -> Verdict:
     if certain is not None:
         return Verdict(False, certain)
     return Verdict(None, problems[0]) if problems else Verdict(True, None)
+
+
+def _beyond_driver(problems: Sequence[Reason], unchecked: Sequence[str]) -> Verdict:
+    """Return the verdict if the driver's libraries were there."""
+    verdict = _verdict([problem for problem in problems if not is_driver(problem)])
+    return Verdict(None, None) if verdict.loads and unchecked else verdict
 
 
 def _may_be_in(reason: Reason, absent: set[str], loaded: set[str]) -> bool:
@@ -220,9 +231,9 @@ def _library(one: Loaded) -> Library:
     return Library(one.elf.soname, one.path, one.origin, asked_by)
 
 
-def _described(process: Process, path: str, prediction: Prediction) -> Prediction:
+def _described(files: Files, prediction: Prediction) -> Prediction:
     """Add what the file itself says."""
-    file = process.files.open(path)
+    file = files.open(prediction.path)
     if not isinstance(file, File):
         return prediction
     try:

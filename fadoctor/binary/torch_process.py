@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.binary.check import version_problems
+from fadoctor.binary.homes import is_driver
 from fadoctor.binary.loader import Opened, Process
 from fadoctor.binary.reason import Kind, Reason
 
@@ -56,6 +57,8 @@ class Imported(msgspec.Struct, frozen=True):
     """Why ``import torch`` fails; symbols are not looked at for it."""
     extension: Opened | None
     """``torch/_C`` and its closure."""
+    driver: Reason | None = None
+    """A library of the driver that torch needs and that is not there; the rest goes on without."""
 
 
 def read_preloads(source: str) -> Preloads:
@@ -99,7 +102,7 @@ def _open_extension(tree: Tree, target: Target, process: Process) -> Imported:
     trial, opened = _try(process, path)
     if isinstance(opened, Reason):
         return Imported(process, opened, None)
-    return Imported(trial, None, opened)
+    return Imported(trial, None, opened, next(filter(is_driver, opened.problems), None))
 
 
 def _try(process: Process, path: str) -> tuple[Process, Opened | Reason]:
@@ -108,8 +111,8 @@ def _try(process: Process, path: str) -> tuple[Process, Opened | Reason]:
     opened = trial.open_path(path)
     if isinstance(opened, Reason):
         return trial, opened
-    problems = opened.problems or version_problems(trial, opened.added)
-    return trial, problems[0] if problems else opened
+    problems = [*opened.problems, *version_problems(trial, opened.added)]
+    return trial, next((problem for problem in problems if not is_driver(problem)), opened)
 
 
 def _preload(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.binary.abi import StringAbi
 from fadoctor.binary.hint import hints_for
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.prediction import Stage
@@ -252,6 +253,16 @@ def test_interpreters_that_are_not_understood(tmp_path: Path, program: bytes, ki
     system.write("/usr/bin/python3.11", program)
     found = system.predict(system.put("/venv/ext.so", Spec()))
     assert (found.loads, found.reason and found.reason.kind) == (None, kind)
+
+
+def test_a_file_describes_itself_without_an_interpreter(system: System) -> None:
+    spec = cuda_needs(Symbol("malloc", "GLIBC_2.17", "libc.so.6"))
+    path = system.put("/venv/ext.so", spec)
+    with Predictor(Target(executable="", root=str(system.root))) as predictor:
+        found = predictor.predict(path)
+        assert predictor.string_abi(path) is StringAbi.NEUTRAL
+    assert (found.needed, found.glibc) == (spec.needed, "2.17")
+    assert (found.libcudart, found.loads) == ("libcudart.so.12", None)
 
 
 def test_no_interpreter(tmp_path: Path) -> None:
