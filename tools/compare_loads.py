@@ -2,14 +2,17 @@
 
 Usage: python tools/compare_loads.py --cache FOLDER [--python PYTHON]...
            [--wheel NAME[==VERSION]]... [--mode bare|stubs|mixed]... [--library-path FOLDER]...
-           [--markdown] [--no-torch]
+           [--markdown] [--no-torch] [--fresh]
 
 Downloads the wheels listed here into the cache folder (through the index that pip is configured
 for), unpacks their shared libraries, and opens each one in each interpreter: a child imports torch
-and forks, and every fork opens one library with `ctypes.CDLL`. Verdict and error text must be those
-that were predicted. `stubs` puts generated libraries in the place of whatever is missing, so that
-the loader goes on to versions and symbols; gcc makes them. `mixed` puts the folders of
---library-path on LD_LIBRARY_PATH. Ends with 1 where anything differs.
+and forks, and every fork opens one library with `ctypes.CDLL`; with --fresh each library gets a
+process that imports torch for it alone, which takes seconds instead of milliseconds. Verdict and
+error text must be those that were predicted.
+
+`stubs` puts generated libraries in the place of whatever is missing, so that the loader goes on to
+versions and symbols; gcc makes them. `mixed` puts the folders of --library-path on LD_LIBRARY_PATH.
+Ends with 1 where anything differs.
 """
 
 from __future__ import annotations
@@ -99,6 +102,17 @@ print(json.dumps({
     "suffix": sysconfig.get_config_var("EXT_SUFFIX"),
 }))
 """
+
+
+class Conditions(NamedTuple):
+    """How libraries are opened."""
+
+    mode: str
+    folders: list[Path]
+    """What LD_LIBRARY_PATH holds in other modes than bare; stubs go to the first."""
+    after_torch: bool
+    fresh: bool
+    """A process for each library."""
 
 
 class Comparison(NamedTuple):
@@ -247,10 +261,9 @@ def compile_stub(path: Path, symbols: dict[str, str]) -> None:
     subprocess.run([*argv, "-", "-o", str(path)], input=source, text=True, check=True)
 
 
-def compare(
-    python: str, paths: dict[str, str], mode: str, folders: list[Path], *, after_torch: bool
-) -> list[Comparison]:
-    """Compare all libraries (path -> wheel) in one interpreter; stubs go to the one folder."""
+def compare(python: str, paths: dict[str, str], conditions: Conditions) -> list[Comparison]:
+    """Compare all libraries (path -> wheel) in one interpreter."""
+    mode, folders, after_torch, fresh = conditions
     described = describe(python)
     listed = list(paths)
     if mode == "stubs":
@@ -259,7 +272,9 @@ def compare(
     path = ":".join(map(str, folders))
     environ = {} if mode == "bare" else {"LD_LIBRARY_PATH": path}
     predicted = predict(target_of(described, environ), listed, after_torch=after_torch)
-    real = load(python, environ, listed, after_torch=after_torch)
+    real: dict[str, str] = {}
+    for some in [[one] for one in listed] if fresh else [listed]:
+        real |= load(python, environ, some, after_torch=after_torch)
     torch = str(described["version"]) if after_torch else "not imported"
     listed_too = paths | ({_TORCH: "torch itself"} if after_torch else {})
     return [
@@ -318,6 +333,7 @@ def main() -> int:
     parser.add_argument("--mode", action="append", choices=MODES, default=[])
     parser.add_argument("--library-path", action="append", type=Path, default=[])
     parser.add_argument("--no-torch", action="store_true", help="also without `import torch`")
+    parser.add_argument("--fresh", action="store_true", help="a process for each library")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     cache = options.cache.resolve()
@@ -328,7 +344,8 @@ def main() -> int:
         for mode in options.mode or MODES[:2]:
             folders = options.library_path if mode == "mixed" else [cache / "stubs"]
             for after_torch in (True, False) if options.no_torch else (True,):
-                results += compare(python, paths, mode, folders, after_torch=after_torch)
+                conditions = Conditions(mode, folders, after_torch, options.fresh)
+                results += compare(python, paths, conditions)
     if options.markdown:
         print(table(results))
     for one in results:
