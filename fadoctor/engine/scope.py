@@ -89,7 +89,7 @@ class Scope:
         return next((fact for fact in facts if not isinstance(fact, Absent)), facts[-1])
 
     def _not_a_fact(self, name: str) -> Fact:
-        """Return the part of a fact that a name means, ``torch.version.minor``, or why there is none."""
+        """Return what a name means that is no fact: a part of one, or why there is none."""
         if "[?]" in name:  # of a GPU or toolkit that nobody could count
             return self._of_the_uncounted(name)
         base, _, part = name.rpartition(".")
