@@ -41,6 +41,8 @@ class SymptomMatch(msgspec.Struct, frozen=True):
     captures: dict[str, str]
     """Groups of the pattern that took part, as harmless one-line texts."""
     message: str
+    specific: int
+    """How much had to come together: captured values, and what had to be near."""
     start: int
     """Where the matched text begins in the message, in characters; `end` is behind it."""
     end: int
@@ -78,7 +80,7 @@ class Matcher:
                 if found is None:
                     continue
                 match = _described(place, found, skipped)
-                rank = _rank(match, place.symptom)
+                rank = _rank(match)
                 known = best.get(match.rule_id)
                 if known is None or _within_rule(rank) < _within_rule(known[0]):
                     best[match.rule_id] = (rank, match, place.rule)
@@ -125,6 +127,7 @@ def _described(place: _Place, found: re.Match[str], skipped: int) -> SymptomMatc
         confidence=symptom.confidence or rule.confidence,
         captures=captures,
         message=_filled(symptom.message, captures) or rule.title,
+        specific=len(symptom.near) + len(captures),
         start=found.start() + skipped,
         end=found.end() + skipped,
     )
@@ -137,11 +140,11 @@ def _filled(template: str, captures: Mapping[str, str]) -> str:
 _Rank = tuple[int, int, int, int, str, int]
 
 
-def _rank(match: SymptomMatch, symptom: Symptom) -> _Rank:
+def _rank(match: SymptomMatch) -> _Rank:
     """Return a key that sorts the most likely cause first."""
     return (
         _SEVERITIES.index(match.severity),
-        -(len(symptom.near) + len(match.captures)),
+        -match.specific,
         _CONFIDENCES.index(match.confidence),
         match.start,
         match.rule_id,
