@@ -33,6 +33,9 @@ _OUR_TOPIC = re.compile(
 )
 _MEMORY = re.compile(r"(?i)out ?of ?memory")
 
+# A program that names what it does without has gone on.
+_HANDLED = re.compile(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
+
 
 class Cause(msgspec.Struct, frozen=True):
     """A root cause that shows in the log."""
@@ -153,10 +156,11 @@ def _cause(found: _Found, rule: Rule) -> Cause:
     first = found.failure.line_at(found.match.start)
     last = found.failure.line_at(max(found.match.start, found.match.end - 1))
     lines = [line for line in found.failure.lines if first.number <= line.number <= last.number]
+    handled = bool(lines) and _HANDLED.search(lines[0].text) is not None
     return Cause(
         rule,
         found.match,
-        found.match.severity,
+        Severity.NOTE if handled else found.match.severity,
         tuple(line for line in lines if line.text.strip())[:LINES_SHOWN],
         found.failure,
         times=max(1, found.times),
@@ -186,13 +190,23 @@ def _root(cause: Cause, by_id: dict[str, Cause]) -> str:
     """Return the rule at the root of a cause; rules that explain each other: the first by name."""
     chain = [cause.rule.id]
     while True:
-        rule = by_id[chain[-1]].rule
-        nearest = next((name for name in rule.explained_by if name in by_id), None)
+        current = by_id[chain[-1]]
+        nearest = next(
+            (name for name in current.rule.explained_by if _explains(name, current, by_id)), None
+        )
         if nearest is None:
             return chain[-1]
         if nearest in chain:
             return min(chain[chain.index(nearest) :])
         chain.append(nearest)
+
+
+def _explains(name: str, cause: Cause, by_id: dict[str, Cause]) -> bool:
+    """Return whether a rule shows and can be the root of a cause; of an error, no note can."""
+    other = by_id.get(name)
+    if other is None:
+        return False
+    return other.severity is not Severity.NOTE or cause.severity is Severity.NOTE
 
 
 def _last_exception(found: list[Failure]) -> Raised | None:
