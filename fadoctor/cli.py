@@ -188,6 +188,7 @@ def fix(
 
 
 app.command()(cli_explain.explain)
+app.command(context_settings={"ignore_unknown_options": True})(cli_explain.run)
 
 
 def _exit(code: int, *, exit_zero: bool) -> NoReturn:

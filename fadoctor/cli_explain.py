@@ -6,6 +6,7 @@ Heavy modules are imported inside the commands, so that each pays only for what 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from fadoctor import cli_options as opt
 from fadoctor import cli_support as support
 from fadoctor.cli_output import write
 from fadoctor.model.errors import InputError, UsageError
+from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from fadoctor.explain.explain import Reading
@@ -102,3 +104,44 @@ def _lies_in_active(reading: Reading) -> bool:
     """Return whether a path of the log lies in the environment that is active."""
     active = [os.environ.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
     return any(reading.mentions(folder) for folder in active if len(folder) > 1)
+
+
+def run(
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
+    ],
+    rules: opt.Rules = [],  # noqa: B006
+    color: opt.ColourOption = opt.Colour.AUTO,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Run a command unchanged and explain on standard error if it fails; exit with its code."""
+    from fadoctor.probes.live import run_live
+    from fadoctor.terminal import log_to_stderr
+
+    log_to_stderr(debug=debug)
+    ended = run_live(tuple(command))
+    if ended.problem:
+        sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {ended.problem}\n")
+    elif ended.code:
+        _explain_failure(ended.tail, rules, color, quiet=quiet)
+    raise typer.Exit(ended.code)
+
+
+def _explain_failure(tail: bytes, rules: list[Path], color: opt.Colour, *, quiet: bool) -> None:
+    """Explain the end of an output; what shows nothing of ours is not worth a word."""
+    from fadoctor.explain.explain import explain as explain_reading
+    from fadoctor.explain.explain import read_log
+    from fadoctor.matrix.load import load_knowledge
+    from fadoctor.report.explanation_text import render
+    from fadoctor.terminal import style_of
+
+    knowledge = load_knowledge(tuple(rules))
+    reading = read_log(io.BytesIO(tail), "output", knowledge)
+    environment = None
+    if _lies_in_active(reading):
+        _, environment = support.environment_of(support.no_request(), rules)
+    report = explain_reading(reading, knowledge, environment)
+    if report.findings:
+        style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)
+        sys.stderr.write("\n" + render(report, style))

@@ -39,6 +39,13 @@ def request_of(
     return Request(target or python, site_packages, facts, overlays)
 
 
+def no_request() -> Request:
+    """Return the request of a command line that names no target: the active environment."""
+    from fadoctor.examine import Request
+
+    return Request()
+
+
 def environment_of(
     request: Request, rules: list[Path], *needed: str
 ) -> tuple[Knowledge, Environment]:
