@@ -15,12 +15,10 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-WORDS = (
-    b"rror", b"not ", b"lash", b"upport", b"odule", b"defined", b"ernel", b"equire",
-    b"nvcc", b"raceback", b"ailed", b"dtype", b"illed", b"annot",
-)  # fmt: skip
-"""One of them is in every line that is looked at more closely: in nearly every anchor, or beside
-it in what programs print around it."""
+WORDS = (b"rror", b"not ", b"lash", b"upport", b"ailed", b"FAILED", b"Killed")
+"""What `bytes.find` looks for. Each costs as much as reading the log once, so they are few: one is
+in most lines that hold an anchor, and in what programs print around the others, since what fails
+says Error, failed or not."""
 
 ALARMS = (b"Error", b"rror:", b"Traceback", b"FAILED", b"fatal", b"Killed", b"Exception")
 """Words of lines whose surroundings are kept even without an anchor."""
@@ -34,7 +32,7 @@ ENDS = 64 << 10
 BEFORE, AFTER = 60, 30
 """Lines around an interesting one that are kept."""
 
-KEPT = 2 << 20
+KEPT = 512 << 10
 """Bytes of surroundings that are kept of the log's beginning, and as many of its end."""
 
 REPEATS = 3
@@ -135,11 +133,11 @@ class _Sieve:
     def _windows(self, text: bytes, offset: int) -> Iterator[tuple[int, int]]:
         """Yield the spans to keep, in order and apart from each other."""
         open_start, open_end = offset, _forward(text, offset, self._owed)
-        self._owed = max(0, self._owed - text.count(b"\n", offset))
+        last, owed = offset, self._owed
         for start, end in self._interesting(text, offset):
             before = max(_back(text, start, BEFORE), 0)
-            after = _forward(text, end, AFTER)
-            self._owed = max(0, AFTER - text.count(b"\n", end))
+            after, last = _forward(text, end, AFTER), end
+            owed = AFTER
             if before > open_end:
                 if open_end > open_start:
                     yield open_start, open_end
@@ -147,6 +145,7 @@ class _Sieve:
             open_start, open_end = min(open_start, before), max(open_end, after)
         if open_end > open_start:
             yield open_start, open_end
+        self._owed = max(0, owed - text.count(b"\n", last))
 
     def _interesting(self, text: bytes, offset: int) -> list[tuple[int, int]]:
         """Return the lines that hold an anchor or announce a failure, in order."""
