@@ -7,6 +7,7 @@ cut into messages elsewhere.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 MESSAGE_LIMIT = 64 << 10
 """Characters of a message that are looked at: its end, where exceptions name themselves."""
+
+REACH = 8_192
+"""How far around a match, in characters, near and absent patterns look."""
+
+OCCURRENCES = 16
+"""How often a pattern is tried in one message: what must be near may stand at a later match."""
 
 CAPTURE_LIMIT = 200
 """Longest captured value, in characters."""
@@ -89,20 +96,20 @@ class Matcher:
 
     def _look(self, place: _Place, text: str) -> re.Match[str] | None:
         symptom = place.symptom
-        found = self._search(symptom.pattern or re.escape(symptom.anchor), text)
-        if found is None:
-            return None
-        if any(self._search(pattern, text) is None for pattern in symptom.near):
-            return None
-        if any(self._search(pattern, text) is not None for pattern in symptom.absent):
-            return None
-        return found
+        pattern = self._regex(symptom.pattern or re.escape(symptom.anchor))
+        for found in islice(pattern.finditer(text), OCCURRENCES):
+            start, end = max(0, found.start() - REACH), found.end() + REACH
+            if all(self._regex(near).search(text, start, end) for near in symptom.near) and not any(
+                self._regex(absent).search(text, start, end) for absent in symptom.absent
+            ):
+                return found
+        return None
 
-    def _search(self, pattern: str, text: str) -> re.Match[str] | None:
+    def _regex(self, pattern: str) -> re.Pattern[str]:
         compiled = self._compiled.get(pattern)
         if compiled is None:
             compiled = self._compiled[pattern] = re.compile(pattern)
-        return compiled.search(text)
+        return compiled
 
 
 def _by_anchor(rules: Iterable[Rule]) -> dict[str, list[_Place]]:

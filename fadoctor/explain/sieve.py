@@ -15,7 +15,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-WORDS = (b"rror", b"not ", b"lash", b"upport", b"ailed", b"FAILED", b"Killed")
+WORDS = (b"rror", b"not ", b"lash", b"upport", b"ailed", b"FAILED", b"Killed", b"WARN")
 """What `bytes.find` looks for. Each costs as much as reading the log once, so they are few: one is
 in most lines that hold an anchor, and in what programs print around the others, since what fails
 says Error, failed or not."""
