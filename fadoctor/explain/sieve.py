@@ -8,6 +8,7 @@ for, since looking for all anchors, or decoding every line, is many times slower
 from __future__ import annotations
 
 from collections import deque
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -81,7 +82,7 @@ def sift(blocks: Iterable[bytes], anchors: Iterable[bytes]) -> Sifted:
         lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
         return Sifted((Region(1, data),), len(data), lines, is_whole=True, overflowed=False)
     sieve = _Sieve(tuple(anchors))
-    for block in (*first, *source):
+    for block in chain(first, source):
         sieve.take(block)
     return sieve.finish()
 

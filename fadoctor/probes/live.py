@@ -55,11 +55,12 @@ def run_live(argv: tuple[str, ...]) -> LiveRun:
     outputs = _Output(1, kept), _Output(2, kept)
     try:
         child = subprocess.Popen(argv, stdout=outputs[0].given, stderr=outputs[1].given)
-    except FileNotFoundError as error:
-        return LiveRun(COMMAND_NOT_FOUND, b"", error.strerror or "not found")
     except (OSError, ValueError) as error:
+        for output in outputs:
+            output.end()
         reason = getattr(error, "strerror", None) or str(error)
-        return LiveRun(COMMAND_NOT_RUN, b"", reason)
+        missing = isinstance(error, FileNotFoundError)
+        return LiveRun(COMMAND_NOT_FOUND if missing else COMMAND_NOT_RUN, b"", reason)
     finally:
         for output in outputs:
             os.close(output.given)
@@ -67,9 +68,8 @@ def run_live(argv: tuple[str, ...]) -> LiveRun:
         for output in outputs:
             output.start()
         child.wait()
-        # A grandchild may hold the pipe for ever: its output is read no longer than a grace.
         for output in outputs:
-            output.join(GRACE_S)
+            output.end()
     code = child.returncode
     return LiveRun(_DIED_OF_SIGNAL - code if code < 0 else code, kept.data())
 
@@ -106,8 +106,12 @@ class _Output:
     def start(self) -> None:
         self._thread.start()
 
-    def join(self, timeout_s: float) -> None:
-        self._thread.join(timeout_s)
+    def end(self) -> None:
+        """Stop reading: at the end, or a grace after the command's, if others hold the pipe."""
+        if self._thread.ident is not None:
+            self._thread.join(GRACE_S)
+        if not self._thread.is_alive():
+            os.close(self._read)
 
     def resize(self) -> None:
         """Give the command's terminal the size of ours."""
