@@ -13,12 +13,16 @@ from __future__ import annotations
 import argparse
 import random
 import resource
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fadoctor.engine.symptoms import Matcher
-from fadoctor.explain.explain import read_log
-from fadoctor.matrix.load import load_knowledge
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from fadoctor.engine.symptoms import Matcher  # noqa: E402 -- the checkout that this file stands in
+from fadoctor.explain.explain import read_log  # noqa: E402
+from fadoctor.matrix.load import load_knowledge  # noqa: E402
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
