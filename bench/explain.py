@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fadoctor.engine.symptoms import Matcher  # noqa: E402 -- the checkout that this file stands in
-from fadoctor.explain.explain import read_log  # noqa: E402
-from fadoctor.matrix.load import load_knowledge  # noqa: E402
+from fadoctor.engine.symptoms import Matcher
+from fadoctor.explain.explain import read_log
+from fadoctor.matrix.load import load_knowledge
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
