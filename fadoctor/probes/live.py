@@ -196,6 +196,8 @@ def _signals(child: subprocess.Popen[bytes], outputs: tuple[_Output, _Output]) -
 
 def _at_terminal() -> bool:
     """Return whether we are in the foreground of a terminal, which then signals the child, too."""
+    if sys.platform == "win32":
+        return os.isatty(0)
     try:
         return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
     except OSError:

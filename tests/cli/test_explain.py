@@ -100,7 +100,10 @@ def test_escapes_and_markup_of_a_log_do_not_get_through(run: Run) -> None:
 
 def test_redaction(run: Run) -> None:
     log = "ImportError: /home/ada/v/flash_attn_2_cuda.so: undefined symbol: _ZN3c104cudaE\n"
-    assert "ada" not in run("explain", "--redact", input=log).stdout
+    for form in ("text", "json"):
+        result = run("explain", "-", "--redact", "--format", form, input=log)
+        assert (result.returncode, result.stderr) == (1, "")
+        assert "ada" not in result.stdout
     assert "/home/ada" in run("explain", input=log).stdout
 
 
