@@ -83,6 +83,8 @@ def explain(
         text = render_text(report, style_of(color.value, output, quiet=quiet, verbose=verbose))
     write(text, output)
     code = support.severity_code(report.summary, fail_on)
+    if report.rule_errors:
+        raise typer.Exit(support.EXIT_INTERNAL)
     raise typer.Exit(0 if exit_zero else code)
 
 

@@ -85,6 +85,8 @@ def explain(
         target=environment.target if environment is not None else None,
         checks=tuple(checks),
         notes=notes_on(reading.lines, reading.ranked, reading.sifted),
+        overlays=environment.overlays if environment is not None else (),
+        rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
 
 

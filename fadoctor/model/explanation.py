@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.model.environment import Target
 from fadoctor.model.finding import Finding
-from fadoctor.model.report import RulesInfo, Summary
+from fadoctor.model.report import RuleError, RulesInfo, Summary
 
 EXPLANATION_SCHEMA_VERSION = 1
 
@@ -58,4 +58,7 @@ class Explanation(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences about the log: what it lacks, how it ends."""
+    overlays: tuple[str, ...] = ()
+    """What-if overlays that replaced facts of the environment, as typed."""
+    rule_errors: tuple[RuleError, ...] = ()
     schema_version: int = EXPLANATION_SCHEMA_VERSION

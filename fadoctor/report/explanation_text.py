@@ -32,6 +32,8 @@ def render(report: Explanation, style: Style) -> str:
         paper.finding(finding, ["environment"], _quoted(finding, checks.get(finding.rule_id)))
     if not report.findings:
         paper.line(SILENCE, "green")
+    for error in report.rule_errors:
+        paper.line(f"rule {error.rule_id} broke: {error.reason}", "bold red")
     for note in report.notes:
         paper.line(note, "bold")
     total = report.summary
@@ -49,6 +51,8 @@ def _header(paper: Paper, report: Explanation) -> None:
     paper.line(f"Log: {log.name} ({counted(log.lines, 'line')})", "bold")
     if report.target is not None:
         paper.line(f"Environment: {report.target.label} ({report.target.reason})", "bold")
+    for overlay in report.overlays:
+        paper.line(f"Assumed: {overlay}", "magenta")
     if log.named and paper.style.verbose:
         named = ", ".join(f"{name} {value}" for name, value in log.named.items())
         paper.line(f"named in it: {named}", indent=2, hang=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from fadoctor.explain.explain import explain, read_log
@@ -90,6 +91,11 @@ def test_an_environment_adds_no_finding(knowledge: Knowledge) -> None:
     report = explained(knowledge, dtype, machine("Tesla V100-SXM2-16GB", "7.0"))
     assert [each.rule_id for each in report.findings] == ["fa2-mixed-qkv-dtype"]
     assert explained(knowledge, noise(3), machine("Tesla V100-SXM2-16GB", "7.0")).findings == ()
+
+
+def test_an_assumption_is_said(knowledge: Knowledge) -> None:
+    assumed = msgspec.structs.replace(machine("Tesla T4", "7.5"), overlays=("--gpu T4",))
+    assert explained(knowledge, AMPERE, assumed).overlays == ("--gpu T4",)
 
 
 def test_versions_of_the_log_outrank_those_of_the_environment(knowledge: Knowledge) -> None:
