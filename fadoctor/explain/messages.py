@@ -40,11 +40,13 @@ class Failure(msgspec.Struct, frozen=True):
 
     channel: str
     lines: tuple[Line, ...]
+    joint: str = "\n"
+    """One character between two lines: a blank undoes the wrapping of a narrow terminal."""
 
     @property
     def text(self) -> str:
         """The lines as one text."""
-        return "\n".join(line.text for line in self.lines)
+        return self.joint.join(line.text for line in self.lines)
 
     def line_at(self, offset: int) -> Line:
         """Return the line that holds the character at an offset of the text."""

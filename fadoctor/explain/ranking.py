@@ -14,7 +14,7 @@ from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.engine.symptoms import Matcher
 
@@ -93,8 +93,7 @@ def _matched(found: list[Failure], matcher: Matcher) -> dict[str, _Found]:
     for place, failure, times in _different(found):
         for match in matcher.match(failure.text):
             _take(best, _Found(place, match, failure, times))
-    whole = _together(found)
-    if whole is not None:
+    for whole in _wholes(found, unwrapped=not best):
         for match in matcher.match(whole.text):
             number = whole.line_at(match.start).number
             place = max(
@@ -127,14 +126,19 @@ def _different(found: list[Failure]) -> list[tuple[int, Failure, int]]:
     return [(place, found[place], times) for place, times in chosen]
 
 
-def _together(found: list[Failure]) -> Failure | None:
-    """Return a short log as one failure: a pasted report names the cause and the setting apart."""
-    if len(found) < 2 or sum(len(failure.text) for failure in found) > MESSAGE_LIMIT:
-        return None
-    lines = sorted(
-        (line for failure in found for line in failure.lines), key=lambda line: line.number
-    )
-    return Failure("", tuple(lines))
+def _wholes(found: list[Failure], *, unwrapped: bool) -> Iterator[Failure]:
+    """Yield a short log as one failure: a pasted report names the cause and the setting apart.
+
+    Where nothing was found, also with its lines put together: a terminal may have wrapped them.
+    """
+    if sum(len(failure.text) for failure in found) > MESSAGE_LIMIT:
+        return
+    lines = [line for failure in found for line in failure.lines]
+    lines.sort(key=lambda line: line.number)
+    if len(found) > 1:
+        yield Failure("", tuple(lines))
+    if unwrapped:
+        yield Failure("", tuple(lines), joint=" ")
 
 
 def _ordered(found: Iterable[_Found]) -> list[_Found]:

@@ -87,6 +87,13 @@ def test_a_setting_and_the_failure_of_another_part_belong_together(
     )
 
 
+def test_lines_that_a_narrow_terminal_wrapped(read: Callable[[str], Reading]) -> None:
+    log = "RuntimeError: FlashAttention only\nsupports Ampere GPUs or\nnewer.\n"
+    (cause,) = read(log).ranked.causes
+    assert cause.rule.id == "gpu-too-old-fa2"
+    assert [line.number for line in cause.lines] == [1, 2]
+
+
 def test_an_import_that_hides_a_broken_binary(read: Callable[[str], Reading]) -> None:
     assert (
         found(read(TRACEBACK + SYMBOL + "\n" + TRACEBACK + REMOTE))[0][0] == "abi-undefined-symbol"
