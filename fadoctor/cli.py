@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from fadoctor import __version__, cli_rules
+from fadoctor import __version__, cli_explain, cli_rules
 from fadoctor import cli_options as opt
 from fadoctor import cli_support as support
 from fadoctor.cli_output import write
@@ -185,6 +185,10 @@ def fix(
     write(json_.render(plan) if as_json else plan_text.render(plan), output)
     code = EXIT_INTERNAL if report.rule_errors else EXIT_FINDINGS if plan.steps else 0
     _exit(code, exit_zero=exit_zero)
+
+
+app.command()(cli_explain.explain)
+app.command(context_settings={"ignore_unknown_options": True})(cli_explain.run)
 
 
 def _exit(code: int, *, exit_zero: bool) -> NoReturn:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fadoctor.examine import Request
     from fadoctor.model.environment import Environment, Target
-    from fadoctor.model.report import Report
+    from fadoctor.model.report import Report, Summary
     from fadoctor.model.rule import Knowledge
     from fadoctor.smoke.cells import SmokeRun
 
@@ -37,6 +37,13 @@ def request_of(
         raise UsageError("TARGET and --python exclude each other: name one target")
     overlays = Overlays(tuple(gpu), driver, glibc, python_version, platform)
     return Request(target or python, site_packages, facts, overlays)
+
+
+def no_request() -> Request:
+    """Return the request of a command line that names no target: the active environment."""
+    from fadoctor.examine import Request
+
+    return Request()
 
 
 def environment_of(
@@ -92,11 +99,15 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
 
     if report.rule_errors:
         return EXIT_INTERNAL
-    order = list(FailOn)
-    counted = {"error": report.summary.error, "warning": report.summary.warning,
-               "note": report.summary.note}  # fmt: skip
-    loud = order[: order.index(fail_on) + 1] if fail_on is not FailOn.NEVER else []
     failed = has_failure(report.verdicts) and fail_on is not FailOn.NEVER
-    if failed or any(counted[severity.value] for severity in loud):
+    if failed or severity_code(report.summary, fail_on):
         return EXIT_FINDINGS
     return EXIT_COULD_NOT_LOOK if strict and report.unknown else 0
+
+
+def severity_code(summary: Summary, fail_on: FailOn) -> int:
+    """Return the exit code that findings of these severities make."""
+    order = list(FailOn)
+    counted = {"error": summary.error, "warning": summary.warning, "note": summary.note}
+    loud = order[: order.index(fail_on) + 1] if fail_on is not FailOn.NEVER else []
+    return EXIT_FINDINGS if any(counted[severity.value] for severity in loud) else 0

@@ -30,6 +30,12 @@ class Request(msgspec.Struct, frozen=True):
     overlays: Overlays = Overlays()
 
     @property
+    def names_a_target(self) -> bool:
+        """Whether it says at all what is examined, or what is assumed of it."""
+        named = self.python or self.site_packages or self.facts
+        return bool(named or self.overlays.described())
+
+    @property
     def is_real(self) -> bool:
         """Whether it is about a real environment as it is, so that something may be run in it."""
         assumed = self.overlays.described()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from fadoctor.model.catalogue import PACKAGES, build_catalogue
+from fadoctor.model.explanation import Agreement
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.fix import Safety, StepKind
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
@@ -33,7 +34,9 @@ _FORMAT = {
     "known", "absent", "unknown", "environment", "site-packages", "facts",
     *(
         str(item.value)
-        for kind in (Severity, Confidence, Safety, StepKind, Backend, Dtype, Predicted, Measured)
+        for kind in (
+            Severity, Confidence, Safety, StepKind, Backend, Dtype, Predicted, Measured, Agreement
+        )
         for item in kind
     ),
 }  # fmt: skip
@@ -54,7 +57,7 @@ def redact(document: _T, environ: Mapping[str, str], host: str) -> _T:
     The target's folders are replaced by the names of its roots, which is how facts name them.
     """
     plain = msgspec.to_builtins(document)
-    words = _words(environ, host, plain.get("target", {}).get("roots", {}))
+    words = _words(environ, host, (plain.get("target") or {}).get("roots", {}))
     bounded = "|".join(rf"(?<![\w.]){re.escape(word)}(?!\w)" for word in words)
     pattern = re.compile(bounded or r"(?!)", re.IGNORECASE)
 

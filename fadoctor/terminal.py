@@ -21,9 +21,16 @@ _UNKNOWN_WIDTH = 80
 _MAX_WIDTH = 120
 
 
-def style_of(colour: str, output: Path | None, *, quiet: bool, verbose: bool) -> Style:
-    """Return how to print to standard output, or to a file."""
-    stream = None if output else sys.stdout
+def style_of(
+    colour: str,
+    output: Path | None,
+    *,
+    quiet: bool,
+    verbose: bool,
+    stream: TextIO | None = None,
+) -> Style:
+    """Return how to print to a file, or to a stream: standard output unless another is given."""
+    stream = None if output else stream or sys.stdout
     return Style(
         width=_width(stream),
         colour=_wants_colour(colour, stream),

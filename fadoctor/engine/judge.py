@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.evaluate import Judgement, evaluate
+from fadoctor.engine.fixes import offered_fixes
 from fadoctor.engine.scope import Scope
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Subject
@@ -22,14 +22,13 @@ from fadoctor.model.finding import (
     Severity,
     Undecided,
 )
-from fadoctor.model.fix import Fix, Step, StepKind
 from fadoctor.model.report import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fadoctor.model.environment import Environment
-    from fadoctor.model.rule import FixTemplate, Knowledge, Rule, StepTemplate
+    from fadoctor.model.rule import Knowledge, Rule
 
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 
@@ -162,14 +161,15 @@ def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
         why=each.scope.fill(rule.why),
         subject=each.subject,
         evidence=evidence,
-        fixes=tuple(_fix(each, fix) for fix in rule.fixes if _offered(each.scope, fix)),
+        fixes=offered_fixes(each.scope),
         consequences=consequences,
         references=rule.references,
-        fingerprint=_fingerprint(rule.id, each.subject),
+        fingerprint=fingerprint(rule.id, each.subject),
     )
 
 
-def _fingerprint(rule_id: str, subject: str) -> str:
+def fingerprint(rule_id: str, subject: str) -> str:
+    """Return what names the same problem across runs and machines."""
     import hashlib  # noqa: PLC0415 -- loads OpenSSL, 3 ms that a healthy environment does not need
 
     return hashlib.sha256(f"{rule_id}\n{subject}".encode()).hexdigest()[:16]
@@ -183,76 +183,6 @@ def _evidence(scope: Scope) -> tuple[Evidence, ...]:
         elif isinstance(fact, Absent):
             found.append(Evidence(name, None, fact.source))
     return tuple(found)
-
-
-_REQUIREMENT = re.compile(
-    r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._ -]{0,100}\])?"
-    r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,8}"
-)
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?")
-_INDEX = re.compile(r"(https://[A-Za-z0-9./_-]{1,200})?")
-
-
-def _offered(scope: Scope, fix: FixTemplate) -> bool:
-    """Return whether a fix's condition holds and its commands can be written out, and safely so.
-
-    Values come from outside: a requirement must be a name with a specifier, never an option, a
-    path or a URL, whatever the metadata say.
-    """
-    aside = Scope(scope.environment, scope.matrix, scope.rule, scope.bindings)
-    if fix.when and holds(fix.when, aside) is not Truth.TRUE:
-        return False
-    forms = [
-        (pattern, text)
-        for step in fix.steps
-        for pattern, texts in (
-            (_REQUIREMENT, (*step.install, *step.uninstall)),
-            (_VARIABLE, (*step.set, *step.unset)),
-            (_INDEX, (step.index,)),
-        )
-        for text in texts
-    ]
-    return all(
-        aside.can_fill(text) and pattern.fullmatch(aside.fill(text)) for pattern, text in forms
-    )
-
-
-def _fix(each: Judgement, fix: FixTemplate) -> Fix:
-    aside = Scope(each.scope.environment, each.scope.matrix, each.rule, each.scope.bindings)
-    return Fix(
-        id=fix.id,
-        title=aside.fill(fix.title),
-        safety=fix.safety,
-        steps=tuple(_step(aside, step) for step in fix.steps),
-        side_effects=aside.fill(fix.side_effects),
-    )
-
-
-def _step(scope: Scope, step: StepTemplate) -> Step:
-    lists = {
-        StepKind.INSTALL: step.install,
-        StepKind.UNINSTALL: step.uninstall,
-        StepKind.SET: step.set,
-        StepKind.UNSET: step.unset,
-    }
-    for kind, items in lists.items():
-        if items:
-            filled = tuple(scope.fill(item) for item in items)
-            index = scope.fill(step.index)
-            text = _sentence(kind, filled, step.options, index)
-            return Step(kind, text, filled, index, step.options)
-    texts = {
-        StepKind.SETTING: step.setting,
-        StepKind.SYSTEM: step.system,
-        StepKind.ADVICE: step.advice,
-    }
-    kind, text = next((kind, text) for kind, text in texts.items() if text)
-    return Step(kind, scope.fill(text))
-
-
-def _sentence(kind: StepKind, items: tuple[str, ...], options: tuple[str, ...], index: str) -> str:
-    words = " ".join((kind.value, *options, *items))
-    return f"{words} (index {index})" if index else words
 
 
 def _undecided(each: Judgement) -> Undecided:

@@ -7,6 +7,7 @@ cut into messages elsewhere.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 MESSAGE_LIMIT = 64 << 10
 """Characters of a message that are looked at: its end, where exceptions name themselves."""
+
+REACH = 8_192
+"""How far around a match, in characters, near and absent patterns look."""
+
+OCCURRENCES = 16
+"""How often a pattern is tried in one message: what must be near may stand at a later match."""
 
 CAPTURE_LIMIT = 200
 """Longest captured value, in characters."""
@@ -41,6 +48,8 @@ class SymptomMatch(msgspec.Struct, frozen=True):
     captures: dict[str, str]
     """Groups of the pattern that took part, as harmless one-line texts."""
     message: str
+    specific: int
+    """How much had to come together: captured values, and what had to be near."""
     start: int
     """Where the matched text begins in the message, in characters; `end` is behind it."""
     end: int
@@ -78,7 +87,7 @@ class Matcher:
                 if found is None:
                     continue
                 match = _described(place, found, skipped)
-                rank = _rank(match, place.symptom)
+                rank = _rank(match)
                 known = best.get(match.rule_id)
                 if known is None or _within_rule(rank) < _within_rule(known[0]):
                     best[match.rule_id] = (rank, match, place.rule)
@@ -87,20 +96,20 @@ class Matcher:
 
     def _look(self, place: _Place, text: str) -> re.Match[str] | None:
         symptom = place.symptom
-        found = self._search(symptom.pattern or re.escape(symptom.anchor), text)
-        if found is None:
-            return None
-        if any(self._search(pattern, text) is None for pattern in symptom.near):
-            return None
-        if any(self._search(pattern, text) is not None for pattern in symptom.absent):
-            return None
-        return found
+        pattern = self._regex(symptom.pattern or re.escape(symptom.anchor))
+        for found in islice(pattern.finditer(text), OCCURRENCES):
+            start, end = max(0, found.start() - REACH), found.end() + REACH
+            if all(self._regex(near).search(text, start, end) for near in symptom.near) and not any(
+                self._regex(absent).search(text, start, end) for absent in symptom.absent
+            ):
+                return found
+        return None
 
-    def _search(self, pattern: str, text: str) -> re.Match[str] | None:
+    def _regex(self, pattern: str) -> re.Pattern[str]:
         compiled = self._compiled.get(pattern)
         if compiled is None:
             compiled = self._compiled[pattern] = re.compile(pattern)
-        return compiled.search(text)
+        return compiled
 
 
 def _by_anchor(rules: Iterable[Rule]) -> dict[str, list[_Place]]:
@@ -125,6 +134,7 @@ def _described(place: _Place, found: re.Match[str], skipped: int) -> SymptomMatc
         confidence=symptom.confidence or rule.confidence,
         captures=captures,
         message=_filled(symptom.message, captures) or rule.title,
+        specific=len(symptom.near) + len(captures),
         start=found.start() + skipped,
         end=found.end() + skipped,
     )
@@ -137,11 +147,11 @@ def _filled(template: str, captures: Mapping[str, str]) -> str:
 _Rank = tuple[int, int, int, int, str, int]
 
 
-def _rank(match: SymptomMatch, symptom: Symptom) -> _Rank:
+def _rank(match: SymptomMatch) -> _Rank:
     """Return a key that sorts the most likely cause first."""
     return (
         _SEVERITIES.index(match.severity),
-        -(len(symptom.near) + len(match.captures)),
+        -match.specific,
         _CONFIDENCES.index(match.confidence),
         match.start,
         match.rule_id,

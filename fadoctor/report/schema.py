@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.engine.cases import Case
 from fadoctor.model.environment import Environment
+from fadoctor.model.explanation import Explanation
 from fadoctor.model.report import Report
 from fadoctor.model.rule import Rule, Table
 
@@ -18,9 +19,10 @@ _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
 def render(name: str) -> str:
-    """Return the schema of ``report``, ``facts``, ``rule`` or ``table`` as JSON."""
+    """Return the schema of ``report``, ``explanation``, ``facts``, ``rule`` or ``table``."""
     makers = {
         "report": lambda: _schema(Report),
+        "explanation": lambda: _schema(Explanation),
         "facts": lambda: _schema(Environment),
         "rule": _rule_schema,
         "table": _table_schema,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,38 @@ def test_a_text_without_any_anchor_shows_nothing_so_that_logs_can_be_searched_fo
     for _, text in WORDINGS:
         assert any(anchor in text.encode() for anchor in anchors)
     assert len(anchors) < 200
+
+
+PATTERNS = sorted(
+    {
+        pattern
+        for rule in COMPILED.knowledge.rules
+        for symptom in rule.symptoms
+        for pattern in (symptom.pattern, *symptom.near, *symptom.absent)
+        if pattern
+    }
+)
+UNITS = (" ", "a", "1", "_", "/", ".", "'", "(", "a.", "a ", "a, ", "\n", " \n", "x: ", "[a", "::")
+"""What repetitions of patterns are made of: a run of one is where backtracking would show."""
+
+
+def hostile_texts(pattern: str) -> list[str]:
+    """Return texts that begin as a match of the pattern does, and go on for ever."""
+    literals = sorted(re.findall(r"[\w ,:'`-]{4,60}", pattern), key=len)[-3:]
+    starts = ["", *literals, " ".join(literals)]
+    return [(start + unit * 2_000 + start) for start in starts for unit in UNITS]
+
+
+def test_no_pattern_runs_away() -> None:
+    slow = []
+    for pattern in PATTERNS:
+        compiled = re.compile(pattern)
+        started = time.process_time()
+        for text in hostile_texts(pattern):
+            compiled.search(text)
+        if time.process_time() - started > 2:
+            slow.append(pattern)
+    assert slow == []
 
 
 def test_an_error_outweighs_a_notice_of_the_same_message() -> None:

@@ -76,6 +76,7 @@ def test_what_a_match_says() -> None:
         confidence=Confidence.LOW,
         captures={"file": "/a/b.so", "symbol": "_Z1f"},
         message="/a/b.so wants _Z1f.",
+        specific=2,
         start=13,
         end=44,
     )

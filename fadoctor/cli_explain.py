@@ -1,0 +1,149 @@
+"""The commands about logs: ``explain`` reads one, ``run`` makes one and explains a failure.
+
+Heavy modules are imported inside the commands, so that each pays only for what it uses.
+"""
+# ruff: noqa: PLC0415, PLR0913, PLR0917, FBT002 -- as cli.py: typer evaluates annotations
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fadoctor import cli_options as opt
+from fadoctor import cli_support as support
+from fadoctor.cli_output import write
+from fadoctor.model.errors import InputError, UsageError
+from fadoctor.model.fact import printable
+
+if TYPE_CHECKING:
+    from fadoctor.explain.explain import Reading
+    from fadoctor.model.rule import Knowledge
+
+LogFile = Annotated[
+    str,
+    typer.Argument(metavar="[FILE|-]", help="A log, or - for standard input.", show_default=False),
+]
+
+
+def explain(
+    log: LogFile = "-",
+    target: opt.Target = "",
+    python: opt.Python = "",
+    site_packages: opt.SitePackages = "",
+    facts: opt.Facts = "",
+    gpu: opt.Gpu = [],  # noqa: B006 -- typer copies defaults
+    driver: opt.Driver = "",
+    glibc: opt.Glibc = "",
+    python_version: opt.PythonVersion = "",
+    platform: opt.Platform = "",
+    fail_on: Annotated[
+        opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
+    ] = opt.FailOn.ERROR,
+    ignore: opt.Ignore = [],  # noqa: B006
+    rules: opt.Rules = [],  # noqa: B006
+    format_: opt.OutputFormat = opt.Format.TEXT,
+    output: opt.Output = None,
+    redact: opt.Redact = False,
+    color: opt.ColourOption = opt.Colour.AUTO,
+    exit_zero: opt.ExitZero = False,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Say what a log, a traceback or one pasted line comes from, why, and what to do."""
+    from fadoctor.explain.explain import explain as explain_reading
+    from fadoctor.matrix.load import load_knowledge
+    from fadoctor.terminal import log_to_stderr, style_of
+
+    log_to_stderr(debug=debug)
+    request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
+                       python_version, platform)  # fmt: skip
+    if log == "-" and facts == "-":
+        raise UsageError("the log and --facts cannot both be standard input")
+    knowledge = load_knowledge(tuple(rules))
+    support.refuse_unknown_ids(ignore, knowledge)
+    reading = _read(log, knowledge)
+    environment = None
+    if request.names_a_target or _lies_in_active(reading):
+        _, environment = support.environment_of(request, rules)
+    report = explain_reading(reading, knowledge, environment, tuple(ignore))
+    report = support.redacted(report) if redact else report
+    if format_ is opt.Format.JSON:
+        from fadoctor.report.json_ import render as render_json
+
+        text = render_json(report)
+    else:
+        from fadoctor.report.explanation_text import render as render_text
+
+        text = render_text(report, style_of(color.value, output, quiet=quiet, verbose=verbose))
+    write(text, output)
+    code = support.severity_code(report.summary, fail_on)
+    if report.rule_errors:
+        raise typer.Exit(support.EXIT_INTERNAL)
+    raise typer.Exit(0 if exit_zero else code)
+
+
+def _read(log: str, knowledge: Knowledge) -> Reading:
+    from fadoctor.explain.explain import read_log
+
+    if log == "-":
+        if sys.stdin.isatty():
+            sys.stderr.write("fadoctor: paste the log, then end it with Ctrl-D\n")
+        return read_log(sys.stdin.buffer, "standard input", knowledge)
+    try:
+        with Path(log).open("rb") as stream:
+            return read_log(stream, log, knowledge)
+    except OSError as error:
+        raise InputError(log, error.strerror or str(error)) from error
+
+
+def _lies_in_active(reading: Reading) -> bool:
+    """Return whether a path of the log lies in the environment that is active."""
+    active = [os.environ.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    return any(reading.mentions(folder) for folder in active if len(folder) > 1)
+
+
+def run(
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
+    ],
+    rules: opt.Rules = [],  # noqa: B006
+    color: opt.ColourOption = opt.Colour.AUTO,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Run a command unchanged and explain on standard error if it fails; exit with its code."""
+    from fadoctor.probes.live import run_live
+    from fadoctor.terminal import log_to_stderr
+
+    log_to_stderr(debug=debug)
+    ended = run_live(tuple(command))
+    if ended.problem:
+        sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {ended.problem}\n")
+    elif ended.code:
+        _explain_failure(ended.tail, rules, color, quiet=quiet)
+    raise typer.Exit(ended.code)
+
+
+def _explain_failure(tail: bytes, rules: list[Path], color: opt.Colour, *, quiet: bool) -> None:
+    """Explain the end of an output; what shows nothing of ours is not worth a word."""
+    from fadoctor.explain.explain import explain as explain_reading
+    from fadoctor.explain.explain import read_log
+    from fadoctor.matrix.load import load_knowledge
+    from fadoctor.report.explanation_text import render
+    from fadoctor.terminal import style_of
+
+    knowledge = load_knowledge(tuple(rules))
+    reading = read_log(io.BytesIO(tail), "output", knowledge)
+    environment = None
+    if _lies_in_active(reading):
+        _, environment = support.environment_of(support.no_request(), rules)
+    report = explain_reading(reading, knowledge, environment)
+    if report.findings:
+        style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)
+        sys.stderr.write("\n" + render(report, style))

@@ -1,0 +1,144 @@
+"""Explain a log: from its bytes to the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor import __version__
+from fadoctor.engine.fixes import possible_fixes
+from fadoctor.engine.judge import fingerprint
+from fadoctor.engine.symptoms import Matcher
+from fadoctor.explain.cleaning import Line, clean_lines
+from fadoctor.explain.join import held_against, scope_of, surroundings
+from fadoctor.explain.messages import failures
+from fadoctor.explain.named import facts_named
+from fadoctor.explain.notes import notes_on
+from fadoctor.explain.ranking import Ranked, rank_causes
+from fadoctor.explain.reading import read_blocks
+from fadoctor.explain.sieve import Sifted, sift
+from fadoctor.model.explanation import Agreement, Check, Explanation, Log
+from fadoctor.model.fact import Known, printable
+from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
+from fadoctor.model.report import RulesInfo, Summary
+
+if TYPE_CHECKING:
+    from fadoctor.explain.join import Surroundings
+    from fadoctor.explain.ranking import Cause
+    from fadoctor.explain.reading import Readable
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Knowledge
+
+EVIDENCE_LIMIT = 300
+"""Longest line of a log that is shown, in characters."""
+
+_CONFIDENCES = list(Confidence)
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A log that was read and matched, not yet held against an environment."""
+
+    name: str
+    sifted: Sifted
+    lines: tuple[Line, ...]
+    ranked: Ranked
+
+    def mentions(self, folder: str) -> bool:
+        """Return whether a path of the log lies in a folder."""
+        inside = f"{folder.rstrip('/')}/"
+        return any(inside in line.text for line in self.lines)
+
+
+def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
+    """Read a log once, as a stream, and find its causes."""
+    matcher = Matcher(knowledge)
+    sifted = sift(read_blocks(stream), matcher.anchors())
+    lines = tuple(line for region in sifted.regions for line in clean_lines(region))
+    return Reading(name, sifted, lines, rank_causes(failures(lines), matcher, knowledge.rules))
+
+
+def explain(
+    reading: Reading,
+    knowledge: Knowledge,
+    environment: Environment | None = None,
+    ignore: tuple[str, ...] = (),
+) -> Explanation:
+    """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
+    named = facts_named(reading.lines, reading.name)
+    said = {name: str(fact.value) for name, fact in named.items() if isinstance(fact, Known)}
+    around = surroundings(named, environment, knowledge)
+    findings, checks = [], []
+    for cause in reading.ranked.causes:
+        if cause.rule.id in ignore:
+            continue
+        finding, check = _finding(cause, around, reading.name)
+        findings.append(finding)
+        checks += [check] if check else []
+    return Explanation(
+        fadoctor=__version__,
+        rules=RulesInfo(knowledge.version, knowledge.sha256),
+        log=_log(reading, said),
+        findings=tuple(findings),
+        summary=_summary(findings),
+        target=environment.target if environment is not None else None,
+        checks=tuple(checks),
+        notes=notes_on(reading.lines, reading.ranked, reading.sifted),
+        overlays=environment.overlays if environment is not None else (),
+        rule_errors=around.assessment.errors if around.assessment is not None else (),
+    )
+
+
+def _log(reading: Reading, named: dict[str, str]) -> Log:
+    sifted = reading.sifted
+    read = "whole" if sifted.is_whole else "surroundings"
+    return Log(reading.name, sifted.size, sifted.lines, read, named)
+
+
+def _finding(cause: Cause, around: Surroundings, name: str) -> tuple[Finding, Check | None]:
+    rule = cause.rule
+    scope = scope_of(cause, around)
+    fixes = possible_fixes(scope)
+    confidence = cause.match.confidence
+    evidence = [
+        Evidence("log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{name}:{line.number}")
+        for line in cause.lines
+    ]
+    held = held_against(cause, around)
+    if held is not None:
+        check, found = held
+        confidence = _after(confidence, check.agreement)
+        if found is not None:
+            evidence += found.evidence
+            fixes = found.fixes or fixes
+    finding = Finding(
+        rule_id=rule.id,
+        severity=cause.severity,
+        confidence=confidence,
+        title=rule.title,
+        message=cause.match.message,
+        why=scope.fill(rule.why),
+        subject=rule.subject,
+        evidence=tuple(evidence),
+        fixes=fixes,
+        consequences=cause.consequences,
+        references=rule.references,
+        fingerprint=fingerprint(rule.id, rule.subject),
+    )
+    return finding, held[0] if held is not None else None
+
+
+def _after(confidence: Confidence, agreement: Agreement) -> Confidence:
+    """Return the confidence that is left, or won, when facts have been asked."""
+    if agreement is Agreement.CONFIRMED:
+        return Confidence.HIGH
+    if agreement is Agreement.REFUTED:
+        index = _CONFIDENCES.index(confidence) + 1
+        return _CONFIDENCES[min(index, len(_CONFIDENCES) - 1)]
+    return confidence
+
+
+def _summary(findings: list[Finding]) -> Summary:
+    count = Counter(finding.severity for finding in findings)
+    return Summary(count[Severity.ERROR], count[Severity.WARNING], count[Severity.NOTE], 0)

@@ -1,0 +1,121 @@
+"""Hold the causes that a log shows against the facts of an environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor import __version__
+from fadoctor.engine.judge import Assessment, judge
+from fadoctor.engine.scope import Scope
+from fadoctor.explain.named import package_of
+from fadoctor.matrix.query import Matrix
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.explanation import Agreement, Check
+from fadoctor.model.fact import Known
+from fadoctor.model.finding import Finding, Outcome
+from fadoctor.targets.derived import derive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.explain.ranking import Cause
+    from fadoctor.model.fact import Fact
+    from fadoctor.model.rule import Knowledge
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """Facts that a log is held against, and what the rules say about them."""
+
+    environment: Environment
+    matrix: Matrix
+    assessment: Assessment | None
+    """None without an environment: the few facts that a log names decide nothing."""
+    contradicted: tuple[str, ...] = ()
+    """Facts that the log names otherwise than the environment; the log's count."""
+
+
+def surroundings(
+    named: Mapping[str, Fact], environment: Environment | None, knowledge: Knowledge
+) -> Surroundings:
+    """Return the facts around a log: those of an environment, overruled by the log's own."""
+    matrix = Matrix(knowledge.tables)
+    if environment is None:
+        target = Target(kind="log", label="log", reason="named in the log")
+        return Surroundings(Environment(__version__, target, dict(named)), matrix, None)
+    environment = derive(environment, matrix)
+    contradicted = tuple(
+        name for name, fact in sorted(named.items()) if _contradicts(fact, environment.fact(name))
+    )
+    # A log often shortens what an environment spells out: only what differs replaces.
+    overruling = {name: named[name] for name in contradicted}
+    environment = msgspec.structs.replace(environment, facts={**environment.facts, **overruling})
+    return Surroundings(
+        environment, matrix, judge(environment, knowledge, (), matrix), contradicted
+    )
+
+
+def _contradicts(named: Fact, read: Fact) -> bool:
+    if not isinstance(named, Known) or not isinstance(read, Known):
+        return isinstance(named, Known)
+    mine, theirs = str(named.value), str(read.value)
+    return not (theirs == mine or theirs.startswith((f"{mine}+", f"{mine}.")))
+
+
+def held_against(cause: Cause, around: Surroundings) -> tuple[Check, Finding | None] | None:
+    """Return what the facts say about a cause, and the finding that says it; None without facts."""
+    if around.assessment is None:
+        return None
+    rule = cause.rule
+    for finding in around.assessment.findings:
+        names = {finding.rule_id, *finding.consequences}
+        same = rule.id in names
+        if same or names & set(cause.consequences) or _leads_to(finding, cause, around):
+            detail = f"{finding.rule_id}: {finding.message}"
+            return Check(rule.id, Agreement.CONFIRMED, detail), finding
+    if around.contradicted:
+        names_ = ", ".join(around.contradicted)
+        return Check(rule.id, Agreement.OPEN, f"the log has another {names_}"), None
+    mine = [each for each in around.assessment.judgements if each.rule.id == rule.id]
+    if mine and all(each.outcome is Outcome.PASS for each in mine):
+        detail = "its facts do not show it: perhaps repaired since, or the log is another's"
+        return Check(rule.id, Agreement.REFUTED, detail), None
+    why = mine[0].reason if mine else "it leaves no trace in an environment"
+    return Check(rule.id, Agreement.OPEN, why or "it does not apply to these facts"), None
+
+
+def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
+    """Return whether rules tie a finding of the environment to the cause, either way."""
+    if finding.rule_id in cause.rule.explained_by:
+        return True
+    assessment = around.assessment
+    judgements = assessment.judgements if assessment is not None else ()
+    return any(
+        each.rule.id == finding.rule_id and cause.rule.id in each.rule.explained_by
+        for each in judgements
+    )
+
+
+def scope_of(cause: Cause, around: Surroundings) -> Scope:
+    """Return what the fixes of a cause see: the extension that is named, the GPU that fails."""
+    key = package_of(" ".join(cause.match.captures.values()))
+    judgements = around.assessment.judgements if around.assessment is not None else ()
+    mine = [
+        each
+        for each in judgements
+        if each.rule.id == cause.rule.id and each.about.bindings.get("package", key) == key
+    ]
+    failing = [each for each in mine if each.outcome is Outcome.FAIL]
+    for each in failing or mine:
+        return each.scope
+    kinds = cause.rule.for_each
+    bindings: dict[str, str] = {k: f"{k}[0]" for k in ("gpu", "toolkit") if k in kinds}
+    facts = around.environment.facts
+    if key and {"package", "extension"} & set(kinds):
+        bindings |= {"package": key, "extension": f"{key}.binary"}
+        named = Known(PACKAGES[key][0], "the file that the log names")
+        facts = {f"{key}.distribution": named, **facts}
+    environment = msgspec.structs.replace(around.environment, facts=facts)
+    return Scope(environment, around.matrix, cause.rule, bindings)

@@ -1,0 +1,236 @@
+"""Match the failures of a log and put the first cause first, its consequences under it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.engine.symptoms import MESSAGE_LIMIT, SymptomMatch
+from fadoctor.explain.cleaning import Line
+from fadoctor.explain.messages import Failure, Raised, exceptions
+from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fadoctor.engine.symptoms import Matcher
+
+FAILURES_LIMIT = 400
+"""Most different failures of one log that are matched: its first and its last ones."""
+
+LINES_SHOWN = 3
+"""Most lines of one match that become evidence."""
+
+_SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
+_DIGITS = str.maketrans("", "", "0123456789")
+
+_OUR_TOPIC = re.compile(
+    r"(?i)cuda|cudnn|flash|attention|attn|xformers|triton|nvcc|no kernel|hip error|rocm"
+    r"|undefined symbol|dtype|bfloat16|torch"
+)
+_MEMORY = re.compile(r"(?i)out ?of ?memory")
+
+# A program that names what it does without has gone on.
+_HANDLED = re.compile(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """A root cause that shows in the log."""
+
+    rule: Rule
+    match: SymptomMatch
+    severity: Severity
+    lines: tuple[Line, ...]
+    """Where it shows first."""
+    failure: Failure
+    consequences: tuple[str, ...] = ()
+    times: int = 1
+    """In how many failures it shows."""
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """What a log shows, and how it ends."""
+
+    causes: tuple[Cause, ...]
+    unexplained: Raised | None
+    """The last exception, where no cause was found in it and it is about something else."""
+
+
+class _Found(msgspec.Struct):
+    """The best match of one rule so far, and where the rule shows first."""
+
+    place: int
+    match: SymptomMatch
+    failure: Failure
+    times: int = 1
+
+
+def rank_causes(found: list[Failure], matcher: Matcher, rules: Iterable[Rule]) -> Ranked:
+    """Return the causes that failures show, the most likely first.
+
+    Errors come before warnings, then what shows earlier in the log; within one failure, what the
+    matcher holds for likelier. What another cause explains becomes its consequence. A warning is
+    only a note where the log ends in an exception about something else.
+    """
+    by_id = {rule.id: rule for rule in rules}
+    best = _matched(found, matcher)
+    causes = [_cause(each, by_id[each.match.rule_id]) for each in _ordered(best.values())]
+    causes = _under_their_roots(causes)
+    last = _last_exception(found)
+    unexplained = last if last is not None and not _is_explained(last, causes) else None
+    if unexplained is not None:
+        causes = [_quieted(cause, unexplained) for cause in causes]
+    causes.sort(key=lambda cause: _SEVERITIES.index(cause.severity))
+    return Ranked(tuple(causes), unexplained)
+
+
+def _matched(found: list[Failure], matcher: Matcher) -> dict[str, _Found]:
+    """Return the best match of each rule that shows."""
+    best: dict[str, _Found] = {}
+    for place, failure, times in _different(found):
+        for match in matcher.match(failure.text):
+            _take(best, _Found(place, match, failure, times))
+    for whole in _wholes(found, unwrapped=not best):
+        for match in matcher.match(whole.text):
+            number = whole.line_at(match.start).number
+            place = max(
+                (place for place, each in enumerate(found) if each.lines[0].number <= number),
+                default=0,
+            )
+            _take(best, _Found(place, match, whole, 0))
+    return best
+
+
+def _take(best: dict[str, _Found], new: _Found) -> None:
+    known = best.get(new.match.rule_id)
+    if known is None:
+        best[new.match.rule_id] = new
+        return
+    known.times += new.times
+    if new.match.specific > known.match.specific:
+        known.match, known.failure = new.match, new.failure
+    known.place = min(known.place, new.place)
+
+
+def _different(found: list[Failure]) -> list[tuple[int, Failure, int]]:
+    """Return failures that differ in more than digits, each with its place and how many alike."""
+    kinds: dict[str, list[int]] = {}
+    for place, failure in enumerate(found):
+        kinds.setdefault(failure.text.translate(_DIGITS), []).append(place)
+    chosen = sorted((places[0], len(places)) for places in kinds.values())
+    if len(chosen) > FAILURES_LIMIT:
+        chosen = chosen[: FAILURES_LIMIT // 2] + chosen[-FAILURES_LIMIT // 2 :]
+    return [(place, found[place], times) for place, times in chosen]
+
+
+def _wholes(found: list[Failure], *, unwrapped: bool) -> Iterator[Failure]:
+    """Yield a short log as one failure: a pasted report names the cause and the setting apart.
+
+    Where nothing was found, also with its lines put together: a terminal may have wrapped them.
+    """
+    if sum(len(failure.text) for failure in found) > MESSAGE_LIMIT:
+        return
+    lines = [line for failure in found for line in failure.lines]
+    lines.sort(key=lambda line: line.number)
+    if len(found) > 1:
+        yield Failure("", tuple(lines))
+    if unwrapped:
+        yield Failure("", tuple(lines), joint=" ")
+
+
+def _ordered(found: Iterable[_Found]) -> list[_Found]:
+    def key(each: _Found) -> tuple[int, int, int, int, int, str]:
+        match = each.match
+        return (
+            _SEVERITIES.index(match.severity),
+            each.place,
+            -match.specific,
+            _CONFIDENCES.index(match.confidence),
+            match.start,
+            match.rule_id,
+        )
+
+    return sorted(found, key=key)
+
+
+def _cause(found: _Found, rule: Rule) -> Cause:
+    first = found.failure.line_at(found.match.start)
+    last = found.failure.line_at(max(found.match.start, found.match.end - 1))
+    lines = [line for line in found.failure.lines if first.number <= line.number <= last.number]
+    handled = bool(lines) and _HANDLED.search(lines[0].text) is not None
+    return Cause(
+        rule,
+        found.match,
+        Severity.NOTE if handled else found.match.severity,
+        tuple(line for line in lines if line.text.strip())[:LINES_SHOWN],
+        found.failure,
+        times=max(1, found.times),
+    )
+
+
+def _under_their_roots(causes: list[Cause]) -> list[Cause]:
+    """Return the roots in the order in which they or their consequences stand.
+
+    A warning that an error follows from is as grave as its rule.
+    """
+    by_id = {cause.rule.id: cause for cause in causes}
+    roots = {cause.rule.id: _root(cause, by_id) for cause in causes}
+    found: list[Cause] = []
+    for root_id in dict.fromkeys(roots.values()):
+        root = by_id[root_id]
+        mine = [by_id[name] for name, its in roots.items() if its == root_id and name != root_id]
+        weight = min([_SEVERITIES.index(each.severity) for each in (root, *mine)])
+        weight = max(weight, _SEVERITIES.index(root.rule.severity))
+        severity = _SEVERITIES[min(weight, _SEVERITIES.index(root.severity))]
+        ids = tuple(sorted(each.rule.id for each in mine))
+        found.append(msgspec.structs.replace(root, severity=severity, consequences=ids))
+    return found
+
+
+def _root(cause: Cause, by_id: dict[str, Cause]) -> str:
+    """Return the rule at the root of a cause; rules that explain each other: the first by name."""
+    chain = [cause.rule.id]
+    while True:
+        current = by_id[chain[-1]]
+        nearest = next(
+            (name for name in current.rule.explained_by if _explains(name, current, by_id)), None
+        )
+        if nearest is None:
+            return chain[-1]
+        if nearest in chain:
+            return min(chain[chain.index(nearest) :])
+        chain.append(nearest)
+
+
+def _explains(name: str, cause: Cause, by_id: dict[str, Cause]) -> bool:
+    """Return whether a rule shows and can be the root of a cause; of an error, no note can."""
+    other = by_id.get(name)
+    if other is None:
+        return False
+    return other.severity is not Severity.NOTE or cause.severity is Severity.NOTE
+
+
+def _last_exception(found: list[Failure]) -> Raised | None:
+    raised = [each for failure in found for each in exceptions(failure.lines)]
+    return max(raised, key=lambda each: each.line, default=None)
+
+
+def _is_explained(last: Raised, causes: list[Cause]) -> bool:
+    """Return whether an exception is about our topic, or ends a failure with an error of ours."""
+    if _OUR_TOPIC.search(last.text) and not _MEMORY.search(last.text):
+        return True
+    return any(
+        cause.severity is Severity.ERROR
+        and cause.failure.lines[0].number <= last.line <= cause.failure.lines[-1].number
+        for cause in causes
+    )
+
+
+def _quieted(cause: Cause, last: Raised) -> Cause:
+    before = bool(cause.lines) and cause.lines[0].number < last.line
+    if cause.severity is Severity.WARNING and before:
+        return msgspec.structs.replace(cause, severity=Severity.NOTE)
+    return cause

@@ -1,0 +1,204 @@
+"""Run a command as if nobody watched: its output passes through live, and its end is kept.
+
+The one process without a deadline and without a group of its own: the terminal's signals reach it
+as they would without us, and those that only we get are passed on. Where our output is a terminal,
+so is the command's.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.probes.run import GRACE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+KEPT = 8 << 20
+"""Bytes of output that are kept: the last ones."""
+
+COMMAND_NOT_FOUND, COMMAND_NOT_RUN = 127, 126
+"""Exit codes of a shell for what cannot be started."""
+
+_CHUNK = 1 << 16
+_DIED_OF_SIGNAL = 128
+_WINSIZE_BYTES = 8
+"""Of struct winsize: four unsigned shorts."""
+
+_PASSED_ON = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT")
+
+
+class LiveRun(msgspec.Struct, frozen=True):
+    """How a command ended, and the end of what it wrote."""
+
+    code: int
+    """Its exit code; 128 and the signal's number where it died of one, as shells say it."""
+    tail: bytes
+    problem: str = ""
+    """Why it could not be started."""
+
+
+def run_live(argv: tuple[str, ...]) -> LiveRun:
+    """Run a command to its end with our input; its output goes where ours goes, as it comes."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    kept = _Tail()
+    outputs = _Output(1, kept), _Output(2, kept)
+    try:
+        child = subprocess.Popen(argv, stdout=outputs[0].given, stderr=outputs[1].given)
+    except (OSError, ValueError) as error:
+        for output in outputs:
+            output.end()
+        reason = getattr(error, "strerror", None) or str(error)
+        missing = isinstance(error, FileNotFoundError)
+        return LiveRun(COMMAND_NOT_FOUND if missing else COMMAND_NOT_RUN, b"", reason)
+    finally:
+        for output in outputs:
+            os.close(output.given)
+    with _signals(child, outputs):
+        for output in outputs:
+            output.start()
+        child.wait()
+        for output in outputs:
+            output.end()
+    code = child.returncode
+    return LiveRun(_DIED_OF_SIGNAL - code if code < 0 else code, kept.data())
+
+
+class _Tail:
+    """The last bytes of both streams in the order in which they came, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._chunks: deque[bytes] = deque()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def add(self, chunk: bytes) -> None:
+        with self._lock:
+            self._chunks.append(chunk)
+            self._size += len(chunk)
+            while self._size - len(self._chunks[0]) >= KEPT:
+                self._size -= len(self._chunks.popleft())
+
+    def data(self) -> bytes:
+        with self._lock:
+            return b"".join(self._chunks)
+
+
+class _Output:
+    """One stream of the command: what it is given to write to, and a thread that copies it."""
+
+    def __init__(self, target: int, kept: _Tail) -> None:
+        self._target = target
+        self._kept = kept
+        self._read, self.given = _terminal(target) or os.pipe()
+        self._thread = threading.Thread(target=self._copy, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop reading: at the end, or a grace after the command's, if others hold the pipe."""
+        if self._thread.ident is not None:
+            self._thread.join(GRACE_S)
+        if not self._thread.is_alive():
+            os.close(self._read)
+
+    def resize(self) -> None:
+        """Give the command's terminal the size of ours."""
+        _copy_size(self._target, self._read)
+
+    def _copy(self) -> None:
+        while chunk := _read(self._read):
+            self._kept.add(chunk)
+            _write(self._target, chunk)
+
+
+def _terminal(target: int) -> tuple[int, int] | None:
+    """Return a pseudo-terminal of the size of ours; None where our output is none."""
+    if not os.isatty(target) or sys.platform == "win32":
+        return None
+    import pty  # noqa: PLC0415 -- Unix only
+    import termios  # noqa: PLC0415 -- Unix only
+
+    reading, given = pty.openpty()
+    _copy_size(target, given)
+    attributes = termios.tcgetattr(given)
+    attributes[1] &= ~termios.OPOST  # our own terminal translates line ends
+    termios.tcsetattr(given, termios.TCSANOW, attributes)
+    return reading, given
+
+
+def _copy_size(source: int, target: int) -> None:
+    if sys.platform != "win32":
+        import fcntl  # noqa: PLC0415 -- Unix only
+        import termios  # noqa: PLC0415 -- Unix only
+
+        with suppress(OSError):
+            size = fcntl.ioctl(source, termios.TIOCGWINSZ, bytes(_WINSIZE_BYTES))
+            fcntl.ioctl(target, termios.TIOCSWINSZ, size)
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK)
+    except OSError:  # a pseudo-terminal whose other end is closed says EIO
+        return b""
+
+
+def _write(target: int, chunk: bytes) -> None:
+    """Write all of it; a reader that has gone (`| head`) does not end the command."""
+    view = memoryview(chunk)
+    with suppress(OSError):
+        while view:
+            view = view[os.write(target, view) :]
+
+
+@contextmanager
+def _signals(child: subprocess.Popen[bytes], outputs: tuple[_Output, _Output]) -> Iterator[None]:
+    """Pass on what we are sent; Ctrl-C at a terminal reaches the command by itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def pass_on(number: int, _frame: object) -> None:
+        with suppress(ProcessLookupError):
+            child.send_signal(number)
+
+    def resize(_number: int, _frame: object) -> None:
+        for output in outputs:
+            output.resize()
+
+    handlers: dict[int, Callable[[int, object], None] | signal.Handlers] = {
+        signal.SIGINT: signal.SIG_IGN if _at_terminal() else pass_on
+    }
+    for name in _PASSED_ON:
+        if hasattr(signal, name):
+            handlers[getattr(signal, name)] = pass_on
+    if hasattr(signal, "SIGWINCH"):
+        handlers[signal.SIGWINCH] = resize
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _at_terminal() -> bool:
+    """Return whether we are in the foreground of a terminal, which then signals the child, too."""
+    if sys.platform == "win32":
+        return os.isatty(0)
+    try:
+        return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False

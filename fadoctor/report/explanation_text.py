@@ -1,0 +1,66 @@
+"""Text for a person about a log: the causes with the lines that show them, and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.explanation import Agreement
+from fadoctor.report.paper import Paper
+from fadoctor.report.words import counted
+
+if TYPE_CHECKING:
+    from fadoctor.model.explanation import Check, Explanation
+    from fadoctor.model.finding import Finding
+    from fadoctor.report.style import Style
+
+SILENCE = "Nothing here is about attention, CUDA or the build."
+
+_SAID = {
+    Agreement.CONFIRMED: "this environment confirms it",
+    Agreement.REFUTED: "this environment speaks against it",
+    Agreement.OPEN: "this environment cannot tell",
+}
+
+
+def render(report: Explanation, style: Style) -> str:
+    """Return the explanation as text."""
+    paper = Paper(style)
+    if not style.quiet:
+        _header(paper, report)
+    checks = {check.rule_id: check for check in report.checks}
+    for finding in report.findings:
+        paper.finding(finding, ["environment"], _quoted(finding, checks.get(finding.rule_id)))
+    if not report.findings:
+        paper.line(SILENCE, "green")
+    for error in report.rule_errors:
+        paper.line(f"rule {error.rule_id} broke: {error.reason}", "bold red")
+    for note in report.notes:
+        paper.line(note, "bold")
+    total = report.summary
+    if report.findings:
+        paper.line(
+            f"{counted(total.error, 'error')}, {counted(total.warning, 'warning')}, "
+            f"{counted(total.note, 'note')}. "
+            f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
+        )
+    return paper.text()
+
+
+def _header(paper: Paper, report: Explanation) -> None:
+    log = report.log
+    paper.line(f"Log: {log.name} ({counted(log.lines, 'line')})", "bold")
+    if report.target is not None:
+        paper.line(f"Environment: {report.target.label} ({report.target.reason})", "bold")
+    for overlay in report.overlays:
+        paper.line(f"Assumed: {overlay}", "magenta")
+    if log.named and paper.style.verbose:
+        named = ", ".join(f"{name} {value}" for name, value in log.named.items())
+        paper.line(f"named in it: {named}", indent=2, hang=2)
+    paper.line("")
+
+
+def _quoted(finding: Finding, check: Check | None) -> tuple[str, ...]:
+    """Return the lines of the log that show a cause, and what the environment says about it."""
+    lines = [f"{each.source}: {each.value}" for each in finding.evidence if each.fact == "log"]
+    said = [f"{_SAID[check.agreement]}: {check.detail}"] if check is not None else []
+    return (*lines, *said)

@@ -1,0 +1,187 @@
+"""From a log to the report, alone and held against an environment."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from fadoctor.explain.explain import explain, read_log
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.explanation import Agreement, Explanation
+from fadoctor.model.fact import Fact, Known, Value
+from tests.unit.explain.conftest import CAUSES, noise
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+AMPERE = "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
+TARGET = Target(kind="environment", label="/v", reason="--python")
+
+
+def environment(**facts: Value) -> Environment:
+    named: dict[str, Fact] = {
+        name.replace("__", ".").replace("gpu0", "gpu[0]"): Known(value, "test")
+        for name, value in facts.items()
+    }
+    return Environment("0", TARGET, named)
+
+
+def machine(gpu: str, compute_capability: str) -> Environment:
+    return environment(
+        host__os="linux", gpu__count=1, gpu__visible_count=1, gpu0__name=gpu, gpu0__visible=True,
+        gpu0__vendor="nvidia", gpu0__compute_capability=compute_capability,
+        flash_attn__version="2.8.3", torch__version="2.8.0", torch__cuda="12.8",
+    )  # fmt: skip
+
+
+def explained(
+    knowledge: Knowledge, log: str, facts: Environment | None = None, ignore: tuple[str, ...] = ()
+) -> Explanation:
+    reading = read_log(io.BytesIO(log.encode()), "a.log", knowledge)
+    return explain(reading, knowledge, facts, ignore)
+
+
+def test_evidence_is_the_line_with_its_number(knowledge: Knowledge) -> None:
+    (finding,) = explained(knowledge, f"one\ntwo\n{AMPERE}").findings
+    (evidence,) = finding.evidence
+    assert (evidence.fact, evidence.source) == ("log", "a.log:3")
+    assert evidence.value == AMPERE.strip()
+
+
+def test_captured_values_fill_the_message(knowledge: Knowledge) -> None:
+    log = CAUSES["abi-undefined-symbol"]
+    (finding,) = explained(knowledge, log).findings
+    assert "_ZN3c104cuda9SetDeviceEab" in finding.message
+    assert "flash_attn_2_cuda.cpython-311" in finding.message
+
+
+def test_a_silent_log_has_no_findings_and_no_notes(knowledge: Knowledge) -> None:
+    report = explained(knowledge, noise(20))
+    assert (report.findings, report.notes, report.summary.error) == ((), (), 0)
+
+
+def test_an_empty_log_is_said_to_be_empty(knowledge: Knowledge) -> None:
+    assert explained(knowledge, "\n\n").notes == ("The log is empty.",)
+
+
+def test_an_ignored_rule_is_left_out(knowledge: Knowledge) -> None:
+    assert explained(knowledge, AMPERE, ignore=("gpu-too-old-fa2",)).findings == ()
+
+
+def test_an_environment_confirms_a_cause_with_its_facts(knowledge: Knowledge) -> None:
+    report = explained(knowledge, AMPERE, machine("Tesla V100-SXM2-16GB", "7.0"))
+    (check,) = report.checks
+    assert check.agreement is Agreement.CONFIRMED
+    (finding,) = report.findings
+    assert finding.confidence.value == "high"
+    assert "gpu[0].compute_capability" in [each.fact for each in finding.evidence]
+
+
+def test_an_environment_speaks_against_a_cause_and_confidence_falls(knowledge: Knowledge) -> None:
+    report = explained(knowledge, AMPERE, machine("NVIDIA A100-SXM4-80GB", "8.0"))
+    assert report.checks[0].agreement is Agreement.REFUTED
+    assert report.findings[0].confidence.value == "medium"
+
+
+def test_an_environment_adds_no_finding(knowledge: Knowledge) -> None:
+    dtype = "RuntimeError: query and key must have the same dtype\n"
+    report = explained(knowledge, dtype, machine("Tesla V100-SXM2-16GB", "7.0"))
+    assert [each.rule_id for each in report.findings] == ["fa2-mixed-qkv-dtype"]
+    assert explained(knowledge, noise(3), machine("Tesla V100-SXM2-16GB", "7.0")).findings == ()
+
+
+def test_an_assumption_is_said(knowledge: Knowledge) -> None:
+    assumed = msgspec.structs.replace(machine("Tesla T4", "7.5"), overlays=("--gpu T4",))
+    assert explained(knowledge, AMPERE, assumed).overlays == ("--gpu T4",)
+
+
+def test_versions_of_the_log_outrank_those_of_the_environment(knowledge: Knowledge) -> None:
+    log = f"torch==2.1.0\nflash-attn                2.5.8\n{AMPERE}"
+    report = explained(knowledge, log, machine("NVIDIA A100-SXM4-80GB", "8.0"))
+    assert report.log.named == {"torch.version": "2.1.0", "flash_attn.version": "2.5.8"}
+    (check,) = report.checks
+    assert check.agreement is Agreement.OPEN
+    assert "torch.version" in check.detail
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("torch 2.6.0+cu124", {"torch.version": "2.6.0+cu124"}),
+        ("- PyTorch version: 2.3.0+cu121 (GPU)", {"torch.version": "2.3.0+cu121"}),
+        ("torch.__version__  = 2.7.0+rocm6.3", {"torch.version": "2.7.0+rocm6.3"}),
+        ("flash_attn==2.8.3", {"flash_attn.version": "2.8.3"}),
+        ("Python 3.10.12", {"python.version": "3.10.12"}),
+        ("| NVIDIA-SMI 535.1  Driver Version: 535.129.03  CUDA Version: 12.2 |",
+         {"driver.version": "535.129.03"}),
+        ("vllm 0.9.0 requires torch==2.7.0", {}),
+        ("Collecting torch 2.7.0", {}),
+        ("torch>=2.1.0", {}),
+        ("torch 2.6.0 and later torch 2.7.0", {}),
+    ],
+)  # fmt: skip
+def test_what_a_log_names(knowledge: Knowledge, line: str, named: dict[str, str]) -> None:
+    assert explained(knowledge, line).log.named == named
+
+
+def test_without_an_environment_a_fix_says_what_it_depends_on(knowledge: Knowledge) -> None:
+    (finding,) = explained(knowledge, CAUSES["triton-torch-version"]).findings
+    steps = [step.text for fix in finding.fixes for step in fix.steps]
+    assert any(text.startswith("It depends on ") for text in steps)
+
+
+@pytest.mark.parametrize(
+    "rule_id",
+    ["dtype-fp32-into-fa2", "fa2-mixed-qkv-dtype", "sdpa-mixed-qkv-dtype",
+     "xformers-mixed-qkv-dtype", "dora-fp32-promotion"],
+)  # fmt: skip
+def test_a_dtype_error_brings_no_advice_about_the_gpu(knowledge: Knowledge, rule_id: str) -> None:
+    finding = explained(knowledge, CAUSES[rule_id]).findings[0]
+    advice = " ".join(
+        [fix.title for fix in finding.fixes]
+        + [step.text for fix in finding.fixes for step in fix.steps if step.kind.value != "advice"]
+    )
+    for word in ("GPU", "Ampere", "hardware", "driver", "CUDA"):
+        assert word not in advice
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "value", "said"),
+    [
+        ("float", "float", "c10::BFloat16", "a rotary embedding or a norm on query and key"),
+        ("c10::BFloat16", "float", "float", "a cache, an encoder or adapters"),
+        ("float", "c10::Half", "c10::Half", "Only the query was promoted"),
+        ("c10::Half", "float", "c10::Half", "Only the key was promoted"),
+        ("c10::Half", "c10::Half", "float", "Only the value is float32"),
+    ],
+)
+def test_who_promoted_a_tensor(
+    knowledge: Knowledge, query: str, key: str, value: str, said: str
+) -> None:
+    log = (
+        "RuntimeError: Expected query, key, and value to have the same dtype, but got"
+        f" query.dtype: {query} key.dtype: {key} and value.dtype: {value} instead."
+    )
+    assert said in explained(knowledge, log).findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("log", "note"),
+    [
+        ('  File "/w/a.py", line 3, in f\n    g()\n', "ends inside a traceback"),
+        ('  File "/w/a.py", line 3, in f\n    g()\nKeyError: 1\n', "begins inside a traceback"),
+        ("error: subprocess-exited-with-error\n", "above pip's summary"),
+        (f"{AMPERE}Traceback (most recent call last):\n  File \"a\", line 1\nKeyError: 'x'\n",
+         "ends with another error, in line 4"),
+    ],
+)  # fmt: skip
+def test_what_more_to_paste(knowledge: Knowledge, log: str, note: str) -> None:
+    assert any(note in each for each in explained(knowledge, log).notes)
+
+
+def test_the_same_log_gives_the_same_report(knowledge: Knowledge) -> None:
+    log = "\n".join(CAUSES.values())
+    assert explained(knowledge, log) == explained(knowledge, log)

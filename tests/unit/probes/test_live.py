@@ -1,0 +1,113 @@
+"""A command runs as if nobody watched: streams, input, exit codes, signals, terminals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.probes.live import COMMAND_NOT_FOUND, KEPT, run_live
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_RUNNER = (
+    "import pathlib, sys; from fadoctor.probes.live import run_live;"
+    "ended = run_live((sys.executable, '-u', '-c', sys.argv[2]));"
+    "pathlib.Path(sys.argv[1]).write_bytes(ended.tail); sys.exit(ended.code)"
+)
+
+Argv = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def tail(tmp_path: Path) -> Path:
+    return tmp_path / "tail"
+
+
+@pytest.fixture
+def argv(tail: Path) -> Argv:
+    """Return the command line that runs Python code under `run_live` and keeps its tail."""
+    return lambda code: [sys.executable, "-c", _RUNNER, str(tail), code]
+
+
+def test_streams_stay_apart_and_the_code_is_the_commands(argv: Argv, tail: Path) -> None:
+    code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)"
+    ended = subprocess.run(argv(code), capture_output=True, check=False, timeout=60)
+    assert (ended.stdout, ended.stderr, ended.returncode) == (b"out\n", b"err\n", 7)
+    assert sorted(tail.read_bytes().splitlines()) == [b"err", b"out"]
+
+
+def test_standard_input_is_the_commands(argv: Argv) -> None:
+    ended = subprocess.run(
+        argv("print(input() * 2)"), input=b"ab\n", capture_output=True, check=False, timeout=60
+    )
+    assert ended.stdout == b"abab\n"
+
+
+def test_death_by_a_signal_is_told_as_shells_do(argv: Argv) -> None:
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    ended = subprocess.run(argv(code), capture_output=True, check=False, timeout=60)
+    assert ended.returncode == 128 + signal.SIGKILL
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_signals_are_passed_on(argv: Argv, number: signal.Signals) -> None:
+    code = (
+        "import signal, sys, time\n"
+        f"signal.signal({number:d}, lambda *_: sys.exit(9))\n"
+        "print('ready'); time.sleep(30)"
+    )
+    with subprocess.Popen(
+        argv(code), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        child.send_signal(number)
+        assert child.wait(timeout=25) == 9
+
+
+def test_a_grandchild_that_holds_the_pipe_is_not_waited_for(argv: Argv, tail: Path) -> None:
+    code = "import subprocess; subprocess.Popen(['sleep', '8']); print('done')"
+    started = time.monotonic()
+    null = subprocess.DEVNULL
+    ended = subprocess.run(argv(code), stdout=null, stderr=null, check=False, timeout=60)
+    assert ended.returncode == 0
+    assert time.monotonic() - started < 7
+    assert tail.read_bytes() == b"done\n"
+
+
+def test_much_output_passes_and_only_its_end_is_kept(argv: Argv, tail: Path) -> None:
+    code = f"import sys; sys.stdout.write('x' * {2 * KEPT} + 'end')"
+    ended = subprocess.run(argv(code), capture_output=True, check=False, timeout=60)
+    kept = tail.read_bytes()
+    assert len(ended.stdout) == 2 * KEPT + 3
+    assert kept.endswith(b"end")
+    assert KEPT <= len(kept) < KEPT + (1 << 17)
+
+
+def test_a_terminal_stays_a_terminal(argv: Argv) -> None:
+    ours, theirs = pty.openpty()
+    code = "import sys; print(sys.stdout.isatty(), sys.stderr.isatty())"
+    try:
+        subprocess.run(
+            argv(code), stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL,
+            check=False, timeout=60,
+        )  # fmt: skip
+        assert os.read(ours, 100) == b"True False\r\n"
+    finally:
+        os.close(theirs)
+        os.close(ours)
+
+
+def test_what_cannot_be_started_is_said() -> None:
+    ended = run_live(("no-such-command-anywhere",))
+    assert (ended.code, ended.tail) == (COMMAND_NOT_FOUND, b"")
+    assert "No such file" in ended.problem
