@@ -42,6 +42,7 @@ class SchemaName(str, enum.Enum):
     """What has a schema."""
 
     REPORT = "report"
+    SMOKE = "smoke"
     FACTS = "facts"
     RULE = "rule"
     TABLE = "table"
@@ -138,11 +139,11 @@ def run_cases(
 @app.command()
 def schema(
     name: Annotated[
-        SchemaName, typer.Argument(metavar="[report|facts|rule|table]", help="Of what.")
+        SchemaName, typer.Argument(metavar="[report|smoke|facts|rule|table]", help="Of what.")
     ] = SchemaName.RULE,
     output: opt.Output = None,
 ) -> None:
-    """Print a JSON Schema: of reports, saved facts, rules or tables."""
+    """Print a JSON Schema: of reports, smoke runs, saved facts, rules or tables."""
     from fadoctor.report.schema import render
 
     write(render(name.value), output)

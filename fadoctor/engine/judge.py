@@ -102,7 +102,7 @@ def _findings(failed: list[Judgement], errors: list[RuleError]) -> tuple[Finding
         for orphan in [] if mine else explained[id(root)]:
             mine += _isolated(orphan.rule.id, errors, partial(_finding_alone, orphan, ()))
         found += mine
-    return tuple(sorted(found, key=_order))
+    return tuple(sorted(found, key=order_of))
 
 
 def _finding_alone(each: Judgement, consequences: tuple[str, ...]) -> list[Finding]:
@@ -131,7 +131,8 @@ def _nearest_cause(each: Judgement, failed: list[Judgement]) -> Judgement | None
     return None
 
 
-def _order(finding: Finding) -> tuple[int, int, str, list[tuple[int, str]]]:
+def order_of(finding: Finding) -> tuple[int, int, str, list[tuple[int, str]]]:
+    """Return the key that sorts findings of one report."""
     return (
         _SEVERITIES.index(finding.severity),
         _CONFIDENCES.index(finding.confidence),
@@ -161,14 +162,15 @@ def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
         why=each.scope.fill(rule.why),
         subject=each.subject,
         evidence=evidence,
-        fixes=tuple(_fix(each, fix) for fix in rule.fixes if _offered(each.scope, fix)),
+        fixes=fixes_in(each.scope),
         consequences=consequences,
         references=rule.references,
-        fingerprint=_fingerprint(rule.id, each.subject),
+        fingerprint=fingerprint_of(rule.id, each.subject),
     )
 
 
-def _fingerprint(rule_id: str, subject: str) -> str:
+def fingerprint_of(rule_id: str, subject: str) -> str:
+    """Return what keeps the same problem recognisable across runs and machines."""
     import hashlib  # noqa: PLC0415 -- loads OpenSSL, 3 ms that a healthy environment does not need
 
     return hashlib.sha256(f"{rule_id}\n{subject}".encode()).hexdigest()[:16]
@@ -216,8 +218,13 @@ def _offered(scope: Scope, fix: FixTemplate) -> bool:
     )
 
 
-def _fix(each: Judgement, fix: FixTemplate) -> Fix:
-    aside = Scope(each.scope.environment, each.scope.matrix, each.rule, each.scope.bindings)
+def fixes_in(scope: Scope) -> tuple[Fix, ...]:
+    """Return a rule's fixes whose conditions hold, filled in; what they read is no evidence."""
+    return tuple(_fix(scope, fix) for fix in scope.rule.fixes if _offered(scope, fix))
+
+
+def _fix(scope: Scope, fix: FixTemplate) -> Fix:
+    aside = Scope(scope.environment, scope.matrix, scope.rule, scope.bindings)
     return Fix(
         id=fix.id,
         title=aside.fill(fix.title),

@@ -43,6 +43,15 @@ class Ending(enum.Enum):
     STUCK = "stuck"
 
 
+class Pulse(msgspec.Struct, frozen=True):
+    """A second deadline, which begins anew whenever a file grows: a child's sign of life."""
+
+    path: str
+    limit_s: float
+    first_s: float
+    """Time until it grows first, seconds: starting up may take longer than a step."""
+
+
 class Command(msgspec.Struct, frozen=True):
     """What to run."""
 
@@ -53,6 +62,7 @@ class Command(msgspec.Struct, frozen=True):
     output_limit: int = 1 << 20
     """Bytes of each stream that are kept."""
     cwd: str | None = None
+    pulse: Pulse | None = None
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -104,7 +114,11 @@ def run(command: Command) -> Result:
         reason = getattr(error, "strerror", None) or str(error)
         return Result(Ending.NOT_STARTED, 0, "", reason, time.monotonic() - started)
     output = _Output(command.output_limit)
-    finished = _read_until_end(child, output, started + command.timeout_s)
+    try:
+        finished = _read_until_end(child, output, _Deadline(command, started))
+    except BaseException:  # Ctrl-C: the child is in a group of its own and got no signal
+        _end_group(child)
+        raise
     reaped = _end_group(child)
     ending, code = _ending(child.returncode, finished=finished, reaped=reaped)
     return Result(
@@ -132,6 +146,25 @@ def _start(command: Command) -> subprocess.Popen[bytes]:
         if pipe is not None:
             os.set_blocking(pipe.fileno(), False)
     return child
+
+
+class _Deadline:
+    """When a child's time is over: a fixed moment, or earlier where its pulse stops."""
+
+    def __init__(self, command: Command, started: float) -> None:
+        self.last = started + command.timeout_s
+        self.pulse = command.pulse
+        self.size = 0
+        self.pulse_ends = started + command.pulse.first_s if command.pulse else self.last
+
+    def at(self, now: float) -> float:
+        """Return the moment as it stands now."""
+        if self.pulse is not None:
+            with suppress(OSError):
+                size = os.stat(self.pulse.path).st_size  # noqa: PTH116 -- asked 20 times a second
+                if size > self.size:
+                    self.size, self.pulse_ends = size, now + self.pulse.limit_s
+        return min(self.last, self.pulse_ends)
 
 
 class _Output:
@@ -164,7 +197,7 @@ def _selector(child: subprocess.Popen[bytes]) -> Iterator[selectors.BaseSelector
             pipe.close()
 
 
-def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: float) -> bool:
+def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: _Deadline) -> bool:
     """Read until the child has exited and its pipes are quiet; False where time ran out."""
     with _selector(child) as selector:
         grace_ends = None
@@ -173,7 +206,7 @@ def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: f
             exited = child.poll() is not None
             if exited and grace_ends is None:
                 grace_ends = now + GRACE_S
-            limit = deadline if grace_ends is None else grace_ends
+            limit = deadline.at(now) if grace_ends is None else grace_ends
             if now >= limit:
                 return exited
             if not selector.get_map():

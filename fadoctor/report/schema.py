@@ -11,6 +11,7 @@ from fadoctor.engine.cases import Case
 from fadoctor.model.environment import Environment
 from fadoctor.model.report import Report
 from fadoctor.model.rule import Rule, Table
+from fadoctor.model.smoke import SmokeReport
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
@@ -18,9 +19,10 @@ _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
 def render(name: str) -> str:
-    """Return the schema of ``report``, ``facts``, ``rule`` or ``table`` as JSON."""
+    """Return the schema of ``report``, ``smoke``, ``facts``, ``rule`` or ``table``, as JSON."""
     makers = {
         "report": lambda: _schema(Report),
+        "smoke": lambda: _schema(SmokeReport),
         "facts": lambda: _schema(Environment),
         "rule": _rule_schema,
         "table": _table_schema,

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.fact import printable
-from fadoctor.model.finding import Finding, Severity, Undecided
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
 from fadoctor.report.environment_text import environment_lines
-from fadoctor.report.words import counted, setting_text, value_text
+from fadoctor.report.paper import Paper
+from fadoctor.report.words import counted, setting_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fadoctor.model.finding import Finding, Undecided
     from fadoctor.model.report import Report
     from fadoctor.report.style import Style
 
 _IDS_SHOWN = 4
-_LINE_LIMIT = 4_000
-"""Longest paragraph, in characters: texts of saved facts and own rules come from outside."""
-
 
 _VERSION_LIMIT = 24
 """Longest version that a table shows: own builds have long ones."""
 
-_CODES = {
-    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35",
-    "cyan": "36",
-}  # fmt: skip
-"""SGR codes of the few colours that are used. rich would do it, for 45 modules and 25 ms."""
-
-_MARKS = {Severity.ERROR: ("✗", "x"), Severity.WARNING: ("!", "!"), Severity.NOTE: ("i", "i")}
-_COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _PREDICTED = {
     Predicted.WORKS: ("✓ works", "+ works", "green"),
     Predicted.FAILS: ("✗ fails", "x fails", "red"),
@@ -61,37 +50,8 @@ def render(report: Report, style: Style) -> str:
     return page.text()
 
 
-class _Page:
-    """Collects what is printed, paragraph by paragraph; text from outside is made harmless."""
-
-    def __init__(self, style: Style) -> None:
-        self.style = style
-        self.lines: list[str] = []
-
-    def text(self) -> str:
-        found = "\n".join(self.lines) + "\n"
-        return found.encode("ascii", "replace").decode() if self.style.ascii_only else found
-
-    def line(self, text: str, colour: str = "", indent: int = 0, hang: int = 0) -> None:
-        """Print one paragraph, wrapped at words; its later lines are indented by `hang` more."""
-        wrapped = textwrap.wrap(
-            printable(text, _LINE_LIMIT),
-            self.style.width,
-            initial_indent=" " * indent,
-            subsequent_indent=" " * (indent + hang),
-            break_on_hyphens=False,
-        )
-        self.lines += [self.paint(line, colour) for line in wrapped or [""]]
-
-    def paint(self, text: str, colour: str) -> str:
-        """Return text in a colour: ``bold red``. Colour only repeats what the words say."""
-        if not self.style.colour or not colour or not text:
-            return text
-        codes = ";".join(_CODES[word] for word in colour.split())
-        return f"\x1b[{codes}m{text}\x1b[0m"
-
-    def mark(self, pair: tuple[str, str]) -> str:
-        return pair[1] if self.style.ascii_only else pair[0]
+class _Page(Paper):
+    """The report of ``check``."""
 
     def header(self, report: Report) -> None:
         target = report.target
@@ -102,30 +62,6 @@ class _Page:
     def environment(self, report: Report) -> None:
         for text in environment_lines(report.environment):
             self.line(text, indent=2, hang=2)
-        self.line("")
-
-    def finding(self, finding: Finding, subjects: list[str]) -> None:
-        mark, colour = self.mark(_MARKS[finding.severity]), _COLOURS[finding.severity]
-        subject = "" if subjects == ["environment"] else f" ({', '.join(subjects)})"
-        self.line(f"{mark} {finding.severity.value}: {finding.title}{subject}", colour)
-        self.line(finding.message, indent=2)
-        if not self.style.quiet:
-            self.line(f"why: {finding.why}", indent=2)
-        for fix in finding.fixes if self.style.verbose else finding.fixes[:1]:
-            self.line(f"fix: {fix.title} ({fix.safety.value})", "bold", indent=2)
-            for step in fix.steps:
-                self.line(f"- {step.text}", indent=4, hang=2)
-            if fix.side_effects:
-                self.line(f"side effects: {fix.side_effects}", indent=4)
-        if finding.consequences:
-            self.line(f"also explains: {', '.join(finding.consequences)}", indent=2)
-        self.line(
-            f"rule: {finding.rule_id}, confidence {finding.confidence.value}", "dim", indent=2
-        )
-        if self.style.verbose:
-            for evidence in finding.evidence:
-                value = "absent" if evidence.value is None else value_text(evidence.value)
-                self.line(f"{evidence.fact}: {value}  [{evidence.source}]", "dim", indent=4)
         self.line("")
 
     def undecided(self, unknown: tuple[Undecided, ...]) -> None:
@@ -173,13 +109,7 @@ class _Page:
             version = next(iter(mine.values())).package_version
             cells = [self.cell(mine.get(dtype)) for dtype in dtypes]
             rows.append([(backend.value, ""), (printable(version, _VERSION_LIMIT), ""), *cells])
-        widths = [max(len(cell[0]) for cell in column) for column in zip(*rows, strict=True)]
-        for row in rows:
-            padded = [
-                self.paint(cell[0], cell[1]) + " " * (width - len(cell[0]))
-                for cell, width in zip(row, widths, strict=True)
-            ]
-            self.lines.append(f"  {'  '.join(padded)}".rstrip())
+        self.columns(rows)
 
     def cell(self, verdict: Verdict | None) -> tuple[str, str]:
         """Return the words of a cell, and their colour."""

@@ -1,0 +1,95 @@
+"""A page of text: wrapped lines, colour, tables, findings. Text from outside is made harmless."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from fadoctor.model.fact import printable
+from fadoctor.model.finding import Finding, Severity
+from fadoctor.report.words import value_text
+
+if TYPE_CHECKING:
+    from fadoctor.report.style import Style
+
+_LINE_LIMIT = 4_000
+"""Longest paragraph, in characters: texts of saved facts and own rules come from outside."""
+
+_CODES = {
+    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35",
+    "cyan": "36",
+}  # fmt: skip
+"""SGR codes of the few colours that are used. rich would do it, for 45 modules and 25 ms."""
+
+_MARKS = {Severity.ERROR: ("✗", "x"), Severity.WARNING: ("!", "!"), Severity.NOTE: ("i", "i")}
+_COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+
+
+class Paper:
+    """Collects what is printed, paragraph by paragraph."""
+
+    def __init__(self, style: Style) -> None:
+        self.style = style
+        self.lines: list[str] = []
+
+    def text(self) -> str:
+        """Return everything; in ASCII where the terminal has nothing else."""
+        found = "\n".join(self.lines) + "\n"
+        return found.encode("ascii", "replace").decode() if self.style.ascii_only else found
+
+    def line(self, text: str, colour: str = "", indent: int = 0, hang: int = 0) -> None:
+        """Print one paragraph, wrapped at words; its later lines are indented by `hang` more."""
+        wrapped = textwrap.wrap(
+            printable(text, _LINE_LIMIT),
+            self.style.width,
+            initial_indent=" " * indent,
+            subsequent_indent=" " * (indent + hang),
+            break_on_hyphens=False,
+        )
+        self.lines += [self.paint(line, colour) for line in wrapped or [""]]
+
+    def paint(self, text: str, colour: str) -> str:
+        """Return text in a colour: ``bold red``. Colour only repeats what the words say."""
+        if not self.style.colour or not colour or not text:
+            return text
+        codes = ";".join(_CODES[word] for word in colour.split())
+        return f"\x1b[{codes}m{text}\x1b[0m"
+
+    def mark(self, pair: tuple[str, str]) -> str:
+        """Return a mark, or its plain form."""
+        return pair[1] if self.style.ascii_only else pair[0]
+
+    def columns(self, rows: list[list[tuple[str, str]]]) -> None:
+        """Print rows of (text, colour) with their columns below each other."""
+        widths = [max(len(cell[0]) for cell in column) for column in zip(*rows, strict=True)]
+        for row in rows:
+            padded = [
+                self.paint(cell[0], cell[1]) + " " * (width - len(cell[0]))
+                for cell, width in zip(row, widths, strict=True)
+            ]
+            self.lines.append(f"  {'  '.join(padded)}".rstrip())
+
+    def finding(self, finding: Finding, subjects: list[str]) -> None:
+        """Print what is wrong, why, and what to do."""
+        mark, colour = self.mark(_MARKS[finding.severity]), _COLOURS[finding.severity]
+        subject = "" if subjects == ["environment"] else f" ({', '.join(subjects)})"
+        self.line(f"{mark} {finding.severity.value}: {finding.title}{subject}", colour)
+        self.line(finding.message, indent=2)
+        if not self.style.quiet:
+            self.line(f"why: {finding.why}", indent=2)
+        for fix in finding.fixes if self.style.verbose else finding.fixes[:1]:
+            self.line(f"fix: {fix.title} ({fix.safety.value})", "bold", indent=2)
+            for step in fix.steps:
+                self.line(f"- {step.text}", indent=4, hang=2)
+            if fix.side_effects:
+                self.line(f"side effects: {fix.side_effects}", indent=4)
+        if finding.consequences:
+            self.line(f"also explains: {', '.join(finding.consequences)}", indent=2)
+        self.line(
+            f"rule: {finding.rule_id}, confidence {finding.confidence.value}", "dim", indent=2
+        )
+        if self.style.verbose:
+            for evidence in finding.evidence:
+                value = "absent" if evidence.value is None else value_text(evidence.value)
+                self.line(f"{evidence.fact}: {value}  [{evidence.source}]", "dim", indent=4)
+        self.line("")
