@@ -96,7 +96,7 @@ def _run_cells(workers: Workers, progress: Progress) -> None:
     wanted = progress.choice.wanted
     limit_s = wanted.total_s or IMPORT_S + wanted.timeout_s * max(len(progress.open), 1)
     left_s = limit_s
-    go_on = bool(progress.open) and not progress.interrupted
+    go_on = progress.is_worth_starting and not progress.interrupted
     while go_on:
         task = progress.task(left_s)
         report = workers.work(task)

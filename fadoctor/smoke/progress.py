@@ -9,7 +9,7 @@ from fadoctor.model.smoke import CPU, NO_DEVICE, CellKey, Device, SmokeCell, Spe
 from fadoctor.model.verdict import Backend, Measured
 from fadoctor.probes.run import Ending
 from fadoctor.smoke.catalogue import TRAPS
-from fadoctor.smoke.choice import CUDA, Choice, Chosen
+from fadoctor.smoke.choice import AUTO, CUDA, Choice, Chosen
 from fadoctor.smoke.judge import Judge, Judgement
 from fadoctor.smoke.worker import Report, Task
 
@@ -61,6 +61,13 @@ class Progress:
     def open(self) -> tuple[CellKey, ...]:
         """The cells that are not settled."""
         return tuple(key for key in self.chosen.cells if key not in self.settled)
+
+    @property
+    def is_worth_starting(self) -> bool:
+        """Whether some kind of device that a worker may find has cells."""
+        if self.imported is not None or self.wanted != AUTO:
+            return bool(self.open)
+        return any(chosen.cells for chosen in self.choice.on.values())
 
     def task(self, total_s: float) -> Task:
         """Return what the next worker is to do."""

@@ -83,6 +83,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     import torch
 
+    torch.set_num_threads(1)
     trace_of = importlib.import_module("_fadoctor_worker").Trace
     tested = importlib.import_module("_fadoctor_sdpa")
     for name, attention in faults(torch).items():

@@ -98,6 +98,11 @@ def main(path: str, pulse: str, request: Dict[str, Any]) -> None:
 
 def run_cells(torch: Any, events: Events, device: str, request: Dict[str, Any]) -> None:
     """Run the cells for one device; leave at once where a GPU's context has become unusable."""
+    if device == "cpu":
+        # Threads that wait for each other take many times as long where other programs, or the
+        # limit of a container, keep them from running; the shapes are small enough for one.
+        with contextlib.suppress(Exception):
+            torch.set_num_threads(1)
     for cell in request["cells"]["cpu" if device == "cpu" else "cuda"]:
         events.beat()
         trace = Trace(events, device, cell)
