@@ -41,7 +41,7 @@ def join_measurements(
         cell = min(cells, key=lambda each: _WEIGHT.index(each.measured))
         places = [i for i, row in enumerate(found) if _is_about(row, label, backend, dtype)]
         for place in places:
-            detail = cell.detail or found[place].detail
+            detail = _detail(cell) or found[place].detail
             found[place] = msgspec.structs.replace(
                 found[place], measured=cell.measured, detail=detail
             )
@@ -148,5 +148,9 @@ def _row(cell: SmokeCell, label: str, version: str) -> Verdict:
     """Return a row that nothing was predicted for."""
     unknown = Predicted.UNKNOWN
     return Verdict(
-        label, cell.backend, version, cell.dtype, unknown, (), cell.measured, cell.detail
+        label, cell.backend, version, cell.dtype, unknown, (), cell.measured, _detail(cell)
     )
+
+
+def _detail(cell: SmokeCell) -> str:
+    return "; ".join(part for part in (cell.detail, *cell.notes) if part)

@@ -76,6 +76,8 @@ class SmokeCell(msgspec.Struct, frozen=True):
     """Name of autograd's node: the proof of which kernel ran."""
     errors: dict[str, float] = {}
     """Tensor -> relative Frobenius error against float64; what was not finite is left out."""
+    notes: tuple[str, ...] = ()
+    """Sentences about how it was run: what was mended, that it was not timed."""
     speed: Speed | None = None
     predicted: Predicted = Predicted.UNKNOWN
     because: tuple[str, ...] = ()

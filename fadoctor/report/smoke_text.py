@@ -66,6 +66,7 @@ class _Page(Paper):
         if shown:
             self.table(shown, ran)
         self.reasons(shown)
+        self.remarks(shown)
         if not self.style.quiet:
             self.not_run(cells)
         self.line("")
@@ -96,6 +97,15 @@ class _Page(Paper):
             rule = f" ({rule_id})" if rule_id else ""
             colour = _SHADES[measured] if measured is Measured.FAILED else "dim"
             self.line(f"{word}: {_names(alike)}: {detail}{rule}", colour, indent=2, hang=2)
+
+    def remarks(self, cells: Iterable[SmokeCell]) -> None:
+        """Say once each how cells were run, where that was not the usual way."""
+        said: dict[str, list[SmokeCell]] = {}
+        for cell in cells:
+            for note in cell.notes:
+                said.setdefault(note, []).append(cell)
+        for note, alike in said.items():
+            self.line(f"note: {_names(alike)}: {note}", "dim", indent=2, hang=2)
 
     def not_run(self, cells: list[SmokeCell]) -> None:
         """Say why cells were not run; a backend of which none was is named without its cells."""

@@ -72,9 +72,8 @@ class Judge:
     def judge(self, done: Done, device: str) -> Judgement:
         """Return what a finished cell means."""
         found = self._judge(done, device)
-        detail = "; ".join([found.detail, *done.notes])
         label = "on the CPU, not on a GPU: " if device == "cpu" else ""
-        return msgspec.structs.replace(found, detail=printable(label + detail, 600))
+        return msgspec.structs.replace(found, detail=printable(label + found.detail, 600))
 
     def cause_of(self, message: str) -> str:
         """Return the id of the rule whose symptoms show in a text, the most likely one."""

@@ -179,6 +179,7 @@ def make_cell(
         phase=printable(done.phase, 20) if done else "",
         kernel=printable(", ".join(done.kernels), 160) if done else "",
         errors={printable(name, 20): value for name, value in errors.items() if value is not None},
+        notes=tuple(printable(note) for note in done.notes) if done else (),
         speed=_speed(done) if done and judgement.measured is Measured.PASSED else None,
         message=judgement.message[-_MESSAGE_LIMIT:],
     )

@@ -60,7 +60,7 @@ def test_attention_passes_forward_and_backward_in_every_dtype() -> None:
     }
     assert all(set(cell.errors) == {"out", "dq", "dk", "dv"} for cell in cells)
     for cell in cells:
-        assert (MENDED in cell.detail) == (cell.dtype is Dtype.BF16)
+        assert cell.notes == ((MENDED,) if cell.dtype is Dtype.BF16 else ())
 
 
 def test_decoding_appends_to_the_cache_and_reads_it() -> None:

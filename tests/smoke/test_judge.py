@@ -54,10 +54,6 @@ def test_cpu_cell_says_that_no_gpu_ran() -> None:
     assert judged(device="cpu")[1].startswith("on the CPU, not on a GPU: ")
 
 
-def test_notes_of_the_worker_are_told() -> None:
-    assert judged(notes=["not timed: out of memory"])[1].endswith("; not timed: out of memory")
-
-
 @pytest.mark.parametrize("tensor", ["out", "dq", "dk", "dv"])
 def test_error_above_the_limit_fails(tensor: str) -> None:
     errors = {"out": 0.0, "dq": 0.0, "dk": 0.0, "dv": 0.0, tensor: 2e-2}

@@ -186,6 +186,11 @@ def test_cases_of_one_row_count_by_weight(cases: list[Measured], expected: Measu
     assert found[2].measured is expected
 
 
+def test_how_a_cell_was_run_is_part_of_the_detail() -> None:
+    found = joined(cell("cpu", detail="fine", notes=("mended",)))
+    assert found[3].detail == "fine; mended"
+
+
 def test_a_trap_says_nothing_of_its_backend() -> None:
     assert joined(cell("cuda:1", REFUSED, trap=True)) == TABLE
     run = SmokeRun((cell("cuda:1", REFUSED, trap=True),))

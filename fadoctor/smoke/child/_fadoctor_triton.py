@@ -50,4 +50,3 @@ def run(torch: Any, trace: Any) -> None:
     compare(torch, trace, ("out",), [(out, a.double() @ b.double())])
     trace.phase("timing")
     trace.found["forward_ms"] = median_ms(torch, trace.device, launch)
-    trace.found["forward_flop"] = 2.0 * SIZE**3

@@ -65,9 +65,11 @@ class Trace:
         self.found["phase"] = name
         self.events.emit("phase", cell=self.cell, phase=name)
 
-    def kernel(self, name: str) -> None:
-        """Name autograd's node of an output: the proof of which kernel ran."""
-        self.found["kernels"] = sorted({*self.found["kernels"], name})
+    def kernel(self, out: Any) -> None:
+        """Keep the name of an output's node: autograd's proof of which kernel ran."""
+        if out.grad_fn is not None:
+            names = {*self.found["kernels"], type(out.grad_fn).__name__}
+            self.found["kernels"] = sorted(names)
 
     def note(self, text: str) -> None:
         """Keep a sentence about how the cell was run."""
