@@ -11,7 +11,7 @@ import typer
 from fadoctor import cli_options as opt
 from fadoctor import cli_support as support
 from fadoctor.cli_output import write
-from fadoctor.cli_support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERRUPTED
+from fadoctor.cli_support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.verdict import Backend, Dtype
@@ -106,8 +106,8 @@ def smoke(
     write(_rendered(report, format_, style), output)
     if run.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-    code = 0 if exit_zero else _code(report, require_gpu=require_gpu)
-    raise typer.Exit(code)
+    code = _code(report, require_gpu=require_gpu)
+    raise typer.Exit(0 if exit_zero and code != EXIT_INTERNAL else code)
 
 
 def _rendered(report: SmokeReport, format_: SmokeFormat, style: Style) -> str:
@@ -142,7 +142,9 @@ def _listed(prognosis: Prognosis, asked: Wanted, format_: SmokeFormat, style: St
 
 
 def _code(report: SmokeReport, *, require_gpu: bool) -> int:
-    """Return 1 where a cell failed, 3 where nothing was proved, else 0."""
+    """Return 4 where a rule broke, 1 where a cell failed, 3 where nothing was proved, else 0."""
+    if report.rule_errors:
+        return EXIT_INTERNAL
     if report.summary.failed:
         return EXIT_FINDINGS
     proved = report.summary.passed and (report.gpu_tested or not require_gpu)

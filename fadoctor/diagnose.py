@@ -109,6 +109,7 @@ def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:
             not_run=count[Measured.NOT_RUN],
         ),
         notes=(*environment.target.notes, *notes(smoke)),
+        rule_errors=prognosis.assessment.errors,
     )
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from fadoctor.model.environment import Target
 from fadoctor.model.finding import Finding
-from fadoctor.model.report import RulesInfo
+from fadoctor.model.report import RuleError, RulesInfo
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
 
 SMOKE_SCHEMA_VERSION = 1
@@ -37,8 +37,6 @@ class Device(msgspec.Struct, frozen=True):
     name: str
     compute_capability: str = ""
     """``9.0``; empty for a CPU and under ROCm."""
-    uuid: str = ""
-    """Empty where this torch does not tell."""
 
 
 class Speed(msgspec.Struct, frozen=True):
@@ -134,4 +132,5 @@ class SmokeReport(msgspec.Struct, frozen=True):
     """Root causes of failed cells, and where prediction and run disagree."""
     summary: SmokeSummary
     notes: tuple[str, ...] = ()
+    rule_errors: tuple[RuleError, ...] = ()
     schema_version: int = SMOKE_SCHEMA_VERSION

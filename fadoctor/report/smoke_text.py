@@ -121,6 +121,8 @@ class _Page(Paper):
 
     def closing(self, report: SmokeReport) -> None:
         """Print what must be said about the run, and how many cells came out how."""
+        for error in report.rule_errors:
+            self.line(f"rule {error.rule_id} broke: {error.reason}", "bold red")
         for note in report.notes:
             self.line(note, "bold")
         total = report.summary

@@ -70,7 +70,7 @@ CATALOGUE = (
     Entry(Backend.SDPA_MATH, _SDPA, _BASIC, ("gqa", *_DIMS, *TRAPS), on_cpu=OnCpu.YES),
     Entry(Backend.XFORMERS, "_fadoctor_xformers", _BASIC, (*_DIMS, *TRAPS),
           package="xformers"),
-    Entry(Backend.VLLM_FA, "_fadoctor_vllm_fa", _BASIC, ("gqa", "hdim128", "varlen"),
+    Entry(Backend.VLLM_FA, "_fadoctor_vllm_fa", _BASIC, ("gqa", "hdim128", "varlen", *TRAPS),
           tensors=("out",), slow="importing vllm takes many seconds", package="vllm"),
     Entry(Backend.FA_ROTARY, _OPS, ("rotary",), tensors=("out", "dx"), package="flash_attn"),
     Entry(Backend.FA_LAYER_NORM, _OPS, ("layer-norm",), tensors=_NORM, package="flash_attn"),
@@ -78,7 +78,7 @@ CATALOGUE = (
           package="flash_attn"),
     Entry(Backend.TRITON, "_fadoctor_triton", ("matmul",), on_cpu=OnCpu.TRITON, tensors=("out",),
           package="triton"),
-    Entry(Backend.FLEX, "_fadoctor_flex", ("causal",), ("full",), on_cpu=OnCpu.YES,
+    Entry(Backend.FLEX, "_fadoctor_flex", ("causal",), ("full", *TRAPS), on_cpu=OnCpu.YES,
           slow="torch.compile takes many seconds"),
 )  # fmt: skip
 

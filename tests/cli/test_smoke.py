@@ -185,10 +185,10 @@ def test_ctrl_c_prints_what_is_known_and_leaves_no_process(tmp_path: Path) -> No
     assert not Path("/proc", pid.read_text()).exists() or os.name != "posix"
 
 
-def test_check_leaves_out_what_is_predicted_to_fail(run: Run, tmp_path: Path) -> None:
-    """Without a GPU nothing is predicted, so that the stub's GPU has all cells run."""
+def test_check_runs_the_default_set_and_joins_it(run: Run, tmp_path: Path) -> None:
     env = plant(tmp_path / "env", gpus=1)
     report = json.loads(run("check", "--python", env, "--format", "json").stdout)
     rows = {(v["backend"], v["dtype"]): v["measured"] for v in report["verdicts"]}
     assert rows["fa2", "bf16"] == "refused"
     assert NO_GPU not in report["notes"]
+    assert "flex" not in {backend for backend, _ in rows}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TARGET = Target("environment", "/env", "--python", python=sys.executable, may_run=True)
 CPU = {"device": "cpu", "name": "CPU x86_64"}
-GPU = {"device": "cuda:0", "name": "NVIDIA H100", "compute_capability": "9.0", "uuid": "abc"}
+GPU = {"device": "cuda:0", "name": "NVIDIA H100", "compute_capability": "9.0"}
 NUMBERS = {"out": 2e-7, "dq": 3e-7, "dk": 3e-7, "dv": 3e-7}
 HALVES = (Dtype.BF16, Dtype.FP16, Dtype.FP32)
 
@@ -166,7 +166,7 @@ cuda = types.SimpleNamespace(
     device_count=lambda: {gpus},
     set_device=lambda device: None,
     synchronize=lambda device: None,
-    get_device_properties=lambda i: types.SimpleNamespace(name="Fake", major=8, minor=i, uuid="u"),
+    get_device_properties=lambda i: types.SimpleNamespace(name="Fake", major=8, minor=i),
 )
 nn = types.SimpleNamespace(functional=types.SimpleNamespace(scaled_dot_product_attention=attention))
 backends = types.SimpleNamespace(

@@ -180,13 +180,12 @@ def describe_torch(torch: Any, wanted: str) -> Dict[str, Any]:
 
 
 def describe_gpu(torch: Any, index: int) -> Dict[str, str]:
-    """Return a GPU's name, compute capability and UUID, as far as torch tells them."""
+    """Return a GPU's name and compute capability, as far as torch tells them."""
     gpu = {"device": "cuda:%d" % index, "name": "GPU %d" % index}
     # A GPU that cannot be described still gets its cells: they show the real error.
     with contextlib.suppress(Exception):
         properties = torch.cuda.get_device_properties(index)
         gpu["name"] = shorten(properties.name)
-        gpu["uuid"] = shorten(getattr(properties, "uuid", ""))
         # Under ROCm these two numbers are no compute capability.
         if not getattr(torch.version, "hip", None):
             gpu["compute_capability"] = "%d.%d" % (properties.major, properties.minor)
