@@ -72,6 +72,7 @@ def test_decoding_appends_to_the_cache_and_reads_it() -> None:
 def test_mixed_dtypes_are_refused() -> None:
     cells = smoke_of(Backend.FA2, ("mixed",), dtypes=(Dtype.BF16, Dtype.FP16))
     assert {cell.measured for cell in cells} == {Measured.REFUSED}
+    assert {cell.rule_id for cell in cells} == {"fa2-mixed-qkv-dtype"}
 
 
 def test_interpreted_triton_kernel() -> None:
