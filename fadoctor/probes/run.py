@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.probes.deadline import Deadline, Pulse
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -41,15 +43,6 @@ class Ending(enum.Enum):
     TIMED_OUT = "timed out"
     NOT_STARTED = "not started"
     STUCK = "stuck"
-
-
-class Pulse(msgspec.Struct, frozen=True):
-    """A second deadline, which begins anew whenever a file grows: a child's sign of life."""
-
-    path: str
-    limit_s: float
-    first_s: float
-    """Time until it grows first, seconds: starting up may take longer than a step."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -115,7 +108,9 @@ def run(command: Command) -> Result:
         return Result(Ending.NOT_STARTED, 0, "", reason, time.monotonic() - started)
     output = _Output(command.output_limit)
     try:
-        finished = _read_until_end(child, output, _Deadline(command, started))
+        finished = _read_until_end(
+            child, output, Deadline(started, command.timeout_s, command.pulse)
+        )
     except BaseException:  # Ctrl-C: the child is in a group of its own and got no signal
         _end_group(child)
         raise
@@ -148,25 +143,6 @@ def _start(command: Command) -> subprocess.Popen[bytes]:
     return child
 
 
-class _Deadline:
-    """When a child's time is over: a fixed moment, or earlier where its pulse stops."""
-
-    def __init__(self, command: Command, started: float) -> None:
-        self.last = started + command.timeout_s
-        self.pulse = command.pulse
-        self.size = 0
-        self.pulse_ends = started + command.pulse.first_s if command.pulse else self.last
-
-    def at(self, now: float) -> float:
-        """Return the moment as it stands now."""
-        if self.pulse is not None:
-            with suppress(OSError):
-                size = os.stat(self.pulse.path).st_size  # noqa: PTH116 -- asked 20 times a second
-                if size > self.size:
-                    self.size, self.pulse_ends = size, now + self.pulse.limit_s
-        return min(self.last, self.pulse_ends)
-
-
 class _Output:
     """What was read so far, up to the limit for each stream."""
 
@@ -197,7 +173,7 @@ def _selector(child: subprocess.Popen[bytes]) -> Iterator[selectors.BaseSelector
             pipe.close()
 
 
-def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: _Deadline) -> bool:
+def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: Deadline) -> bool:
     """Read until the child has exited and its pipes are quiet; False where time ran out."""
     with _selector(child) as selector:
         grace_ends = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
-from fadoctor.model.smoke import CPU, SmokeCell, SmokeReport
+from fadoctor.model.smoke import CPU, NO_DEVICE, SmokeCell, SmokeReport
 from fadoctor.model.verdict import Backend, Measured, Predicted
 from fadoctor.report.paper import Paper
 
@@ -57,12 +57,7 @@ class _Page(Paper):
         shown = failed if self.style.quiet else ran
         if self.style.quiet and not failed:
             return
-        capability = f", compute capability {first.compute_capability}"
-        label = ", the CPU and not a GPU" if first.device == CPU else ""
-        name = "" if first.device == first.device_name else f" {first.device_name}"
-        self.line(
-            f"{first.device}{name}{capability if first.compute_capability else label}", "bold"
-        )
+        self.line(_device(first), "bold")
         if shown:
             self.table(shown, ran)
         self.reasons(shown)
@@ -132,6 +127,17 @@ class _Page(Paper):
             f"{total.passed} passed, {total.refused} refused, {total.failed} failed, "
             f"{total.not_run} not run. Rules {report.rules.version}, fadoctor {report.fadoctor}."
         )
+
+
+def _device(cell: SmokeCell) -> str:
+    """Return ``cuda:0 NVIDIA A100, compute capability 8.0``."""
+    if cell.device == NO_DEVICE:
+        return "No device: no worker came so far"
+    name = "" if cell.device == cell.device_name else f" {cell.device_name}"
+    if cell.compute_capability:
+        return f"{cell.device}{name}, compute capability {cell.compute_capability}"
+    label = ", the CPU and not a GPU" if cell.device == CPU else ""
+    return f"{cell.device}{name}{label}"
 
 
 def _names(cells: list[SmokeCell]) -> str:

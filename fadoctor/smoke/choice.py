@@ -89,7 +89,7 @@ def _chosen(wanted: Wanted, kernels: Kernels, kind: str, doomed: Doomed) -> Chos
         for key in _keys(entry, wanted):
             fate = doomed.get((key.backend, key.dtype), "")
             no_test = "" if key.dtype in entry.dtypes else f"it has no {key.dtype.value} kernels"
-            reason = hindrance or no_test or fate
+            reason = no_test or hindrance or fate
             if reason:
                 left_out.append(LeftOut(key, reason))
             else:

@@ -10,7 +10,8 @@ import msgspec
 
 from fadoctor.model.fact import printable
 from fadoctor.model.smoke import CellKey
-from fadoctor.probes.run import Command, Ending, Pulse, Result
+from fadoctor.probes.deadline import Pulse
+from fadoctor.probes.run import Command, Ending, Result
 from fadoctor.probes.world import read_text
 from fadoctor.smoke.catalogue import entry_of
 from fadoctor.smoke.events import Account, read_account

@@ -59,8 +59,8 @@ def mend_bf16(trace: Any) -> None:
         bits = handle.data.view(np.uint16).astype(np.uint32) << np.uint32(16)
         return interpreter.TensorHandle(bits.view(np.float32), tl.float32)
 
-    def create_dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
-        return healthy(self, widened(a), widened(b), *rest)
+    def create_dot(self: Any, a: Any, b: Any, *rest: Any, **more: Any) -> Any:
+        return healthy(self, widened(a), widened(b), *rest, **more)
 
     create_dot.mended = True  # type: ignore[attr-defined]
     builder.create_dot = create_dot

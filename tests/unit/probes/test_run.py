@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from fadoctor.probes.deadline import Pulse
 from fadoctor.probes.run import (
     Command,
     Ending,
-    Pulse,
     Result,
     child_environment,
     last_json_object,

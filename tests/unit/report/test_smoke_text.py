@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.model.environment import Target
 from fadoctor.model.report import RulesInfo
-from fadoctor.model.smoke import SmokeCell, SmokeReport, SmokeSummary, Speed
+from fadoctor.model.smoke import NO_DEVICE, SmokeCell, SmokeReport, SmokeSummary, Speed
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
 from fadoctor.report import smoke_junit, smoke_text
 from fadoctor.report.style import Style
@@ -85,6 +85,8 @@ def test_device_says_what_it_is() -> None:
     on_cpu = cell(device="cpu", device_name="CPU x86_64", compute_capability="")
     text = smoke_text.render(report(on_cpu), Style(width=100))
     assert "cpu CPU x86_64, the CPU and not a GPU" in text
+    nowhere = cell(device=NO_DEVICE, device_name=NO_DEVICE, compute_capability="")
+    assert "No device: " in smoke_text.render(report(nowhere), Style(width=100))
 
 
 def test_reasons_are_said_once() -> None:
