@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Known
-from fadoctor.model.smoke import CPU, NO_DEVICE, SmokeCell, SmokeRun
+from fadoctor.model.smoke import CPU, NO_DEVICE, Failure, SmokeCell, SmokeRun
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def with_predictions(smoke: SmokeRun, verdicts: tuple[Verdict, ...], gpus: list[
                 predicted=row.predicted,
                 because=row.because,
                 measured=Measured.FAILED if unexpected else cell.measured,
+                failure=Failure.EXCEPTION if unexpected else cell.failure,
             )
         cells.append(cell)
     return msgspec.structs.replace(smoke, cells=tuple(cells))

@@ -10,6 +10,7 @@ import msgspec
 from fadoctor.model.catalogue import PACKAGES, build_catalogue
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.fix import Safety, StepKind
+from fadoctor.model.smoke import Failure
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
 from fadoctor.probes.redaction import hide_tokens
 
@@ -33,7 +34,7 @@ _FORMAT = {
     "known", "absent", "unknown", "environment", "site-packages", "facts",
     *(
         str(item.value)
-        for kind in (Severity, Confidence, Safety, StepKind, Backend, Dtype, Predicted, Measured)
+        for kind in (Severity, Confidence, Safety, StepKind, Backend, Dtype, Predicted, Measured, Failure)
         for item in kind
     ),
 }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import msgspec
 
 from fadoctor.model.environment import Target
@@ -14,6 +16,23 @@ SMOKE_SCHEMA_VERSION = 1
 CPU = "cpu"
 NO_DEVICE = "unknown"
 """Device of cells that no worker came far enough to place: torch names the devices."""
+
+
+class Failure(enum.Enum):
+    """In which way a cell has failed."""
+
+    NONE = "none"
+    NUMBERS = "numbers"
+    """It computed something else than the reference, or NaN."""
+    KERNEL = "kernel"
+    """Another kernel ran than the one that was forced."""
+    EXCEPTION = "exception"
+    SIGNAL = "signal"
+    EXIT = "exit"
+    """The process ended itself in the middle of a cell, with whatever status."""
+    TIMEOUT = "time-out"
+    STUCK = "stuck"
+    """It does not end even when killed."""
 
 
 class CellKey(msgspec.Struct, frozen=True):
@@ -64,6 +83,7 @@ class SmokeCell(msgspec.Struct, frozen=True):
     measured: Measured
     detail: str
     """One line: numbers where it passed, the reason otherwise."""
+    failure: Failure = Failure.NONE
     trap: bool = False
     """Whether tensors had the wrong dtypes on purpose: says nothing of the backend's health."""
     rule_id: str = ""

@@ -64,7 +64,7 @@ def _case(cell: SmokeCell) -> ET.Element:
         case Measured.PASSED:
             ET.SubElement(case, "system-out").text = cell.detail
         case Measured.FAILED:
-            kind = cell.rule_id or cell.phase or "failed"
+            kind = cell.failure.value
             failure = ET.SubElement(case, "failure", type=kind, message=cell.detail)
             failure.text = _printable_lines(cell.message)
         case Measured.REFUSED | Measured.NOT_RUN:

@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.model.fact import printable
+from fadoctor.model.smoke import Failure
 from fadoctor.model.verdict import Backend, Measured
 from fadoctor.smoke.catalogue import TRAPS, compared, entry_of
 from fadoctor.smoke.limits import read_limits
@@ -59,6 +60,7 @@ class Judgement(msgspec.Struct, frozen=True):
     """The root cause whose symptoms show."""
     message: str = ""
     """The text that they show in."""
+    failure: Failure = Failure.NONE
 
 
 class Judge:
@@ -95,7 +97,10 @@ class Judge:
         # have only the plain form: with right numbers that is a lack and no defect.
         lack = device == "cpu" and not faults
         detail = "; ".join(filter(None, [*faults, kernel]))
-        return Judgement(Measured.REFUSED if lack else Measured.FAILED, detail)
+        if lack:
+            return Judgement(Measured.REFUSED, detail)
+        failure = Failure.NUMBERS if faults else Failure.KERNEL
+        return Judgement(Measured.FAILED, detail, failure=failure)
 
     def _judge_exception(self, done: Done, raised: Raised, device: str) -> Judgement:
         text = _first_line(raised)
@@ -109,7 +114,7 @@ class Judge:
         detail = "; ".join([f"{done.phase}: {text}", *reasons])
         if _is_refusal(done, raised, rule_id, device):
             return Judgement(Measured.REFUSED, detail, rule_id, message)
-        return Judgement(Measured.FAILED, detail, rule_id, message)
+        return Judgement(Measured.FAILED, detail, rule_id, message, Failure.EXCEPTION)
 
     def _fault(self, done: Done, name: str) -> str:
         """Return what is wrong with one tensor, empty where nothing is."""

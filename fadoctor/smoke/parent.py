@@ -94,7 +94,8 @@ def _run_devices(workers: Workers, first: Progress) -> list[Progress]:
 def _run_cells(workers: Workers, progress: Progress) -> None:
     """Start workers until every cell of a device is settled."""
     wanted = progress.choice.wanted
-    limit_s = wanted.total_s or IMPORT_S + wanted.timeout_s * max(len(progress.open), 1)
+    most = max(len(chosen.cells) for chosen in progress.choice.on.values())
+    limit_s = wanted.total_s or IMPORT_S + wanted.timeout_s * max(most, 1)
     left_s = limit_s
     go_on = progress.is_worth_starting and not progress.interrupted
     while go_on:

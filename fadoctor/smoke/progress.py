@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
-from fadoctor.model.smoke import CPU, NO_DEVICE, CellKey, Device, SmokeCell, Speed
+from fadoctor.model.smoke import CPU, NO_DEVICE, CellKey, Device, Failure, SmokeCell, Speed
 from fadoctor.model.verdict import Backend, Measured
 from fadoctor.probes.run import Ending
 from fadoctor.smoke.catalogue import TRAPS
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 GARBLED = "the worker reported something that is not JSON of its own form"
 
+_DEATHS = {
+    Ending.SIGNALLED: Failure.SIGNAL,
+    Ending.TIMED_OUT: Failure.TIMEOUT,
+    Ending.STUCK: Failure.STUCK,
+    Ending.EXITED: Failure.EXIT,
+    Ending.NOT_STARTED: Failure.EXIT,
+}
 _MESSAGE_LIMIT = 4_000
 _TERA = 1e12
 
@@ -115,7 +122,8 @@ class Progress:
             failure = report.account.failure
             text = failure.exception.trace or problem if failure else f"{problem}\n{report.tail}"
             rule_id = self.judge.cause_of(text)
-            self.import_failure = Judgement(Measured.FAILED, problem, rule_id, text)
+            kind = Failure.EXCEPTION if failure else _DEATHS[report.result.ending]
+            self.import_failure = Judgement(Measured.FAILED, problem, rule_id, text, kind)
 
     def _add_death(self, report: Report, task: Task) -> None:
         """Blame the cell that was running, if one was."""
@@ -128,7 +136,11 @@ class Progress:
         phase = printable(running.phase, 20)
         message = f"{phase}: {text}\n{report.tail}"
         failure = Judgement(
-            Measured.FAILED, f"{phase}: {text}", self.judge.cause_of(message), message
+            Measured.FAILED,
+            f"{phase}: {text}",
+            self.judge.cause_of(message),
+            message,
+            _DEATHS[report.result.ending],
         )
         self.problems.append(f"{running.cell}: {failure.detail}")
         self._settle(running.cell, failure)
@@ -174,6 +186,7 @@ def make_cell(
         key.case,
         judgement.measured,
         printable(judgement.detail, 600),
+        failure=judgement.failure,
         trap=key.case in TRAPS,
         rule_id=judgement.rule_id,
         phase=printable(done.phase, 20) if done else "",

@@ -192,3 +192,12 @@ def test_check_runs_the_default_set_and_joins_it(run: Run, tmp_path: Path) -> No
     assert rows["fa2", "bf16"] == "refused"
     assert NO_GPU not in report["notes"]
     assert "flex" not in {backend for backend, _ in rows}
+
+
+@pytest.mark.gpu
+@pytest.mark.torch
+def test_default_set_on_a_gpu(run: Run) -> None:
+    result = run("smoke", "--python", sys.executable, "--require-gpu", "--format", "json")
+    report = json.loads(result.stdout)
+    assert report["gpu_tested"]
+    assert (result.returncode, report["summary"]["failed"]) == (0, 0), result.stdout

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.model.smoke import Failure
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.probes.run import run
 from fadoctor.probes.strays import no_strays
@@ -57,21 +58,31 @@ def cell_of(found: SmokeRun) -> SmokeCell:
 
 
 @pytest.mark.parametrize(
-    ("accident", "detail"),
+    ("accident", "failure", "detail"),
     [
-        ("ctypes.string_at(0)", "forward: the worker died of SIGSEGV"),
-        ("os.abort()", "forward: the worker died of SIGABRT"),
-        ("os.kill(os.getpid(), signal.SIGILL)", "SIGILL (this processor lacks an instruction"),
-        ("os.kill(os.getpid(), signal.SIGBUS)", "forward: the worker died of SIGBUS"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL (most often because memory ran out)"),
-        ("os._exit(0)", "forward: the worker exited with status 0"),
-        ("sys.exit(0)", "forward: the worker exited with status 0"),
-        ("os._exit(7)", "forward: the worker exited with status 7"),
+        ("ctypes.string_at(0)", "signal", "forward: the worker died of SIGSEGV"),
+        ("os.abort()", "signal", "forward: the worker died of SIGABRT"),
+        (
+            "os.kill(os.getpid(), signal.SIGILL)",
+            "signal",
+            "SIGILL (this processor lacks an instruction",
+        ),
+        ("os.kill(os.getpid(), signal.SIGBUS)", "signal", "forward: the worker died of SIGBUS"),
+        (
+            "os.kill(os.getpid(), signal.SIGKILL)",
+            "signal",
+            "SIGKILL (most often because memory ran out)",
+        ),
+        ("os._exit(0)", "exit", "forward: the worker exited with status 0"),
+        ("sys.exit(0)", "exit", "forward: the worker exited with status 0"),
+        ("os._exit(7)", "exit", "forward: the worker exited with status 7"),
     ],
 )
-def test_death_costs_its_cell_alone(tmp_path: Path, accident: str, detail: str) -> None:
+def test_death_costs_its_cell_alone(
+    tmp_path: Path, accident: str, failure: str, detail: str
+) -> None:
     cell = cell_of(smoke_with(tmp_path, ON_BF16 + accident))
-    assert cell.measured is FAILED
+    assert (cell.measured, cell.failure.value) == (FAILED, failure)
     assert detail in cell.detail
 
 
@@ -88,6 +99,7 @@ def test_hang_is_ended_at_its_own_limit(tmp_path: Path, accident: str) -> None:
         FAILED,
         "forward: the worker gave no answer within 1 s and was ended",
     )
+    assert cell.failure is Failure.TIMEOUT
     assert time.monotonic() - started < 12
 
 
@@ -140,7 +152,8 @@ def test_exception_that_harms_nothing_keeps_the_worker(tmp_path: Path) -> None:
     log = tmp_path / "log"
     extra = f"open({str(log)!r}, 'a').write('started ')"
     found = smoke_with(tmp_path, ON_BF16 + "raise ValueError('boom')", extra=extra)
-    assert cell_of(found).detail == "forward: ValueError: boom"
+    cell = cell_of(found)
+    assert (cell.failure, cell.detail) == (Failure.EXCEPTION, "forward: ValueError: boom")
     assert log.read_text() == "started "
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fadoctor.model.smoke import Failure
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.smoke.catalogue import CATALOGUE, compared
 from fadoctor.smoke.events import read_account
@@ -80,9 +81,9 @@ def test_missing_numbers_fail(name: str) -> None:
 
 
 def test_other_kernel_fails_although_the_numbers_are_right() -> None:
-    measured, detail = judged(kernels=[FLASH, "UnsafeViewBackward0"])
-    assert measured is FAILED
-    assert "UnsafeViewBackward0" in detail
+    found = judgement(kernels=[FLASH, "UnsafeViewBackward0"])
+    assert (found.measured, found.failure) == (FAILED, Failure.KERNEL)
+    assert "UnsafeViewBackward0" in found.detail
 
 
 def test_fused_kernel_is_not_the_plain_form() -> None:

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 import fadoctor.smoke.child
+from fadoctor.model.smoke import Failure
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.probes.run import Command, run
 from fadoctor.smoke.events import Done
@@ -91,7 +92,7 @@ def judgements() -> Judgements:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_is_found(judgements: Judgements, fault: str, dtype: str, case: str) -> None:
     found = judgements[fault, dtype, case]
-    assert found.measured is Measured.FAILED
+    assert (found.measured, found.failure) == (Measured.FAILED, Failure.NUMBERS)
     assert "out is wrong" in found.detail or "out holds NaN" in found.detail
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.model.environment import Target
 from fadoctor.model.report import RulesInfo
-from fadoctor.model.smoke import NO_DEVICE, SmokeCell, SmokeReport, SmokeSummary, Speed
+from fadoctor.model.smoke import NO_DEVICE, Failure, SmokeCell, SmokeReport, SmokeSummary, Speed
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
 from fadoctor.report import smoke_junit, smoke_text
 from fadoctor.report.style import Style
@@ -134,7 +134,11 @@ def test_colour_only_repeats_the_words() -> None:
 
 def test_junit_carries_time_reason_and_message() -> None:
     failed = cell(
-        case="full", measured=Measured.FAILED, detail="boom", phase="forward", message="a\x1b\nb"
+        case="full",
+        measured=Measured.FAILED,
+        detail="boom",
+        failure=Failure.SIGNAL,
+        message="a\x1b\nb",
     )
     refused = cell(dtype=Dtype.FP32, measured=Measured.REFUSED, detail="no fp32")
     suite = ET.fromstring(smoke_junit.render(report(cell(), failed, refused)))[0]  # noqa: S314
@@ -143,7 +147,7 @@ def test_junit_carries_time_reason_and_message() -> None:
     assert passed.get("time") == "0.002000"
     [failure] = broken
     assert (failure.get("type"), failure.get("message"), failure.text) == (
-        "forward",
+        "signal",
         "boom",
         "a?\nb",
     )
