@@ -34,7 +34,9 @@ _FORMAT = {
     "known", "absent", "unknown", "environment", "site-packages", "facts",
     *(
         str(item.value)
-        for kind in (Severity, Confidence, Safety, StepKind, Backend, Dtype, Predicted, Measured, Failure)
+        for kind in (
+            Severity, Confidence, Safety, StepKind, Backend, Dtype, Predicted, Measured, Failure,
+        )
         for item in kind
     ),
 }  # fmt: skip
