@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from fadoctor import __version__, cli_explain, cli_rules
+from fadoctor import __version__, cli_explain, cli_rules, cli_smoke
 from fadoctor import cli_options as opt
 from fadoctor import cli_support as support
 from fadoctor.cli_output import write
@@ -30,6 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_rules.app)
+app.command()(cli_smoke.smoke)
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 -- typer calls it so
@@ -65,6 +66,7 @@ def check(
             "--smoke/--no-smoke", help="Prove the answer with a short forward and backward."
         ),
     ] = True,
+    thorough: opt.Thorough = False,
     fail_on: Annotated[
         opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
     ] = opt.FailOn.ERROR,
@@ -94,12 +96,13 @@ def check(
             request, rules, "fadoctor.diagnose", printer
         )
         support.refuse_unknown_ids(ignore, knowledge)
-    from fadoctor.diagnose import diagnose
+    from fadoctor.diagnose import conclude, foresee
 
-    smoke_run = (
-        support.smoke_of(environment.target, quiet=quiet) if smoke and request.is_real else None
-    )
-    report = diagnose(environment, knowledge, smoke_run, tuple(ignore))
+    prognosis = foresee(environment, knowledge, tuple(ignore))
+    run = None
+    if smoke and request.is_real:
+        run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
+    report = conclude(prognosis, run)
     report = support.redacted(report) if redact else report
     if format_ is opt.Format.JSON:
         from fadoctor.report.json_ import render as render_json
@@ -110,6 +113,8 @@ def check(
 
         text = render_text(report, style_of(color.value, output, quiet=quiet, verbose=verbose))
     write(text, output)
+    if run is not None and run.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
     _exit(support.check_code(report, fail_on, strict=strict), exit_zero=exit_zero)
 
 

@@ -185,6 +185,10 @@ Debug = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+Thorough = Annotated[
+    bool,
+    typer.Option("--thorough", help="Run every case, and what is predicted to fail, too."),
+]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever is found.")]
 Ignore = Annotated[
     list[str],

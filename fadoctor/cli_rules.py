@@ -42,6 +42,7 @@ class SchemaName(str, enum.Enum):
     """What has a schema."""
 
     REPORT = "report"
+    SMOKE = "smoke"
     EXPLANATION = "explanation"
     FACTS = "facts"
     RULE = "rule"
@@ -139,11 +140,12 @@ def run_cases(
 @app.command()
 def schema(
     name: Annotated[
-        SchemaName, typer.Argument(metavar="[report|explanation|facts|rule|table]", help="Of what.")
+        SchemaName,
+        typer.Argument(metavar="[report|smoke|explanation|facts|rule|table]", help="Of what."),
     ] = SchemaName.RULE,
     output: opt.Output = None,
 ) -> None:
-    """Print a JSON Schema: of reports, explanations, saved facts, rules or tables."""
+    """Print a JSON Schema: of reports, smoke runs, explanations, saved facts, rules or tables."""
     from fadoctor.report.schema import render
 
     write(render(name.value), output)

@@ -10,24 +10,30 @@ from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import msgspec
 
+    from fadoctor.diagnose import Prognosis
     from fadoctor.examine import Request
-    from fadoctor.model.environment import Environment, Target
+    from fadoctor.model.environment import Environment
     from fadoctor.model.report import Report, Summary
     from fadoctor.model.rule import Knowledge
-    from fadoctor.smoke.cells import SmokeRun
+    from fadoctor.model.smoke import SmokeRun
+    from fadoctor.smoke.choice import Choice
 
 _T = TypeVar("_T", bound="msgspec.Struct")
+
+_CHECK_CELL_S, _CHECK_DEVICE_S = 30.0, 120.0
+"""Limits of the smoke run of ``check``, seconds."""
 
 EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 130
 
 
 def request_of(
-    target: str, python: str, site_packages: str, facts: str, gpu: list[str], driver: str,
-    glibc: str, python_version: str, platform: str,
+    target: str, python: str, site_packages: str = "", facts: str = "", gpu: Sequence[str] = (),
+    driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -71,19 +77,34 @@ def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
             raise UsageError(f"--ignore {printable(rule_id, 60)}: there is no rule of that id")
 
 
-def smoke_of(target: Target, *, quiet: bool) -> SmokeRun:
-    """Run the smoke cells and end whatever they leave behind."""
+def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
+    """Run the chosen cells and end whatever they leave behind."""
     import msgspec
 
     from fadoctor.probes.run import run
     from fadoctor.probes.strays import no_strays
+    from fadoctor.smoke.judge import Judge
     from fadoctor.smoke.parent import run_smoke
     from fadoctor.terminal import spinner
 
-    with spinner("running a short forward and backward", quiet=quiet), no_strays() as stuck:
-        found = run_smoke(target, os.environ, run)
+    target, judge = prognosis.environment.target, Judge(prognosis.knowledge)
+    with spinner("running forward and backward", quiet=quiet), no_strays() as stuck:
+        found = run_smoke(target, os.environ, run, choice, judge)
     problem = "; ".join(part for part in (found.problem, *stuck) if part)
     return msgspec.structs.replace(found, problem=problem)
+
+
+def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> SmokeRun:
+    """Run the default set; without `thorough` nothing whose failure is predicted, and not long."""
+    from fadoctor.measurements import doomed
+    from fadoctor.smoke.choice import Wanted, choose
+
+    if thorough:
+        wanted, known = Wanted(thorough=True), None
+    else:
+        wanted = Wanted(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
+        known = doomed(prognosis.verdicts)
+    return smoke_of(prognosis, choose(wanted, prognosis.kernels, known), quiet=quiet)
 
 
 def redacted(document: _T) -> _T:

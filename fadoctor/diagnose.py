@@ -1,25 +1,57 @@
-"""From facts to the report: judge, predict, join what was measured, recommend."""
+"""From facts to reports: judge, predict, join what was measured, recommend."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor import __version__
-from fadoctor.engine.judge import Assessment, judge
-from fadoctor.kernels import Kernels, visible_gpus
+from fadoctor.engine.judge import Assessment, judge, order_of
+from fadoctor.kernels import Kernels, fact_text, visible_gpus
 from fadoctor.matrix.query import Matrix
-from fadoctor.measurements import join_measurements, notes
-from fadoctor.model.finding import Severity
+from fadoctor.measurements import join_measurements, notes, with_predictions
+from fadoctor.model.environment import Environment
+from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.report import Report, RulesInfo, Summary
+from fadoctor.model.rule import Knowledge
+from fadoctor.model.smoke import SmokeReport, SmokeRun, SmokeSummary
+from fadoctor.model.verdict import Backend, Measured, Verdict
 from fadoctor.recommendation import recommend
+from fadoctor.root_causes import find_root_causes
 from fadoctor.targets.derived import derive
 from fadoctor.verdicts import predict
 
 if TYPE_CHECKING:
-    from fadoctor.model.environment import Environment
-    from fadoctor.model.rule import Knowledge
-    from fadoctor.smoke.cells import SmokeRun
+    from collections.abc import Iterable
+
+
+class Prognosis(msgspec.Struct, frozen=True):
+    """What the facts alone say."""
+
+    environment: Environment
+    knowledge: Knowledge
+    ignore: tuple[str, ...]
+    assessment: Assessment
+    kernels: Kernels
+    verdicts: tuple[Verdict, ...]
+
+    def version_of(self, backend: Backend) -> str:
+        """Return the version of the package that brings a backend."""
+        return fact_text(self.kernels.version(backend), "unknown")
+
+
+def foresee(
+    environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...] = ()
+) -> Prognosis:
+    """Judge the facts and predict the table."""
+    matrix = Matrix(knowledge.tables)
+    environment = derive(environment, matrix)
+    assessment = judge(environment, knowledge, ignore, matrix)
+    kernels = Kernels(environment, matrix)
+    verdicts = predict(kernels, assessment)
+    return Prognosis(environment, knowledge, ignore, assessment, kernels, verdicts)
 
 
 def diagnose(
@@ -29,34 +61,80 @@ def diagnose(
     ignore: tuple[str, ...] = (),
 ) -> Report:
     """Return the whole report on one environment. Pure: the same facts give the same report."""
-    matrix = Matrix(knowledge.tables)
-    environment = derive(environment, matrix)
-    assessment = judge(environment, knowledge, ignore, matrix)
-    kernels = Kernels(environment, matrix)
-    verdicts = predict(kernels, assessment)
+    return conclude(foresee(environment, knowledge, ignore), smoke)
+
+
+def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
+    """Return the report of ``check``: what was foreseen, and what a run has shown."""
+    environment, assessment = prognosis.environment, prognosis.assessment
+    verdicts, findings = prognosis.verdicts, assessment.findings
     if smoke is not None:
-        verdicts = join_measurements(verdicts, smoke, visible_gpus(environment))
+        gpus = visible_gpus(environment)
+        smoke = with_predictions(smoke, verdicts, gpus)
+        verdicts = join_measurements(verdicts, smoke, gpus, prognosis.version_of)
+        findings = _added(findings, _causes(prognosis, smoke))
     return Report(
         fadoctor=__version__,
-        rules=RulesInfo(knowledge.version, knowledge.sha256),
+        rules=_rules_info(prognosis),
         target=environment.target,
         environment=environment.facts,
-        findings=assessment.findings,
+        findings=findings,
         unknown=assessment.unknown,
         verdicts=verdicts,
-        recommendation=recommend(kernels),
-        summary=_summary(assessment),
+        recommendation=recommend(prognosis.kernels),
+        summary=_summary(findings, len(assessment.unknown)),
         overlays=environment.overlays,
         notes=(*environment.target.notes, *notes(smoke)),
         rule_errors=assessment.errors,
     )
 
 
-def _summary(assessment: Assessment) -> Summary:
-    count = Counter(finding.severity for finding in assessment.findings)
+def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:
+    """Return the report of ``smoke``: every cell, predicted and measured, and why some failed."""
+    environment = prognosis.environment
+    smoke = with_predictions(smoke, prognosis.verdicts, visible_gpus(environment))
+    count = Counter(cell.measured for cell in smoke.cells)
+    return SmokeReport(
+        fadoctor=__version__,
+        rules=_rules_info(prognosis),
+        target=environment.target,
+        torch_version=smoke.torch_version,
+        gpu_tested=smoke.gpu_tested,
+        cells=smoke.cells,
+        findings=tuple(sorted(_causes(prognosis, smoke), key=order_of)),
+        summary=SmokeSummary(
+            passed=count[Measured.PASSED],
+            refused=count[Measured.REFUSED],
+            failed=count[Measured.FAILED],
+            not_run=count[Measured.NOT_RUN],
+        ),
+        notes=(*environment.target.notes, *notes(smoke)),
+        rule_errors=prognosis.assessment.errors,
+    )
+
+
+def _causes(prognosis: Prognosis, smoke: SmokeRun) -> tuple[Finding, ...]:
+    knowledge, matrix = prognosis.knowledge, prognosis.kernels.matrix
+    found = find_root_causes(smoke, knowledge, prognosis.environment, matrix)
+    return tuple(finding for finding in found if finding.rule_id not in prognosis.ignore)
+
+
+def _added(foreseen: tuple[Finding, ...], shown: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return both, in order; what the facts have told already is not told twice."""
+    told = {rule_id for each in foreseen for rule_id in (each.rule_id, *each.consequences)}
+    fresh = [finding for finding in shown if finding.rule_id not in told]
+    return tuple(sorted((*foreseen, *fresh), key=order_of))
+
+
+def _rules_info(prognosis: Prognosis) -> RulesInfo:
+    return RulesInfo(prognosis.knowledge.version, prognosis.knowledge.sha256)
+
+
+def _summary(findings: Iterable[Finding], undecided: int) -> Summary:
+    count = Counter(finding.severity for finding in findings)
     return Summary(
         error=count[Severity.ERROR],
         warning=count[Severity.WARNING],
         note=count[Severity.NOTE],
-        unknown=len(assessment.unknown),
+        unknown=undecided,
     )

@@ -7,40 +7,93 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Known
+from fadoctor.model.smoke import CPU, NO_DEVICE, Failure, SmokeCell, SmokeRun
 from fadoctor.model.verdict import Measured, Predicted, Verdict
-from fadoctor.smoke.cells import NO_DEVICE, SmokeCell, SmokeRun
 
 if TYPE_CHECKING:
-    from fadoctor.kernels import Gpu
+    from collections.abc import Callable
 
-CPU = "cpu"
+    from fadoctor.kernels import Gpu
+    from fadoctor.model.verdict import Backend, Dtype
+
 ANY_DEVICE = "any device"
 """Row of a failure before torch could name a device: it ends every backend on every GPU."""
 
 NO_GPU_TESTED = "NO GPU WAS TESTED"
 
+_WEIGHT = (Measured.FAILED, Measured.PASSED, Measured.REFUSED)
+"""What counts of several cases, first to last: one that declines takes nothing from another."""
+
 
 def join_measurements(
-    verdicts: tuple[Verdict, ...], smoke: SmokeRun, gpus: list[Gpu]
+    verdicts: tuple[Verdict, ...],
+    smoke: SmokeRun,
+    gpus: list[Gpu],
+    version_of: Callable[[Backend], str],
 ) -> tuple[Verdict, ...]:
     """Return the verdicts with what was measured.
 
-    A CPU's cells become rows of their own: they never set the measurement of a GPU's row.
+    A CPU's cells become rows of their own: they never set the measurement of a GPU's row. Cells
+    whose tensors have the wrong dtypes on purpose say nothing of a backend.
     """
     found = list(verdicts)
-    for cell in smoke.cells:
-        if cell.measured is Measured.NOT_RUN:
-            continue
-        label = _label(cell, gpus)
-        rows = [i for i, verdict in enumerate(found) if _is_about(verdict, label, cell)]
-        for index in rows:
-            detail = cell.detail or found[index].detail
-            found[index] = msgspec.structs.replace(
-                found[index], measured=cell.measured, detail=detail
+    for (label, backend, dtype), cells in _by_row(smoke, gpus).items():
+        cell = min(cells, key=lambda each: _WEIGHT.index(each.measured))
+        places = [i for i, row in enumerate(found) if _is_about(row, label, backend, dtype)]
+        for place in places:
+            detail = _detail(cell) or found[place].detail
+            found[place] = msgspec.structs.replace(
+                found[place], measured=cell.measured, detail=detail
             )
-        if not rows:
-            found.append(_row(cell, smoke, label))
+        if not places:
+            found.append(_row(cell, label, version_of(backend)))
     return tuple(found)
+
+
+def with_predictions(smoke: SmokeRun, verdicts: tuple[Verdict, ...], gpus: list[Gpu]) -> SmokeRun:
+    """Return the run with each cell's prediction beside it.
+
+    A backend that declines what it was predicted to do has no expected reason: it has failed.
+    """
+    cells = []
+    for cell in smoke.cells:
+        label = _label(cell, gpus)
+        row = next((v for v in verdicts if _is_about(v, label, cell.backend, cell.dtype)), None)
+        if row is not None and not cell.trap:
+            unexpected = cell.measured is Measured.REFUSED and row.predicted is Predicted.WORKS
+            cell = msgspec.structs.replace(  # noqa: PLW2901
+                cell,
+                predicted=row.predicted,
+                because=row.because,
+                measured=Measured.FAILED if unexpected else cell.measured,
+                failure=Failure.EXCEPTION if unexpected else cell.failure,
+            )
+        cells.append(cell)
+    return msgspec.structs.replace(smoke, cells=tuple(cells))
+
+
+def disagreements(smoke: SmokeRun) -> dict[str, list[SmokeCell]]:
+    """Return the cells that came out otherwise than predicted, by how: ``predicted works, ...``."""
+    contrary = {Predicted.WORKS: Measured.FAILED, Predicted.FAILS: Measured.PASSED}
+    found: dict[str, list[SmokeCell]] = {}
+    for cell in smoke.cells:
+        if contrary.get(cell.predicted) is cell.measured:
+            how = f"predicted {cell.predicted.value}, measured {cell.measured.value}"
+            found.setdefault(how, []).append(cell)
+    return found
+
+
+def doomed(verdicts: tuple[Verdict, ...]) -> dict[tuple[Backend, Dtype], str]:
+    """Return what is predicted to fail on every GPU, and why: it need not be run."""
+    rows: dict[tuple[Backend, Dtype], list[Verdict]] = {}
+    for verdict in verdicts:
+        rows.setdefault((verdict.backend, verdict.dtype), []).append(verdict)
+    return {
+        key: "predicted to fail, so not run without --thorough: "
+        + (", ".join(mine[0].because) or mine[0].detail)
+        for key, mine in rows.items()
+        if all(verdict.predicted is Predicted.FAILS for verdict in mine)
+    }
 
 
 def notes(smoke: SmokeRun | None) -> tuple[str, ...]:
@@ -54,6 +107,15 @@ def notes(smoke: SmokeRun | None) -> tuple[str, ...]:
 def has_failure(verdicts: tuple[Verdict, ...]) -> bool:
     """Return whether any cell that was run came out wrong."""
     return any(verdict.measured is Measured.FAILED for verdict in verdicts)
+
+
+def _by_row(smoke: SmokeRun, gpus: list[Gpu]) -> dict[tuple[str, Backend, Dtype], list[SmokeCell]]:
+    """Return the cells that were run by the row of the table that they belong to."""
+    rows: dict[tuple[str, Backend, Dtype], list[SmokeCell]] = {}
+    for cell in smoke.cells:
+        if cell.measured is not Measured.NOT_RUN and not cell.trap:
+            rows.setdefault((_label(cell, gpus), cell.backend, cell.dtype), []).append(cell)
+    return rows
 
 
 def _label(cell: SmokeCell, gpus: list[Gpu]) -> str:
@@ -79,14 +141,17 @@ def _fits(gpu: Gpu, cell: SmokeCell) -> bool:
     return not known or not cell.compute_capability or known == cell.compute_capability
 
 
-def _is_about(verdict: Verdict, label: str, cell: SmokeCell) -> bool:
-    return (verdict.gpu, verdict.backend, verdict.dtype) == (label, cell.backend, cell.dtype)
+def _is_about(verdict: Verdict, label: str, backend: Backend, dtype: Dtype) -> bool:
+    return (verdict.gpu, verdict.backend, verdict.dtype) == (label, backend, dtype)
 
 
-def _row(cell: SmokeCell, smoke: SmokeRun, label: str) -> Verdict:
+def _row(cell: SmokeCell, label: str, version: str) -> Verdict:
     """Return a row that nothing was predicted for."""
-    version = smoke.torch_version or "unknown"
     unknown = Predicted.UNKNOWN
     return Verdict(
-        label, cell.backend, version, cell.dtype, unknown, (), cell.measured, cell.detail
+        label, cell.backend, version, cell.dtype, unknown, (), cell.measured, _detail(cell)
     )
+
+
+def _detail(cell: SmokeCell) -> str:
+    return "; ".join(part for part in (cell.detail, *cell.notes) if part)

@@ -28,6 +28,8 @@ def _hindrance(marker: str) -> str:
         return "torch is not installed in the environment that runs the tests"
     if marker == "gcc" and shutil.which("gcc") is None:
         return "no gcc to compile the stub drivers"
+    if marker == "flash_attn" and not os.environ.get("FADOCTOR_TESTS_FLASH_ATTN"):
+        return "FADOCTOR_TESTS_FLASH_ATTN names no interpreter with flash-attn (docs/smoke.md)"
     if marker == "gpu" and not os.path.exists("/dev/nvidia0"):  # noqa: PTH110 -- a device
         return "no NVIDIA GPU"
     return ""
@@ -38,7 +40,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     required = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
     if item.get_closest_marker("network") is not None and "network" not in required:
         pytest.skip("needs a package index; set FADOCTOR_TESTS_REQUIRE=network")
-    for marker in ("torch", "gcc", "gpu"):
+    for marker in ("torch", "gcc", "flash_attn", "gpu"):
         if item.get_closest_marker(marker) is not None and (reason := _hindrance(marker)):
             if marker in required:
                 pytest.fail(f"required: {reason}", pytrace=False)

@@ -102,7 +102,7 @@ def _findings(failed: list[Judgement], errors: list[RuleError]) -> tuple[Finding
         for orphan in [] if mine else explained[id(root)]:
             mine += _isolated(orphan.rule.id, errors, partial(_finding_alone, orphan, ()))
         found += mine
-    return tuple(sorted(found, key=_order))
+    return tuple(sorted(found, key=order_of))
 
 
 def _finding_alone(each: Judgement, consequences: tuple[str, ...]) -> list[Finding]:
@@ -131,7 +131,8 @@ def _nearest_cause(each: Judgement, failed: list[Judgement]) -> Judgement | None
     return None
 
 
-def _order(finding: Finding) -> tuple[int, int, str, list[tuple[int, str]]]:
+def order_of(finding: Finding) -> tuple[int, int, str, list[tuple[int, str]]]:
+    """Return the key that sorts findings of one report."""
     return (
         _SEVERITIES.index(finding.severity),
         _CONFIDENCES.index(finding.confidence),

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.probes.deadline import Deadline, Pulse
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -53,6 +55,7 @@ class Command(msgspec.Struct, frozen=True):
     output_limit: int = 1 << 20
     """Bytes of each stream that are kept."""
     cwd: str | None = None
+    pulse: Pulse | None = None
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -104,7 +107,13 @@ def run(command: Command) -> Result:
         reason = getattr(error, "strerror", None) or str(error)
         return Result(Ending.NOT_STARTED, 0, "", reason, time.monotonic() - started)
     output = _Output(command.output_limit)
-    finished = _read_until_end(child, output, started + command.timeout_s)
+    try:
+        finished = _read_until_end(
+            child, output, Deadline(started, command.timeout_s, command.pulse)
+        )
+    except BaseException:  # Ctrl-C: the child is in a group of its own and got no signal
+        _end_group(child)
+        raise
     reaped = _end_group(child)
     ending, code = _ending(child.returncode, finished=finished, reaped=reaped)
     return Result(
@@ -164,7 +173,7 @@ def _selector(child: subprocess.Popen[bytes]) -> Iterator[selectors.BaseSelector
             pipe.close()
 
 
-def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: float) -> bool:
+def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: Deadline) -> bool:
     """Read until the child has exited and its pipes are quiet; False where time ran out."""
     with _selector(child) as selector:
         grace_ends = None
@@ -173,7 +182,7 @@ def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: f
             exited = child.poll() is not None
             if exited and grace_ends is None:
                 grace_ends = now + GRACE_S
-            limit = deadline if grace_ends is None else grace_ends
+            limit = deadline.at(now) if grace_ends is None else grace_ends
             if now >= limit:
                 return exited
             if not selector.get_map():

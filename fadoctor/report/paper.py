@@ -1,4 +1,4 @@
-"""Paragraphs of text for a person, and the finding, which every report prints alike."""
+"""A page of text: wrapped lines, colour, tables, findings. Text from outside is made harmless."""
 
 from __future__ import annotations
 
@@ -60,8 +60,18 @@ class Paper:
         """Return the first of two marks, or the second where only ASCII can be shown."""
         return pair[1] if self.style.ascii_only else pair[0]
 
+    def columns(self, rows: list[list[tuple[str, str]]]) -> None:
+        """Print rows of (text, colour) with their columns below each other."""
+        widths = [max(len(cell[0]) for cell in column) for column in zip(*rows, strict=True)]
+        for row in rows:
+            padded = [
+                self.paint(cell[0], cell[1]) + " " * (width - len(cell[0]))
+                for cell, width in zip(row, widths, strict=True)
+            ]
+            self.lines.append(f"  {'  '.join(padded)}".rstrip())
+
     def finding(self, finding: Finding, subjects: list[str], quoted: tuple[str, ...] = ()) -> None:
-        """Print a finding; `quoted` are lines of what it was found in."""
+        """Print what is wrong, why, and what to do; `quoted` are lines of what it was found in."""
         mark, colour = self.mark(_MARKS[finding.severity]), _COLOURS[finding.severity]
         subject = "" if subjects == ["environment"] else f" ({', '.join(subjects)})"
         self.line(f"{mark} {finding.severity.value}: {finding.title}{subject}", colour)

@@ -12,6 +12,7 @@ from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.report import Report
 from fadoctor.model.rule import Rule, Table
+from fadoctor.model.smoke import SmokeReport
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
@@ -19,9 +20,10 @@ _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
 def render(name: str) -> str:
-    """Return the schema of ``report``, ``explanation``, ``facts``, ``rule`` or ``table``."""
+    """Return the schema of one kind of document, by its name in `makers`, as JSON."""
     makers = {
         "report": lambda: _schema(Report),
+        "smoke": lambda: _schema(SmokeReport),
         "explanation": lambda: _schema(Explanation),
         "facts": lambda: _schema(Environment),
         "rule": _rule_schema,

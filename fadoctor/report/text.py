@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fadoctor.report.style import Style
 
 _IDS_SHOWN = 4
+
 _VERSION_LIMIT = 24
 """Longest version that a table shows: own builds have long ones."""
 
@@ -50,7 +51,7 @@ def render(report: Report, style: Style) -> str:
 
 
 class _Page(Paper):
-    """The parts of a report on an environment."""
+    """The report of ``check``."""
 
     def header(self, report: Report) -> None:
         target = report.target
@@ -108,13 +109,7 @@ class _Page(Paper):
             version = next(iter(mine.values())).package_version
             cells = [self.cell(mine.get(dtype)) for dtype in dtypes]
             rows.append([(backend.value, ""), (printable(version, _VERSION_LIMIT), ""), *cells])
-        widths = [max(len(cell[0]) for cell in column) for column in zip(*rows, strict=True)]
-        for row in rows:
-            padded = [
-                self.paint(cell[0], cell[1]) + " " * (width - len(cell[0]))
-                for cell, width in zip(row, widths, strict=True)
-            ]
-            self.lines.append(f"  {'  '.join(padded)}".rstrip())
+        self.columns(rows)
 
     def cell(self, verdict: Verdict | None) -> tuple[str, str]:
         """Return the words of a cell, and their colour."""

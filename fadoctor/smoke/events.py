@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from fadoctor.smoke.cells import CellName, Device
+from fadoctor.model.smoke import CellKey, Device
 
-SCHEMA = 1
-"""Version of the events that `child/_fadoctor_smoke.py` writes."""
+SCHEMA = 2
+"""Version of the events that `child/_fadoctor_worker.py` writes."""
 
 DEVICE_LIMIT = 64
 
@@ -17,6 +17,8 @@ class Raised(msgspec.Struct, frozen=True):
 
     type: str
     text: str
+    trace: str = ""
+    """The end of its traceback."""
 
 
 class Start(msgspec.Struct, frozen=True, tag_field="event", tag="start"):
@@ -43,31 +45,44 @@ class Imported(msgspec.Struct, frozen=True, tag_field="event", tag="imported"):
     cuda_available: bool
     cuda_warnings: tuple[str, ...]
     devices: tuple[Device, ...]
+    device: str
+    """The one that is worked on; empty where there is none of the kind that was asked for."""
+
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        """Return the names of the GPUs that torch sees."""
+        return tuple(each.device for each in self.devices if each.device != "cpu")
 
 
-class Run(msgspec.Struct, frozen=True, tag_field="event", tag="run"):
-    """A cell begins."""
+class Phase(msgspec.Struct, frozen=True, tag_field="event", tag="phase"):
+    """A part of a cell begins; ``import`` is the first."""
 
     schema: int
-    cell: CellName
+    cell: CellKey
+    phase: str
 
 
 class Done(msgspec.Struct, frozen=True, tag_field="event", tag="done"):
     """A cell has ended, well or with an exception."""
 
     schema: int
-    cell: CellName
+    cell: CellKey
     phase: str
-    """What went on last: inputs, forward, backward or comparison."""
-    available: bool
-    """Whether this torch has scaled dot product attention at all."""
+    """What went on last."""
+    lacking: str = ""
+    """What the tested package does not have, so that there is nothing to run."""
     kernels: tuple[str, ...] = ()
     errors: dict[str, float | None] = {}
     """None: the tensor holds NaN or infinity."""
     exception: Raised | None = None
+    poisoned: bool = False
+    """Whether the GPU can no longer be used by that process."""
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     forward_ms: float | None = None
     backward_ms: float | None = None
+    forward_flop: float | None = None
+    peak_memory_bytes: int | None = None
 
 
 class End(msgspec.Struct, frozen=True, tag_field="event", tag="end"):
@@ -83,14 +98,14 @@ class Account(msgspec.Struct, frozen=True):
     failure: ImportFailed | None = None
     imported: Imported | None = None
     done: tuple[Done, ...] = ()
-    running: CellName | None = None
-    """The cell that had begun and not ended."""
+    running: Phase | None = None
+    """The cell that had begun and not ended, and how far it had come."""
     ended: bool = False
     garbled: bool = False
     """Whether there were lines that are no events; a last line without end is none of them."""
 
 
-Event = Start | ImportFailed | Imported | Run | Done | End
+Event = Start | ImportFailed | Imported | Phase | Done | End
 
 _DECODER = msgspec.json.Decoder(Event)
 
@@ -99,14 +114,14 @@ def read_account(text: str) -> Account:
     """Return what a worker's file of events tells."""
     lines = text.split("\n")[:-1]  # what follows the last line end was cut off
     events = [_decode(line) for line in lines]
-    begun = [event for event in events if isinstance(event, Run | Done)]
+    begun = [event for event in events if isinstance(event, Phase | Done)]
     last = begun[-1] if begun else None
     return Account(
         started=any(isinstance(event, Start) for event in events),
         failure=next((event for event in events if isinstance(event, ImportFailed)), None),
         imported=next((event for event in events if isinstance(event, Imported)), None),
         done=tuple(event for event in begun if isinstance(event, Done)),
-        running=last.cell if isinstance(last, Run) else None,
+        running=last if isinstance(last, Phase) else None,
         ended=any(isinstance(event, End) for event in events),
         garbled=None in events,
     )
@@ -119,5 +134,5 @@ def _decode(line: str) -> Event | None:
         return None
     if event.schema != SCHEMA:
         return None
-    too_many = isinstance(event, Imported) and len(event.devices) > DEVICE_LIMIT
+    too_many = isinstance(event, Imported) and len(event.devices) > DEVICE_LIMIT + 1
     return None if too_many else event

@@ -5,101 +5,168 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from fadoctor.engine.symptoms import Matcher
 from fadoctor.model.fact import printable
-from fadoctor.model.verdict import Backend, Dtype, Measured
-from fadoctor.smoke.cells import LIMITS
+from fadoctor.model.smoke import Failure
+from fadoctor.model.verdict import Backend, Measured
+from fadoctor.smoke.catalogue import TRAPS, compared, entry_of
+from fadoctor.smoke.limits import read_limits
 
 if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
     from fadoctor.smoke.events import Done, Raised
 
-KERNELS = {Backend.SDPA_FLASH: "ScaledDotProductFlashAttention"}
+DECLINES = frozenset({
+    "bf16-unsupported-gpu", "dtype-fp32-into-fa2", "fa2-mixed-qkv-dtype", "fa2-too-old-for-gpu",
+    "fa3-arch-unsupported", "fa4-arch-unsupported", "gpu-too-old-fa2", "headdim-limit",
+    "headdim-limit-rocm", "rocm-sdpa-flash-unavailable", "sdpa-flash-not-in-build",
+    "sdpa-mixed-qkv-dtype", "sdpa-no-available-kernel", "xformers-mixed-qkv-dtype",
+    "xformers-no-operator",
+})  # fmt: skip
+"""Rules whose texts a backend raises instead of running: it declines, and nothing is broken."""
+
+KERNELS = {
+    Backend.SDPA_FLASH: "ScaledDotProductFlashAttention",
+    Backend.SDPA_EFFICIENT: "ScaledDotProductEfficientAttention",
+    Backend.SDPA_CUDNN: "ScaledDotProductCudnnAttention",
+}
 """Backend -> how the name of its autograd node begins. On a CPU it goes on with ``ForCpu``."""
 
-TENSORS = ("out", "dq", "dk", "dv")
+_FUSED = "ScaledDotProduct"
+"""How all fused nodes begin: the plain form has none of them."""
 
-Judgement = tuple[Measured, str]
-
-# RuntimeError: No available kernel.  Aborting execution.
-_REFUSED = re.compile(r"\bNo available kernel\b")
 # RuntimeError: "baddbmm_with_gemm" not implemented for 'Half'      (an older torch, on the CPU)
 _NOT_FOR_DTYPE = re.compile(r"not implemented for '")
 # CUDA out of memory. Tried to allocate ... / CUDA error: out of memory
 # CUDA error: all CUDA-capable devices are busy or unavailable
 _OCCUPIED = re.compile(r"\bout of memory\b|\bbusy or unavailable\b")
+# CUDA error: an illegal memory access ... / Triton Error [CUDA]: ... / CUBLAS_STATUS_...
+_OF_DEVICE = re.compile(r"\bCUDA (?:driver )?error\b|Triton Error|\bCUBLAS_|\bcuDNN error\b")
 # Flash attention kernel not used because: (Triggered internally at ../aten/src/ATen/...:98.)
 _ORIGIN = re.compile(r"\s*\(Triggered internally at [^()]{1,300}\)")
 # Memory Efficient attention has been runtime disabled.      (because another backend is forced)
 _NO_REASON = re.compile(r"not used because:$|has been runtime disabled\.$")
 
 
-def judge(done: Done) -> Judgement:
-    """Return what a finished cell means, and one line that says why."""
-    measured, detail = _judge(done)
-    label = "on the CPU, not on a GPU: " if done.cell.device == "cpu" else ""
-    return measured, printable(label + detail, 600)
+class Judgement(msgspec.Struct, frozen=True):
+    """What a cell means."""
+
+    measured: Measured
+    detail: str
+    """One line that says why."""
+    rule_id: str = ""
+    """The root cause whose symptoms show."""
+    message: str = ""
+    """The text that they show in."""
+    failure: Failure = Failure.NONE
 
 
-def _judge(done: Done) -> Judgement:
-    if not done.available:
-        return Measured.NOT_RUN, "this torch has no scaled_dot_product_attention"
-    if done.exception is not None:
-        return _judge_exception(done, done.exception)
-    faults = [fault for name in TENSORS if (fault := _fault(done, name))]
-    kernel = _kernel_fault(done)
-    if not faults and not kernel:
-        return Measured.PASSED, _numbers(done)
-    # The first versions of torch with this function ignore the choice on a CPU, where they have
-    # only the plain form: with right numbers that is a lack and no defect.
-    lack = done.cell.device == "cpu" and not faults
-    detail = "; ".join(filter(None, [*faults, kernel]))
-    return Measured.REFUSED if lack else Measured.FAILED, detail
+class Judge:
+    """Knows how far a healthy kernel may be off, and which texts name which root cause."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        """Take limits and symptoms of the knowledge base."""
+        self.limits = read_limits(knowledge)
+        self._matcher = Matcher(knowledge)
+
+    def judge(self, done: Done, device: str) -> Judgement:
+        """Return what a finished cell means."""
+        found = self._judge(done, device)
+        label = "on the CPU, not on a GPU: " if device == "cpu" else ""
+        return msgspec.structs.replace(found, detail=printable(label + found.detail, 600))
+
+    def cause_of(self, message: str) -> str:
+        """Return the id of the rule whose symptoms show in a text, the most likely one."""
+        found = self._matcher.match(message)
+        return found[0].rule_id if found else ""
+
+    def _judge(self, done: Done, device: str) -> Judgement:
+        if done.lacking:
+            return Judgement(Measured.NOT_RUN, done.lacking)
+        if done.exception is not None:
+            return self._judge_exception(done, done.exception, device)
+        cell = done.cell
+        names = compared(cell.backend, cell.dtype, cell.case, device)
+        faults = [fault for name in names if (fault := self._fault(done, name))]
+        kernel = _kernel_fault(done)
+        if not faults and not kernel:
+            return Judgement(Measured.PASSED, _numbers(done, names))
+        # The first versions of torch with this function ignore the choice on a CPU, where they
+        # have only the plain form: with right numbers that is a lack and no defect.
+        lack = device == "cpu" and not faults
+        detail = "; ".join(filter(None, [*faults, kernel]))
+        if lack:
+            return Judgement(Measured.REFUSED, detail)
+        failure = Failure.NUMBERS if faults else Failure.KERNEL
+        return Judgement(Measured.FAILED, detail, failure=failure)
+
+    def _judge_exception(self, done: Done, raised: Raised, device: str) -> Judgement:
+        text = _first_line(raised)
+        message = "\n".join([*done.warnings, raised.trace or f"{raised.type}: {raised.text}"])
+        if _is_missing(done, raised):
+            return Judgement(Measured.NOT_RUN, f"not installed: {text}")
+        if _OCCUPIED.search(text):
+            return Judgement(Measured.NOT_RUN, f"the device is occupied by something else: {text}")
+        rule_id = self.cause_of(message)
+        reasons = kernel_reasons(done.warnings)
+        detail = "; ".join([f"{done.phase}: {text}", *reasons])
+        if _is_refusal(done, raised, rule_id, device):
+            return Judgement(Measured.REFUSED, detail, rule_id, message)
+        return Judgement(Measured.FAILED, detail, rule_id, message, Failure.EXCEPTION)
+
+    def _fault(self, done: Done, name: str) -> str:
+        """Return what is wrong with one tensor, empty where nothing is."""
+        if name not in done.errors:
+            return f"{name} was not reported"
+        error = done.errors[name]
+        if error is None:
+            return f"{name} holds NaN or infinity"
+        limit = self.limits[done.cell.dtype].of(name)
+        if error <= limit:
+            return ""
+        return f"{name} is wrong: relative error {error:.1e} against float64, limit {limit:.1e}"
 
 
-def _judge_exception(done: Done, raised: Raised) -> Judgement:
-    text = _first_line(raised.text)
-    reasons = kernel_reasons(done.warnings)
-    if _REFUSED.search(text):
-        return Measured.REFUSED, "; ".join(reasons) or text
-    if done.cell.device == "cpu" and _NOT_FOR_DTYPE.search(text):
-        return Measured.REFUSED, f"this torch has no such kernel: {text}"
-    if _OCCUPIED.search(text):
-        return Measured.NOT_RUN, f"the device is occupied by something else: {text}"
-    return Measured.FAILED, "; ".join([f"{done.phase}: {raised.type}: {text}", *reasons])
+def _is_missing(done: Done, raised: Raised) -> bool:
+    """Tell whether the package that is tested is not there at all."""
+    package = entry_of(done.cell.backend).package
+    names = {package, package.partition(".")[0]} - {""}
+    return raised.type == "ModuleNotFoundError" and raised.text in {
+        f"No module named {name!r}" for name in names
+    }
+
+
+def _is_refusal(done: Done, raised: Raised, rule_id: str, device: str) -> bool:
+    """Tell whether a backend declined: it looked at the tensors and launched nothing."""
+    if done.poisoned or done.phase == "import" or _OF_DEVICE.search(raised.text):
+        return False
+    if device == "cpu" and _NOT_FOR_DTYPE.search(raised.text):
+        return True
+    return rule_id in DECLINES or done.cell.case in TRAPS
 
 
 def _kernel_fault(done: Done) -> str:
     """Return which other kernel has computed the cell than the forced one, empty where none has."""
-    foreign = [name for name in done.kernels if not name.startswith(KERNELS[done.cell.backend])]
+    backend = done.cell.backend
+    if backend is Backend.SDPA_MATH:
+        foreign = [name for name in done.kernels if name.startswith(_FUSED)]
+    elif backend in KERNELS:
+        foreign = [name for name in done.kernels if not name.startswith(KERNELS[backend])]
+    else:
+        return ""
     if done.kernels and not foreign:
         return ""
-    names = ", ".join(foreign) or "none that autograd knows"
+    names = printable(", ".join(foreign), 160) or "none that autograd knows"
     return f"another kernel ran than the one that was forced: {names}"
 
 
-def _numbers(done: Done) -> str:
-    worst = {name: error or 0.0 for name, error in done.errors.items()}
-    gradients = max(worst[name] for name in TENSORS[1:])
-    return (
-        f"relative error against float64: out {worst['out']:.1e}, gradients at most {gradients:.1e}"
-    )
-
-
-def _fault(done: Done, name: str) -> str:
-    """Return what is wrong with one tensor, empty where nothing is."""
-    if name not in done.errors:
-        return f"{name} was not reported"
-    error = done.errors[name]
-    if error is None:
-        return f"{name} holds NaN or infinity"
-    limit = _limit(done.cell.dtype, name)
-    if error <= limit:
-        return ""
-    return f"{name} is wrong: relative error {error:.1e} against float64, limit {limit:.1e}"
-
-
-def _limit(dtype: Dtype, name: str) -> float:
-    limits = LIMITS[dtype]
-    return limits.out if name == "out" else limits.gradients
+def _numbers(done: Done, names: tuple[str, ...]) -> str:
+    errors = {name: done.errors[name] or 0.0 for name in names}
+    gradients = [error for name, error in errors.items() if name.startswith("d")]
+    more = f", gradients at most {max(gradients):.1e}" if gradients else ", forward only"
+    return f"relative error against float64: out {errors['out']:.1e}{more}"
 
 
 def kernel_reasons(warnings: tuple[str, ...]) -> list[str]:
@@ -117,6 +184,10 @@ def without_origin(warning: str) -> str:
     return _ORIGIN.sub("", printable(warning, 400)).strip()
 
 
-def _first_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return printable(lines[0], 400) if lines else "without a text"
+def _first_line(raised: Raised) -> str:
+    """Return type and first line; an assertion without a text is told by the line it stands in."""
+    lines = [line for line in raised.text.strip().splitlines() if line.strip()]
+    if not lines:
+        code = [line.strip() for line in raised.trace.splitlines() if line.startswith("    ")]
+        lines = [line for line in code if set(line) - set("^~ ")][-1:] or ["without a text"]
+    return printable(f"{raised.type}: {lines[0]}", 400)

@@ -1,57 +1,90 @@
-"""What workers told, and a torch that is not one."""
+"""What workers told, choices of cells, and a torch that is not one."""
 
 from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fadoctor.matrix.load import load_knowledge
+from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.environment import Target
+from fadoctor.model.smoke import CellKey
+from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.probes.run import Command, Ending, Result
+from fadoctor.smoke.choice import AUTO, CUDA, Choice, Chosen, Wanted
+from fadoctor.smoke.judge import Judge
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
 
 TARGET = Target("environment", "/env", "--python", python=sys.executable, may_run=True)
 CPU = {"device": "cpu", "name": "CPU x86_64"}
-GPU = {"device": "cuda:0", "name": "NVIDIA H100", "compute_capability": "9.0", "uuid": "abc"}
+GPU = {"device": "cuda:0", "name": "NVIDIA H100", "compute_capability": "9.0"}
 NUMBERS = {"out": 2e-7, "dq": 3e-7, "dk": 3e-7, "dv": 3e-7}
+HALVES = (Dtype.BF16, Dtype.FP16, Dtype.FP32)
+
+
+@cache
+def shipped() -> Knowledge:
+    return load_knowledge()
+
+
+@cache
+def judge() -> Judge:
+    return Judge(shipped())
+
+
+def choice_of(
+    backend: Backend = Backend.SDPA_FLASH,
+    cases: tuple[str, ...] = ("causal",),
+    dtypes: tuple[Dtype, ...] = HALVES,
+    **wanted: Any,
+) -> Choice:
+    """Return a choice of the same cells for GPUs and the CPU, whatever the catalogue says."""
+    cells = tuple(CellKey(backend, dtype, case) for dtype in dtypes for case in cases)
+    asked = Wanted(**{"device": AUTO, **wanted})
+    return Choice(asked, "cpu", {CUDA: Chosen(cells), "cpu": Chosen(cells)})
 
 
 def line(event: str, **fields: Any) -> str:
-    return json.dumps({"schema": 1, "event": event, **fields})
+    return json.dumps({"schema": 2, "event": event, **fields})
 
 
-def imported(*devices: dict[str, str]) -> str:
+def imported(*gpus: dict[str, str], device: str = "") -> str:
     return line(
         "imported",
         torch_version="9.9",
-        cuda_available=devices[0]["device"] != "cpu",
+        cuda_available=bool(gpus),
         cuda_warnings=[],
-        devices=list(devices),
+        devices=[*gpus, CPU],
+        device=device or (gpus[0]["device"] if gpus else "cpu"),
     )
 
 
-def name(dtype: str, device: str = "cpu") -> dict[str, str]:
-    return {"device": device, "backend": "sdpa-flash", "dtype": dtype}
+def name(dtype: str, backend: str = "sdpa-flash", case: str = "causal") -> dict[str, str]:
+    return {"backend": backend, "dtype": dtype, "case": case}
 
 
-def started(dtype: str, device: str = "cpu") -> str:
-    return line("run", cell=name(dtype, device))
+def started(dtype: str, phase: str = "forward", **names: str) -> str:
+    return line("phase", cell=name(dtype, **names), phase=phase)
 
 
-def done(dtype: str, device: str = "cpu", **fields: Any) -> str:
+def done(dtype: str, backend: str = "sdpa-flash", case: str = "causal", **fields: Any) -> str:
     healthy = {
-        "phase": "comparison",
-        "available": True,
+        "phase": "timing",
         "kernels": ["ScaledDotProductFlashAttentionForCpuBackward0"],
         "errors": NUMBERS,
     }
-    return line("done", cell=name(dtype, device), **{**healthy, **fields})
+    return line("done", cell=name(dtype, backend, case), **{**healthy, **fields})
 
 
 class RecordedWorkers:
     """Plays one recording for each worker that is started, and keeps the commands."""
 
-    def __init__(self, *recordings: tuple[list[str], Result]) -> None:
+    def __init__(self, *recordings: tuple[list[str], Result | BaseException]) -> None:
         self.recordings = list(recordings)
         self.commands: list[Command] = []
 
@@ -59,21 +92,29 @@ class RecordedWorkers:
         lines, result = self.recordings[len(self.commands)]
         self.commands.append(command)
         Path(command.argv[3]).write_text("".join(text + "\n" for text in lines))
+        if isinstance(result, BaseException):
+            raise result
         return result
 
-    def skipped(self, index: int) -> list[str]:
-        """Return the dtypes that the worker of that index was told to leave out."""
-        return [cell["dtype"] for cell in json.loads(self.commands[index].argv[4])["skip"]]
+    def request(self, index: int) -> Any:
+        """Return what the worker of that index was told."""
+        return json.loads(self.commands[index].argv[5])
+
+    def dtypes(self, index: int) -> list[str]:
+        """Return the dtypes that the worker of that index was told to run."""
+        return [cell["dtype"] for cell in self.request(index)["cells"]["cpu"]]
 
 
-def ended(ending: Ending = Ending.EXITED, code: int = 0, elapsed_s: float = 2.0) -> Result:
-    return Result(ending, code, "", "", elapsed_s)
+def ended(
+    ending: Ending = Ending.EXITED, code: int = 0, elapsed_s: float = 2.0, stderr: str = ""
+) -> Result:
+    return Result(ending, code, "", stderr, elapsed_s)
 
 
 FAKE_TORCH = """
 import contextlib, os, signal, sys, time, types, warnings
 
-print('{"schema": 1, "event": "end"}')
+print('{"schema": 2, "event": "end"}')
 __version__ = "9.9+fake"
 bfloat16, float16, float32 = "bfloat16", "float16", "float32"
 version = types.SimpleNamespace(hip=None)
@@ -82,13 +123,20 @@ version = types.SimpleNamespace(hip=None)
 class Tensor:
     dtype = float32
 
-    def to(self, where, copy=False):
-        if where in (bfloat16, float16, float32):
-            self.dtype = where
+    def to(self, *where, copy=False):
+        for each in where:
+            if each in (bfloat16, float16, float32):
+                self.dtype = each
         return self
 
     def requires_grad_(self):
         return self
+
+    def transpose(self, one, other):
+        return self
+
+    def element_size(self):
+        return 2
 
 
 class Generator:
@@ -100,16 +148,25 @@ def randn(shape, generator):
     return Tensor()
 
 
+def full_like(tensor, value):
+    return tensor
+
+
 def attention(q, k, v, is_causal):
     {attention}
     raise RuntimeError("No available kernel.  Aborting execution.")
 
 
+def ones(count, device):
+    return types.SimpleNamespace(sum=lambda: 2.0)
+
+
 cuda = types.SimpleNamespace(
     is_available=lambda: {gpus} > 0,
     device_count=lambda: {gpus},
+    set_device=lambda device: None,
     synchronize=lambda device: None,
-    get_device_properties=lambda i: types.SimpleNamespace(name="Fake", major=8, minor=i, uuid="u"),
+    get_device_properties=lambda i: types.SimpleNamespace(name="Fake", major=8, minor=i),
 )
 nn = types.SimpleNamespace(functional=types.SimpleNamespace(scaled_dot_product_attention=attention))
 backends = types.SimpleNamespace(
@@ -117,3 +174,31 @@ backends = types.SimpleNamespace(
 )
 {extra}
 """
+
+FAKE_FLASH_ATTN = """
+import ctypes, os, signal, subprocess, sys, time
+__version__ = "2.9.9"
+{extra}
+
+def flash_attn_func(q, k, v, causal=False):
+    {accident}
+    raise RuntimeError("FlashAttention only support fp16 and bf16 data type")
+"""
+
+
+def write_fake_torch(folder: Path, attention: str = "pass", gpus: int = 0, extra: str = "") -> None:
+    text = FAKE_TORCH.replace("{attention}", attention).replace("{gpus}", str(gpus))
+    (folder / "torch").mkdir()
+    (folder / "torch" / "__init__.py").write_text(text.replace("{extra}", extra))
+
+
+def write_fake_flash_attn(folder: Path, accident: str = "pass", extra: str = "") -> None:
+    text = FAKE_FLASH_ATTN.replace("{accident}", accident).replace("{extra}", extra)
+    (folder / "flash_attn").mkdir()
+    (folder / "flash_attn" / "__init__.py").write_text(text)
+
+
+def complete(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return facts with all others Absent: somebody has looked, and there is no such thing."""
+    names = (name for name in build_catalogue() if "[]" not in name and "*" not in name)
+    return {**dict.fromkeys(names), **facts}

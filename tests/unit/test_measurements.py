@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from fadoctor.kernels import Gpu
 from fadoctor.measurements import (
     ANY_DEVICE,
     NO_GPU_TESTED,
+    disagreements,
+    doomed,
     has_failure,
     join_measurements,
     notes,
+    with_predictions,
 )
 from fadoctor.model.fact import Known
+from fadoctor.model.smoke import NO_DEVICE, SmokeCell, SmokeRun
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
-from fadoctor.smoke.cells import NO_DEVICE, SmokeCell, SmokeRun
 from tests.unit.engine.builders import UNREAD
 
 PASSED, FAILED, REFUSED, NOT_RUN = (
@@ -33,7 +37,12 @@ GPUS = [
 
 
 def cell(device: str, measured: Measured = PASSED, **keys: Any) -> SmokeCell:
-    plain = {"device_name": "a name", "compute_capability": "", "detail": "seen"}
+    plain = {
+        "device_name": "a name",
+        "compute_capability": "",
+        "case": "causal",
+        "detail": "seen",
+    }
     return SmokeCell(
         **{"backend": Backend.SDPA_FLASH, "dtype": Dtype.FP16, **plain, **keys},
         device=device,
@@ -51,7 +60,7 @@ TABLE = (predicted(GPUS[0]), predicted(GPUS[0], dtype=Dtype.BF16), predicted(GPU
 
 
 def joined(*cells: SmokeCell) -> tuple[Verdict, ...]:
-    return join_measurements(TABLE, SmokeRun(cells, "", "2.6.0"), GPUS)
+    return join_measurements(TABLE, SmokeRun(cells), GPUS, lambda _: "2.6.0")
 
 
 def test_a_cell_sets_its_own_row_and_no_other() -> None:
@@ -106,13 +115,13 @@ def test_the_capability_fits_where_the_order_is_the_same() -> None:
     found = joined(cell("cuda:1", compute_capability="8.0"))
     assert [verdict.measured for verdict in found] == [NOT_RUN, NOT_RUN, PASSED]
     unread = [Gpu("gpu[0]", "gpu[0] V100", UNREAD)]
-    run = SmokeRun((cell("cuda:0", compute_capability="7.0"),), "")
-    assert join_measurements(TABLE[:1], run, unread)[0].measured is PASSED
+    run = SmokeRun((cell("cuda:0", compute_capability="7.0"),))
+    assert join_measurements(TABLE[:1], run, unread, str)[0].measured is PASSED
 
 
 def test_a_second_device_does_not_take_the_row_of_the_only_gpu() -> None:
-    run = SmokeRun((cell("cuda:0", PASSED), cell("cuda:1", FAILED)), "")
-    found = join_measurements(TABLE[:1], run, GPUS[:1])
+    run = SmokeRun((cell("cuda:0", PASSED), cell("cuda:1", FAILED)))
+    found = join_measurements(TABLE[:1], run, GPUS[:1], str)
     assert [(row.gpu, row.measured) for row in found] == [
         ("gpu[0] V100", PASSED),
         ("cuda:1 a name", FAILED),
@@ -162,3 +171,61 @@ def test_only_failed_is_a_failure(measured: Measured, failure: bool) -> None:  #
 )
 def test_notes(run: SmokeRun | None, expected: tuple[str, ...]) -> None:
     assert notes(run) == expected
+
+
+@pytest.mark.parametrize(
+    ("cases", "expected"),
+    [
+        ([PASSED, FAILED, REFUSED], FAILED),
+        ([REFUSED, PASSED, NOT_RUN], PASSED),
+        ([REFUSED, NOT_RUN], REFUSED),
+    ],
+)
+def test_cases_of_one_row_count_by_weight(cases: list[Measured], expected: Measured) -> None:
+    found = joined(*(cell("cuda:1", each, case=str(index)) for index, each in enumerate(cases)))
+    assert found[2].measured is expected
+
+
+def test_how_a_cell_was_run_is_part_of_the_detail() -> None:
+    found = joined(cell("cpu", detail="fine", notes=("mended",)))
+    assert found[3].detail == "fine; mended"
+
+
+def test_a_trap_says_nothing_of_its_backend() -> None:
+    assert joined(cell("cuda:1", REFUSED, trap=True)) == TABLE
+    run = SmokeRun((cell("cuda:1", REFUSED, trap=True),))
+    assert with_predictions(run, TABLE, GPUS) == run
+
+
+def test_each_cell_carries_its_prediction() -> None:
+    run = with_predictions(SmokeRun((cell("cuda:1"), cell("cpu"))), TABLE, GPUS)
+    assert [each.predicted for each in run.cells] == [Predicted.WORKS, Predicted.UNKNOWN]
+
+
+def test_a_refusal_of_what_was_predicted_to_work_has_failed() -> None:
+    run = with_predictions(SmokeRun((cell("cuda:1", REFUSED), cell("cpu", REFUSED))), TABLE, GPUS)
+    assert [each.measured for each in run.cells] == [FAILED, REFUSED]
+    assert list(disagreements(run)) == ["predicted works, measured failed"]
+
+
+def test_disagreements_are_those_of_sure_predictions_alone() -> None:
+    fails = Predicted.FAILS
+    cells = (
+        cell("cuda:0", PASSED, predicted=fails),
+        cell("cuda:0", FAILED, predicted=fails),
+        cell("cuda:0", REFUSED, predicted=fails),
+        cell("cuda:1", PASSED, predicted=Predicted.WORKS),
+        cell("cpu", FAILED),
+    )
+    assert disagreements(SmokeRun(cells)) == {"predicted fails, measured passed": [cells[0]]}
+
+
+def test_doomed_is_what_fails_on_every_gpu() -> None:
+    fails = [msgspec.structs.replace(row, predicted=Predicted.FAILS) for row in TABLE]
+    because = msgspec.structs.replace(fails[0], because=("gpu-too-old-fa2",))
+    assert doomed((because, fails[2])) == {
+        (Backend.SDPA_FLASH, Dtype.FP16): (
+            "predicted to fail, so not run without --thorough: gpu-too-old-fa2"
+        )
+    }
+    assert doomed((fails[0], TABLE[2])) == {}

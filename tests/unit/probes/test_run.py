@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fadoctor.probes.deadline import Pulse
 from fadoctor.probes.run import (
     Command,
     Ending,
@@ -116,3 +117,25 @@ def test_last_json_object_passes_over_noise() -> None:
 def test_signal_names() -> None:
     assert signal_name(9) == "SIGKILL"
     assert signal_name(250) == "signal 250"
+
+
+def test_pulse_that_stops_ends_a_child_before_its_time(tmp_path: Path) -> None:
+    """Each byte begins the limit anew: two beats, then silence."""
+    pulse = tmp_path / "pulse"
+    pulse.touch()
+    code = (
+        "import time\n"
+        "for _ in range(2):\n"
+        f"    time.sleep(0.5); open({str(pulse)!r}, 'a').write('.')\n"
+        "time.sleep(60)\n"
+    )
+    result = python(code, 30, pulse=Pulse(str(pulse), limit_s=0.8, first_s=5.0))
+    assert result.ending is Ending.TIMED_OUT
+    assert pulse.stat().st_size == 2
+    assert 1.5 < result.elapsed_s < 6
+
+
+def test_pulse_that_never_came_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    result = python("import time; time.sleep(60)", 30, pulse=Pulse(str(tmp_path / "none"), 5, 0.5))
+    assert result.ending is Ending.TIMED_OUT
+    assert result.elapsed_s < 4

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
+from fadoctor.model.smoke import NO_DEVICE, Failure, SmokeRun
 from fadoctor.model.verdict import Measured
 from fadoctor.probes.run import Ending
-from fadoctor.smoke.cells import NO_DEVICE, SmokeRun
-from fadoctor.smoke.parent import run_smoke
+from fadoctor.smoke.parent import run_smoke as run_cells
 from tests.smoke.smoke_recordings import (
-    CPU,
     GPU,
     TARGET,
     RecordedWorkers,
+    choice_of,
     done,
     ended,
     imported,
+    judge,
     line,
     started,
 )
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Target
 
 START = line("start", python="3.11.7")
-HEAD = [START, imported(CPU)]
+HEAD = [START, imported()]
 HEALTHY = [*HEAD]
 for _dtype in ("bf16", "fp16", "fp32"):
     HEALTHY += [started(_dtype), done(_dtype)]
@@ -42,6 +43,12 @@ SEGFAULT = ended(Ending.SIGNALLED, signal.SIGSEGV)
 @pytest.fixture
 def target() -> Target:
     return TARGET
+
+
+def run_smoke(
+    target: Target, environ: dict[str, str], workers: RecordedWorkers, **wanted: Any
+) -> SmokeRun:
+    return run_cells(target, environ, workers, choice_of(**wanted), judge())
 
 
 def measured(run: SmokeRun) -> list[Measured]:
@@ -65,7 +72,9 @@ def test_worker_gets_the_users_environment_and_counts_gpus_by_bus(target: Target
     command = workers.commands[0]
     assert command.env == {"PYTHONPATH": "/mine", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     assert command.argv[0] == target.python
-    assert command.timeout_s == 120
+    assert command.timeout_s == 120 + 3 * 60
+    assert command.pulse is not None
+    assert (command.pulse.path, command.pulse.limit_s) == (command.argv[4], 60)
 
 
 def test_target_that_was_only_found_is_not_run(target: Target) -> None:
@@ -129,15 +138,15 @@ def test_crash_costs_its_cell_and_a_new_worker_takes_the_rest(target: Target) ->
     workers = RecordedWorkers((first, SEGFAULT), (second, ended()))
     run = run_smoke(target, {}, workers)
     assert measured(run) == [PASSED, FAILED, PASSED]
-    assert run.cells[1].detail == "the worker died of SIGSEGV"
-    assert run.problem == "cpu sdpa-flash fp16: the worker died of SIGSEGV"
-    assert workers.skipped(1) == ["bf16", "fp16"]
+    assert run.cells[1].detail == "forward: the worker died of SIGSEGV"
+    assert run.problem == "sdpa-flash fp16 causal: forward: the worker died of SIGSEGV"
+    assert workers.dtypes(1) == ["fp32"]
 
 
 def test_second_worker_gets_what_is_left_of_the_time(target: Target) -> None:
     first = ([*HEAD, started("bf16")], ended(Ending.SIGNALLED, signal.SIGABRT, elapsed_s=7.0))
     workers = RecordedWorkers(first, ([*HEAD, line("end")], ended()))
-    run_smoke(target, {}, workers, timeout_s=10)
+    run_smoke(target, {}, workers, total_s=10)
     assert [command.timeout_s for command in workers.commands] == [10, 3]
 
 
@@ -166,46 +175,47 @@ def test_repeated_cell_does_not_restart_for_ever(target: Target) -> None:
 def test_time_out_fails_the_running_cell_and_leaves_the_rest(target: Target) -> None:
     hanging = ([*HEAD, started("bf16"), done("bf16"), started("fp16")],)
     workers = RecordedWorkers((*hanging, ended(Ending.TIMED_OUT, elapsed_s=120.1)))
-    run = run_smoke(target, {}, workers)
+    run = run_smoke(target, {}, workers, total_s=120)
     assert measured(run) == [PASSED, FAILED, NOT_RUN]
     assert "gave no answer within 120 s" in run.cells[1].detail
     assert "time limit of 120 s was used up" in run.problem
 
 
 def test_worker_that_cannot_be_ended_is_the_last(target: Target) -> None:
-    lines = [START, imported(GPU), started("bf16", "cuda:0")]
+    lines = [START, imported(GPU), started("bf16")]
     run = run_smoke(target, {}, RecordedWorkers((lines, ended(Ending.STUCK))))
     assert measured(run) == [FAILED, NOT_RUN, NOT_RUN]
+    assert run.cells[0].failure is Failure.STUCK
     assert "stuck in the kernel or the driver" in run.problem
 
 
 def test_gpu_cells_carry_the_device(target: Target) -> None:
     kernels = ["ScaledDotProductFlashAttentionBackward0"]
-    cells = [done(dtype, "cuda:0", kernels=kernels) for dtype in ("bf16", "fp16", "fp32")]
+    cells = [done(dtype, kernels=kernels) for dtype in ("bf16", "fp16", "fp32")]
     lines = [START, imported(GPU), *cells, line("end")]
     run = run_smoke(target, {}, RecordedWorkers((lines, ended())))
     cell = run.cells[0]
     assert run.gpu_tested
     assert [cell.device, cell.device_name] == ["cuda:0", "NVIDIA H100"]
-    assert [cell.compute_capability, cell.uuid] == ["9.0", "abc"]
+    assert cell.compute_capability == "9.0"
     assert cell.errors["dq"] == 3e-7
 
 
 def test_worker_that_leaves_a_poisoned_gpu_is_replaced(target: Target) -> None:
     exception = {"type": "RuntimeError", "text": "CUDA error: an illegal memory access"}
-    broken = done("bf16", "cuda:0", exception=exception, kernels=[], phase="forward")
-    first = [START, imported(GPU), started("bf16", "cuda:0"), broken]
+    broken = done("bf16", exception=exception, kernels=[], phase="forward")
+    first = [START, imported(GPU), started("bf16"), broken]
     second = [START, imported(GPU), line("end")]
     workers = RecordedWorkers((first, ended(code=1)), (second, ended()))
     run = run_smoke(target, {}, workers)
     assert measured(run) == [FAILED, NOT_RUN, NOT_RUN]
-    assert workers.skipped(1) == ["bf16"]
+    assert workers.request(1)["cells"]["cuda"][0]["dtype"] == "fp16"
     assert run.problem == run.cells[1].detail == "the worker left cells out"
 
 
 def test_occupied_gpu_is_told_as_a_problem(target: Target) -> None:
     exception = {"type": "OutOfMemoryError", "text": "CUDA out of memory."}
-    cells = [done(d, "cuda:0", exception=exception) for d in ("bf16", "fp16", "fp32")]
+    cells = [done(d, exception=exception) for d in ("bf16", "fp16", "fp32")]
     lines = [START, imported(GPU), *cells, line("end")]
     run = run_smoke(target, {}, RecordedWorkers((lines, ended())))
     assert measured(run) == [NOT_RUN] * 3
@@ -226,9 +236,9 @@ def test_second_worker_that_cannot_import_leaves_the_rest_not_run(target: Target
         "",
         "no json",
         "[1]",
-        '{"schema": 1}',
-        '{"schema": 2, "event": "end"}',
-        '{"schema": 1, "event": "run", "cell": {"device": "cpu", "backend": "x", "dtype": "y"}}',
+        '{"schema": 2}',
+        '{"schema": 1, "event": "end"}',
+        line("phase", phase="x", cell={"backend": "x", "dtype": "y", "case": "z"}),
         "[" * 100_000,
     ],
 )
@@ -239,7 +249,7 @@ def test_garbled_lines_are_told_and_change_nothing(target: Target, noise: str) -
 
 
 def test_cells_that_nobody_asked_for_are_ignored(target: Target) -> None:
-    lines = [*HEALTHY[:-1], done("fp8"), done("bf16", "cuda:7"), HEALTHY[-1]]
+    lines = [*HEALTHY[:-1], done("fp8"), done("bf16", "flex"), HEALTHY[-1]]
     run = run_smoke(target, {}, RecordedWorkers((lines, ended())))
     assert measured(run) == [PASSED] * 3
 
@@ -268,3 +278,51 @@ def test_no_room_for_results(target: Target, monkeypatch: pytest.MonkeyPatch) ->
 def test_run_survives_json(target: Target) -> None:
     run = run_smoke(target, {}, RecordedWorkers((HEALTHY, ended())))
     assert msgspec.json.decode(msgspec.json.encode(run), type=SmokeRun) == run
+
+
+def test_time_limit_of_a_cell_is_told_as_such(target: Target) -> None:
+    hanging = [*HEAD, started("bf16"), done("bf16"), started("fp16", "backward")]
+    last = [*HEAD, started("fp32"), done("fp32"), line("end")]
+    workers = RecordedWorkers((hanging, ended(Ending.TIMED_OUT, elapsed_s=4.0)), (last, ended()))
+    run = run_smoke(target, {}, workers, timeout_s=3)
+    assert measured(run) == [PASSED, FAILED, PASSED]
+    assert run.cells[1].detail == "backward: the worker gave no answer within 3 s and was ended"
+
+
+def test_death_while_importing_takes_all_cells_of_its_backend(target: Target) -> None:
+    workers = RecordedWorkers(([*HEAD, started("bf16", "import")], SEGFAULT))
+    run = run_smoke(target, {}, workers)
+    assert [cell.detail for cell in run.cells] == ["import: the worker died of SIGSEGV"] * 3
+
+
+def test_ctrl_c_keeps_what_is_known(target: Target) -> None:
+    lines = [*HEAD, started("bf16"), done("bf16"), started("fp16")]
+    workers = RecordedWorkers((lines, KeyboardInterrupt()))
+    run = run_smoke(target, {}, workers)
+    assert measured(run) == [PASSED, NOT_RUN, NOT_RUN]
+    assert run.interrupted
+    assert run.problem == run.cells[1].detail == "interrupted"
+
+
+def test_other_gpus_have_workers_of_their_own(target: Target) -> None:
+    gpus = [GPU, {**GPU, "device": "cuda:1"}]
+    kernels = ["ScaledDotProductFlashAttentionBackward0"]
+    cells = [done(dtype, kernels=kernels) for dtype in ("bf16", "fp16", "fp32")]
+    recordings = [
+        ([START, imported(*gpus, device=name), *cells, line("end")], ended())
+        for name in ("cuda:0", "cuda:1")
+    ]
+    workers = RecordedWorkers(*recordings)
+    run = run_smoke(target, {}, workers)
+    assert [workers.request(index)["device"] for index in (0, 1)] == ["auto", "cuda:1"]
+    assert [cell.device for cell in run.cells] == ["cuda:0"] * 3 + ["cuda:1"] * 3
+    assert measured(run) == [PASSED] * 6
+
+
+def test_speed_is_computed_from_work_and_time(target: Target) -> None:
+    timed = done("bf16", forward_ms=2.0, backward_ms=4.0, forward_flop=4e9, peak_memory_bytes=1)
+    run = run_smoke(target, {}, RecordedWorkers(([*HEAD, timed, line("end")], ended())))
+    speed = run.cells[0].speed
+    assert speed is not None
+    assert (speed.forward_tflops, speed.backward_tflops) == (2.0, 2.5)
+    assert speed.peak_memory_bytes == 1

@@ -1,0 +1,154 @@
+"""The command ``smoke``: run attention, forward and backward, and say what was measured."""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fadoctor import cli_options as opt
+from fadoctor import cli_support as support
+from fadoctor.cli_output import write
+from fadoctor.cli_support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
+from fadoctor.model.verdict import Backend, Dtype
+
+if TYPE_CHECKING:
+    from fadoctor.diagnose import Prognosis
+    from fadoctor.model.smoke import SmokeReport
+    from fadoctor.report.style import Style
+    from fadoctor.smoke.choice import Wanted
+
+_DEVICE = re.compile(r"cuda(:\d{1,3})?|cpu|all")
+
+
+class SmokeFormat(str, enum.Enum):
+    """Output formats of a smoke run."""
+
+    TEXT = "text"
+    JSON = "json"
+    JUNIT = "junit"
+
+
+def smoke(
+    target: opt.Target = "",
+    python: opt.Python = "",
+    dtype: Annotated[
+        list[Dtype],
+        typer.Option("--dtype", help="Only this dtype. Repeatable.", show_default=False),
+    ] = [],  # noqa: B006 -- typer copies defaults
+    backend: Annotated[
+        list[Backend],
+        typer.Option(
+            "--backend",
+            help="Only this backend, also one that the default set leaves out. Repeatable.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device",
+            metavar="[cuda|cuda:N|cpu|all]",
+            help="Where to run. Default: all GPUs, a worker each; the CPU where there is none.",
+            show_default=False,
+        ),
+    ] = "",
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", metavar="SECONDS", min=0.1, max=86_400, help="Limit of a cell."),
+    ] = 60.0,
+    require_gpu: Annotated[
+        bool, typer.Option("--require-gpu", help="Exit 3 where no GPU was tested.")
+    ] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Say which cells exist here, and run nothing.")
+    ] = False,
+    thorough: opt.Thorough = False,
+    rules: opt.Rules = [],  # noqa: B006
+    format_: Annotated[
+        SmokeFormat,
+        typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
+    ] = SmokeFormat.TEXT,
+    output: opt.Output = None,
+    redact: opt.Redact = False,
+    color: opt.ColourOption = opt.Colour.AUTO,
+    exit_zero: opt.ExitZero = False,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Run attention forward and backward on this machine, and compare it with float64."""
+    from fadoctor.smoke.catalogue import entry_of
+    from fadoctor.smoke.choice import AUTO, Wanted, choose
+    from fadoctor.terminal import log_to_stderr, spinner, style_of
+
+    log_to_stderr(debug=debug)
+    if device and not _DEVICE.fullmatch(device):
+        raise UsageError(f"--device {printable(device, 40)}: give cuda, cuda:N, cpu or all")
+    where = device or ("all" if require_gpu else AUTO)
+    for name in backend:
+        entry_of(name)  # refuses what is never run, before anything is read
+    wanted = Wanted(tuple(backend), tuple(dtype), where, thorough, timeout)
+    request = support.request_of(target, python)
+    with spinner("reading", quiet=quiet):
+        knowledge, environment = support.environment_of(request, rules, "fadoctor.diagnose")
+    from fadoctor.diagnose import conclude_smoke, foresee
+
+    prognosis = foresee(environment, knowledge)
+    style = style_of(color.value, output, quiet=quiet, verbose=verbose)
+    if list_:
+        write(_listed(prognosis, wanted, format_, style), output)
+        return
+    run = support.smoke_of(prognosis, choose(wanted, prognosis.kernels), quiet=quiet)
+    report = conclude_smoke(prognosis, run)
+    report = support.redacted(report) if redact else report
+    write(_rendered(report, format_, style), output)
+    if run.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    code = _code(report, require_gpu=require_gpu)
+    raise typer.Exit(0 if exit_zero and code != EXIT_INTERNAL else code)
+
+
+def _rendered(report: SmokeReport, format_: SmokeFormat, style: Style) -> str:
+    match format_:
+        case SmokeFormat.JSON:
+            from fadoctor.report.json_ import render as render_json
+
+            return render_json(report)
+        case SmokeFormat.JUNIT:
+            from fadoctor.report.smoke_junit import render as render_junit
+
+            return render_junit(report)
+        case SmokeFormat.TEXT:
+            from fadoctor.report.smoke_text import render as render_text
+
+            return render_text(report, style)
+
+
+def _listed(prognosis: Prognosis, asked: Wanted, format_: SmokeFormat, style: Style) -> str:
+    import msgspec
+
+    from fadoctor.report import json_, smoke_list
+    from fadoctor.smoke.choice import choose
+
+    if format_ is SmokeFormat.JUNIT:
+        raise UsageError("--list has no form for junit: give text or json")
+    thorough = msgspec.structs.replace(asked, thorough=True)
+    found = smoke_list.build_list(
+        choose(asked, prognosis.kernels), choose(thorough, prognosis.kernels)
+    )
+    return json_.render(found) if format_ is SmokeFormat.JSON else smoke_list.render(found, style)
+
+
+def _code(report: SmokeReport, *, require_gpu: bool) -> int:
+    """Return 4 where a rule broke, 1 where a cell failed, 3 where nothing was proved, else 0."""
+    if report.rule_errors:
+        return EXIT_INTERNAL
+    if report.summary.failed:
+        return EXIT_FINDINGS
+    proved = report.summary.passed and (report.gpu_tested or not require_gpu)
+    return 0 if proved else EXIT_COULD_NOT_LOOK

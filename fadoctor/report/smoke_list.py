@@ -1,0 +1,72 @@
+"""The cells that exist: which run here, by default or with --thorough, and why others cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.smoke import CellKey
+from fadoctor.report.paper import Paper
+
+if TYPE_CHECKING:
+    from fadoctor.report.style import Style
+    from fadoctor.smoke.choice import Choice
+
+
+class ListedCell(msgspec.Struct, frozen=True):
+    """One cell."""
+
+    cell: CellKey
+    runs: str
+    """``default``, ``thorough`` or ``no``."""
+    reason: str = ""
+    """Why it cannot run."""
+
+
+class CellList(msgspec.Struct, frozen=True):
+    """All cells for the kind of device that is here."""
+
+    device: str
+    """``cuda`` or ``cpu``."""
+    cells: tuple[ListedCell, ...]
+    schema_version: int = 1
+
+
+def build_list(asked: Choice, thorough: Choice) -> CellList:
+    """Return every cell, given what is chosen without and with ``--thorough``."""
+    kind = asked.expected
+    plain, full = asked.on[kind], thorough.on[kind]
+    found = [ListedCell(key, "default" if key in plain.cells else "thorough") for key in full.cells]
+    found += [ListedCell(left.cell, "no", left.reason) for left in full.left_out]
+    return CellList(kind, tuple(found))
+
+
+def render(listed: CellList, style: Style) -> str:
+    """Return the list as text: one line for backends, dtypes and cases that share a fate."""
+    page = Paper(style)
+    where = "a GPU" if listed.device == "cuda" else "the CPU: there is no GPU, or it was asked for"
+    page.line(f"Cells on {where}", "bold")
+    rows = [[("backend", ""), ("dtypes", ""), ("default", ""), ("with --thorough", "")]]
+    for backend in dict.fromkeys(each.cell.backend for each in listed.cells if each.runs != "no"):
+        mine = [each for each in listed.cells if each.cell.backend is backend]
+        rows.append([
+            (backend.value, ""),
+            (" ".join(dict.fromkeys(e.cell.dtype.value for e in mine if e.runs != "no")), ""),
+            (_cases(mine, "default"), "green"),
+            (_cases(mine, "thorough"), ""),
+        ])  # fmt: skip
+    page.columns(rows)
+    page.line("")
+    reasons: dict[str, dict[str, None]] = {}
+    for each in listed.cells:
+        if each.runs == "no":
+            reasons.setdefault(each.reason, {})[each.cell.backend.value] = None
+    for reason, names in reasons.items():
+        page.line(f"not here, {reason}: {', '.join(names)}", "dim", indent=2, hang=2)
+    return page.text()
+
+
+def _cases(mine: list[ListedCell], runs: str) -> str:
+    by_case = dict.fromkeys(each.cell.case for each in mine if each.runs == runs)
+    return " ".join(by_case) or "-"

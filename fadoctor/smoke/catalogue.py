@@ -1,0 +1,102 @@
+"""The catalogue: which cases each backend has, and which script of `child/` runs it.
+
+A new test is one file in `child/` and one line here.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from fadoctor.model.errors import UsageError
+from fadoctor.model.verdict import Backend, Dtype
+
+TRAPS = ("mixed", "mixed-autocast", "fp32-autocast")
+"""Cases whose tensors have the wrong dtypes on purpose, as a user's do."""
+
+HALF = (Dtype.BF16, Dtype.FP16)
+ALL = (*HALF, Dtype.FP32)
+EIGHT = (*ALL, Dtype.FP8)
+
+
+class OnCpu(enum.Enum):
+    """Whether a backend has kernels for a CPU."""
+
+    YES = "yes"
+    NO = "runs on a GPU only"
+    TRITON = "runs on a GPU only, or with TRITON_INTERPRET=1 in triton's interpreter"
+    FLASH_ATTN = (
+        "runs on a GPU only, or with TRITON_INTERPRET=1 and "
+        "FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE in triton's interpreter"
+    )
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One backend."""
+
+    backend: Backend
+    module: str
+    """Script in `child/`."""
+    cases: tuple[str, ...]
+    """What the default set runs."""
+    thorough: tuple[str, ...] = ()
+    """What ``--thorough`` adds."""
+    dtypes: tuple[Dtype, ...] = ALL
+    on_cpu: OnCpu = OnCpu.NO
+    tensors: tuple[str, ...] = ("out", "dq", "dk", "dv")
+    """What a healthy cell compares; less where `compared` says so."""
+    slow: str = ""
+    """Why the default set leaves it out."""
+    package: str = ""
+    """What it imports: where there is no such module, there is nothing to run."""
+
+
+_BASIC = ("full", "causal")
+_DIMS = ("hdim128", "hdim256")
+_GENERATION = ("varlen", "kvcache")
+_FA, _SDPA, _OPS = "_fadoctor_flash_attn", "_fadoctor_sdpa", "_fadoctor_fa_ops"
+_NORM = ("out", "dx", "dweight", "dbias")
+
+CATALOGUE = (
+    Entry(Backend.FA2, _FA, _BASIC, ("gqa", *_DIMS, *_GENERATION, *TRAPS), on_cpu=OnCpu.FLASH_ATTN,
+          package="flash_attn"),
+    Entry(Backend.FA3, _FA, _BASIC, ("gqa", *_DIMS, *_GENERATION, *TRAPS), EIGHT,
+          package="flash_attn_interface"),
+    Entry(Backend.FA4, _FA, _BASIC, ("gqa", "hdim128", "varlen", *TRAPS), EIGHT,
+          slow="it compiles each kernel on the spot", package="flash_attn.cute"),
+    Entry(Backend.SDPA_FLASH, _SDPA, _BASIC, ("gqa", *_DIMS, *TRAPS), on_cpu=OnCpu.YES),
+    Entry(Backend.SDPA_EFFICIENT, _SDPA, _BASIC, (*_DIMS, *TRAPS)),
+    Entry(Backend.SDPA_CUDNN, _SDPA, _BASIC, ("gqa", "hdim128", *TRAPS)),
+    Entry(Backend.SDPA_MATH, _SDPA, _BASIC, ("gqa", *_DIMS, *TRAPS), on_cpu=OnCpu.YES),
+    Entry(Backend.XFORMERS, "_fadoctor_xformers", _BASIC, (*_DIMS, *TRAPS),
+          package="xformers"),
+    Entry(Backend.VLLM_FA, "_fadoctor_vllm_fa", _BASIC, ("gqa", "hdim128", "varlen", *TRAPS),
+          tensors=("out",), slow="importing vllm takes many seconds", package="vllm"),
+    Entry(Backend.FA_ROTARY, _OPS, ("rotary",), tensors=("out", "dx"), package="flash_attn"),
+    Entry(Backend.FA_LAYER_NORM, _OPS, ("layer-norm",), tensors=_NORM, package="flash_attn"),
+    Entry(Backend.FA_CROSS_ENTROPY, _OPS, ("cross-entropy",), tensors=("out", "dlogits"),
+          package="flash_attn"),
+    Entry(Backend.TRITON, "_fadoctor_triton", ("matmul",), on_cpu=OnCpu.TRITON, tensors=("out",),
+          package="triton"),
+    Entry(Backend.FLEX, "_fadoctor_flex", ("causal",), ("full", *TRAPS), on_cpu=OnCpu.YES,
+          slow="torch.compile takes many seconds"),
+)  # fmt: skip
+
+
+def entry_of(backend: Backend) -> Entry:
+    """Return a backend's entry; UsageError for one that is predicted and never run."""
+    for entry in CATALOGUE:
+        if entry.backend is backend:
+            return entry
+    names = ", ".join(entry.backend.value for entry in CATALOGUE)
+    raise UsageError(f"{backend.value} is predicted, but never run: choose one of {names}")
+
+
+def compared(backend: Backend, dtype: Dtype, case: str, device: str) -> tuple[str, ...]:
+    """Return the tensors that a healthy cell compares: where one is missing, it has not passed."""
+    entry = entry_of(backend)
+    if case == "kvcache":
+        return ("out", "cache")
+    forward_only = dtype is Dtype.FP8 or (backend is Backend.FLEX and device == "cpu")
+    return entry.tensors[:1] if forward_only else entry.tensors

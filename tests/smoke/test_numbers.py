@@ -1,0 +1,144 @@
+"""The real torch of the interpreter that runs the tests: healthy, and with injected faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+import fadoctor.smoke.child
+from fadoctor.model.smoke import Failure
+from fadoctor.model.verdict import Backend, Dtype, Measured
+from fadoctor.probes.run import Command, run
+from fadoctor.smoke.events import Done
+from fadoctor.smoke.limits import read_limits
+from fadoctor.smoke.parent import run_smoke
+from tests.smoke.smoke_recordings import TARGET, choice_of, judge, shipped
+
+if TYPE_CHECKING:
+    from fadoctor.model.smoke import SmokeRun
+    from fadoctor.smoke.judge import Judgement
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
+
+CASES = ("full", "causal")
+DTYPES = ("bf16", "fp16", "fp32")
+FAULTS = (
+    "scale off by one percent", "scale off by a tenth", "wrong causal flag", "last tile dropped",
+    "one row doubled", "keys and values swapped", "one NaN",
+)  # fmt: skip
+
+
+def smoke_on_cpu(backend: Backend = Backend.SDPA_FLASH, **more: Any) -> SmokeRun:
+    environ = {**os.environ, "CUDA_VISIBLE_DEVICES": "", **more.pop("environ", {})}
+    choice = choice_of(backend, **{"cases": CASES, "device": "cpu", **more})
+    return run_smoke(TARGET, environ, run, choice, judge())
+
+
+@pytest.mark.parametrize("backend", [Backend.SDPA_FLASH, Backend.SDPA_MATH])
+def test_healthy_torch_passes_with_room_to_spare(backend: Backend) -> None:
+    limits = read_limits(shipped())
+    found = smoke_on_cpu(backend)
+    assert found.problem == ""
+    assert [cell.measured for cell in found.cells] == [Measured.PASSED] * 6
+    assert not found.gpu_tested
+    for cell in found.cells:
+        assert all(error < 0.7 * limits[cell.dtype].of(name) for name, error in cell.errors.items())
+        assert cell.speed is not None
+        assert cell.speed.forward_tflops
+
+
+def test_every_case_of_torch_passes_or_is_refused() -> None:
+    cases = ("gqa", "hdim128", "hdim256", "mixed", "mixed-autocast", "fp32-autocast")
+    found = smoke_on_cpu(cases=cases, dtypes=(Dtype.BF16, Dtype.FP16))
+    results = {cell.case: cell.measured for cell in found.cells}
+    assert results.pop("mixed") is Measured.REFUSED
+    assert set(results.values()) == {Measured.PASSED}
+    assert {c.rule_id for c in found.cells if c.case == "mixed"} == {"sdpa-mixed-qkv-dtype"}
+
+
+def test_a_backend_without_cpu_kernels_is_refused() -> None:
+    found = smoke_on_cpu(Backend.SDPA_EFFICIENT)
+    assert {cell.measured for cell in found.cells} == {Measured.REFUSED}
+    assert {cell.rule_id for cell in found.cells} == {"sdpa-no-available-kernel"}
+
+
+Judgements = dict[tuple[str, str, str], "Judgement"]
+
+
+@pytest.fixture(scope="module")
+def judgements() -> Judgements:
+    """Return fault, dtype and case -> what comes of the cell, all run in one process."""
+    folder = Path(fadoctor.smoke.child.__file__).parent
+    script = Path(__file__).parent / "faulty_torch.py"
+    result = run(Command((sys.executable, "-B", str(script), str(folder)), 120.0))
+    assert result.ok, result.stderr
+    found = {}
+    for text in result.stdout.splitlines():
+        line = json.loads(text)
+        done = msgspec.convert(line["done"], Done)
+        key = (line["fault"], done.cell.dtype.value, done.cell.case)
+        found[key] = judge().judge(done, "cpu")
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_is_found(judgements: Judgements, fault: str, dtype: str, case: str) -> None:
+    found = judgements[fault, dtype, case]
+    assert (found.measured, found.failure) == (Measured.FAILED, Failure.NUMBERS)
+    assert "out is wrong" in found.detail or "out holds NaN" in found.detail
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_healthy_attention_is_no_false_alarm(judgements: Judgements, dtype: str, case: str) -> None:
+    assert judgements["none", dtype, case].measured is Measured.PASSED
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["dq", "dk", "dv"])
+def test_zeroed_gradient_alone_is_found(
+    judgements: Judgements, name: str, dtype: str, case: str
+) -> None:
+    found = judgements[f"{name} zeroed", dtype, case]
+    assert found.measured is Measured.FAILED
+    assert f"{name} is wrong: relative error 1.0e+00" in found.detail
+    assert "out is wrong" not in found.detail
+
+
+def test_silent_fall_back_to_another_kernel_is_seen(judgements: Judgements) -> None:
+    found = judgements["another kernel", "fp32", "full"]
+    assert found.measured is Measured.REFUSED
+    assert "another kernel ran" in found.detail
+
+
+def test_fault_is_found_from_end_to_end(tmp_path: Path) -> None:
+    """Through processes and files: a sitecustomize wraps attention, its flash kernel still runs."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import torch\n"
+        "healthy = torch.nn.functional.scaled_dot_product_attention\n"
+        "torch.nn.functional.scaled_dot_product_attention = (\n"
+        "    lambda q, k, v, is_causal: healthy(q, k, v * 1.01, is_causal=is_causal))\n"
+    )
+    found = smoke_on_cpu(environ={"PYTHONPATH": str(tmp_path)})
+    assert {cell.measured for cell in found.cells} == {Measured.FAILED}
+    assert all("out is wrong" in cell.detail for cell in found.cells)
+
+
+@pytest.mark.gpu
+def test_gpu_runs_half_precision_and_refuses_float32() -> None:
+    choice = choice_of(cases=CASES)
+    found = run_smoke(TARGET, os.environ, run, choice, judge())
+    if not found.gpu_tested:
+        pytest.skip("torch sees no GPU")
+    by_dtype = {cell.dtype.value: cell.measured for cell in found.cells}
+    assert by_dtype["fp32"] is Measured.REFUSED
+    assert Measured.FAILED not in by_dtype.values()
