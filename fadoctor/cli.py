@@ -20,7 +20,7 @@ from fadoctor.cli_support import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
 )
-from fadoctor.model.errors import FadoctorError, UsageError
+from fadoctor.model.errors import FadoctorError
 
 app = typer.Typer(
     name="fadoctor",
@@ -157,38 +157,57 @@ def fix(
     python_version: opt.PythonVersion = "",
     platform: opt.Platform = "",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what to do, and change nothing.")
+        bool, typer.Option("--dry-run", help="Print the plan, and change nothing.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Ask the installer and its index whether they agree."),
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Restore what was there before the last fix.")
+    ] = False,
+    smoke: Annotated[
+        bool,
+        typer.Option("--smoke/--no-smoke", help="Afterwards, run a short forward and backward."),
+    ] = True,
+    want: opt.Want = [],  # noqa: B006
+    keep: opt.Keep = [],  # noqa: B006
+    allow_build: opt.AllowBuild = False,
     installer: Annotated[
-        opt.Installer, typer.Option("--installer", help="Whose commands to print.")
+        opt.Installer, typer.Option("--installer", help="Whose commands to use.")
     ] = opt.Installer.AUTO,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
-    format_: opt.OutputFormat = opt.Format.TEXT,
+    format_: opt.PlanOutput = opt.PlanFormat.TEXT,
     output: opt.Output = None,
     redact: opt.Redact = False,
     exit_zero: opt.ExitZero = False,
+    quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
-    """Print the fixes of all findings as one ordered list of commands and settings."""
-    from fadoctor.diagnose import diagnose
-    from fadoctor.plan.listing import choose_installer, list_fixes
-    from fadoctor.report import json_, plan_text
-    from fadoctor.terminal import log_to_stderr
+    """Plan the smallest change that ends in a working environment, proved before it is shown."""
+    from fadoctor import cli_apply, cli_fix
+    from fadoctor.terminal import log_to_stderr, spinner, style_of
 
     log_to_stderr(debug=debug)
-    if not dry_run:
-        raise UsageError("this version only prints fixes: say `fadoctor fix --dry-run`")
+    cli_fix.refuse_unclear(dry_run=dry_run, yes=yes, undo=undo)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform)  # fmt: skip
-    knowledge, environment = support.environment_of(request, rules)
-    support.refuse_unknown_ids(ignore, knowledge)
-    report = diagnose(environment, knowledge, None, tuple(ignore))
-    plan = list_fixes(report, choose_installer(installer.value, environment))
-    plan = support.redacted(plan) if redact else plan
-    as_json = format_ is opt.Format.JSON
-    write(json_.render(plan) if as_json else plan_text.render(plan), output)
-    code = EXIT_INTERNAL if report.rule_errors else EXIT_FINDINGS if plan.steps else 0
+    if undo:
+        cli_apply.undo_for(request)
+        return
+    wanted = cli_fix.Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
+                            verify)  # fmt: skip
+    with spinner("reading and planning", quiet=quiet):
+        planned = cli_fix.plan_for(request, rules, wanted)
+    style = style_of("never", output, quiet=quiet, verbose=False)
+    plan = support.redacted(planned.plan) if redact else planned.plan
+    write(cli_fix.render(plan, format_, style), output)
+    code = planned.exit_code
+    if not dry_run and code == EXIT_FINDINGS:
+        job = cli_apply.Job(request, tuple(rules), tuple(ignore), yes, smoke)
+        code = cli_apply.apply_for(job, planned.plan)
     _exit(code, exit_zero=exit_zero)
 
 

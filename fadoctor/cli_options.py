@@ -16,6 +16,15 @@ class Format(str, enum.Enum):
     JSON = "json"
 
 
+class PlanFormat(str, enum.Enum):
+    """Output formats of a plan."""
+
+    TEXT = "text"
+    JSON = "json"
+    SCRIPT = "script"
+    REQUIREMENTS = "requirements"
+
+
 class Colour(str, enum.Enum):
     """When to use colour."""
 
@@ -39,6 +48,7 @@ class Installer(str, enum.Enum):
     AUTO = "auto"
     PIP = "pip"
     UV = "uv"
+    CONDA = "conda"
 
 
 _TARGET = "What is examined"
@@ -137,6 +147,32 @@ Platform = Annotated[
 OutputFormat = Annotated[
     Format,
     typer.Option("--format", help="Form of the output.", rich_help_panel=_OUTPUT),
+]
+PlanOutput = Annotated[
+    PlanFormat,
+    typer.Option("--format", help="Form of the plan.", rich_help_panel=_OUTPUT),
+]
+Want = Annotated[
+    list[str],
+    typer.Option(
+        "--want",
+        metavar="NAME",
+        help="Must be there and work afterwards: flash-attn, fa3, xformers, vllm. Repeatable.",
+        show_default=False,
+    ),
+]
+Keep = Annotated[
+    list[str],
+    typer.Option(
+        "--keep",
+        metavar="NAME",
+        help="Leave this package as it is: torch. Repeatable.",
+        show_default=False,
+    ),
+]
+AllowBuild = Annotated[
+    bool,
+    typer.Option("--allow-build", help="Also consider compiling flash-attn here."),
 ]
 Output = Annotated[
     Path | None,

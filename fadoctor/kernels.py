@@ -92,12 +92,14 @@ class Kernels:
 
     def installed(self) -> Iterator[Backend]:
         """Yield the backends whose package may be there in a version that has them."""
-        for backend in Backend:
-            version = self.version(backend)
-            if not self.package(backend) or isinstance(version, Absent):
-                continue
-            if not self._is_elsewhere(backend, fact_text(version, "")):
-                yield backend
+        yield from filter(self.is_installed, Backend)
+
+    def is_installed(self, backend: Backend) -> bool:
+        """Return whether a backend's package may be there in a version that has it."""
+        version = self.version(backend)
+        if not self.package(backend) or isinstance(version, Absent):
+            return False
+        return not self._is_elsewhere(backend, fact_text(version, ""))
 
     def _is_elsewhere(self, backend: Backend, version: str) -> bool:
         """Return whether only an older or a newer release of its package has a backend."""
@@ -105,20 +107,26 @@ class Kernels:
         too_old = is_older(version, fact_text(since, "0"))
         return too_old is True or is_older(version, fact_text(before, NEWEST)) is False
 
+    def is_replaced(self, backend: Backend) -> bool:
+        """Return whether newer releases of its package have another backend instead."""
+        return isinstance(self._row(backend, "before"), Known)
+
     def brought_by(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the packages without which there is no such backend."""
-        needs = self._row(backend, "needs")
-        others = needs.value if isinstance(needs, Known) and isinstance(needs.value, tuple) else ()
-        return (self.package(backend), *others)
+        return (self.package(backend), *self.needs(backend))
 
     def unmet_need(self, backend: Backend) -> Absent | Unknown | None:
         """Return why another package that a backend needs is not there, or may not be."""
-        _, *others = self.brought_by(backend)
-        found = {name: self.environment.fact(f"{name}.version") for name in others}
+        found = {name: self.environment.fact(f"{name}.version") for name in self.needs(backend)}
         for name, fact in found.items():
             if isinstance(fact, Absent):
                 return Absent(f"needs {name}, which is not installed")
         return next((fact for fact in found.values() if isinstance(fact, Unknown)), None)
+
+    def needs(self, backend: Backend) -> tuple[str, ...]:
+        """Return the fact prefixes of the other packages that a backend needs."""
+        needs = self._row(backend, "needs")
+        return needs.value if isinstance(needs, Known) and isinstance(needs.value, tuple) else ()
 
     def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what a backend can do in a dtype on a GPU."""

@@ -11,6 +11,7 @@ from fadoctor.model.catalogue import PACKAGES, build_catalogue
 from fadoctor.model.explanation import Agreement
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.fix import Safety, StepKind
+from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
 from fadoctor.model.smoke import Failure
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
 from fadoctor.probes.redaction import hide_tokens
@@ -37,7 +38,7 @@ _FORMAT = {
         str(item.value)
         for kind in (
             Severity, Confidence, Safety, StepKind, Backend, Dtype, Predicted, Measured, Failure,
-            Agreement,
+            Agreement, ActionKind, PlanOutcome, Answer,
         )
         for item in kind
     ),

@@ -25,16 +25,17 @@ def predict(kernels: Kernels, assessment: Assessment) -> tuple[Verdict, ...]:
     A cell works only where the kernel is known to support it and no error-rule that decides the
     cell has failed or stayed unknown.
     """
-    deciding = [
-        each
-        for each in assessment.judgements
-        if each.rule.affects is not None
-        and each.rule.severity is Severity.ERROR
-        and each.outcome in (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
-    ]
+    return predict_backends(kernels, assessment.judgements, tuple(kernels.installed()))
+
+
+def predict_backends(
+    kernels: Kernels, judgements: Iterable[Judgement], backends: Iterable[Backend]
+) -> tuple[Verdict, ...]:
+    """Return the table for every visible GPU and for some backends, which are there."""
+    deciding = [each for each in judgements if decides_a_verdict(each)]
     found = []
     for gpu in visible_gpus(kernels.environment):
-        for backend in kernels.installed():
+        for backend in backends:
             version = fact_text(kernels.version(backend), "unknown")
             unmet = kernels.unmet_need(backend)
             for dtype in Dtype:
@@ -56,6 +57,25 @@ def predict(kernels: Kernels, assessment: Assessment) -> tuple[Verdict, ...]:
                     )
                 )
     return tuple(found)
+
+
+def concerns(each: Judgement, kernels: Kernels, backend: Backend) -> bool:
+    """Return whether a rule, as it was judged, says something of a backend on some GPU."""
+    affects, bindings = each.rule.affects, each.about.bindings
+    if affects is None:
+        return False
+    if affects.extension and "package" in bindings:
+        return bindings["package"] in kernels.brought_by(backend)
+    return affects.extension or backend in affects.backends
+
+
+def decides_a_verdict(each: Judgement) -> bool:
+    """Return whether a judgement can keep a cell from working: one of an error-rule, not passed."""
+    return (
+        each.rule.affects is not None
+        and each.rule.severity is Severity.ERROR
+        and each.outcome in (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
+    )
 
 
 def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
@@ -87,9 +107,7 @@ def _decides(each: Judgement, kernels: Kernels, gpu: Gpu, backend: Backend, dtyp
         return False
     if affects.dtypes and dtype not in affects.dtypes:
         return False
-    if affects.extension and "package" in bindings:
-        return bindings["package"] in kernels.brought_by(backend)
-    return affects.extension or backend in affects.backends
+    return concerns(each, kernels, backend)
 
 
 def _reason(answer: Fact) -> str:

@@ -89,6 +89,18 @@ def _combined(several: Sequence[Subject]) -> Subject:
     )
 
 
+def evaluate_for(
+    rule: Rule, environment: Environment, matrix: Matrix, package: str
+) -> list[Judgement]:
+    """Return the judgements of a rule for those of its subjects that belong to one package."""
+    kinds = [environment.subjects(kind) for kind in rule.for_each]
+    return [
+        _judge(rule, subject, Scope(environment, matrix, rule, subject.bindings))
+        for subject in _combinations(rule, kinds)
+        if subject.bindings.get("package") == package
+    ]
+
+
 def _judge(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
     truth = holds(rule.when, scope)
     if truth in (Truth.TRUE, Truth.UNKNOWN) and rule.overruled_by:

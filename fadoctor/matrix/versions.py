@@ -24,6 +24,11 @@ def parse_version(text: str) -> Version | None:
         return None
 
 
+def version_key(text: str) -> Version:
+    """Return what sorts version texts; what is not a version sorts first."""
+    return parse_version(text) or Version("0")
+
+
 @lru_cache(maxsize=2048)
 def parse_range(text: str) -> SpecifierSet | None:
     """Return a table's range, None where it is not one; ``*`` is the range of everything."""

@@ -44,3 +44,9 @@ class RuleDataError(FadoctorError):
         at_key = f" at `{key}`" if key else ""
         super().__init__(printable(f"{place}{at_key}: {problem}", 2000))
         self.path, self.line, self.key, self.problem = path, line, key, problem
+
+
+class ApplyError(FadoctorError):
+    """A plan that was not carried out, or cannot be taken back: the plan still exists."""
+
+    exit_code = 1

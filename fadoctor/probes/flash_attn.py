@@ -41,7 +41,7 @@ def probe(world: World, facts: dict[str, Fact]) -> Facts:
     version = facts.get("flash_attn.version", absent("no metadata of flash-attn"))
     if not isinstance(version, Known):
         return out | {f"flash_attn.wheel.{name}": version for name in _WHEEL_FACTS}
-    return out | _wheel(version, out["flash_attn.extension"], facts)
+    return out | wheel_facts(version, out["flash_attn.extension"], facts)
 
 
 def _files(world: World, path: ImportPath, package: Package | None) -> Facts:
@@ -73,7 +73,8 @@ def _extension(world: World, path: ImportPath, facts: dict[str, Fact]) -> Fact:
     return unknown(path.problem, source) if path.problem else absent(source)
 
 
-def _wheel(version: Known, extension: Fact, facts: dict[str, Fact]) -> Facts:
+def wheel_facts(version: Known, extension: Fact, facts: dict[str, Fact]) -> Facts:
+    """Return what version, file name and origin say of the build."""
     recorded = facts.get("flash_attn.direct_url", absent("no metadata of flash-attn"))
     url = recorded if isinstance(recorded, Known) else None
     name = _WHEEL.fullmatch(str(url.value).rpartition("/")[2].replace("%2B", "+")) if url else None

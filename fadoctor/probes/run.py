@@ -11,8 +11,10 @@ from __future__ import annotations
 import enum
 import os
 import selectors
+import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -98,11 +100,14 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def run(command: Command) -> Result:
-    """Run a command to its end or its deadline; never raises for what the command does."""
+def run(command: Command, announce: Callable[[int], None] | None = None) -> Result:
+    """Run a command to its end or its deadline; never raises for what the command does.
+
+    `announce` is told the process id, which is the group's too, before the command does anything.
+    """
     started = time.monotonic()
     try:
-        child = _start(command)
+        child = _start(command) if announce is None else _start_announced(command, announce)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return Result(Ending.NOT_STARTED, 0, "", reason, time.monotonic() - started)
@@ -126,10 +131,10 @@ def run(command: Command) -> Result:
     )
 
 
-def _start(command: Command) -> subprocess.Popen[bytes]:
+def _start(command: Command, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     child = subprocess.Popen(
         command.argv,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=command.env,
@@ -140,6 +145,30 @@ def _start(command: Command) -> subprocess.Popen[bytes]:
     for pipe in (child.stdout, child.stderr):
         if pipe is not None:
             os.set_blocking(pipe.fileno(), False)
+    return child
+
+
+_GATE = (
+    "import os,sys\nsys.stdin.buffer.read(1) or sys.exit(125)\nos.execvp(sys.argv[1],sys.argv[1:])"
+)
+"""Waits for one byte, then becomes the command; without it (we are gone) it ends."""
+
+
+def _start_announced(command: Command, announce: Callable[[int], None]) -> subprocess.Popen[bytes]:
+    """Start a command behind a gate that opens when everybody knows of it."""
+    if shutil.which(command.argv[0]) is None:
+        raise FileNotFoundError(f"{command.argv[0]} is not installed")
+    gated = (sys.executable, "-I", "-S", "-c", _GATE, *command.argv)
+    reader, writer = os.pipe()
+    try:
+        child = _start(msgspec.structs.replace(command, argv=gated), stdin=reader)
+    finally:
+        os.close(reader)
+    try:
+        announce(child.pid)
+        os.write(writer, b"x")
+    finally:
+        os.close(writer)
     return child
 
 

@@ -1,60 +1,172 @@
-"""The list of fixes as text that can be read, and pasted line by line."""
+"""A plan as text for a person: each action with its command, its reason and its undoing."""
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
-from fadoctor.model.fix import StepKind
+from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
+from fadoctor.plan.dialect import assignment, command_line, unassignment
+from fadoctor.report.style import Style
+from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from fadoctor.plan.listing import Plan, PlanStep
+    from fadoctor.model.plan import (
+        Action,
+        Alternative,
+        Change,
+        Conflict,
+        Plan,
+        Proof,
+        Verification,
+    )
 
 _LINE_LIMIT = 4_000
 
-_TITLES = {
-    StepKind.SYSTEM: "By hand",
-    StepKind.UNINSTALL: "Remove",
-    StepKind.INSTALL: "Install",
-    StepKind.UNSET: "Unset",
-    StepKind.SET: "Set",
-    StepKind.SETTING: "Settings of your framework",
-    StepKind.ADVICE: "To decide or do yourself",
+_ANSWERS = {
+    PlanOutcome.NOTHING: "Nothing to repair.",
+    PlanOutcome.REPAIRS: "Afterwards nothing is wrong: every rule was judged on the facts as they "
+    "will be.",
+    PlanOutcome.PARTIAL: "Afterwards something is left that no change of packages removes.",
+    PlanOutcome.IMPOSSIBLE: "No change of packages helps.",
 }
 
 
-def render(plan: Plan) -> str:
-    """Return the list; comments begin with ``#``, so that the commands can be pasted."""
-    lines = (line for text in _lines(plan) for line in text.split("\n"))
-    return "\n".join(printable(line, _LINE_LIMIT) for line in lines) + "\n"
+def render(plan: Plan, style: Style = Style()) -> str:  # noqa: B008 -- frozen
+    """Return the plan. Commands are never wrapped, so that they can be pasted."""
+    lines = [printable(line, _LINE_LIMIT) for line in _lines(plan, style.width)]
+    text = "\n".join(line.rstrip() for line in lines) + "\n"
+    return text.encode("ascii", "replace").decode() if style.ascii_only else text
 
 
-def _lines(plan: Plan) -> Iterator[str]:
-    yield f"# {plan.target.label} ({plan.target.reason})"
-    if not plan.steps and not plan.without_fix:
-        yield "# Nothing to fix."
-    for kind in dict.fromkeys(step.kind for step in plan.steps):
+def _lines(plan: Plan, width: int) -> Iterator[str]:
+    yield f"Environment: {plan.target.label} ({plan.target.reason})"
+    run = [action for action in plan.actions if action.kind.is_run or action.env]
+    by_hand = [action for action in plan.actions if action not in run]
+    steps = f"{counted(len(run), 'step')} for {plan.installer}. " if run else ""
+    yield from _wrapped(f"{steps}{_ANSWERS[plan.outcome]}", width)
+    for number, action in enumerate(run, 1):
         yield ""
-        yield f"# {_TITLES[kind]}"
-        for step in plan.steps:
-            if step.kind is kind:
-                yield from _step_lines(step)
+        yield from _step(number, action, width, windows=plan.windows)
+    if by_hand:
+        yield ""
+        yield "By hand:"
+        for action in by_hand:
+            yield from _wrapped(_advice(action), width, "  - ", "    ")
+    yield from _left(plan.proof, width)
     for conflict in plan.conflicts:
-        yield f"# CONFLICT: {conflict}"
-    for rule_id in plan.without_fix:
-        yield f"# {rule_id}: no fix is known"
+        yield ""
+        yield from _conflict(conflict, width)
+    if plan.verification is not None:
+        yield ""
+        yield from _wrapped(_verified(plan.verification), width, "", "  ")
+    for note in plan.notes:
+        yield ""
+        yield from _wrapped(f"Note: {note}", width)
 
 
-def _step_lines(step: PlanStep) -> Iterator[str]:
-    is_command = step.kind in (
-        StepKind.INSTALL, StepKind.UNINSTALL, StepKind.SET, StepKind.UNSET
+def _verified(found: Verification) -> str:
+    """Return what the installer said, in one paragraph."""
+    match found.answer:
+        case Answer.RESOLVES:
+            text = f"{found.by} agrees, and would install {', '.join(found.would_install)}"
+            text = text if found.would_install else f"{found.by} agrees: all of it is there"
+        case Answer.REFUSED:
+            text = f"{found.by} refuses this plan"
+        case Answer.UNREACHABLE:
+            text = "The plan could not be verified"
+    return f"{text}: {found.detail}" if found.detail else f"{text}."
+
+
+def _advice(action: Action) -> str:
+    return f"{action.text}  (for {', '.join(action.findings)})"
+
+
+def _step(number: int, action: Action, width: int, *, windows: bool) -> Iterator[str]:
+    yield from _wrapped(f"{number}. {action.text[:1].upper()}{action.text[1:]}", width, "", "   ")
+    for line in command_lines(action, windows=windows):
+        yield f"     {line}"
+    details = {
+        "removes": ", ".join(action.findings),
+        "because": action.why,
+        "but": "; ".join(action.side_effects),
+    }
+    for word, text in details.items():
+        if text:
+            yield from _wrapped(text, width, f"   {word + ':':9}", " " * 12)
+    if action.undo:
+        yield f"   {'undo:':9}{action.undo}"
+
+
+def command_lines(action: Action, *, windows: bool) -> list[str]:
+    """Return what is pasted into a shell for an action; none for what is done by hand."""
+    if action.kind in (ActionKind.SET, ActionKind.UNSET):
+        return [
+            assignment(name, value, windows=windows)
+            if value
+            else unassignment(name, windows=windows)
+            for name, value in action.env.items()
+        ]
+    before = [assignment(n, v, windows=True) for n, v in action.env.items()] if windows else []
+    if not action.argv:
+        return []
+    return [*before, command_line(action.argv, windows=windows, env=action.env)]
+
+
+def _left(proof: Proof, width: int) -> Iterator[str]:
+    named = {
+        "Still wrong": proof.errors,
+        "Only by settings, as another GPU needs the package": proof.by_setting,
+        "Not reached": proof.missed,
+        "Does not work any more": proof.lost,
+        "Would be broken": proof.requirements,
+        "Cannot be decided": proof.unknown,
+    }
+    found = {words: items for words, items in named.items() if items}
+    if found:
+        yield ""
+    for words, items in found.items():
+        yield from _wrapped(f"{words}: {'; '.join(items)}", width, "", "  ")
+
+
+def _conflict(conflict: Conflict, width: int) -> Iterator[str]:
+    yield from _wrapped(
+        f"Impossible: {conflict.wish}, because {'; and '.join(conflict.because)}.", width
+    )
+    if conflict.alternatives:
+        yield "What would do:"
+    for letter, alternative in zip(
+        "abcdefghijklmnopqrstuvwxyz", conflict.alternatives, strict=False
+    ):
+        yield from _wrapped(_alternative(alternative), width, f"  ({letter}) ", "      ")
+
+
+def _alternative(alternative: Alternative) -> str:
+    text = alternative.give_up
+    if alternative.changes:
+        text += f": {', '.join(change_text(change) for change in alternative.changes)}"
+    if alternative.needs:
+        text += f"; needs {', '.join(alternative.needs)}"
+    return text
+
+
+def change_text(change: Change) -> str:
+    """Return a change in words: ``torch 2.6.0 -> 2.8.0``."""
+    match change.before, change.after:
+        case "", after:
+            return f"{change.distribution} {after}".rstrip()
+        case before, "":
+            return f"{change.distribution} {before} removed"
+        case before, after:
+            return f"{change.distribution} {before} -> {after}"
+
+
+def _wrapped(text: str, width: int, first: str = "", later: str = "") -> Iterable[str]:
+    clean = printable(text, _LINE_LIMIT)
+    return textwrap.wrap(
+        clean, width, initial_indent=first, subsequent_indent=later,
+        break_on_hyphens=False, break_long_words=False,
     )  # fmt: skip
-    if is_command:
-        yield f"# for {', '.join(step.findings)} ({step.safety})"
-        if step.side_effects:
-            yield f"# side effects: {step.side_effects}"
-        yield step.text
-    else:
-        yield f"# - {step.text}  (for {', '.join(step.findings)})"

@@ -9,7 +9,7 @@ from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.fact import Absent, Fact, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -20,7 +20,9 @@ _FOR_HOPPER_ALONE = ".fa3"
 _HAS_CODE = (Verdict.ALL, Verdict.JIT, Verdict.MIXED)
 
 
-def gpu_code(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
+def gpu_code(
+    environment: Environment, matrix: Matrix, packages: Iterable[str] = tuple(EXTENSIONS)
+) -> dict[str, Fact]:
     """Return the facts that say for each extension which of the GPUs here it has code for.
 
     A GPU is in no list whose compute capability is not known, or of which the matrix does not say
@@ -28,7 +30,7 @@ def gpu_code(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
     """
     found: dict[str, Fact] = {}
     gpus: list[Gpu] | None = None
-    for extension in _extensions():
+    for extension in _extensions(packages):
         code = environment.facts.get(f"{extension}.code")
         if code is None:
             continue
@@ -43,9 +45,9 @@ def gpu_code(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
     return found
 
 
-def _extensions() -> Iterator[str]:
-    for key, names in EXTENSIONS.items():
-        yield from (f"{key}.{name}" for name in names)
+def _extensions(packages: Iterable[str]) -> Iterator[str]:
+    for package in packages:
+        yield from (f"{package}.{name}" for name in EXTENSIONS.get(package, ()))
 
 
 def _derived(extension: str, code: dict[str, str], source: str, gpus: list[Gpu]) -> dict[str, Fact]:

@@ -189,7 +189,7 @@ def _wheel(file: WheelFile, *, labels: bool) -> dict[str, Fact]:
         "flash_attn.wheel.tags": known((f"{tag}-{file.python}-{file.platform}",)),
         "flash_attn.direct_url": known(file.url if labels else None),
     }
-    return {**recorded, **probe._wheel(version, extension, recorded)}
+    return {**recorded, **probe.wheel_facts(version, extension, recorded)}
 
 
 def _code(file: WheelFile, gpus: tuple[str, ...]) -> dict[str, Fact]:

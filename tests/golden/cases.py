@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.diagnose import diagnose
-from fadoctor.plan.listing import choose_installer, list_fixes
+from fadoctor.matrix.load import load_knowledge
+from fadoctor.plan.planner import Question, make_plan, session_of
 from fadoctor.report import json_, plan_text, text
 from fadoctor.report.style import Style
 from fadoctor.targets.saved import read_facts
@@ -79,8 +80,8 @@ def _as_json(found: Report) -> str:
 
 
 def _as_plan(found: Report) -> str:
-    facts = environment_of(found)
-    return plan_text.render(list_fixes(found, choose_installer("auto", facts)))
+    session = session_of(load_knowledge())
+    return plan_text.render(make_plan(environment_of(found), session, Question()))
 
 
 def environment_of(found: Report) -> Environment:

@@ -1,0 +1,126 @@
+"""Time planning beyond `check`, and how it grows with the matrix.
+
+Usage: python bench/plan.py [--runs N]
+
+Least processor times of repeated runs in this process, after one warm-up, for each golden
+environment: making the plan, less the diagnosis that `check` does anyway. Then the releases of
+torch, and with them the files of flash-attn, are repeated under new version numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from fadoctor.diagnose import diagnose  # noqa: E402 -- the checkout that this file stands in
+from fadoctor.matrix.load import load_apart, load_knowledge  # noqa: E402
+from fadoctor.plan.planner import Question, make_plan  # noqa: E402
+from fadoctor.plan.problem import Session  # noqa: E402
+from fadoctor.targets.saved import read_facts  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Knowledge, Table
+
+BAR_S = 0.3
+COPIES = (1, 2, 4, 8)
+
+_GROWING = ("torch-releases", "torch-builds", "flash-attn-wheels", "flash-attn-wheels-community")
+_QUESTIONS = {
+    "": Question(),
+    " --keep torch": Question(keep=("torch",)),
+    " --want flash-attn": Question(want=("flash-attn",)),
+}
+
+
+def main() -> None:
+    """Print the table; exit 1 where a plan takes longer than the bar."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    runs = parser.parse_args().runs
+    knowledge, apart = load_knowledge(), load_apart()
+    worst = 0.0
+    print(f"{'environment and question':58} {'ms beyond check':>15}  outcome")
+    for name in sorted(path.parent.name for path in ROOT.glob("tests/golden/*/facts.json")):
+        environment = golden(name)
+        for words, question in _QUESTIONS.items():
+            spent = beyond_check(environment, knowledge, apart, question, runs)
+            worst = max(worst, spent)
+            plan = make_plan(environment, Session(knowledge, apart), question)
+            print(f"{name + words:58} {spent * 1000:15.1f}  {plan.outcome.value}")
+    print("\nlinux-5090-torch26, torch and flash-attn in several copies")
+    for copies in COPIES:
+        tables = {name: grown(table, copies) for name, table in knowledge.tables.items()}
+        more = msgspec.structs.replace(knowledge, tables=tables)
+        files = {name: grown(table, copies) for name, table in apart.items()}
+        spent = beyond_check(golden("linux-5090-torch26"), more, files, Question(), runs)
+        rows = sum(len(table.rows) for table in (*tables.values(), *files.values()))
+        print(f"{copies:3} copies, {rows:6} rows {spent * 1000:12.1f} ms")
+    print(f"\nslowest: {worst * 1000:.0f} ms; bar {BAR_S * 1000:.0f} ms")
+    raise SystemExit(worst > BAR_S)
+
+
+def golden(name: str) -> Environment:
+    """Return the facts of a golden case."""
+    data = (ROOT / "tests" / "golden" / name / "facts.json").read_bytes()
+    return read_facts(data, name)
+
+
+def grown(table: Table, copies: int) -> Table:
+    """Return a table with its releases again, under versions that are older than all."""
+    if table.table not in _GROWING or copies == 1:
+        return table
+    column = "version" if table.table.startswith("torch") else "torch"
+    rows = list(table.rows)
+    for copy in range(1, copies):
+        rows += [{**row, column: _older(str(row[column]), copy)} for row in table.rows]
+    return msgspec.structs.replace(table, rows=tuple(rows))
+
+
+def _older(words: str, copy: int) -> str:
+    """Return versions under another major: ``2.8.0`` -> ``0.28.0`` and so on."""
+    return " ".join(f"0.{copy}{word.replace('.', '')}.0" for word in words.split())
+
+
+def beyond_check(
+    environment: Environment,
+    knowledge: Knowledge,
+    apart: dict[str, Table],
+    question: Question,
+    runs: int,
+) -> float:
+    """Return the seconds that a plan takes more than a diagnosis, loading its tables included."""
+
+    def plan() -> None:
+        make_plan(environment, Session(knowledge, apart), question)
+
+    def check() -> None:
+        diagnose(environment, knowledge)
+
+    loading = least(load_apart, runs)
+    return least(plan, runs) - least(check, runs) + loading
+
+
+def least(work: Callable[[], object], runs: int) -> float:
+    """Return the least processor time of some runs, seconds: planning waits for nothing."""
+    work()
+    times = []
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Carry a plan out, with a way back: snapshot, journal, steps, undo. Only here things change."""

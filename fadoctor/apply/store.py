@@ -1,0 +1,107 @@
+"""Where an environment keeps its snapshot and its journal; and the lock that goes with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.errors import ApplyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FOLDER = ".fadoctor"
+"""Inside the environment: hard links need the same file system."""
+
+
+class Store:
+    """The folder of one environment."""
+
+    def __init__(self, prefix: Path) -> None:
+        """Take the environment's folder; nothing is made yet."""
+        self.prefix = prefix
+        self.folder = prefix / FOLDER
+        self.journal = self.folder / "journal.json"
+        self.snapshot = self.folder / "snapshot"
+        self.manifest = self.folder / "manifest.json"
+        self.lock = self.folder / "lock"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the environment; ApplyError where another process does. Death releases it.
+
+        What is left empty is removed with the lock, so that an undone change leaves no trace.
+        """
+        with self._held():
+            try:
+                yield
+            finally:
+                if not self.journal.exists() and not self.snapshot.exists():
+                    shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        while True:
+            try:
+                self.folder.mkdir(exist_ok=True)
+                handle = self.lock.open("a+b")
+            except FileNotFoundError:
+                continue  # whoever held it has just removed the folder
+            except OSError as error:
+                raise ApplyError(f"{self.prefix} cannot be written to: {error.strerror}") from error
+            with handle:
+                try:
+                    _lock(handle.fileno())
+                except OSError as error:
+                    message = f"another fadoctor is changing {self.prefix}: wait until it has ended"
+                    raise ApplyError(message) from error
+                if self._is_current(handle.fileno()):
+                    yield
+                    return
+
+    def _is_current(self, descriptor: int) -> bool:
+        """Return whether a lock that was taken is of the file that others would take."""
+        try:
+            return os.path.samestat(os.fstat(descriptor), self.lock.stat())
+        except FileNotFoundError:
+            return False
+
+
+def _lock(descriptor: int) -> None:
+    """Take a lock that the system releases with the process; OSError where it is taken."""
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415 -- exists there only
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl  # noqa: PLC0415 -- does not exist on Windows
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def write_safely(path: Path, document: object) -> None:
+    """Write JSON so that a reader finds the old or the new text, whatever happens."""
+    temporary = path.with_name(path.name + ".new")
+    with temporary.open("wb") as file:
+        file.write(msgspec.json.encode(document))
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename survive a power cut, where folders can be synced."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,265 @@
+"""From chosen states to ordered actions, each with its reason, its side effects and its undoing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.matrix.versions import parse_version, version_part
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.fact import Known
+from fadoctor.model.plan import Action, ActionKind, Change
+from fadoctor.plan.build import missing_modules
+from fadoctor.plan.choice import Choice, Kind
+from fadoctor.plan.dialect import Dialect, command_line, is_windows
+from fadoctor.plan.post_state import old_cuda_wheels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fadoctor.plan.problem import Problem
+    from fadoctor.plan.relations import Relation
+
+_WHEEL_URL = re.compile(r"https://[A-Za-z0-9._~%+/-]{1,400}\.whl")
+_SAME = ("--force-reinstall", "--no-deps")
+"""Options that replace a version by another file of the same version, and nothing else."""
+
+
+class Writer:
+    """Writes the actions of one solution."""
+
+    def __init__(self, problem: Problem, dialect: Dialect, solved: frozenset[str]) -> None:
+        """Take the problem, the installer, and the ids of rules whose findings will be gone."""
+        self.problem = problem
+        self.environment = problem.environment
+        self.dialect = dialect
+        self.solved = solved
+        self.windows = is_windows(problem.environment)
+        self.is_fresh = False
+        """Whether the commands are for an environment with nothing in it."""
+
+    def package_actions(self, choices: Iterable[Choice]) -> Iterator[Action]:
+        """Yield what removes, installs and builds, in the order of running."""
+        changes = tuple(choices)
+        if not self.is_fresh:
+            yield from self._removals(changes)
+        plain = [c for c in changes if c.kind in (Kind.INSTALL, Kind.FOLLOW)]
+        torch = next((c for c in plain if c.package == "torch"), None)
+        if torch is not None:
+            beside = [c for c in plain if c.package in ("torch", "triton")]
+            yield self._install(tuple(beside), torch.index)
+            plain = [c for c in plain if c not in beside]
+        for index in dict.fromkeys(choice.index for choice in plain):
+            yield self._install(tuple(c for c in plain if c.index == index), index)
+        for choice in changes:
+            if choice.kind in (Kind.WHEEL, Kind.COMMUNITY):
+                yield self._file(choice)
+        for choice in changes:
+            if choice.kind is Kind.BUILD:
+                yield from self._tools(choice)
+                yield self._build(choice)
+
+    def fresh_actions(self, choices: Iterable[Choice], folder: str) -> Iterator[Action]:
+        """Yield what makes a new environment with all that is wished, and the changes in it.
+
+        For an interpreter whose packages belong to the system, or that cannot be written to.
+        """
+        changes = tuple(choices)
+        fresh = Dialect("pip", f"{folder}/{'Scripts' if self.windows else 'bin'}/python")
+        yield Action(
+            ActionKind.VENV,
+            f"make a new environment in {folder}: this one must not be changed",
+            (self.environment.target.python or "python3", "-m", "venv", folder),
+            undo=f"delete the folder {folder}",
+        )
+        changed = {choice.package for choice in changes}
+        kept = [name for name in self.problem.wishes.packages if name not in changed]
+        installs = [c for c in changes if c.kind is not Kind.REMOVE]
+        again = [self._again(name) for name in kept if self._version(name)]
+        inside = Writer(self.problem, fresh, self.solved)
+        inside.is_fresh = True
+        yield from inside.package_actions((*again, *installs))
+
+    def _again(self, package: str) -> Choice:
+        """Return the choice to install again what is there already."""
+        version = self._version(package)
+        name = self._installed_name(package)
+        if package != "torch":
+            return Choice(package, Kind.INSTALL, version, version, f"{name}=={_public(version)}")
+        choice = self.problem.session.candidates.torch_like(self.environment)
+        return choice or Choice(package, Kind.INSTALL, version, version, f"{name}=={version}")
+
+    def _removals(self, changes: tuple[Choice, ...]) -> Iterator[Action]:
+        for choice in changes:
+            if choice.kind is Kind.REMOVE:
+                names = (self._installed_name(choice.package),)
+                yield self._uninstall(names, (choice,), "remove " + names[0], self._effects(choice))
+        torch = next((c for c in changes if c.package == "torch" and c.is_change), None)
+        if torch is None:
+            return
+        old = old_cuda_wheels(self.environment, torch)
+        if self._version("torch") and _public(self._version("torch")) == _public(torch.version):
+            # the installer takes 2.8.0+cpu for the 2.8.0 that it is asked for
+            old = (self._installed_name("torch"), *old)
+        if old:
+            text = "remove what the new torch replaces: " + ", ".join(old)
+            effects = ("torch is missing until the next step has ended",)
+            yield self._uninstall(old, (torch,), text, effects if "torch" in old else ())
+
+    def _uninstall(
+        self,
+        names: tuple[str, ...],
+        choices: tuple[Choice, ...],
+        text: str,
+        effects: tuple[str, ...],
+    ) -> Action:
+        return Action(
+            ActionKind.UNINSTALL,
+            text,
+            self.dialect.uninstall(names),
+            requirements=names,
+            findings=self._findings(choices),
+            side_effects=effects,
+            undo=self._undo(names),
+        )
+
+    def _install(self, choices: tuple[Choice, ...], index: str) -> Action:
+        items = tuple(choice.requirement for choice in choices)
+        names = tuple(self._installed_name(choice.package) for choice in choices)
+        effects = []
+        if any(choice.package == "torch" for choice in choices):
+            effects.append("the download has several gigabytes, nvidia's libraries included")
+        if any(choice.kind is Kind.FOLLOW for choice in choices):
+            effects.append("where no version is named the installer chooses one that fits")
+        return Action(
+            ActionKind.INSTALL,
+            "install " + ", ".join(items),
+            self.dialect.install(items, index),
+            requirements=items,
+            index=index,
+            findings=self._findings(choices),
+            side_effects=tuple(effects),
+            undo=self._undo(names),
+        )
+
+    def _file(self, choice: Choice) -> Action:
+        here = self._version(choice.package)
+        same = bool(here) and not self.is_fresh and _public(here) == _public(choice.version)
+        effects = []
+        if choice.kind is Kind.COMMUNITY:
+            effects.append("the file was built by a third party, not by the authors of flash-attn")
+        return Action(
+            ActionKind.INSTALL,
+            f"install {choice.distribution} {choice.version}, the ready-made file for this torch",
+            self.dialect.install((choice.requirement,), options=_SAME if same else ()),
+            requirements=(choice.requirement,),
+            url=choice.url,
+            findings=self._findings((choice,)),
+            side_effects=tuple(effects),
+            undo=self._undo((self._installed_name(choice.package),)),
+        )
+
+    def _tools(self, choice: Choice) -> Iterator[Action]:
+        """Yield what installs the packages that the build imports."""
+        matrix = self.problem.session.matrix
+        missing = missing_modules(self.environment, matrix, choice.version)
+        if missing:
+            yield Action(
+                ActionKind.INSTALL,
+                "install what the build imports: " + ", ".join(missing),
+                self.dialect.install(missing),
+                requirements=missing,
+                undo=self._undo(missing),
+            )
+
+    def _build(self, choice: Choice) -> Action:
+        jobs = choice.env.get("MAX_JOBS", "1")
+        options = ("--no-build-isolation", "--no-cache-dir", "--no-deps")
+        return Action(
+            ActionKind.BUILD,
+            f"compile {choice.distribution} {choice.version} here",
+            self.dialect.install((choice.requirement,), options=options),
+            env=choice.env,
+            requirements=(choice.requirement,),
+            findings=self._findings((choice,)),
+            side_effects=(
+                f"compiles with {jobs} jobs at a time: from some minutes to several hours",
+            ),
+            undo=self._undo((self._installed_name(choice.package),)),
+        )
+
+    def _findings(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
+        """Return the ids of findings that go away, of rules that mention one of the packages."""
+        packages = {choice.package for choice in choices}
+        found = (
+            relation.rule.id
+            for relation in self.problem.relations.relations
+            if relation.rule.id in self.solved and _is_about(relation, packages)
+        )
+        return tuple(dict.fromkeys(found))
+
+    def _effects(self, choice: Choice) -> tuple[str, ...]:
+        keys = {"package": Known(choice.package, "asked")}
+        effect = self.problem.session.matrix.find("removal-effects", keys).cell("effect")
+        found = [str(effect.value)] if isinstance(effect, Known) else []
+        name = self._installed_name(choice.package)
+        needs = self.problem.requirements(self.environment)
+        askers = sorted(asker for asker, wanted in needs.items() if name in wanted)
+        if askers:
+            found.append(f"required by {', '.join(askers)}")
+        return tuple(found)
+
+    def _undo(self, names: tuple[str, ...]) -> str:
+        """Return how to come back by hand; `fix --undo` does it exactly."""
+        if self.is_fresh:
+            return ""
+        known = {name: self._before(name) for name in names}
+        items = [self._origin(name, version) for name, version in known.items() if version]
+        new = tuple(name for name, version in known.items() if not version)
+        argvs = []
+        if items:
+            argvs.append(self.dialect.install(tuple(items), options=("--no-deps",)))
+        if new:
+            argvs.append(self.dialect.uninstall(new))
+        return " && ".join(command_line(argv, windows=self.windows) for argv in argvs)
+
+    def _origin(self, name: str, version: str) -> str:
+        """Return what installs a version again: the address that it came from, if recorded."""
+        package = next((p for p, names in PACKAGES.items() if name in names), "")
+        url = self.environment.fact(f"{package}.direct_url")
+        text = str(url.value) if isinstance(url, Known) else ""
+        return f"{name} @ {text}" if _WHEEL_URL.fullmatch(text) else f"{name}=={version}"
+
+    def _before(self, name: str) -> str:
+        """Return the version that is installed; facts come from outside, and it goes on paper."""
+        installed = self.environment.fact("packages.installed")
+        there = installed.value if isinstance(installed, Known) else {}
+        found = there.get(name, "") if isinstance(there, dict) else ""
+        return found if parse_version(found) else ""
+
+    def _version(self, package: str) -> str:
+        fact = self.environment.fact(f"{package}.version")
+        return str(fact.value) if isinstance(fact, Known) else ""
+
+    def _installed_name(self, package: str) -> str:
+        fact = self.environment.fact(f"{package}.distribution")
+        names = PACKAGES.get(package, (package,))
+        return str(fact.value) if isinstance(fact, Known) and fact.value in names else names[0]
+
+    def changes(self, choices: Iterable[Choice]) -> Iterator[Change]:
+        """Yield what each choice replaces by what."""
+        for choice in choices:
+            name = self._installed_name(choice.package)
+            before = self._before(name) or self._version(choice.package)
+            after = choice.version
+            if choice.kind is Kind.FOLLOW or (choice.kind is Kind.INSTALL and not after):
+                after = "what the installer finds"
+            yield Change(name, before, "" if choice.kind is Kind.REMOVE else after)
+
+
+def _is_about(relation: Relation, packages: set[str]) -> bool:
+    return bool(relation.mentions & packages) or relation.package in packages
+
+
+def _public(version: str) -> str:
+    return version_part(version, "base") or version

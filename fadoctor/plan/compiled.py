@@ -1,0 +1,119 @@
+"""Facts about compiled extensions after a plan, whose files nobody can read before it.
+
+What a file holds can be known from the matrix. Whether it loads follows from its labels, as it does
+where files are not read at all: the facts that reading it would give are Absent then.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fadoctor.matrix.versions import version_part
+from fadoctor.model.catalogue import DERIVED, EXTENSIONS, build_catalogue
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+AFTER = "after the plan"
+
+_BY_LABEL = Absent(f"{AFTER}: not there to be read yet, its labels decide")
+_NOBODY_KNOWS = Unknown("it was read beside another torch", AFTER)
+
+_LINKED = (
+    "failure", "missing", "cause", "wanted_by", "provider", "found_by", "says", "hint", "undefined",
+)  # fmt: skip
+"""What reading an extension says of it and torch together: void when torch changes."""
+
+_OWN_FAILURES = ("truncated", "not-elf", "other-machine")
+_SYSTEM_CAUSES = ("glibc", "libstdcxx", "python")
+_TORCH_FUNCTIONS = ("string-abi", "torch-function", "stable-abi")
+_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+
+
+@cache
+def by_label(package: str) -> Mapping[str, Fact]:
+    """Return what is known of the extensions of a release that is not installed yet."""
+    read = ("binaries", DERIVED)
+    return {
+        name: _BY_LABEL
+        for name, spec in build_catalogue().items()
+        if spec.provider in read and name.startswith(f"{package}.")
+    }
+
+
+def is_damaged(facts: Mapping[str, Fact], package: str) -> bool:
+    """Return whether what is installed is broken in itself: the same release again repairs it."""
+    failure = _value(facts, f"{package}.binary.failure")
+    if package == "torch" and failure == "missing-library":
+        return _value(facts, "torch.binary.cause") == "torch-library"
+    return failure in _OWN_FAILURES[:2]
+
+
+def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return what of the extensions beside torch is void with another torch, whose facts are given.
+
+    Where a package says for which torch it was made, that decides; else nobody knows. What loads
+    goes on loading beside a torch of the same minor, CUDA major and C++ ABI.
+    """
+    changed: dict[str, Fact] = {}
+    same = _minor(facts) == _minor(torch)
+    alike = same and _linking(facts) == _linking(torch)
+    for package, extension in _read(facts):
+        if alike and _value(facts, f"{package}.loads") == "True":
+            continue
+        failure, cause = (_value(facts, f"{extension}.{name}") for name in ("failure", "cause"))
+        if package == "torch" or failure in _OWN_FAILURES or cause in _SYSTEM_CAUSES:
+            continue
+        # a label that already was wrong about this torch says nothing
+        is_wrong = same and cause in _TORCH_FUNCTIONS
+        fact = _BY_LABEL if _names_torch(facts, package) and not is_wrong else _NOBODY_KNOWS
+        changed |= _void(facts, package, extension, fact)
+    return changed
+
+
+def without_variables(facts: Mapping[str, Fact], names: frozenset[str]) -> dict[str, Fact]:
+    """Return what of the extensions is void once variables of the loader are unset."""
+    changed: dict[str, Fact] = {}
+    for package, extension in _read(facts):
+        found_by = _value(facts, f"{extension}.found_by")
+        if found_by in _VARIABLES and found_by in names:
+            changed |= _void(facts, package, extension, _BY_LABEL)
+    return changed
+
+
+def _read(facts: Mapping[str, Fact]) -> Iterator[tuple[str, str]]:
+    """Yield package and extension of those whose loading was foreseen from their files."""
+    for package, names in EXTENSIONS.items():
+        for extension in (f"{package}.{name}" for name in names):
+            if f"{extension}.failure" in facts and _value(facts, f"{extension}.file"):
+                yield package, extension
+
+
+def _minor(facts: Mapping[str, Fact]) -> str | None:
+    return version_part(_value(facts, "torch.version"), "minor")
+
+
+def _linking(facts: Mapping[str, Fact]) -> tuple[str | None, str]:
+    """Return what an extension of the same torch minor depends on beside."""
+    return version_part(_value(facts, "torch.cuda"), "major"), _value(facts, "torch.cxx11_abi")
+
+
+def _void(facts: Mapping[str, Fact], package: str, extension: str, fact: Fact) -> dict[str, Fact]:
+    names = (f"{package}.loads", *(f"{extension}.{name}" for name in _LINKED))
+    return {name: fact for name in names if name in facts}
+
+
+def _names_torch(facts: Mapping[str, Fact], package: str) -> bool:
+    """Return whether a package's metadata says for which torch it was made."""
+    if isinstance(facts.get(f"{package}.wheel.torch"), Known):
+        return True
+    requires = facts.get(f"{package}.requires")
+    needs = requires.value if isinstance(requires, Known) else {}
+    return isinstance(needs, dict) and needs.get("torch", "").startswith("==")
+
+
+def _value(facts: Mapping[str, Fact], name: str) -> str:
+    fact = facts.get(name)
+    return str(fact.value) if isinstance(fact, Known) else ""

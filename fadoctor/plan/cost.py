@@ -1,0 +1,40 @@
+"""What a state costs: the order in which one plan is better than another."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Cost(msgspec.Struct, frozen=True, order=True):
+    """Compared field by field, in this order. Less is better.
+
+    Every field only grows while more packages are decided, so that the cost of a partial state is a
+    bound for all that follow from it.
+    """
+
+    errors: int = 0
+    """Rules that find an error, and requirements that would be broken."""
+    missed: int = 0
+    """Wishes that are not met; 1 for one that cannot be decided, 2 for one that fails."""
+    lost: int = 0
+    """Cells that worked and do not any more."""
+    torch: int = 0
+    """1 for another build of the same release, 2 for another release."""
+    removed: int = 0
+    """Packages that are gone."""
+    warnings: int = 0
+    """Rules that find a warning."""
+    changed: int = 0
+    """Distributions that are installed, replaced or removed."""
+    builds: int = 0
+    """Packages that are compiled."""
+    community: int = 0
+    """Files that others than the package's authors built."""
+    ages: tuple[int, ...] = ()
+    """For each package how many releases are newer than the chosen one, in the order of packages;
+    of the same length in all costs that are compared."""
+
+    def is_no_worse_than(self, other: Cost) -> bool:
+        """Return whether as much works as with another cost."""
+        mine = (self.errors, self.missed, self.lost, self.warnings)
+        return mine <= (other.errors, other.missed, other.lost, other.warnings)

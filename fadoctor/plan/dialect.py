@@ -1,0 +1,101 @@
+"""The words of an installer: the same change as commands of pip, uv, poetry, pixi or conda."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.fact import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.environment import Environment
+
+
+class Dialect(msgspec.Struct, frozen=True):
+    """How to speak to one installer about one environment."""
+
+    name: str
+    python: str
+    """The interpreter of the environment."""
+
+    @property
+    def is_project(self) -> bool:
+        """Whether it changes a project's list of dependencies, and not an environment."""
+        return self.name in ("uv-project", "poetry", "pixi", "pdm")
+
+    def install(
+        self, items: tuple[str, ...], index: str = "", options: tuple[str, ...] = ()
+    ) -> tuple[str, ...]:
+        """Return the command that installs requirements."""
+        extra = ("--index-url", index) if index else ()
+        match self.name:
+            case "uv":
+                return ("uv", "pip", "install", "--python", self.python, *extra, *options, *items)
+            case "uv-project":
+                return ("uv", "add", *(("--index", index) if index else ()), *items)
+            case "poetry":
+                return ("poetry", "add", *items)
+            case "pixi":
+                return ("pixi", "add", "--pypi", *items)
+            case "pdm":
+                return ("pdm", "add", *items)
+            case _:
+                return (self.python, "-m", "pip", "install", *extra, *options, *items)
+
+    def uninstall(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the command that removes distributions."""
+        match self.name:
+            case "uv":
+                return ("uv", "pip", "uninstall", "--python", self.python, *names)
+            case "uv-project":
+                return ("uv", "remove", *names)
+            case "poetry":
+                return ("poetry", "remove", *names)
+            case "pixi":
+                return ("pixi", "remove", "--pypi", *names)
+            case "pdm":
+                return ("pdm", "remove", *names)
+            case _:
+                return (self.python, "-m", "pip", "uninstall", "--yes", *names)
+
+
+def choose_dialect(wanted: str, environment: Environment, project: str = "") -> Dialect:
+    """Return what was asked for, else the tool of the project, else what made the environment.
+
+    `project`: the tool whose lock file lies beside the environment, "" where none does.
+    """
+    python = environment.target.python or "python"
+    if wanted != "auto":
+        return Dialect(wanted, python)
+    made_by = environment.fact("python.installer")
+    name = "uv" if isinstance(made_by, Known) and made_by.value == "uv" else "pip"
+    return Dialect(project or name, python)
+
+
+def is_windows(environment: Environment) -> bool:
+    """Return whether the commands are for a shell of Windows."""
+    system = environment.fact("host.os")
+    return isinstance(system, Known) and system.value == "windows"
+
+
+def command_line(argv: tuple[str, ...], *, windows: bool, env: Mapping[str, str] = {}) -> str:
+    """Return a command as it is pasted into a shell: POSIX, or cmd and PowerShell."""
+    if windows:
+        return subprocess.list2cmdline(argv)
+    words = [f"{name}={shlex.quote(value)}" for name, value in env.items()]
+    return " ".join([*words, shlex.join(argv)])
+
+
+def assignment(name: str, value: str, *, windows: bool) -> str:
+    """Return the line that sets a variable."""
+    return f"set {name}={value}" if windows else f"export {name}={shlex.quote(value)}"
+
+
+def unassignment(name: str, *, windows: bool) -> str:
+    """Return the line that unsets a variable."""
+    return f"set {name}=" if windows else f"unset {name}"

@@ -1,0 +1,185 @@
+"""Plan: diagnose, wish, solve, prove, write. What is printed has been proved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.diagnose import diagnose
+from fadoctor.kernels import Kernels
+from fadoctor.matrix.load import load_apart
+from fadoctor.model.fact import Absent, Known
+from fadoctor.model.plan import Plan, PlanOutcome, Proof
+from fadoctor.model.verdict import Predicted
+from fadoctor.plan.actions import Writer
+from fadoctor.plan.advice import advice_for, variable_actions
+from fadoctor.plan.compiled import AFTER, without_variables
+from fadoctor.plan.conflict import explain_conflicts, kept_conflicts
+from fadoctor.plan.dialect import choose_dialect, is_windows
+from fadoctor.plan.problem import Base, Problem, Session
+from fadoctor.plan.proof import prove
+from fadoctor.plan.solve import solve
+from fadoctor.plan.wishes import Asked, describe, wishes_of
+from fadoctor.targets.derived import derive
+from fadoctor.verdicts import predict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.engine.judge import Assessment
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.plan import Action, Conflict
+    from fadoctor.model.report import Report
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.plan.solve import Solution
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What is asked of a planner, beside the environment."""
+
+    want: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    allow_build: bool = False
+    installer: str = "auto"
+    project: str = ""
+    """Tool whose project the environment belongs to, "" for none."""
+    ignore: tuple[str, ...] = ()
+    fresh: str = ""
+    """Folder for a new environment, where the one that is examined must not be changed."""
+    requirements: Mapping[str, dict[str, str]] = {}
+    """What all installed distributions require, where that was read."""
+
+
+def session_of(knowledge: Knowledge) -> Session:
+    """Return what plans for any environment share; reads the tables that are compiled apart."""
+    return Session(knowledge, load_apart())
+
+
+def make_plan(environment: Environment, session: Session, question: Question) -> Plan:
+    """Return the plan for an environment. Pure: the same facts and wishes give the same plan."""
+    environment = derive(environment, session.matrix)
+    report = diagnose(environment, session.knowledge, None, question.ignore)
+    return _Planning(environment, session, question, report).plan()
+
+
+class _Planning:
+    """The making of one plan."""
+
+    def __init__(
+        self, environment: Environment, session: Session, question: Question, report: Report
+    ) -> None:
+        self.question = question
+        self.session = session
+        self.report = report
+        self.variables = tuple(variable_actions(environment, report.findings))
+        self.base = Base(
+            report.findings,
+            report.verdicts,
+            frozenset((*question.ignore, *(error.rule_id for error in report.rule_errors))),
+        )
+        # variables are repaired first: the search judges the environment as it is without them
+        environment = _with_variables(environment, self.variables)
+        self.wishes = wishes_of(
+            Kernels(environment, session.matrix),
+            report.verdicts,
+            found_ids(report.findings),
+            Asked(question.want, question.keep, question.allow_build),
+        )
+        self.problem = Problem(session, environment, self.wishes, self.base, question.requirements)
+
+    def plan(self) -> Plan:
+        """Solve, prove, write."""
+        solution = solve(self.problem)
+        after = self.session.post.after(self.problem.environment, solution.changes)
+        proof, assessment = prove(self.problem, after, self.question.ignore)
+        dialect = choose_dialect(
+            self.question.installer, self.problem.environment, self.question.project
+        )
+        gone = self._solved(assessment)
+        writer = Writer(self.problem, dialect, gone)
+        left = tuple(assessment.findings)
+        changes = solution.changes
+        written = (
+            writer.fresh_actions(changes, self.question.fresh)
+            if changes and self.question.fresh
+            else writer.package_actions(changes)
+        )
+        actions = (
+            *written,
+            *self.variables,
+            *advice_for(self.report.findings, left, changes, commands=self.problem.is_foreign),
+        )
+        conflicts = tuple(self._conflicts(proof, after, assessment))
+        return Plan(
+            outcome=self._outcome(actions, proof, conflicts),
+            target=self.report.target,
+            installer=dialect.name,
+            actions=actions,
+            changes=tuple(writer.changes(solution.changes)),
+            proof=proof,
+            conflicts=conflicts,
+            wishes=describe(self.wishes),
+            notes=tuple(self._notes(solution)),
+            rule_errors=tuple(error.rule_id for error in self.report.rule_errors),
+            windows=is_windows(self.problem.environment),
+        )
+
+    def _solved(self, after: Assessment) -> frozenset[str]:
+        """Return the ids of the rules that found something before, and nothing afterwards."""
+        return found_ids(self.report.findings) - found_ids(after.findings)
+
+    def _outcome(
+        self, actions: tuple[Action, ...], proof: Proof, conflicts: tuple[Conflict, ...]
+    ) -> PlanOutcome:
+        if proof.errors or proof.missed or proof.requirements or conflicts:
+            return PlanOutcome.PARTIAL if actions else PlanOutcome.IMPOSSIBLE
+        if proof.by_setting or not any(a.kind.is_run or a.env for a in actions):
+            return PlanOutcome.PARTIAL if actions else PlanOutcome.NOTHING
+        return PlanOutcome.REPAIRS
+
+    def _conflicts(
+        self, proof: Proof, after: Environment, assessment: Assessment
+    ) -> Iterable[Conflict]:
+        yield from kept_conflicts(self.problem, after)
+        if not proof.missed:
+            return
+        kernels = Kernels(after, self.session.matrix)
+        verdicts = predict(kernels, assessment)
+        working = {(v.gpu, v.backend) for v in verdicts if v.predicted is Predicted.WORKS}
+        wished = (*self.wishes.cells, *self.wishes.hopeless)
+        missed = [cell for cell in wished if (cell[0].label, cell[1]) not in working]
+        yield from explain_conflicts(self.problem, self.base, missed, verdicts)
+
+    def _notes(self, solution: Solution) -> Iterable[str]:
+        if not solution.complete:
+            yield "the search was cut off: a smaller change may exist"
+        if self.problem.is_foreign:
+            yield "for ROCm no releases are known: what the rules advise is printed, not planned"
+        for choice in solution.changes:
+            made_by = self.problem.environment.fact(f"{choice.package}.installer")
+            if isinstance(made_by, Known) and made_by.value == "conda":
+                name = choice.distribution
+                yield f"{name} was installed by conda: remove it with `conda remove` first"
+        count = self.problem.environment.fact("gpu.visible_count")
+        if isinstance(count, Known) and count.value == 0:
+            yield "there is no GPU here: what needs one was neither wished nor proved"
+
+
+def found_ids(findings: Iterable[Finding]) -> frozenset[str]:
+    """Return the ids of rules that found something, consequences included."""
+    return frozenset(
+        rule_id for finding in findings for rule_id in (finding.rule_id, *finding.consequences)
+    )
+
+
+def _with_variables(environment: Environment, actions: Iterable[Action]) -> Environment:
+    """Return the environment with the variables as the actions leave them."""
+    facts = dict(environment.facts)
+    variables = {name: value for action in actions for name, value in action.env.items()}
+    for name, value in variables.items():
+        facts[f"env.{name}"] = Known(value, AFTER) if value else Absent(f"{AFTER}: unset")
+    facts.update(without_variables(facts, frozenset(variables)))
+    return msgspec.structs.replace(environment, facts=facts)

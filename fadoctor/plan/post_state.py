@@ -1,0 +1,125 @@
+"""The facts as they would be after a plan: a choice applied to an environment.
+
+What an installation is known to give is Known, from the matrix; what nobody can know before it is
+Unknown. Nothing is read or run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.matrix.versions import version_part
+from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.plan.choice import Kind
+from fadoctor.plan.compiled import AFTER, beside_other_torch
+from fadoctor.targets.gpu_code import gpu_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fadoctor.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
+    from fadoctor.plan.choice import Choice
+
+
+class PostState:
+    """Applies choices to environments; it knows the names of all facts, once."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        """Take the matrix, which says what code runs on which GPU."""
+        self.matrix = matrix
+        names = build_catalogue()
+        self.names = {
+            package: tuple(name for name in names if name.startswith(f"{package}."))
+            for package in PACKAGES
+        }
+        self.later = {name for name, spec in names.items() if spec.provider == LATER}
+
+    def after(self, environment: Environment, choices: Iterable[Choice]) -> Environment:
+        """Return the environment after all choices, torch's first."""
+        ordered = sorted(choices, key=lambda choice: choice.package != "torch")
+        for choice in ordered:
+            environment = self.apply(environment, choice)
+        return environment
+
+    def apply(self, environment: Environment, choice: Choice) -> Environment:
+        """Return the environment after one choice."""
+        if not choice.is_change:
+            return environment
+        facts = dict(environment.facts)
+        if choice.package in PACKAGES:
+            facts.update(self._facts(facts, choice))
+        if choice.package == "torch":
+            facts.update(beside_other_torch(environment.facts, choice.facts))
+            facts.update(_without(facts, old_cuda_wheels(environment, choice)))
+        if choice.package == "triton":
+            facts.update(_ptxas(choice))
+        facts.update(_installed(facts, choice))
+        after = msgspec.structs.replace(environment, facts=facts)
+        facts.update(gpu_code(after, self.matrix, (choice.package,)))
+        return after
+
+    def _facts(self, facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
+        names = self.names[choice.package]
+        if choice.kind is Kind.REMOVE:
+            return dict.fromkeys(names, Absent(f"{AFTER}: removed"))
+        unknown = Unknown("known only after the installation", AFTER)
+        given = {name: unknown for name in names if name in facts or name not in self.later}
+        return {**given, **choice.facts}
+
+
+def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
+    """Return the nvidia wheels of the CUDA major that a new torch leaves without a user.
+
+    The wheels of two majors share folders: those that stay behind shadow the right ones. They stay
+    where another package than torch is known to require them.
+    """
+    cuda = torch.facts.get("torch.cuda")
+    found = environment.fact("packages.nvidia")
+    if not isinstance(cuda, Known) or not isinstance(found, Known):
+        return ()
+    ending = f"-cu{version_part(str(cuda.value), 'major')}"
+    wheels = found.value if isinstance(found.value, dict) else {}
+    old = {name for name in wheels if name[-5:-2] == "-cu" and not name.endswith(ending)}
+    for package in PACKAGES:
+        needs = environment.fact(f"{package}.requires")
+        if package != "torch" and isinstance(needs, Known) and isinstance(needs.value, dict):
+            old -= needs.value.keys()
+    return tuple(sorted(old))
+
+
+def _without(facts: Mapping[str, Fact], names: tuple[str, ...]) -> dict[str, Fact]:
+    changed: dict[str, Fact] = {}
+    for fact_name in ("packages.installed", "packages.nvidia"):
+        fact = facts.get(fact_name)
+        if names and isinstance(fact, Known) and isinstance(fact.value, dict):
+            left = {name: value for name, value in fact.value.items() if name not in names}
+            changed[fact_name] = Known(left, AFTER)
+    return changed
+
+
+def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
+    """Return the list of everything after a choice; a version that is not known is empty."""
+    changed: dict[str, Fact] = {}
+    names = PACKAGES.get(choice.package, (choice.package,))
+    for fact_name in ("packages.installed", "packages.duplicated", "packages.broken"):
+        fact = facts.get(fact_name)
+        if not isinstance(fact, Known) or not isinstance(fact.value, dict):
+            continue
+        left = {name: value for name, value in fact.value.items() if name not in names}
+        if fact_name == "packages.installed" and choice.kind is not Kind.REMOVE:
+            left[choice.distribution] = choice.version
+        changed[fact_name] = Known(left, AFTER)
+    return changed
+
+
+def _ptxas(choice: Choice) -> dict[str, Fact]:
+    """Return the ptxas that a triton brings."""
+    version = choice.facts.get("toolkit.ptxas.version", Unknown("another triton", AFTER))
+    if choice.kind is Kind.REMOVE:
+        version = Absent(f"{AFTER}: triton is removed")
+    place = version if isinstance(version, Absent) else Unknown("another triton", AFTER)
+    return {"toolkit.ptxas.version": version, "toolkit.ptxas.path": place}

@@ -1,0 +1,210 @@
+"""Search for the cheapest state: depth first over the packages, cut off by the cost so far."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.engine.evaluate import Judgement
+from fadoctor.model.environment import Environment
+from fadoctor.model.finding import Severity
+from fadoctor.model.verdict import Backend
+from fadoctor.plan.aftermath import aftermath
+from fadoctor.plan.choice import Choice, Kind
+from fadoctor.plan.cost import Cost
+from fadoctor.plan.count import count_lost, count_missed, failures
+from fadoctor.plan.relations import EVERYTHING, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.plan.problem import Problem
+    from fadoctor.plan.relations import Relation
+
+NODE_LIMIT = 20_000
+"""Partial states that are looked at. The search of a real environment needs a few hundred."""
+
+
+class Solution(msgspec.Struct, frozen=True):
+    """The best state that was found, and what it costs."""
+
+    choices: tuple[Choice, ...]
+    """In the order of the packages; what follows from them comes last."""
+    cost: Cost
+    nodes: int = 0
+    complete: bool = True
+    """Whether everything was looked at: else a cheaper one may exist."""
+
+    @property
+    def changes(self) -> tuple[Choice, ...]:
+        """Return what changes."""
+        return tuple(choice for choice in self.choices if choice.is_change)
+
+
+class _Node(msgspec.Struct, frozen=True):
+    """A partial state, judged as far as its packages are decided."""
+
+    state: State
+    environment: Environment
+    judgements: tuple[Judgement, ...]
+    backends: tuple[Backend, ...]
+    """The backends whose packages are decided."""
+    bound: Cost = Cost()
+
+
+def solve(problem: Problem) -> Solution:
+    """Return the state of least cost; of several the first in the order of choices."""
+    found = _Search(problem, must_meet=False).run()
+    return found or Solution((), Cost())
+
+
+def solve_wishes(problem: Problem) -> Solution | None:
+    """Return the state of least cost among those that meet every wish; None where none does."""
+    return _Search(problem, must_meet=True).run()
+
+
+def can_meet(problem: Problem) -> bool:
+    """Return whether any state meets every wish, at whatever cost."""
+    return _Search(problem, must_meet=True, any_will_do=True).run() is not None
+
+
+class _Search:
+    """One depth-first search."""
+
+    def __init__(self, problem: Problem, *, must_meet: bool, any_will_do: bool = False) -> None:
+        self.problem = problem
+        self.any_will_do = any_will_do
+        self.must_meet = must_meet
+        self.depth = len(problem.packages)
+        self.relations: list[list[Relation]] = [[] for _ in range(self.depth + 1)]
+        for relation in problem.relations.relations:
+            self.relations[self._relation_depth(relation)].append(relation)
+        self.backends: list[list[Backend]] = [[] for _ in range(self.depth + 1)]
+        for backend in Backend:
+            self.backends[self._backend_depth(backend)].append(backend)
+        self.best: Solution | None = None
+        self.nodes = 0
+
+    def run(self) -> Solution | None:
+        root = self._node({}, self.problem.environment, (), ())
+        self._descend(root)
+        if self.best is None:
+            return None
+        complete = self.nodes < NODE_LIMIT
+        return msgspec.structs.replace(self.best, nodes=self.nodes, complete=complete)
+
+    def _place(self, package: str) -> int:
+        """Return the depth at which a package is decided; 0 for one that is never asked."""
+        packages = self.problem.packages
+        return packages.index(package) + 1 if package in packages else 0
+
+    def _relation_depth(self, relation: Relation) -> int:
+        if EVERYTHING in relation.mentions:
+            return self.depth
+        return max(map(self._place, relation.mentions), default=0)
+
+    def _backend_depth(self, backend: Backend) -> int:
+        kernels = self.problem.kernels
+        names = (kernels.package(backend), *kernels.needs(backend))
+        return max(map(self._place, names))
+
+    def _node(
+        self,
+        state: State,
+        environment: Environment,
+        judgements: tuple[Judgement, ...],
+        backends: tuple[Backend, ...],
+    ) -> _Node:
+        """Judge a partial state."""
+        depth = len(state)
+        self.nodes += 1
+        judge = self.problem.relations.judge
+        here = [found for r in self.relations[depth] for found in judge(r, environment, state)]
+        node = _Node(state, environment, (*judgements, *here), (*backends, *self.backends[depth]))
+        return msgspec.structs.replace(node, bound=self._cost(node))
+
+    def _descend(self, node: _Node) -> None:
+        """Decide the next package: as it is where that does no harm, then the most promising."""
+        if not self._can_win(node.bound):
+            return
+        depth = len(node.state)
+        if depth == self.depth:
+            self._finish(node)
+            return
+        package = self.problem.packages[depth]
+        first, *others = self.problem.domain(package, node.environment)
+        children = [self._child(node, package, first)]
+        if children[0].bound.is_no_worse_than(node.bound):
+            self._descend(children.pop())
+        promising: Iterator[_Node] = (
+            self._child(node, package, choice)
+            for choice in others
+            if self.nodes < NODE_LIMIT and self._can_win(self._at_least(node.bound, depth, choice))
+        )
+        if not self.any_will_do:
+            promising = iter(sorted((*children, *promising), key=lambda child: child.bound))
+            children = []
+        for child in chain(children, promising):
+            self._descend(child)
+
+    def _child(self, node: _Node, package: str, choice: Choice) -> _Node:
+        after = self.problem.session.post.apply(node.environment, choice)
+        state = {**node.state, package: choice}
+        return self._node(state, after, node.judgements, node.backends)
+
+    def _at_least(self, bound: Cost, depth: int, choice: Choice) -> Cost:
+        """Return the least that a choice adds, before anything is judged."""
+        if not choice.is_change:
+            return bound
+        ages = bound.ages
+        return Cost(
+            bound.errors,
+            bound.missed,
+            bound.lost,
+            bound.torch + choice.distance,
+            bound.removed + (choice.kind is Kind.REMOVE),
+            bound.warnings,
+            bound.changed + 1,
+            bound.builds + (choice.kind is Kind.BUILD),
+            bound.community + (choice.kind is Kind.COMMUNITY),
+            (*ages[:depth], choice.age, *ages[depth + 1 :]),
+        )
+
+    def _can_win(self, cost: Cost) -> bool:
+        if (self.must_meet and cost.missed) or (self.any_will_do and self.best is not None):
+            return False
+        return self.best is None or cost < self.best.cost
+
+    def _cost(self, node: _Node) -> Cost:
+        """Return the least that a state can come to, once the other packages are decided."""
+        problem, state = self.problem, node.state
+        verdicts = problem.predict(node.environment, state, node.judgements, node.backends)
+        whole = len(state) == self.depth
+        kinds = [choice.kind for choice in state.values() if choice.is_change]
+        is_excused = partial(problem.is_excused if whole else problem.may_be_excused, verdicts)
+        return Cost(
+            errors=failures(node.judgements, Severity.ERROR, is_excused),
+            missed=count_missed(problem.wishes, state, node.environment, verdicts, node.backends),
+            lost=count_lost(problem.worked, verdicts, node.backends),
+            torch=state["torch"].distance if "torch" in state else 0,
+            removed=kinds.count(Kind.REMOVE),
+            warnings=failures(node.judgements, Severity.WARNING, is_excused),
+            changed=len(kinds),
+            builds=kinds.count(Kind.BUILD),
+            community=kinds.count(Kind.COMMUNITY),
+            ages=tuple(state[name].age if name in state else 0 for name in problem.packages),
+        )
+
+    def _finish(self, node: _Node) -> None:
+        """Take in what follows from a whole state; it becomes the best one where it is."""
+        found = aftermath(self.problem, node.state, node.environment)
+        cost = msgspec.structs.replace(
+            node.bound,
+            errors=node.bound.errors + len(found.broken),
+            changed=node.bound.changed + len(found.followers),
+        )
+        if self._can_win(cost):
+            self.best = Solution((*node.state.values(), *found.followers), cost)

@@ -1,0 +1,172 @@
+"""What a plan must bring about: what was asked for, else that what is installed works."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.kernels import Gpu, Kernels, visible_gpus
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import Absent, Known, printable
+from fadoctor.model.verdict import Backend, Dtype, Predicted
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
+    from fadoctor.model.verdict import Verdict
+
+HALF = (Dtype.BF16, Dtype.FP16)
+
+_ALIASES = {"fa2": "flash_attn", "fa3": "flash_attn_3", "fa4": "flash_attn_4"}
+
+ATTENTION = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers")
+"""Packages that exist for attention on a GPU: without one they may go."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What was asked for on the command line."""
+
+    want: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    allow_build: bool = False
+
+
+class Wishes(msgspec.Struct, frozen=True):
+    """What must hold afterwards."""
+
+    packages: tuple[str, ...] = ()
+    """Fact prefixes of packages that must be there."""
+    cells: tuple[tuple[Gpu, Backend], ...] = ()
+    """GPU and backend that must work in half precision."""
+    hopeless: tuple[tuple[Gpu, Backend], ...] = ()
+    """Cells that were asked for, and that no release has a kernel for."""
+    asked: tuple[str, ...] = ()
+    """What was asked for by name."""
+    kept: frozenset[str] = frozenset()
+    """Packages that must stay as they are."""
+    allow_build: bool = False
+    with_tools: bool = False
+    """Whether to take compiler and toolkit for granted, to say what they would make possible."""
+
+
+def package_of(name: str, option: str) -> str:
+    """Return the fact prefix that a name on the command line means; UsageError for another."""
+    plain = name.strip().lower().replace("-", "_")
+    plain = _ALIASES.get(plain, plain)
+    for prefix, names in PACKAGES.items():
+        if plain == prefix or plain in {other.replace("-", "_") for other in names}:
+            return prefix
+    raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows")
+
+
+def wishes_of(
+    kernels: Kernels,
+    verdicts: Iterable[Verdict],
+    found: Container[str],
+    asked_for: Asked,
+) -> Wishes:
+    """Return the wishes; UsageError for names of packages that nobody knows.
+
+    `found`: ids of the rules that find something. Of what was not asked for, those cells are wished
+    that fail because of a finding, although releases with a kernel for that GPU exist.
+    """
+    asked = tuple(dict.fromkeys(package_of(name, "--want") for name in asked_for.want))
+    kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
+    gpus = visible_gpus(kernels.environment)
+    beyond = {name for name in asked if gpus and not _of_use(kernels, name, gpus)}
+    packages = {*asked, *_default(kernels, gpus)} - beyond
+    failing = _broken(kernels, gpus, verdicts, found)
+    cells, hopeless = [], []
+    for gpu, backend in _cells(kernels, gpus, packages | beyond):
+        if not has_kernel(kernels, backend, gpu):
+            hopeless.append((gpu, backend))
+        elif kernels.package(backend) in asked or (gpu.label, backend) in failing:
+            cells.append((gpu, backend))
+    hopeless = [cell for cell in hopeless if kernels.package(cell[1]) in asked]
+    ordered = tuple(name for name in PACKAGES if name in packages)
+    may_build = asked_for.allow_build
+    return Wishes(ordered, tuple(cells), tuple(hopeless), asked, kept, may_build)
+
+
+def _cells(
+    kernels: Kernels, gpus: list[Gpu], packages: Container[str]
+) -> Iterator[tuple[Gpu, Backend]]:
+    """Yield the main backends of packages on every GPU."""
+    for backend in Backend:
+        if kernels.package(backend) in packages and _is_main(kernels, backend):
+            yield from ((gpu, backend) for gpu in gpus)
+
+
+def _is_main(kernels: Kernels, backend: Backend) -> bool:
+    """Return whether a package is installed for a backend, rather than brings it beside."""
+    return not backend.value.startswith("fa-") and not kernels.is_replaced(backend)
+
+
+def _broken(
+    kernels: Kernels, gpus: list[Gpu], verdicts: Iterable[Verdict], found: Container[str]
+) -> set[tuple[str, Backend]]:
+    """Return the cells that would work in half precision if nothing were wrong, and do not.
+
+    What a release has no kernels for is not broken, unless a finding says that it should have some.
+    """
+    by_label = {gpu.label: gpu for gpu in gpus}
+    answers: dict[tuple[str, Backend], set[Predicted]] = {}
+    broken = set()
+    for verdict in verdicts:
+        if verdict.dtype not in HALF:
+            continue
+        cell = (verdict.gpu, verdict.backend)
+        answers.setdefault(cell, set()).add(verdict.predicted)
+        support = kernels.support(verdict.backend, verdict.dtype, by_label[verdict.gpu])
+        if verdict.predicted is Predicted.FAILS and (not support.fails or support.rule in found):
+            broken.add(cell)
+    return {cell for cell in broken if answers[cell] == {Predicted.FAILS}}
+
+
+def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:
+    """Yield the packages that are there and can be of use."""
+    count = kernels.environment.fact("gpu.visible_count")
+    without_gpu = isinstance(count, Known) and count.value == 0
+    for package in PACKAGES:
+        if isinstance(kernels.environment.fact(f"{package}.version"), Absent):
+            continue
+        of_use = not without_gpu if package in ATTENTION else True
+        if of_use and (not gpus or package not in ATTENTION or _of_use(kernels, package, gpus)):
+            yield package
+
+
+def _of_use(kernels: Kernels, package: str, gpus: list[Gpu]) -> bool:
+    backends = [backend for backend in Backend if kernels.package(backend) == package]
+    main = [backend for backend in backends if _is_main(kernels, backend)]
+    return not main or any(has_kernel(kernels, backend, gpu) for backend in main for gpu in gpus)
+
+
+def has_kernel(kernels: Kernels, backend: Backend, gpu: Gpu) -> bool:
+    """Return whether some release of a package has a kernel for a GPU, or nobody knows."""
+    if not isinstance(gpu.capability, Known):
+        return True
+    for dtype in HALF:
+        keys = {
+            "backend": Known(backend.value, "asked"),
+            "cc": gpu.capability,
+            "dtype": Known(dtype.value, "asked"),
+        }
+        rows = kernels.matrix.find("kernel-support", keys).rows
+        if any(row.get("support") != "fails" for row in rows):
+            return True
+    return False
+
+
+def wish_text(cell: tuple[Gpu, Backend]) -> str:
+    """Return a wished cell in words: ``fa2 on gpu[0]``."""
+    gpu, backend = cell
+    return f"{backend.value} on {gpu.subject}"
+
+
+def describe(wishes: Wishes) -> tuple[str, ...]:
+    """Return the wishes in words, what was asked for first."""
+    asked = [f"{PACKAGES[name][0]} (asked for)" for name in wishes.asked]
+    kept = [f"{PACKAGES[name][0]} stays as it is" for name in sorted(wishes.kept)]
+    return (*asked, *kept, *(wish_text(cell) for cell in wishes.cells))

@@ -1,0 +1,1 @@
+"""Broken states that the knowledge base can enumerate, and the plans that repair them."""

@@ -1,0 +1,123 @@
+"""Every broken state gets a plan that ends clean, or a reason why there is none.
+
+The whole enumeration takes minutes: a step of CI asks for it. A sample always runs.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.model.plan import ActionKind, Plan, PlanOutcome
+from fadoctor.plan.planner import Question, make_plan
+from tests.states.enumeration import DRIVERS, Judged, Space, State, made, violated
+from tests.unit.plan.problems import session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.catalogue.evaluation import Doctor
+
+SAMPLE = 30
+SEED = 6
+MOST = 20_000
+
+
+def sample(space: Space, count: int, seed: int = SEED) -> Iterator[State]:
+    """Yield states at random."""
+    chance = random.Random(seed)  # noqa: S311 -- not for secrets
+    while count:
+        state = space.member(tuple(chance.randrange(10**9) for _ in range(7)))
+        if state is not None:
+            count -= 1
+            yield state
+
+
+def fault(plan: Plan, state: State) -> str:
+    """Return what is wrong with a plan for a state, "" where nothing is."""
+    if plan.outcome in (PlanOutcome.REPAIRS, PlanOutcome.NOTHING):
+        return "" if plan.proof.clean else f"not clean: {plan.proof}"
+    if plan.proof.lost or plan.proof.requirements:
+        return f"something is lost: {plan.proof}"
+    # A driver of CUDA 11 knows no Blackwell, and no torch of CUDA 11 has code for it.
+    hopeless = state.driver == DRIVERS[0] and state.gpu in ("10.0", "12.0")
+    because = {text for conflict in plan.conflicts for text in conflict.because}
+    if hopeless and f"the NVIDIA driver is {state.driver}" in because:
+        return ""
+    return f"left as it is: {plan.proof} {plan.conflicts}"
+
+
+def plan_of(state: State, space: Space) -> Plan:
+    return make_plan(made(state, space), session(), Question())
+
+
+def test_the_sample_ends_clean(space: Space) -> None:
+    wrong = {
+        state: found
+        for state in sample(space, SAMPLE)
+        if (found := fault(plan_of(state, space), state))
+    }
+    assert wrong == {}
+
+
+def test_plans_run_only_what_they_say(space: Space) -> None:
+    for state in sample(space, 5, seed=1):
+        for action in plan_of(state, space).actions:
+            assert bool(action.argv) is action.kind.is_run
+            assert action.kind is not ActionKind.BUILD  # nobody allowed one
+
+
+WHOLE = pytest.mark.skipif(
+    "enumeration" not in os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(","),
+    reason="takes minutes; set FADOCTOR_TESTS_REQUIRE=enumeration",
+)
+
+
+@pytest.fixture(scope="module")
+def found(space: Space, doctor: Doctor) -> dict[frozenset[str], State]:
+    """Return one state for each distinct set of violated relations."""
+    return Judged(space, doctor).representatives()
+
+
+@WHOLE
+@pytest.mark.slow
+def test_reduction(space: Space, doctor: Doctor, found: dict[frozenset[str], State]) -> None:
+    """Whatever state is drawn from the whole space, one that violates the same is among them."""
+    assert 1_000 < len(found) <= MOST
+    assert space.size() > 10**8
+    states = list(sample(space, 500))
+    missing = [state for state in states if violated(made(state, space), doctor) not in found]
+    assert missing == []
+
+
+@cache
+def _space() -> Space:
+    """Return the space in a process of its own."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from fadoctor.matrix.compile import compile_rules  # noqa: PLC0415
+    from fadoctor.matrix.wheels import Wheels  # noqa: PLC0415
+    from tests.catalogue.environments import Torches  # noqa: PLC0415
+
+    knowledge = compile_rules(Path(__file__).parents[2] / "rules").knowledge
+    return Space(knowledge, Torches(knowledge.tables), tuple(Wheels(knowledge.tables).official()))
+
+
+def _planned(state: State) -> tuple[str, str]:
+    plan = plan_of(state, _space())
+    return plan.outcome.value, fault(plan, state)
+
+
+@WHOLE
+@pytest.mark.slow
+def test_every_representative_ends_clean(found: dict[frozenset[str], State]) -> None:
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        answers = pool.map(_planned, found.values(), chunksize=50)
+    print(len(found), Counter(outcome for outcome, _ in answers))  # noqa: T201 -- the result
+    assert [wrong for _, wrong in answers if wrong][:5] == []

@@ -1,0 +1,67 @@
+"""One lock for each environment, no traces, and files that are never half written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from fadoctor.apply.store import Store, write_safely
+from fadoctor.model.errors import ApplyError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HOLD = """
+import sys
+from pathlib import Path
+from fadoctor.apply.store import Store
+with Store(Path(sys.argv[1])).locked():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_one_is_refused_and_death_releases(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", _HOLD, str(tmp_path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(ApplyError, match="another fadoctor"), Store(tmp_path).locked():
+            pass
+        holder.kill()
+    with Store(tmp_path).locked():
+        pass
+
+
+def test_nothing_is_left_where_nothing_was_done(tmp_path: Path) -> None:
+    with Store(tmp_path).locked():
+        assert list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_journal_keeps_the_folder(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    with store.locked():
+        write_safely(store.journal, {"a": 1})
+    assert msgspec.json.decode(store.journal.read_bytes()) == {"a": 1}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_environment_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ApplyError, match="cannot be written to"), Store(tmp_path).locked():
+        pass
+
+
+def test_a_write_that_fails_leaves_the_old_text(tmp_path: Path) -> None:
+    path = tmp_path / "journal.json"
+    write_safely(path, {"old": True})
+    with pytest.raises(TypeError):
+        write_safely(path, {"new": object()})
+    assert msgspec.json.decode(path.read_bytes()) == {"old": True}

@@ -1,0 +1,244 @@
+"""Plans for whole environments: what is changed, what is left alone, and what is proved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import Known
+from fadoctor.model.plan import ActionKind, Plan, PlanOutcome, Proof
+from tests.unit.plan.problems import golden, plan, with_package, without
+
+MISMATCH, BLACKWELL = "linux-4090-wheel-mismatch", "linux-5090-torch26"
+PYTHON_314: dict[str, Any] = {
+    "python__version": "3.14.0",
+    "python__tag": "cp314",
+    "python__abi_tag": "cp314",
+    "python__ext_suffix": ".cpython-314-x86_64-linux-gnu.so",
+}
+HEALTHY, VOLTA, BOTH = "linux-a100-healthy", "linux-v100-torch210", "linux-v100-and-a100"
+
+
+def changed(found: Plan) -> dict[str, str]:
+    return {change.distribution: change.after for change in found.changes}
+
+
+def kinds(found: Plan) -> list[ActionKind]:
+    return [action.kind for action in found.actions]
+
+
+def test_what_works_is_left_alone() -> None:
+    found = plan(golden(HEALTHY))
+    assert (found.outcome, found.actions, found.proof) == (PlanOutcome.NOTHING, (), Proof())
+
+
+def test_a_wrong_wheel_is_replaced_and_nothing_else() -> None:
+    found = plan(golden(MISMATCH))
+    assert found.outcome is PlanOutcome.REPAIRS
+    assert list(changed(found)) == ["flash-attn"]
+    assert found.proof.clean
+
+
+def test_a_torch_without_code_for_the_gpu_moves_with_its_triton_and_wheel() -> None:
+    found = plan(golden(BLACKWELL))
+    assert found.outcome is PlanOutcome.REPAIRS
+    assert set(changed(found)) == {"torch", "triton", "flash-attn"}
+    first = found.actions[0]
+    assert first.kind is ActionKind.INSTALL  # torch before what is made for it
+    assert first.requirements[0].startswith("torch==")
+    assert "torch-arch-unsupported" in first.findings
+
+
+def test_what_the_gpu_cannot_do_is_removed_with_its_settings() -> None:
+    found = plan(golden(VOLTA))
+    assert changed(found) == {"flash-attn": ""}
+    assert found.proof.clean
+    assert ActionKind.SETTING in kinds(found)
+    removal = next(a for a in found.actions if a.kind is ActionKind.UNINSTALL)
+    assert any("sdpa" in effect for effect in removal.side_effects)
+
+
+def test_triton_is_never_removed_for_a_gpu() -> None:
+    """The advice that is found everywhere for V100: it repairs nothing."""
+    for name in (VOLTA, BLACKWELL, MISMATCH):
+        assert changed(plan(golden(name))).get("triton") != ""
+
+
+def test_a_package_stays_for_the_gpu_that_can_use_it() -> None:
+    """Removing flash-attn for the V100 would take it from the A100 beside it."""
+    found = plan(golden(BOTH))
+    assert changed(found) == {}
+    assert found.outcome is PlanOutcome.PARTIAL
+    assert found.proof.by_setting == ("gpu-too-old-fa2",)
+
+
+def test_system_problems_are_for_a_person() -> None:
+    found = plan(golden("linux-t4-container-no-libcuda"))
+    assert found.outcome is PlanOutcome.PARTIAL
+    assert found.proof.errors == ("driver-lib-missing-container",)
+    assert all(not action.argv for action in found.actions)
+    assert ActionKind.SYSTEM in kinds(found)
+
+
+def test_variables_are_unset_before_packages_are_judged() -> None:
+    vllm = with_package(golden(HEALTHY), "vllm", "0.33.0", {"torch": "==2.8.0"})
+    variable = {"env.VLLM_ATTENTION_BACKEND": Known("XFORMERS", "test")}
+    found = plan(msgspec.structs.replace(vllm, facts={**vllm.facts, **variable}))
+    [action] = [action for action in found.actions if action.env]
+    assert action.kind is ActionKind.UNSET
+    assert action.env == {"VLLM_ATTENTION_BACKEND": ""}
+    assert "vllm-backend-removed" not in found.proof.errors
+
+
+def test_what_is_wanted_and_missing_is_installed() -> None:
+    found = plan(without(golden(HEALTHY), "flash_attn"), want=("flash-attn",))
+    assert found.outcome is PlanOutcome.REPAIRS
+    assert set(changed(found)) == {"flash-attn"}
+
+
+def test_what_is_kept_is_kept() -> None:
+    found = plan(golden(BLACKWELL), keep=("torch",))
+    assert "torch" not in changed(found)
+    [conflict] = found.conflicts
+    assert conflict.because == ("torch 2.6.0 stays as it is",)
+    assert conflict.alternatives[0].changes[0].distribution == "torch"
+
+
+def test_compiling_is_only_offered() -> None:
+    """Python 3.14 has no file for torch 2.8: without leave to compile that is the end."""
+    environment = golden(HEALTHY, **PYTHON_314)
+    found = plan(environment, keep=("torch",))
+    assert ActionKind.BUILD not in kinds(found)
+    [conflict] = found.conflicts
+    ways = [alternative.give_up for alternative in conflict.alternatives]
+    assert "compile it here (--allow-build)" in ways
+    assert any("own attention" in way for way in ways)
+
+
+def test_a_build_says_what_it_needs() -> None:
+    environment = golden(
+        HEALTHY, **PYTHON_314,
+        toolkit__nvcc__version="12.8", toolkit__gxx__version="13.2",
+        host__cores=32, host__memory_bytes=64 << 30,
+    )  # fmt: skip
+    found = plan(environment, keep=("torch",), allow_build=True)
+    [build] = [action for action in found.actions if action.kind is ActionKind.BUILD]
+    assert build.env["FLASH_ATTN_CUDA_ARCHS"] == "80"
+    assert build.env["MAX_JOBS"] == "7"  # 64 GiB, nine for each
+    assert "--no-build-isolation" in build.argv
+    tools = found.actions[found.actions.index(build) - 1]
+    assert set(tools.requirements) <= {"packaging", "setuptools", "wheel", "psutil"}
+    assert found.proof.clean
+
+
+def test_packages_of_other_makers_are_called_so() -> None:
+    found = plan(golden(MISMATCH, **PYTHON_314))
+    files = [action for action in found.actions if action.url]
+    assert files
+    assert all(
+        any("third party" in effect for effect in action.side_effects)
+        for action in files
+        if "Dao-AILab" not in action.url
+    )
+
+
+def test_without_a_gpu_nothing_is_wished_of_one() -> None:
+    environment = golden("no-driver-laptop")
+    assert plan(environment).outcome is PlanOutcome.NOTHING
+
+
+def test_names_that_nobody_knows_are_refused() -> None:
+    with pytest.raises(UsageError, match="--want"):
+        plan(golden(HEALTHY), want=("flash-atention",))
+
+
+def test_an_externally_managed_environment_gets_a_new_one() -> None:
+    found = plan(golden(MISMATCH), fresh=".venv-new")
+    assert found.actions[0].kind is ActionKind.VENV
+    commands = [action.argv for action in found.actions if action.argv][1:]
+    assert all(argv[0] == ".venv-new/bin/python" for argv in commands)
+    assert any("torch==2.8.0" in argv for argv in commands)
+    assert not [a for a in found.actions if a.kind is ActionKind.UNINSTALL]
+
+
+def test_followers_move_along() -> None:
+    """torchvision pins torch, and no table knows its releases: the installer chooses one."""
+    environment = golden(BLACKWELL)
+    requirements = {"torchvision": {"torch": "==2.6.0"}}
+    installed = dict(environment.facts["packages.installed"].value, torchvision="0.21.0")  # type: ignore[union-attr, arg-type]
+    found = plan(golden(BLACKWELL, packages__installed=installed), requirements=requirements)
+    assert changed(found)["torchvision"] == "what the installer finds"
+    assert found.proof.requirements == ()
+
+
+def test_facts_of_a_hostile_environment_do_not_reach_a_command() -> None:
+    bad = "1; touch /tmp/x"
+    environment = golden(
+        MISMATCH, packages__installed={"flash-attn": bad, "torch": "2.8.0", "x\n\x1b": "1"},
+        flash_attn__distribution="--index-url=http://evil",
+    )  # fmt: skip
+    found = plan(environment)
+    text = repr([(action.argv, action.undo) for action in found.actions])
+    assert "touch" not in text
+    assert "evil" not in text
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "requires", "kept"),
+    [
+        # each recipe was published; every part of it is kept as it says
+        ("unsloth", "2024.10.7", {"transformers": "<4.45.0"}, {"transformers": "4.46.0"}),
+        ("vllm", "0.11.0", {"torch": "==2.8.0"}, {"torch": "2.7.1"}),
+        ("xformers", "0.0.29.post3", {"torch": "==2.6.0"}, {"torch": "2.8.0"}),
+    ],
+)
+def test_published_recipes_that_cannot_be(
+    package: str, version: str, requires: dict[str, str], kept: dict[str, str]
+) -> None:
+    environment = with_package(golden(HEALTHY), package, version, requires)
+    for name, there in kept.items():
+        environment = with_package(environment, name, there)
+    found = plan(environment, keep=(package, *kept))
+    assert found.outcome in (PlanOutcome.IMPOSSIBLE, PlanOutcome.PARTIAL)
+    because = " ".join(text for conflict in found.conflicts for text in conflict.because)
+    assert f"{package} requires {next(iter(requires))}" in because
+
+
+@pytest.mark.parametrize("capability", ["7.0", "7.5"])
+def test_flash_attn_on_volta_and_turing_cannot_be(capability: str) -> None:
+    environment = golden(VOLTA, **{"gpu[0]__compute_capability": capability})
+    found = plan(environment, want=("flash-attn",))
+    [conflict] = [c for c in found.conflicts if c.wish.startswith("fa2")]
+    assert f"compute capability {capability}" in conflict.because[0]
+    assert changed(found).get("flash-attn", "") == ""
+
+
+def test_for_rocm_only_advice_is_given() -> None:
+    """The tables hold releases for CUDA: one of those would be the worst of repairs."""
+    amd = {"gpu[0]__vendor": "amd", "gpu[0]__compute_capability": None, "gpu[0]__gfx": "gfx942",
+           "torch__build": "rocm", "torch__hip": "6.2", "torch__cuda": None}  # fmt: skip
+    found = plan(golden(MISMATCH, **amd))
+    assert found.changes == ()
+    assert all(not action.kind.is_run for action in found.actions)
+    assert any("ROCm" in note for note in found.notes)
+
+
+def test_an_own_build_of_torch_is_not_replaced() -> None:
+    found = plan(golden(BLACKWELL, torch__build="other", torch__version="2.6.0a0+nv25.01"))
+    assert "torch" not in changed(found)
+
+
+def test_what_conda_installed_is_named() -> None:
+    found = plan(golden(MISMATCH, flash_attn__installer="conda"))
+    assert any("conda remove" in note for note in found.notes)
+
+
+def test_undoing_by_hand_takes_the_file_that_it_was() -> None:
+    url = "https://e.org/flash_attn-2.7.3-cp311-cp311-linux_x86_64.whl"
+    [action] = plan(golden(MISMATCH, flash_attn__direct_url=url)).actions
+    assert f"'flash-attn @ {url}'" in action.undo
+    [other] = plan(golden(MISMATCH, flash_attn__direct_url="https://e.org/x y; z.whl")).actions
+    assert "z.whl" not in other.undo

@@ -1,0 +1,130 @@
+"""A plan as text, script and requirements: nothing from outside reaches a shell or a terminal."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from fadoctor.model.environment import Target
+from fadoctor.model.plan import (
+    Action,
+    ActionKind,
+    Alternative,
+    Answer,
+    Change,
+    Conflict,
+    Plan,
+    PlanOutcome,
+    Proof,
+    Verification,
+)
+from fadoctor.report import plan_requirements, plan_script, plan_text
+from fadoctor.report.style import Style
+
+TARGET = Target("environment", "/opt/my env", "--python")
+URL = "https://e.org/a%2Bb.whl"
+ACTIONS = (
+    Action(ActionKind.UNINSTALL, "remove a", ("pip", "uninstall", "a"), requirements=("a",),
+           side_effects=("a is gone",), undo="pip install a==1", findings=("some-rule",)),
+    Action(ActionKind.INSTALL, "install b", ("pip", "install", f"b @ {URL}"),
+           requirements=(f"b @ {URL}",), index="https://e.org/simple"),
+    Action(ActionKind.BUILD, "compile c", ("pip", "install", "c==1"), requirements=("c==1",),
+           env={"MAX_JOBS": "4"}),
+    Action(ActionKind.UNSET, "unset X", env={"X": ""}),
+    Action(ActionKind.SET, "set Y", env={"Y": "a b"}),
+    Action(ActionKind.ADVICE, "think first", findings=("other-rule",)),
+)  # fmt: skip
+FREED = Alternative("let torch change", (Change("torch", "1", "2"),), ("nvcc",))
+PLAN = Plan(
+    PlanOutcome.PARTIAL, TARGET, "pip", ACTIONS,
+    proof=Proof(errors=("other-rule",), missed=("fa2 on gpu[0] fails",)),
+    conflicts=(Conflict("fa2 on gpu[0]", ("torch stays", "nothing is compiled"), (FREED,)),),
+    notes=("a note",),
+)  # fmt: skip
+
+
+def test_text_has_each_step_with_its_command() -> None:
+    text = plan_text.render(PLAN)
+    assert "1. Remove a\n     pip uninstall a\n" in text
+    assert "undo:    pip install a==1" in text
+    assert "MAX_JOBS=4 pip install c==1" in text
+    assert "unset X" in text
+    assert "export Y='a b'" in text
+    assert "- think first  (for other-rule)" in text
+    assert "Still wrong: other-rule" in text
+    assert "because torch stays; and nothing is compiled." in text
+    assert "(a) let torch change: torch 1 -> 2; needs nvcc" in text
+    assert "Note: a note" in text
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+def test_prose_is_wrapped_and_commands_are_not(width: int) -> None:
+    lines = plan_text.render(PLAN, Style(width=width)).splitlines()
+    commands = [line for line in lines if line.startswith("     ") and "pip" in line]
+    assert any(URL in line for line in commands)
+    prose = [line for line in lines if line not in commands and "undo:" not in line]
+    assert max(map(len, prose)) <= width
+
+
+def test_the_script_is_a_script() -> None:
+    text = plan_script.render(PLAN)
+    done = subprocess.run(["sh", "-n"], input=text, text=True, check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    code = [line for line in text.splitlines() if line and line[0] != "#"]
+    assert code == [
+        "set -eu", "pip uninstall a", f"pip install 'b @ {URL}'", "MAX_JOBS=4 pip install c==1",
+        "unset X", "export Y='a b'",
+    ]  # fmt: skip
+
+
+def test_a_batch_file_doubles_percent_signs_and_stops() -> None:
+    text = plan_script.render(Plan(PlanOutcome.REPAIRS, TARGET, "pip", ACTIONS[1:3], windows=True))
+    assert "a%%2Bb.whl" in text
+    assert text.count("|| exit /b 1") == 3  # the variable is set in a line of its own
+    assert "set MAX_JOBS=4" in text
+
+
+def test_requirements_are_pins() -> None:
+    assert plan_requirements.render(PLAN).splitlines()[1:] == [
+        "# first uninstall: a",
+        "--extra-index-url https://e.org/simple",
+        f"b @ {URL}",
+        "# compiled here: needs --no-build-isolation",
+        "c==1",
+    ]
+
+
+@pytest.mark.parametrize("render", [plan_text.render, plan_script.render, plan_requirements.render])
+def test_no_controls_and_no_new_lines_from_outside(render: object) -> None:
+    bad = "x\n\x1b]0;title\x07\nrm -rf /"
+    plan = Plan(
+        PlanOutcome.PARTIAL, Target("environment", bad, bad), "pip",
+        (Action(ActionKind.INSTALL, bad, ("pip", bad), requirements=(bad,), undo=bad,
+                side_effects=(bad,), findings=(bad,)),
+         Action(ActionKind.ADVICE, bad)),
+        notes=(bad,),
+    )  # fmt: skip
+    text = render(plan)  # type: ignore[operator] # one of three functions
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert not [line for line in text.splitlines() if line.startswith("rm -rf")]
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Verification(Answer.RESOLVES, "pip", ("a 1",)), "pip agrees, and would install a 1."),
+        (Verification(Answer.RESOLVES, "uv"), "uv agrees: all of it is there."),
+        (Verification(Answer.REFUSED, "pip", detail="x"), "pip refuses this plan: x"),
+        (Verification(Answer.UNREACHABLE, "pip", detail="x"), "could not be verified: x"),
+    ],
+)
+def test_verifications(found: Verification, words: str) -> None:
+    plan = Plan(PlanOutcome.REPAIRS, TARGET, "pip", verification=found)
+    assert words in plan_text.render(plan)
+
+
+def test_ascii_terminals() -> None:
+    plan = Plan(PlanOutcome.NOTHING, Target("environment", "/opt/ümläut", "x"), "pip")
+    assert plan_text.render(plan, Style(ascii_only=True)).isascii()
