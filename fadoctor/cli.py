@@ -66,7 +66,7 @@ def check(
             "--smoke/--no-smoke", help="Prove the answer with a short forward and backward."
         ),
     ] = True,
-    thorough: opt.Thorough = False,
+    thorough: opt.CheckAll = False,
     fail_on: Annotated[
         opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
     ] = opt.FailOn.ERROR,
@@ -89,7 +89,7 @@ def check(
 
     log_to_stderr(debug=debug)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform)  # fmt: skip
+                       python_version, platform, thorough=thorough)  # fmt: skip
     with spinner("reading", quiet=quiet):
         printer = "fadoctor.report.json_" if format_ is opt.Format.JSON else "fadoctor.report.text"
         knowledge, environment = support.environment_of(
@@ -130,6 +130,7 @@ def facts(
     python_version: opt.PythonVersion = "",
     platform: opt.Platform = "",
     rules: opt.Rules = [],  # noqa: B006
+    thorough: opt.ReadAll = False,
     output: opt.Output = None,
     redact: opt.Redact = False,
     debug: opt.Debug = False,
@@ -140,7 +141,7 @@ def facts(
 
     log_to_stderr(debug=debug)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform)  # fmt: skip
+                       python_version, platform, thorough=thorough)  # fmt: skip
     _, environment = support.environment_of(request, rules)
     write(render(support.redacted(environment) if redact else environment), output)
 

@@ -221,6 +221,17 @@ Debug = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+ReadAll = Annotated[
+    bool,
+    typer.Option("--thorough", help="Read all symbols and GPU code of torch itself, too."),
+]
+CheckAll = Annotated[
+    bool,
+    typer.Option(
+        "--thorough",
+        help="Read all of torch's own libraries; run every case, also what is predicted to fail.",
+    ),
+]
 Thorough = Annotated[
     bool,
     typer.Option("--thorough", help="Run every case, and what is predicted to fail, too."),

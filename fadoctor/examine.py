@@ -28,6 +28,8 @@ class Request(msgspec.Struct, frozen=True):
     site_packages: str = ""
     facts: str = ""
     overlays: Overlays = Overlays()
+    thorough: bool = False
+    """Whether to read what takes tenths of a second and matters rarely."""
 
     @property
     def names_a_target(self) -> bool:
@@ -120,7 +122,7 @@ def _probed(request: Request, environ: Mapping[str, str]) -> Environment:
     threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
     wanted = TargetRequest(request.python, request.site_packages)
     target = discover(wanted, environ, _cwd(), own_interpreter(), once)
-    return collect(World(target, environ, once, _system()))
+    return collect(World(target, environ, once, _system(), thorough=request.thorough))
 
 
 def _cwd() -> Path:

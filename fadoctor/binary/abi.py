@@ -91,11 +91,12 @@ def imports_abi(symbols: Iterable[str]) -> StringAbi:
 
 def c10_abi(symbols: SymbolTable) -> StringAbi | None:
     """Return the ABI of torch from the symbols of libc10.so; None where it tells nothing."""
+    found = set()
     for abi, string in _STRINGS:
-        for name in (pattern.format(string=string).encode() for pattern in _C10_NAMES):
-            if symbols.find(Import(name, gnu_hash(name), None)):
-                return abi
-    return None
+        names = (pattern.format(string=string).encode() for pattern in _C10_NAMES)
+        if any(symbols.find(Import(name, gnu_hash(name), None)) for name in names):
+            found.add(abi)
+    return found.pop() if len(found) == 1 else None
 
 
 def cause_of(symbol: str, torch: StringAbi | None, overloads: Iterable[str]) -> Cause:

@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.binary.abi import StringAbi, c10_abi, imports_abi
 from fadoctor.binary.check import symbol_problems, version_problems
+from fadoctor.binary.elf import read_elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
 from fadoctor.binary.homes import Family, family_of, is_driver
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 200
 _SOUND = Prediction("", True, None, Stage.TORCH, None)
+
+
+def string_abi_of_torch(libc10: str) -> StringAbi | None:
+    """Return the C++ string ABI of torch by what its libc10.so exports; None where that is unclear.
+
+    BadBinaryError where the file cannot be read as a library.
+    """
+    with Tree() as tree:
+        try:
+            return c10_abi(File(read_elf(tree.open(libc10))).symbols)
+        except OSError as error:
+            raise BadBinaryError(f"cannot be read: {error.strerror}") from error
 
 
 class Predictor:

@@ -178,7 +178,6 @@ torch.git              | text    | torch       | torch.version.git_version
 torch.build            | text    | torch       | pypi, cu128 and the like, cpu, rocm, or other (NGC, nightly, conda, own builds)
 torch.cxx11_abi        | boolean | torch       | built with the new C++ string ABI
 torch.libraries        | list    | torch       | shared libraries in torch/lib
-torch.arch_list        | list    | binaries    | compute capabilities with machine code in every part of torch's own binaries
 flash_attn.extension   | text    | flash_attn  | file name of flash_attn_2_cuda*.so or .pyd; Absent where there is none
 flash_attn.interface   | boolean | flash_attn  | flash_attn/flash_attn_interface.py is there
 flash_attn.namespace_only | boolean | flash_attn | a folder flash_attn without __init__.py, as flash-attn-4 leaves it
@@ -230,7 +229,7 @@ glibcxx    | version | highest GLIBCXX_ version that it needs
 cxx11_abi  | boolean | C++ string ABI of what it calls in torch; Absent where nothing tells
 cuda_major | text    | major of the libcudart in its DT_NEEDED: 11, 12, 13; Absent where there is none
 code       | mapping | what its containers of GPU code hold -> how many hold it; 8.0 9.0a 9.0+PTX@8.4 is machine code for 8.0 and 9.0a and PTX of ISA 8.4 for 9.0
-arch_list  | list    | compute capabilities with machine code anywhere in it, architecture-specific ones with their letter: 8.0, 9.0a
+arch_list  | list    | compute capabilities with machine code anywhere in it, of torch in every part of it, architecture-specific ones with their letter: 8.0, 9.0a
 ptx        | version | lowest compute capability of its PTX; Absent where it has none
 """
 

@@ -150,7 +150,6 @@ class Candidates:
             "torch", full, build=build, cuda=row["cuda"], hip=None, cxx11_abi=row["cxx11_abi"]
         )
         facts["torch.requires"] = Known(requires, AFTER)
-        facts["torch.arch_list"] = Known(sm, AFTER)
         return Choice(
             "torch", Kind.INSTALL, full, full, f"torch=={full}", index, facts=facts, age=age
         )

@@ -155,7 +155,7 @@ def _code_of(extension: Extension, naming: Naming, facts: Mapping[str, Fact]) ->
         published = isinstance(build, Known) and build.value != "other"
         if published and not naming.world.thorough:
             reason = "the matrix knows this build; --thorough reads the file"
-            return dict.fromkeys(_CODE, unknown(reason, "libtorch_cuda.so"))
+            return dict.fromkeys(_CODE, absent(f"libtorch_cuda.so: {reason}"))
         path = path.parent / "lib" / "libtorch_cuda.so"
     source = naming.world.name(path)
     if not path.is_file():

@@ -23,8 +23,6 @@ from fadoctor.probes.world import Facts, World, absent, known, unknown
 VERSION_FILE_LIMIT = 1 << 16
 """Bytes of version.py: the real one has 500."""
 CMAKE_LIMIT = 1 << 18
-C10_LIMIT = 1 << 26
-"""Bytes of libc10.so that are searched: a release has 1.5 million."""
 MAX_LIBRARY_NAMES = 2_000
 
 # the line `cuda: Optional[str] = '12.8'`
@@ -36,10 +34,6 @@ _NUMBERS = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,6}){1,3}")
 _LIBRARY = re.compile(r"[\w.+-]{1,120}\.(?:so(?:\.[0-9]+)*|dll|dylib|pyd)")
 # set(TORCH_CXX_FLAGS "-D_GLIBCXX_USE_CXX11_ABI=0")
 _ABI_FLAG = re.compile(r"-D_GLIBCXX_USE_CXX11_ABI=([01])\b")
-# c10::Error::Error(c10::SourceLocation, std::string), as each of the two ABIs spells std::string
-_ERROR_CONSTRUCTOR = b"_ZN3c105ErrorC2ENS_14SourceLocation"
-_NEW_ABI = _ERROR_CONSTRUCTOR + b"ENSt7__cxx1112basic_string"
-_OLD_ABI = _ERROR_CONSTRUCTOR + b"ESs"
 
 
 class VersionFile(msgspec.Struct, frozen=True):
@@ -184,25 +178,15 @@ def _cxx11_abi(world: World, folder: str) -> Fact:
 def _exported_abi(library: Path, source: str) -> Fact:
     if not library.is_file():
         return unknown("neither TorchConfig.cmake nor libc10.so says it", source)
+    # Late: hardly any torch comes without its cmake files.
+    from fadoctor.binary.abi import StringAbi  # noqa: PLC0415
+    from fadoctor.binary.errors import BadBinaryError  # noqa: PLC0415
+    from fadoctor.binary.predict import string_abi_of_torch  # noqa: PLC0415
+
     try:
-        new, old = find_bytes(library, (_NEW_ABI, _OLD_ABI), C10_LIMIT)
-    except OSError as error:
-        return unknown(f"cannot be read: {error.strerror}", source)
-    if new == old:
-        return unknown("it exports c10::Error " + ("for both ABIs" if new else "not"), source)
-    symbol = (_NEW_ABI if new else _OLD_ABI).decode("ascii")
-    return known(new, f"{source} exports {symbol}")
-
-
-def find_bytes(file: Path, needles: tuple[bytes, ...], limit: int) -> tuple[bool, ...]:
-    """Say of each needle whether it occurs in the first `limit` bytes; reads a piece at a time."""
-    found = [False] * len(needles)
-    overlap = max(map(len, needles)) - 1
-    tail = b""
-    with file.open("rb") as stream:
-        while limit > 0 and (piece := stream.read(min(limit, 1 << 20))):
-            limit -= len(piece)
-            window = tail + piece
-            found = [seen or needle in window for seen, needle in zip(found, needles, strict=True)]
-            tail = window[-overlap:]
-    return tuple(found)
+        abi = string_abi_of_torch(str(library))
+    except BadBinaryError as error:
+        return unknown(str(error), source)
+    if abi is None:
+        return unknown("its c10::Error shows none, or both", source)
+    return known(abi is StringAbi.NEW, f"{source} exports c10::Error with the {abi.value} string")

@@ -166,7 +166,7 @@ def _system(file: WheelFile, torch: Torch, gpus: tuple[str, ...]) -> dict[str, F
         "torch.cxx11_abi": torch.cxx11_abi,
     }
     if torch.build == "other" or not torch.sm:
-        values["torch.arch_list"] = torch.sm or gpus
+        values["torch.binary.code"] = {" ".join(torch.sm or gpus): "1"}
     for index, capability in enumerate(gpus):
         gpu = {"visible": True, "vendor": "nvidia", "compute_capability": capability}
         values |= {f"gpu[{index}].{name}": value for name, value in gpu.items()}

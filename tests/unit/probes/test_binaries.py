@@ -12,7 +12,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.probes.binaries import SMALLEST, probe
 from fadoctor.probes.world import World
 from tests.binaries.elf_writer import Spec, Symbol, elf_file
-from tests.binaries.test_models import System
+from tests.binaries.system import System
 from tests.unit.binary.fatbin_builder import container, elf, image, ptx
 from tests.unit.probes.dist_info import LINUX, no_process
 
