@@ -16,7 +16,7 @@ import msgspec
 
 from fadoctor.engine.evaluate import evaluate
 from fadoctor.matrix.versions import is_in, version_part
-from fadoctor.model.fact import Absent, Fact, Unknown
+from fadoctor.model.fact import Absent, Fact
 from fadoctor.model.finding import Outcome, Severity
 from tests.catalogue.environments import READ, Torch, Torches, environment, known
 
@@ -191,9 +191,6 @@ def made(state: State, space: Space) -> Environment:
         installed["triton"] = version
     changes["packages.installed"] = known(installed)
     changes["packages.nvidia"] = known({})
-    for name, fact in found.facts.items():
-        if name.endswith(".requires") and name not in changes and isinstance(fact, Unknown):
-            changes[name] = Absent(READ)
     return msgspec.structs.replace(found, facts={**found.facts, **changes})
 
 
@@ -213,12 +210,14 @@ _PARTS = {
     "gpu": ("gpu",),
     "driver": ("driver",),
     "triton": ("torch", "triton"),
-    "package": ("torch", "file", "extension", "python", "triton"),
+    "package": ("torch", "file", "triton"),
     "packages": ("torch", "file", "extension", "python", "triton"),
 }
 """Head of a fact's name -> the parts of a state that it depends on."""
 
-_HEAD = re.compile(r"(?<![\w.-])\$?([a-z][a-z0-9_]*)[.\[]")
+_HEAD = re.compile(r"(?<![\w.-])\$?([a-z][a-z0-9_]*)[.\[](\w*)")
+_SAME_EVERYWHERE = {"distribution", "loads", "binary"}
+"""What packages are called, and what reading their files would give: nobody does so here."""
 _AROUND = {"gpu": GPUS, "driver": DRIVERS, "triton": TRITONS}
 """The parts that torch and file are tried with."""
 
@@ -301,6 +300,10 @@ def _name(part: object) -> object:
 def _parts(rule: Rule) -> tuple[str, ...]:
     """Return the parts of a state that a rule can read."""
     text = " ".join(str(part) for part in (rule.when, rule.overruled_by, rule.rows, rule.let))
-    heads = set(_HEAD.findall(text)) | set(rule.for_each)
-    found = {part for head in heads for part in _PARTS.get(head, ())}
+    found = {
+        part
+        for head, noun in _HEAD.findall(text)
+        if head != "package" or noun not in _SAME_EVERYWHERE
+        for part in _PARTS.get(head, ())
+    }
     return tuple(part for part in State._fields if part in found)
