@@ -9,7 +9,7 @@ from fadoctor.engine.operators import OPERATORS
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from fadoctor.engine.scope import Scope
     from fadoctor.model.rule import Condition
@@ -33,16 +33,19 @@ def holds(condition: Condition, scope: Scope) -> Truth:
 
     Where none is false all are asked, so that a failure names all its evidence.
     """
-    return _all(condition, _key, scope)
-
-
-def _key(path: str, test: Any, scope: Scope) -> Truth:
-    if path == "any":
-        return _any(holds(branch, scope) for branch in test)
-    fact = scope.resolve(path)
-    if not isinstance(test, dict):
-        return _test("is", test, fact, scope)
-    return _all(test, _test, fact, scope)
+    worst = Truth.TRUE
+    for path, test in condition.items():
+        if path == "any":
+            truth = _any(test, scope)
+        elif isinstance(test, dict):
+            truth = _all(test, scope.resolve(path), scope)
+        else:
+            truth = _test("is", test, scope.resolve(path), scope)
+        if truth is Truth.UNKNOWN:
+            worst = truth
+        elif truth is not Truth.TRUE:
+            return truth
+    return worst
 
 
 def _test(name: str, operand: Any, fact: Fact, scope: Scope) -> Truth:
@@ -73,11 +76,11 @@ def _present(fact: Fact, *, wanted: bool) -> Truth:
             return _TRUTHS[wanted]
 
 
-def _all(tests: Mapping[str, Any], ask: Callable[..., Truth], *about: object) -> Truth:
-    """Ask test by test, in order: the first false one decides, else an unknown one does."""
+def _all(tests: Mapping[str, Any], fact: Fact, scope: Scope) -> Truth:
+    """Ask a fact's tests in order: the first false one decides, else an unknown one does."""
     worst = Truth.TRUE
-    for name, wanted in tests.items():
-        truth = ask(name, wanted, *about)
+    for name, operand in tests.items():
+        truth = _test(name, operand, fact, scope)
         if truth is Truth.UNKNOWN:
             worst = truth
         elif truth is not Truth.TRUE:
@@ -85,8 +88,9 @@ def _all(tests: Mapping[str, Any], ask: Callable[..., Truth], *about: object) ->
     return worst
 
 
-def _any(truths: Iterable[Truth]) -> Truth:
-    found = list(truths)
+def _any(branches: Iterable[Condition], scope: Scope) -> Truth:
+    """Ask all branches, so that a failure names all its evidence."""
+    found = [holds(branch, scope) for branch in branches]
     for decisive in (Truth.TRUE, Truth.UNKNOWN, Truth.FALSE):
         if decisive in found:
             return decisive
