@@ -42,7 +42,7 @@ def predict_backends(
                 support = kernels.support(backend, dtype, gpu)
                 if dtype is Dtype.FP8 and not isinstance(support.answer, Known):
                     continue
-                mine = [each for each in deciding if _decides(each, kernels, gpu, backend, dtype)]
+                mine = [each for each in deciding if decides(each, kernels, gpu, backend, dtype)]
                 predicted, because, detail = _predict(support, mine, unmet)
                 found.append(
                     Verdict(
@@ -101,7 +101,8 @@ def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
     return Predicted.UNKNOWN, (), _reason(support.answer)
 
 
-def _decides(each: Judgement, kernels: Kernels, gpu: Gpu, backend: Backend, dtype: Dtype) -> bool:
+def decides(each: Judgement, kernels: Kernels, gpu: Gpu, backend: Backend, dtype: Dtype) -> bool:
+    """Return whether a judgement says something of one cell."""
     affects, bindings = each.rule.affects, each.about.bindings
     if affects is None or bindings.get("gpu", gpu.subject) != gpu.subject:
         return False

@@ -16,6 +16,7 @@ from fadoctor.matrix.check_condition import (
 )
 from fadoctor.matrix.check_symptoms import check_symptoms
 from fadoctor.matrix.versions import parse_range, parse_version
+from fadoctor.model.catalogue import OPTIONAL_EXTENSION
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import INSTALL_OPTIONS, SUBJECTS, Rule, StepTemplate, Table
 
@@ -64,8 +65,8 @@ def _check_subjects(rule: Rule) -> Iterator[Problem]:
     kinds = set(rule.for_each)
     if not kinds <= set(SUBJECTS) or len(kinds) < len(rule.for_each):
         yield ("for_each",), f"must be different ones of {', '.join(SUBJECTS)}"
-    if {"package", "extension"} <= kinds:
-        yield ("for_each",), "an extension is that of a package: name one of the two"
+    if len(kinds & {"package", "extension", OPTIONAL_EXTENSION}) > 1:
+        yield ("for_each",), "an extension is that of a package: name one of them"
     if rule.affects and rule.affects.extension != (not rule.affects.backends):
         yield ("affects",), "needs either backends or extension"
     if rule.affects and rule.affects.extension and "extension" not in kinds:

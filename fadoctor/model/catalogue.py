@@ -234,11 +234,15 @@ ptx        | version | lowest compute capability of its PTX; Absent where it has
 """
 
 _DERIVED_ROWS = """
+optional    | boolean | its package does without it
 runs_on     | list    | compute capabilities of the GPUs here for which it has machine code, PTX, or both in part
 no_code_for | list    | compute capabilities of the GPUs here for which none of its containers has anything
 jit_for     | list    | compute capabilities of the GPUs here for which it has PTX only
 jit_isa     | version | highest ISA of the PTX that would be compiled for them
 """
+
+OPTIONAL_EXTENSION = "optional_extension"
+"""The kind of subject that an extension is which its package does without."""
 
 DERIVED = "derived"
 """The provider of facts that follow from others and the matrix."""
@@ -280,7 +284,7 @@ def example_name(path: str, kinds: tuple[str, ...]) -> str:
     """
     head, dot, rest = path.partition(".")
     bound = {"package": next(iter(PACKAGES))} if "package" in kinds else {}
-    if "extension" in kinds:
+    if "extension" in kinds or OPTIONAL_EXTENSION in kinds:
         first = next(iter(EXTENSIONS))
         bound = {"package": first, "extension": f"{first}.binary"}
     bound |= {kind: f"{kind}[]" for kind in kinds if kind in ("gpu", "toolkit")}

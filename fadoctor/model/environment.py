@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
+from fadoctor.model.catalogue import EXTENSIONS, OPTIONAL_EXTENSION, PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 
 if TYPE_CHECKING:
@@ -93,10 +93,12 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
             case "package":
                 for key in PACKAGES:
                     yield from self._package(key)
-            case "extension":
+            case "extension" | "optional_extension":
+                optional = kind == OPTIONAL_EXTENSION
                 for key, names in EXTENSIONS.items():
-                    for subject in self._package(key):
-                        yield from self._extensions(subject, key, names)
+                    those = [n for n in names if self._is_optional(f"{key}.{n}") is optional]
+                    for subject in self._package(key) if those else ():
+                        yield from self._extensions(subject, key, those)
             case _:
                 found = self.fact(f"{kind}.count")
                 count = found.value if isinstance(found, Known) else 0
@@ -109,6 +111,10 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
             name = self.fact(f"{key}.distribution")
             text = str(name.value) if isinstance(name, Known) else PACKAGES[key][0]
             yield Subject(text, {"package": key})
+
+    def _is_optional(self, extension: str) -> bool:
+        found = self.facts.get(f"{extension}.optional")
+        return isinstance(found, Known) and found.value is True
 
     def _extensions(self, package: Subject, key: str, names: Iterable[str]) -> Iterator[Subject]:
         """Yield a package's extensions: the one that it cannot do without, and those there are."""

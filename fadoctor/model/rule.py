@@ -34,8 +34,11 @@ ACCESSORS = ("major", "minor", "base", "local")
 INSTALL_OPTIONS = ("--no-build-isolation", "--no-deps", "--force-reinstall", "--no-cache-dir")
 """Options of an installer that a step may carry; pip and uv share them."""
 
-SUBJECTS = ("gpu", "toolkit", "package", "extension")
-"""What ``for_each`` can name. An extension is that of a package: ``package.version`` is its."""
+SUBJECTS = ("gpu", "toolkit", "package", "extension", "optional_extension")
+"""What ``for_each`` can name. An extension is that of a package: ``package.version`` is its.
+
+Optional are those that their package does without; ``extension`` are the others.
+"""
 
 
 class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.matrix.versions import parse_version, version_part
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
+from fadoctor.model.finding import Outcome
 from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.plan.build import missing_modules
 from fadoctor.plan.choice import Choice, Kind
@@ -94,6 +95,8 @@ class Writer:
             if choice.kind is Kind.REMOVE:
                 names = (self._installed_name(choice.package),)
                 yield self._uninstall(names, (choice,), "remove " + names[0], self._effects(choice))
+            elif choice.kind is Kind.INSTALL and choice.package != "torch":
+                yield from self._removal_of_the_same(choice)
         torch = next((c for c in changes if c.package == "torch" and c.is_change), None)
         if torch is None:
             return
@@ -105,6 +108,13 @@ class Writer:
             text = "remove what the new torch replaces: " + ", ".join(old)
             effects = ("torch is missing until the next step has ended",)
             yield self._uninstall(old, (torch,), text, effects if "torch" in old else ())
+
+    def _removal_of_the_same(self, choice: Choice) -> Iterator[Action]:
+        """Yield the removal without which the installer finds nothing to do."""
+        here = self._version(choice.package)
+        if here and _public(here) == _public(choice.version):
+            names = (self._installed_name(choice.package),)
+            yield self._uninstall(names, (choice,), "remove what is broken: " + names[0], ())
 
     def _uninstall(
         self,
@@ -193,10 +203,16 @@ class Writer:
         packages = {choice.package for choice in choices}
         found = (
             relation.rule.id
-            for relation in self.problem.relations.relations
-            if relation.rule.id in self.solved and _is_about(relation, packages)
+            for relation in self.problem.relations
+            if relation.rule.id in self.solved
+            and _is_about(relation, packages)
+            and self._failed(relation)
         )
         return tuple(dict.fromkeys(found))
+
+    def _failed(self, relation: Relation) -> bool:
+        judgements = self.problem.session.judge(relation, self.environment)
+        return any(each.outcome is Outcome.FAIL for each in judgements)
 
     def _effects(self, choice: Choice) -> tuple[str, ...]:
         keys = {"package": Known(choice.package, "asked")}

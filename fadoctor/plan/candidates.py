@@ -86,7 +86,7 @@ class Candidates:
         self.bad = {
             word for row in tables["flash-attn-known-bad"].rows for word in _words(row["version"])
         }
-        self._fitting: dict[Wanted, tuple[WheelFile, ...]] = {}
+        self._flash_attn_files: dict[tuple[Wanted, str, str], tuple[Choice, ...]] = {}
         self._torch: dict[tuple[str, str], tuple[Choice, ...]] = {}
         self._releases: dict[str, tuple[Choice, ...]] = {}
 
@@ -178,9 +178,13 @@ class Candidates:
         wanted = wanted_of(environment)
         if wanted is None:
             return ()
-        if wanted not in self._fitting:
-            self._fitting[wanted] = self.wheels.fitting(wanted)
-        files = [f for f in self._fitting[wanted] if self._is_good(f.version)]
+        asked = (wanted, text_of(environment, "host.glibc"), _suffix(environment))
+        if asked not in self._flash_attn_files:
+            self._flash_attn_files[asked] = self._fitting(wanted, environment)
+        return self._flash_attn_files[asked]
+
+    def _fitting(self, wanted: Wanted, environment: Environment) -> tuple[Choice, ...]:
+        files = [f for f in self.wheels.fitting(wanted) if self._is_good(f.version)]
         versions = list(dict.fromkeys(file.version for file in files))
         found: dict[tuple[str, str, str], Choice] = {}
         for file in files:
@@ -197,7 +201,7 @@ class Candidates:
         return version not in self.bad and is_older(version, first) is not True
 
     def _flash_attn(self, environment: Environment, file: WheelFile, age: int) -> Choice:
-        suffix = text_of(environment, "python.ext_suffix") or f".{file.python}.so"
+        suffix = _suffix(environment) or f".{file.python}.so"
         facts = released("flash_attn", file.version, direct_url=file.url, interface=True)
         facts["flash_attn.namespace_only"] = known(False)
         facts["flash_attn.extension"] = known(STEM + suffix)
@@ -248,6 +252,10 @@ class Candidates:
                 Choice(package, Kind.INSTALL, version, version, requirement, facts=facts, age=age)
             )
         return found
+
+
+def _suffix(environment: Environment) -> str:
+    return text_of(environment, "python.ext_suffix")
 
 
 def is_in_specifier(version: str, requires: Fact | None) -> bool:

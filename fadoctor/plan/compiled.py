@@ -45,6 +45,8 @@ def by_label(package: str) -> Mapping[str, Fact]:
 
 def is_damaged(facts: Mapping[str, Fact], package: str) -> bool:
     """Return whether what is installed is broken in itself: the same release again repairs it."""
+    if package == "xformers" and isinstance(facts.get("xformers.extension"), Absent):
+        return True  # compiled without CUDA, or taken as source
     failure = _value(facts, f"{package}.binary.failure")
     if package == "torch" and failure == "missing-library":
         return _value(facts, "torch.binary.cause") == "torch-library"

@@ -118,8 +118,7 @@ class _Question:
                 environment, wishes = each.relax(environment, wishes)
         except UsageError:
             return None
-        base = msgspec.structs.replace(self.base, verdicts=())
-        return Problem(self.problem.session, environment, wishes, base, self.problem.others)
+        return Problem(self.problem.session, environment, wishes, self.base, self.problem.others)
 
     def can_be(self, relaxed: list[Constraint]) -> bool:
         """Return whether the wish can be met at all without these constraints."""

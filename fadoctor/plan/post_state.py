@@ -15,7 +15,7 @@ from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
-from fadoctor.targets.gpu_code import gpu_code
+from fadoctor.targets.derived import derive_extensions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
     from fadoctor.plan.choice import Choice
+
+
+_UNKNOWN = Unknown("known only after the installation", AFTER)
 
 
 class PostState:
@@ -59,15 +62,13 @@ class PostState:
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
         after = msgspec.structs.replace(environment, facts=facts)
-        facts.update(gpu_code(after, self.matrix, (choice.package,)))
-        return after
+        return derive_extensions(after, self.matrix, (choice.package,))
 
     def _facts(self, facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
         names = self.names[choice.package]
         if choice.kind is Kind.REMOVE:
             return dict.fromkeys(names, Absent(f"{AFTER}: removed"))
-        unknown = Unknown("known only after the installation", AFTER)
-        given = {name: unknown for name in names if name in facts or name not in self.later}
+        given = {name: _UNKNOWN for name in names if name in facts or name not in self.later}
         return {**given, **choice.facts}
 
 

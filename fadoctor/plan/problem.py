@@ -12,26 +12,28 @@ from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Known, Unknown
-from fadoctor.model.finding import Finding, Severity
+from fadoctor.model.finding import Finding, Outcome, Severity
 from fadoctor.model.fix import StepKind
-from fadoctor.model.verdict import Predicted, Verdict
+from fadoctor.model.verdict import Backend, Predicted, Verdict
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.candidates import RELEASES, Candidates, common
 from fadoctor.plan.choice import Choice, Kind, distribution_of, keep, remove
 from fadoctor.plan.compiled import AFTER, is_damaged
 from fadoctor.plan.post_state import PostState
-from fadoctor.plan.relations import Relations, heads_of, relations_of
+from fadoctor.plan.reads import Reading, values_of
+from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
-from fadoctor.verdicts import concerns, decides_a_verdict, predict_backends
+from fadoctor.plan.wishes import HALF
+from fadoctor.verdicts import concerns, decides, decides_a_verdict, predict_backends
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fadoctor.engine.evaluate import Judgement
+    from fadoctor.kernels import Gpu
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Table
-    from fadoctor.model.verdict import Backend
-    from fadoctor.plan.relations import State
+    from fadoctor.plan.relations import Relation
     from fadoctor.plan.wishes import Wishes
 
 _ORDER = ("torch", "triton", "flash_attn", "flash_attn_3", "flash_attn_4", "xformers")
@@ -54,7 +56,10 @@ class Session:
         self.matrix = Matrix({**knowledge.tables, **apart})
         self.candidates = Candidates(self.matrix)
         self.post = PostState(self.matrix)
-        self.heads = heads_of(knowledge.rules)
+        self.relations = relations_of(knowledge.rules)
+        self.judge = Judge(self.matrix).judge
+        self.verdicts: dict[object, tuple[Verdict, ...]] = {}
+        """By GPUs, backend, versions of its packages, and the judgements about it."""
 
 
 class Problem:
@@ -77,15 +82,18 @@ class Problem:
         self.is_foreign = has_amd(environment)
         self.offers = _offers(base.findings)
         self.packages = self._packages()
-        rules = [rule for rule in session.knowledge.rules if rule.id not in base.left_out]
-        self.relations = Relations(
-            relations_of(rules, session.heads, self._present()), session.matrix
-        )
+        present = {"", *self._present()}
+        judged = (r for r in session.relations if r.rule.id not in base.left_out)
+        self.relations = tuple(r for r in judged if r.package in present)
         self.worked = frozenset(
             (v.gpu, v.backend, v.dtype) for v in base.verdicts if v.predicted is Predicted.WORKS
         )
         self.gpus = visible_gpus(environment)
-        self._verdicts: dict[object, tuple[Verdict, ...]] = {}
+        self._gpu_key = tuple((gpu.label, str(gpu.capability)) for gpu in self.gpus)
+        self._versions = {
+            backend: [Reading(f"{name}.version") for name in self.kernels.brought_by(backend)]
+            for backend in Backend
+        }
         needs = requirements_of(environment, self.others)
         self.broken_before = {(v.distribution, v.needs) for v in violations(environment, needs)}
 
@@ -154,7 +162,6 @@ class Problem:
     def predict(
         self,
         environment: Environment,
-        state: State,
         judgements: tuple[Judgement, ...],
         backends: tuple[Backend, ...],
     ) -> tuple[Verdict, ...]:
@@ -164,16 +171,43 @@ class Problem:
         deciding = [j for j in judgements if decides_a_verdict(j)]
         found: list[Verdict] = []
         for backend in backends:
-            names = (self.kernels.package(backend), *self.kernels.needs(backend))
-            keys = tuple(state[name].key for name in names if name in state)
+            keys = values_of(self._versions[backend], environment.facts)
             mine = [j for j in deciding if concerns(j, self.kernels, backend)]
-            asked = (backend, keys, tuple((j.rule.id, j.subject, j.outcome) for j in mine))
-            if asked not in self._verdicts:
+            because = ((j.rule.id, j.subject, j.outcome) for j in mine)
+            asked = (self._gpu_key, backend, *keys, *because)
+            verdicts = self.session.verdicts.get(asked)
+            if verdicts is None:
                 kernels = Kernels(environment, self.session.matrix)
                 there = [backend] if kernels.is_installed(backend) else []
-                self._verdicts[asked] = predict_backends(kernels, mine, there)
-            found += self._verdicts[asked]
+                verdicts = predict_backends(kernels, mine, there)
+                self.session.verdicts[asked] = verdicts
+            found += verdicts
         return tuple(found)
+
+    def can_forbid(self, relation: Relation, backends: Iterable[Backend]) -> bool:
+        """Return whether a rule can keep one of some backends from working."""
+        rule, package = relation.rule, relation.package
+        if rule.affects is None or rule.severity is not Severity.ERROR:
+            return False
+        if rule.affects.extension and package:
+            return any(package in self.kernels.brought_by(backend) for backend in backends)
+        return rule.affects.extension or not set(rule.affects.backends).isdisjoint(backends)
+
+    def doomed(
+        self, judgements: Iterable[Judgement], cells: Sequence[tuple[Gpu, Backend]]
+    ) -> list[tuple[Gpu, Backend]]:
+        """Return the cells that rules already forbid in every half-precision dtype."""
+        if not cells:
+            return []
+        failing = [j for j in judgements if j.outcome is Outcome.FAIL and decides_a_verdict(j)]
+        return [
+            (gpu, backend)
+            for gpu, backend in cells
+            if all(
+                any(decides(each, self.kernels, gpu, backend, dtype) for each in failing)
+                for dtype in HALF
+            )
+        ]
 
     def is_excused(self, verdicts: Iterable[Verdict], each: Judgement) -> bool:
         """Return whether what fails on one GPU works on another.
@@ -223,7 +257,7 @@ def _is_same(choice: Choice, environment: Environment) -> bool:
     if is_damaged(environment.facts, choice.package):
         return False
     if choice.package != "torch":
-        return choice.kind is Kind.INSTALL and choice.package != "xformers"
+        return choice.kind is Kind.INSTALL
     here = environment.fact("torch.build")
     return isinstance(here, Known) and isinstance(build, Known) and here.value == build.value
 

@@ -1,35 +1,37 @@
-"""The rules as relations between packages: each is judged once for each combination of choices.
+"""The rules as relations between packages: each is judged once for each thing that it can read.
 
-While planning only packages change. How a rule comes out is therefore a function of the choices for
-the packages that it mentions; thousands of combinations share a few hundred judgements.
+While planning only packages change, and a rule reads a few facts of them: thousands of combinations
+share a few hundred judgements.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.engine.evaluate import Judgement, evaluate, evaluate_for
-from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.environment import SUBJECT_LIMIT
+from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import Rule
+from fadoctor.plan.reads import can_be_about, facts_read, is_for_packages, packages_read, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
+    from fadoctor.model.fact import Fact
     from fadoctor.plan.choice import Choice
+    from fadoctor.plan.reads import Reading
 
-EVERYTHING = "packages"
-"""Head of the facts about all packages: a rule that reads them depends on every choice."""
+MOST_REMEMBERED = 200_000
+"""Judgements that are kept; a plan needs some thousand."""
 
 State = dict[str, "Choice"]
 """Package -> what is done with it."""
-
-_HEAD = re.compile(r"(?<![\w.-])\$?([a-z][a-z0-9_]*)[.\[]")
 
 
 class Relation(msgspec.Struct, frozen=True):
@@ -41,65 +43,54 @@ class Relation(msgspec.Struct, frozen=True):
     package: str = ""
     """The package that it is judged for, where it is judged for each."""
 
-
-def heads_of(rules: Iterable[Rule]) -> dict[str, frozenset[str]]:
-    """Return for each rule that weighs more than a note the packages whose facts it can read."""
-    return {
-        rule.id: _heads(rule) for rule in rules if rule.when and rule.severity is not Severity.NOTE
-    }
+    key: str = ""
+    """Tells it apart from other relations."""
 
 
-def relations_of(
-    rules: Iterable[Rule], heads_by_rule: Mapping[str, frozenset[str]], packages: Iterable[str]
-) -> tuple[Relation, ...]:
-    """Return the relations of the rules that have heads, for these packages."""
+def relations_of(rules: Iterable[Rule]) -> tuple[Relation, ...]:
+    """Return the relations of the rules that weigh more than a note, for all packages."""
     found = []
-    present = tuple(package for package in packages if package in PACKAGES)
     for rule in rules:
-        heads = heads_by_rule.get(rule.id)
-        if heads is None:
+        if not rule.when or rule.severity is Severity.NOTE:
             continue
-        if "package" in rule.for_each or "extension" in rule.for_each:
-            found += [
-                Relation(rule, heads | {package}, package)
-                for package in present
-                if "package" in rule.for_each or package in EXTENSIONS
-            ]
-        else:
-            found.append(Relation(rule, heads))
+        if not is_for_packages(rule):
+            found.append(Relation(rule, packages_read(rule), key=rule.id))
+            continue
+        about = (package for package in PACKAGES if can_be_about(rule, package))
+        found += [
+            Relation(rule, packages_read(rule, package), package, f"{rule.id} {package}")
+            for package in about
+        ]
     return tuple(found)
 
 
-def _heads(rule: Rule) -> frozenset[str]:
-    """Return the packages whose facts a rule can read."""
-    texts = [str(part) for part in (rule.when, rule.overruled_by, rule.rows, rule.let)]
-    heads = {head for text in texts for head in _HEAD.findall(text)}
-    if "toolkit" in heads and any("toolkit.ptxas" in text for text in texts):
-        heads.add("triton")
-    if "extension" in rule.for_each or any(".loads" in text for text in texts):
-        heads.add("torch")  # with another torch they load or do not
-    known = {head for head in heads if head in PACKAGES}
-    return frozenset(known | ({EVERYTHING} if EVERYTHING in heads else set()))
+class Judge:
+    """Judges relations, and remembers what it has judged, for every problem of a session."""
 
-
-class Relations:
-    """Judges relations, and remembers what it has judged."""
-
-    def __init__(self, relations: Iterable[Relation], matrix: Matrix) -> None:
-        self.relations = tuple(relations)
+    def __init__(self, matrix: Matrix) -> None:
+        """Take the matrix, which never changes."""
         self.matrix = matrix
-        self._judged: dict[tuple[str, ...], tuple[Judgement, ...]] = {}
+        self._readings: dict[Hashable, tuple[Reading, ...]] = {}
+        self._judged: dict[Hashable, tuple[Judgement, ...]] = {}
 
-    def judge(
-        self, relation: Relation, environment: Environment, state: Mapping[str, Choice]
-    ) -> tuple[Judgement, ...]:
-        """Return how a relation comes out in a state, whose facts the environment has."""
-        wanted = relation.mentions
-        keys = (state[name].key for name in state if name in wanted or EVERYTHING in wanted)
-        asked = (relation.rule.id, relation.package, *keys)
+    def judge(self, relation: Relation, environment: Environment) -> tuple[Judgement, ...]:
+        """Return how a relation comes out; of two environments that are alike to it the same."""
+        facts = environment.facts
+        asked = (relation.key, *values_of(self._read(relation, facts), facts))
         found = self._judged.get(asked)
         if found is None:
+            if len(self._judged) > MOST_REMEMBERED:
+                self._judged.clear()
             found = self._judged[asked] = self._evaluate(relation, environment)
+        return found
+
+    def _read(self, relation: Relation, facts: Mapping[str, Fact]) -> tuple[Reading, ...]:
+        gpus, toolkits = _count(facts.get("gpu.count")), _count(facts.get("toolkit.count"))
+        asked = (relation.key, gpus, toolkits)
+        found = self._readings.get(asked)
+        if found is None:
+            found = facts_read(relation.rule, relation.package, gpus, toolkits)
+            self._readings[asked] = found
         return found
 
     def _evaluate(self, relation: Relation, environment: Environment) -> tuple[Judgement, ...]:
@@ -107,3 +98,8 @@ class Relations:
         if not package:
             return tuple(evaluate(rule, environment, self.matrix))
         return tuple(evaluate_for(rule, environment, self.matrix, package))
+
+
+def _count(fact: Fact | None) -> int:
+    value = fact.value if isinstance(fact, Known) else 0
+    return min(value, SUBJECT_LIMIT) if isinstance(value, int) else 0

@@ -15,12 +15,14 @@ from fadoctor.model.verdict import Backend
 from fadoctor.plan.aftermath import aftermath
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.cost import Cost
-from fadoctor.plan.count import count_lost, count_missed, failures
-from fadoctor.plan.relations import EVERYTHING, State
+from fadoctor.plan.count import FAILS, count_lost, count_missed, failures
+from fadoctor.plan.reads import EVERYTHING
+from fadoctor.plan.relations import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fadoctor.model.verdict import Verdict
     from fadoctor.plan.problem import Problem
     from fadoctor.plan.relations import Relation
 
@@ -80,10 +82,13 @@ class _Search:
         self.must_meet = must_meet
         self.depth = len(problem.packages)
         self.relations: list[list[Relation]] = [[] for _ in range(self.depth + 1)]
-        for relation in problem.relations.relations:
+        wished = {backend for _, backend in problem.wishes.cells}
+        for relation in problem.relations:
+            if any_will_do and not problem.can_forbid(relation, wished):
+                continue  # whatever else is wrong there does not matter
             self.relations[self._relation_depth(relation)].append(relation)
         self.backends: list[list[Backend]] = [[] for _ in range(self.depth + 1)]
-        for backend in Backend:
+        for backend in wished if any_will_do else Backend:
             self.backends[self._backend_depth(backend)].append(backend)
         self.best: Solution | None = None
         self.nodes = 0
@@ -121,8 +126,8 @@ class _Search:
         """Judge a partial state."""
         depth = len(state)
         self.nodes += 1
-        judge = self.problem.relations.judge
-        here = [found for r in self.relations[depth] for found in judge(r, environment, state)]
+        judge = self.problem.session.judge
+        here = [found for r in self.relations[depth] for found in judge(r, environment)]
         node = _Node(state, environment, (*judgements, *here), (*backends, *self.backends[depth]))
         return msgspec.structs.replace(node, bound=self._cost(node))
 
@@ -181,13 +186,13 @@ class _Search:
     def _cost(self, node: _Node) -> Cost:
         """Return the least that a state can come to, once the other packages are decided."""
         problem, state = self.problem, node.state
-        verdicts = problem.predict(node.environment, state, node.judgements, node.backends)
+        verdicts = problem.predict(node.environment, node.judgements, node.backends)
         whole = len(state) == self.depth
         kinds = [choice.kind for choice in state.values() if choice.is_change]
         is_excused = partial(problem.is_excused if whole else problem.may_be_excused, verdicts)
         return Cost(
             errors=failures(node.judgements, Severity.ERROR, is_excused),
-            missed=count_missed(problem.wishes, state, node.environment, verdicts, node.backends),
+            missed=self._missed(node, verdicts),
             lost=count_lost(problem.worked, verdicts, node.backends),
             torch=state["torch"].distance if "torch" in state else 0,
             removed=kinds.count(Kind.REMOVE),
@@ -197,6 +202,13 @@ class _Search:
             community=kinds.count(Kind.COMMUNITY),
             ages=tuple(state[name].age if name in state else 0 for name in problem.packages),
         )
+
+    def _missed(self, node: _Node, verdicts: tuple[Verdict, ...]) -> int:
+        """Return what is missed already; of undecided backends what no further choice can mend."""
+        wishes, backends = self.problem.wishes, node.backends
+        decided = count_missed(wishes, node.state, node.environment, verdicts, backends)
+        waiting = [cell for cell in wishes.cells if cell[1] not in backends]
+        return decided + FAILS * len(self.problem.doomed(node.judgements, waiting))
 
     def _finish(self, node: _Node) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""

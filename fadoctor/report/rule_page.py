@@ -37,7 +37,12 @@ CASES_SHOWN = 6
 PATTERN_SHOWN = 60
 """Longest regular expression that a page shows, in characters."""
 
-_KINDS = {"gpu": "GPU", "toolkit": "CUDA toolkit", "extension": "compiled extension"}
+_KINDS = {
+    "gpu": "GPU",
+    "toolkit": "CUDA toolkit",
+    "extension": "compiled extension",
+    "optional_extension": "compiled extension that its package does without",
+}
 _VERIFIED = {
     "source-read": "read in source code or measured in published files",
     "reproduced": "reproduced by running it",

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
+from fadoctor.targets.optional import optional_extensions
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
 
@@ -20,11 +24,19 @@ if TYPE_CHECKING:
 def derive(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what follows from its facts.
 
-    These are compute capabilities that the driver did not tell, by the GPU's name, and which of
-    the GPUs here the compiled extensions have code for.
+    These are compute capabilities that the driver did not tell, by the GPU's name; which compiled
+    extensions a package does without; and which of the GPUs here they have code for.
     """
     environment = _with(environment, _capabilities(environment, matrix))
-    return _with(environment, gpu_code(environment, matrix))
+    return derive_extensions(environment, matrix, EXTENSIONS)
+
+
+def derive_extensions(
+    environment: Environment, matrix: Matrix, packages: Collection[str]
+) -> Environment:
+    """Return the environment with what follows about the compiled extensions of some packages."""
+    environment = _with(environment, optional_extensions(environment, matrix, packages))
+    return _with(environment, gpu_code(environment, matrix, packages))
 
 
 def _with(environment: Environment, derived: dict[str, Fact]) -> Environment:

@@ -15,14 +15,10 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 _NAMES = ("runs_on", "no_code_for", "jit_for", "jit_isa")
-_FOR_HOPPER_ALONE = ".fa3"
-"""The extension that a package brings for one GPU, and does without on others."""
 _HAS_CODE = (Verdict.ALL, Verdict.JIT, Verdict.MIXED)
 
 
-def gpu_code(
-    environment: Environment, matrix: Matrix, packages: Iterable[str] = tuple(EXTENSIONS)
-) -> dict[str, Fact]:
+def gpu_code(environment: Environment, matrix: Matrix, packages: Iterable[str]) -> dict[str, Fact]:
     """Return the facts that say for each extension which of the GPUs here it has code for.
 
     A GPU is in no list whose compute capability is not known, or of which the matrix does not say
@@ -34,8 +30,9 @@ def gpu_code(
         code = environment.facts.get(f"{extension}.code")
         if code is None:
             continue
-        if extension.endswith(_FOR_HOPPER_ALONE):
-            nothing = Absent("made for Hopper alone, and done without elsewhere")
+        optional = environment.facts.get(f"{extension}.optional")
+        if isinstance(optional, Known):
+            nothing = Absent(optional.source)
             found |= {f"{extension}.{name}": nothing for name in _NAMES}
         elif isinstance(code, Known) and isinstance(code.value, dict):
             gpus = _gpus(environment, matrix) if gpus is None else gpus

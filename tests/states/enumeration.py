@@ -57,6 +57,7 @@ class Space:
         self, knowledge: Knowledge, torches: Torches, files: tuple[WheelFile, ...]
     ) -> None:
         """Take the knowledge base, its torch builds, and the official files."""
+        self.knowledge = knowledge
         self.torches = [
             torch
             for (platform, _), found in torches.by_minor.items()
@@ -117,13 +118,15 @@ class Space:
             TRITONS[numbers[6] % 3],
         )
 
-    def pairs(self) -> Iterator[State]:
+    def pairs(self, part: int = 0, parts: int = 1) -> Iterator[State]:
         """Yield torch, file, Python and extension; GPU, driver and triton are the first ones.
+
+        With `parts`, only those of every so many-th torch: for processes that share the work.
 
         One pair for each look: what else they differ in are names.
         """
         seen: set[object] = set()
-        for torch in self.torches:
+        for torch in self.torches[part::parts]:
             pythons = self._pythons(torch)
             for file in self.files:
                 same = [python for python in pythons if python == file.python][:1]
@@ -269,10 +272,10 @@ class Judged:
             )
         return self._rows[asked]
 
-    def representatives(self) -> dict[frozenset[str], State]:
+    def representatives(self, part: int = 0, parts: int = 1) -> dict[frozenset[str], State]:
         """Return one state for each distinct set of violated relations."""
         pairs: dict[object, State] = {}
-        for pair in self.space.pairs():
+        for pair in self.space.pairs(part, parts):
             pairs.setdefault(tuple(self.row(rule, pair) for rule in self.rules), pair)
         found: dict[frozenset[str], State] = {}
         for pair in pairs.values():

@@ -28,7 +28,7 @@ def of_rule(folder: Path, **changes: str) -> list[str]:
         ({"verified": "reported"}, ":5 at `severity`", "at most a warning"),
         ({"for_each": "[driver]"}, ":14 at `for_each`", "must be different ones of gpu, toolkit"),
         ({"for_each": "[gpu, gpu]"}, ":14 at `for_each`", "must be different ones of gpu, "),
-        ({"for_each": "[package, extension]"}, ":14 at `for_each`", "name one of the two"),
+        ({"for_each": "[package, extension]"}, ":14 at `for_each`", "name one of them"),
         ({"affects": "{}"}, ":14 at `affects`", "needs either backends or extension"),
         (
             {"affects": "{backends: [fa2], extension: true}", "for_each": "[extension]"},

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import random
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
 
 from fadoctor.matrix.query import Matrix
-from fadoctor.plan.choice import Choice, Kind, keep
-from fadoctor.plan.relations import EVERYTHING, Relations, heads_of, relations_of
-from tests.unit.engine.builders import environment, rule
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.plan.reads import (
+    EVERYTHING,
+    Reading,
+    can_be_about,
+    facts_read,
+    packages_read,
+    values_of,
+)
+from fadoctor.plan.relations import Judge, Relation, relations_of
+from tests.unit.engine.builders import ABSENT, UNREAD, environment, rule
+from tests.unit.plan.problems import golden, session
 
 if TYPE_CHECKING:
-    import pytest
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Outcome
 
 PAIR = rule("pair", when={"torch.version": {"not": "$triton.version"}})
 EACH = rule(
@@ -22,38 +36,103 @@ NOTE = rule("note", severity="note", when={"torch.version": "2"})
 
 
 def test_what_a_rule_can_read() -> None:
-    heads = heads_of((PAIR, EACH, WHOLE, LOADS, NOTE))
-    assert heads["pair"] == {"torch", "triton"}
-    assert heads["each"] == {"torch"}
-    assert heads["whole"] == {EVERYTHING}
-    assert heads["loads"] == {"flash_attn", "torch"}  # whether it loads depends on torch
-    assert "note" not in heads
+    assert packages_read(PAIR) == {"torch", "triton"}
+    assert packages_read(EACH, "peft") == {"torch", "peft"}
+    assert packages_read(WHOLE) == {EVERYTHING}
+    assert packages_read(LOADS) == {"flash_attn", "torch"}  # whether it loads depends on torch
+    assert relations_of((NOTE,)) == ()
+
+
+def test_what_names_of_the_rule_stand_for_is_read() -> None:
+    made = rule(
+        "rows", rows={"row": {"table": "t", "version": "vllm.version", "word": "=x"}},
+        let={"first": ["row.pin", "xformers.requires.torch"]},
+        when={"any": [{"torch.version": {"violates": "$first"}}]},
+    )  # fmt: skip
+    assert packages_read(made) == {"torch", "xformers", "vllm"}
+
+
+def test_branches_about_another_package_are_not_read() -> None:
+    about_flash = {"package.distribution": "flash-attn", "flash_attn.wheel.torch": "2.8"}
+    made = rule(
+        "ext", for_each=["extension"], when={"any": [{"extension.failure": "x"}, about_flash]}
+    )
+    assert packages_read(made, "triton") == {"torch", "triton"}
+    assert packages_read(made, "flash_attn") == {"torch", "flash_attn"}
+    whole = rule("some", for_each=["package"], when={"package.distribution": {"in": ["vllm"]}})
+    assert [p for p in ("vllm", "torch") if can_be_about(whole, p)] == ["vllm"]
+    assert [each.package for each in relations_of((whole,))] == ["vllm"]
 
 
 def test_rules_for_each_package_are_one_relation_for_each() -> None:
-    found = relations_of((EACH,), heads_of((EACH,)), ("torch", "peft"))
-    assert {each.package: set(each.mentions) for each in found} == {
-        "torch": {"torch"},
-        "peft": {"torch", "peft"},
-    }
+    found = {each.package: set(each.mentions) for each in relations_of((EACH,))}
+    assert set(found) == set(PACKAGES)
+    assert (found["torch"], found["peft"]) == ({"torch"}, {"torch", "peft"})
 
 
-def test_judged_once_for_each_combination(monkeypatch: pytest.MonkeyPatch) -> None:
-    [relation] = relations_of((PAIR,), heads_of((PAIR,)), ())
-    relations = Relations((relation,), Matrix({}))
-    facts = environment({"torch.version": "2", "triton.version": "3"})
+def test_judged_once_for_each_thing_that_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    [relation] = relations_of((PAIR,))
+    judge = Judge(Matrix({}))
     asked = []
-    whole = relations._evaluate
+    whole = judge._evaluate
 
-    def counted(*arguments: object) -> object:
+    def counted(*arguments: Any) -> Any:
         asked.append(arguments)
-        return whole(*arguments)  # type: ignore[arg-type] # passed through
+        return whole(*arguments)
 
-    monkeypatch.setattr(relations, "_evaluate", counted)
-    state = {"torch": keep("torch"), "triton": keep("triton"), "xformers": keep("xformers")}
-    relations.judge(relation, facts, state)
-    other = Choice("xformers", Kind.REMOVE, "remove")
-    relations.judge(relation, facts, {**state, "xformers": other})
+    monkeypatch.setattr(judge, "_evaluate", counted)
+    facts = {"torch.version": "2", "triton.version": "3", "xformers.version": "1"}
+    first = judge.judge(relation, environment(facts))
+    assert judge.judge(relation, environment({**facts, "xformers.version": ABSENT})) is first
     assert len(asked) == 1
-    relations.judge(relation, facts, {**state, "triton": Choice("triton", Kind.INSTALL, "3.4")})
-    assert len(asked) == 2
+    judge.judge(relation, environment({**facts, "triton.version": "2"}))
+    judge.judge(relation, environment({**facts, "triton.version": UNREAD}))
+    judge.judge(relation, environment({**facts, "triton.version": ABSENT}))
+    assert len(asked) == 4
+
+
+def test_what_is_read_for_each_subject() -> None:
+    made = rule(
+        "each", for_each=["gpu", "extension"],
+        when={"gpu.name": "x", "extension.failure": "y", "xformers.requires.torch": "==2",
+              "torch.cuda.major": "$env.X"},
+    )  # fmt: skip
+    found = facts_read(made, "vllm", 2, 0)
+    names = {reading.name for reading in found}
+    assert {"gpu[0].name", "gpu[1].name", "vllm.binary.failure", "vllm.fa3.failure"} <= names
+    assert {"torch.cuda", "gpu.count", "vllm.version", "vllm.fa2.optional"} <= names
+    assert Reading("xformers.requires", "torch") in found
+
+
+@pytest.mark.parametrize(
+    "pair", [(True, 1), ("Absent", ABSENT), (ABSENT, UNREAD), ({"a": "1"}, {"a": "2"}), ("1", 1)]
+)
+def test_values_that_conditions_tell_apart_are_told_apart(pair: tuple[Any, Any]) -> None:
+    one, other = (environment({"torch.version": value}).facts for value in pair)
+    read = [Reading("torch.version")]
+    assert values_of(read, one) != values_of(read, other)
+    hash(tuple(values_of(read, one)))
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("name", ["linux-4090-wheel-mismatch", "linux-5090-torch26"])
+def test_a_fact_that_is_not_among_them_decides_nothing(name: str) -> None:
+    """Every fact is made Unknown in turn: a relation that does not read it stays as it was."""
+    facts = golden(name)
+    before = {r.key: outcomes(r, facts) for r in session().relations}
+    read = {
+        r.key: {reading.name for reading in facts_read(r.rule, r.package, 1, 0)}
+        for r in session().relations
+    }
+    chance = random.Random(3)  # noqa: S311 -- a sample
+    for fact in chance.sample(sorted(facts.facts), 60):
+        changed = msgspec.structs.replace(facts, facts={**facts.facts, fact: UNREAD})
+        for relation in session().relations:
+            if fact not in read[relation.key]:
+                assert outcomes(relation, changed) == before[relation.key], (relation.key, fact)
+
+
+def outcomes(relation: Relation, facts: Environment) -> list[tuple[str, Outcome]]:
+    """Return how a relation comes out, judged afresh."""
+    judge = Judge(session().matrix)
+    return [(each.subject, each.outcome) for each in judge._evaluate(relation, facts)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -15,9 +16,12 @@ from tests.unit.engine.builders import ABSENT, UNREAD, environment
 CODE = {"8.0 9.0 9.0+PTX@8.4": "70"}
 
 
-def lists(code: Any, *capabilities: Any, extension: str = "vllm.binary") -> dict[str, Any]:
+def lists(
+    code: Any, *capabilities: Any, extension: str = "vllm.binary", **more: Any
+) -> dict[str, Any]:
     """Return the derived facts of an extension; those that are not Known as they are."""
     facts = {f"{extension}.code": code, "gpu.count": len(capabilities)}
+    facts |= more
     facts |= {f"gpu[{i}].compute_capability": cc for i, cc in enumerate(capabilities)}
     found = derive(environment(facts), Matrix(load_knowledge().tables)).facts
     names = ("runs_on", "no_code_for", "jit_for", "jit_isa")
@@ -68,9 +72,37 @@ def test_what_was_not_read_gives_nothing(code: Unknown | Absent) -> None:
     assert set(lists(code, "8.0").values()) == {code}
 
 
-def test_a_kernel_made_for_hopper_alone_is_missed_nowhere() -> None:
-    found = lists({"9.0a": "5"}, "8.0", extension="vllm.fa3")
+def test_code_of_what_a_package_does_without_is_missed_nowhere() -> None:
+    found = lists({"9.0a": "5"}, "8.0", extension="vllm.fa3", **{"vllm.version": "0.8.5"})
     assert {type(fact) for fact in found.values()} == {Absent}
+    assert lists({"9.0a": "5"}, "8.0", extension="vllm.fa2", **{"vllm.version": "0.8.5"}) == {
+        "runs_on": (), "no_code_for": ("8.0",), "jit_for": (), "jit_isa": ANY,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("version", "extension", "optional"),
+    [
+        ("0.0.35", "binary", True),
+        ("0.0.29", "binary", True),
+        ("0.0.28.post3", "binary", False),
+        ("0.0.28.post3", "fa3", True),
+        ("of my own", "binary", False),
+    ],
+)
+def test_what_xformers_does_without(version: str, extension: str, *, optional: bool) -> None:
+    given = environment({"xformers.version": version})
+    found = derive(given, Matrix(load_knowledge().tables))
+    assert (f"xformers.{extension}.optional" in found.facts) is optional
+
+
+def test_what_a_package_does_without_is_a_subject_of_its_own() -> None:
+    """A rule that decides verdicts must not see it."""
+    facts = {"xformers.version": "0.0.35", "xformers.binary.file": "_C.so"}
+    found = derive(environment(facts), Matrix(load_knowledge().tables))
+    optional = [each.bindings for each in found.subjects("optional_extension")]
+    assert {"package": "xformers", "extension": "xformers.binary"} in optional
+    assert "xformers" not in {each.text for each in found.subjects("extension")}
 
 
 @pytest.mark.parametrize("code", [{"": "x"}, {"8.0": "-1"}, {"nonsense +PTX@": "1"}, {}])
