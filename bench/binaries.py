@@ -1,26 +1,31 @@
-"""Time the checks of native extensions, beside `import torch`.
+"""Time the checks of native extensions, beside `import torch` and cuobjdump.
 
-Usage: python bench/binaries.py [--runs N] [--python TARGET_PYTHON] [--extension FILE]...
+Usage: python bench/binaries.py [--python TARGET_PYTHON] [--extension FILE]... [--cuobjdump PATH]
 
-Minima of repeated runs, for whole processes and within one; memory is the peak of a process that
-makes all checks. Extensions default to one of torch's own. Run it with .pyc files present.
+Each row is a process of its own, the quickest of N; cold ones read from the disk, as far as the
+system drops their pages when it is asked to. Memory is the peak of a process that makes all checks.
+An extension defaults to one of torch's own. Run it with .pyc files present.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+EXTENSION_BAR_MS, WARM_BAR_MS, COLD_BAR_MS = 25.0, 400.0, 1000.0
+MEMORY_BAR_MIB = 100.0
 
 _DESCRIBE = """
 import importlib.util, json, sys
@@ -28,19 +33,27 @@ torch = importlib.util.find_spec("torch")
 print(json.dumps([sys.executable, torch.submodule_search_locations[0],
                   [path for path in sys.path if path]]))
 """
-# One check in a process of its own: what `check` pays on top, modules included.
+# What `check` does on top for an extension; with "torch", all that --thorough reads too. The
+# modules that check has loaded anyway do not count.
 _CHECK = """
 import json, sys, time
+from pathlib import Path
 import msgspec
 started = time.perf_counter()
+from fadoctor.binary.coverage import summarise
+from fadoctor.binary.fatbin import read_fatbins
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.start import Target
 executable, torch, path = json.loads(sys.argv[1])
+extensions = sys.argv[3:]
 with Predictor(Target(executable, torch, tuple(path))) as predictor:
-    for extension in sys.argv[3:]:
+    for extension in extensions:
         predictor.predict(extension)
     if sys.argv[2] == "torch":
         predictor.check_torch()
+code = Path(torch, "lib", "libtorch_cuda.so")
+for file in [*extensions, *([code] if sys.argv[2] == "torch" and code.is_file() else [])]:
+    summarise(read_fatbins(file))
 print(time.perf_counter() - started)
 """
 # The peak of a child's memory, in KiB
@@ -51,9 +64,13 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 
-def best(action: Callable[[], float], runs: int) -> float:
-    """Return the least of the times that an action returns, in ms."""
-    return min(action() for _ in range(runs)) * 1000
+class Row(NamedTuple):
+    """One line of the table."""
+
+    name: str
+    measure: Callable[[], float]
+    bar_ms: float = 0.0
+    """What is wanted; 0 for what is only shown beside."""
 
 
 def wall(argv: list[str]) -> float:
@@ -68,25 +85,44 @@ def told(argv: list[str]) -> float:
     return float(subprocess.run(argv, check=True, capture_output=True, cwd=ROOT).stdout)
 
 
-def measures(described: str, extensions: list[str], python: str) -> dict[str, Callable[[], float]]:
-    """Return name -> one measurement. A row more is a line more."""
+def forget(files: Iterable[Path]) -> None:
+    """Ask the system to drop the pages of some files."""
+    for path in files:
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def rows(described: str, extensions: list[str], python: str, cuobjdump: str) -> list[Row]:
+    """Return what is measured. A row more is a line more."""
     check = [sys.executable, "-c", _CHECK, described]
-    first = extensions[:1]
-    return {
-        "import torch": lambda: wall([python, "-c", "import torch"]),
-        "one extension, modules included": lambda: told([*check, "extension", *first]),
-        "every extension given": lambda: told([*check, "extension", *extensions]),
-        "one extension and torch's own symbols": lambda: told([*check, "torch", *first]),
-        "one extension, whole process": lambda: wall([*check, "extension", *first]),
-    }
+    lib = Path(json.loads(described)[1]) / "lib"
+    files = [*lib.glob("*.so*"), *map(Path, extensions)]
+
+    def cold() -> float:
+        forget(files)
+        return told([*check, "torch", *extensions])
+
+    found = [
+        Row("import torch", lambda: wall([python, "-c", "import torch"])),
+        Row("one extension", lambda: told([*check, "one", *extensions[:1]]), EXTENSION_BAR_MS),
+        Row("every extension given", lambda: told([*check, "all", *extensions])),
+        Row("with all of torch", lambda: told([*check, "torch", *extensions]), WARM_BAR_MS),
+        Row("with all of torch, cold", cold, COLD_BAR_MS),
+    ]
+    code = lib / "libtorch_cuda.so"
+    if cuobjdump and code.is_file():
+        name = f"cuobjdump -lelf, {code.stat().st_size / 1e6:.0f} MB"
+        found.append(Row(name, lambda: wall([cuobjdump, "-lelf", str(code)])))
+    return found
 
 
 def main() -> None:
-    """Print what the checks cost."""
+    """Print what the checks cost, and whether the bars are met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--extension", action="append", default=[])
+    parser.add_argument("--cuobjdump", default="")
     options = parser.parse_args()
     done = subprocess.run([options.python, "-c", _DESCRIBE], check=False, capture_output=True)
     if done.returncode:
@@ -95,17 +131,20 @@ def main() -> None:
     described = done.stdout.decode()
     lib = Path(json.loads(described)[1]) / "lib"
     extensions = options.extension or [str(lib / "libtorch_python.so")]
-    rows = {
-        name: best(one, options.runs)
-        for name, one in measures(described, extensions, options.python).items()
-    }
-    for name, elapsed in rows.items():
-        print(
-            f"{name:40} {elapsed:8.1f} ms  1/{rows['import torch'] / elapsed:.0f} of import torch"
-        )
+    importing = 0.0
+    for row in rows(described, extensions, options.python, options.cuobjdump):
+        elapsed = min(row.measure() for _ in range(options.runs)) * 1000
+        importing = importing or elapsed
+        bar = f"  bar {row.bar_ms:.0f} ms: {_met(elapsed, row.bar_ms)}" if row.bar_ms else ""
+        print(f"{row.name:36} {elapsed:8.1f} ms  {elapsed / importing:6.3f} of import torch{bar}")
     check = [sys.executable, "-c", _CHECK, described, "torch", *extensions]
-    peak = int(told([sys.executable, "-c", _PEAK, *check]))
-    print(f"{'all of it, peak memory':40} {peak / 1024:8.1f} MiB (wanted: below 100)")
+    peak = told([sys.executable, "-c", _PEAK, *check]) / 1024
+    bar = f"bar {MEMORY_BAR_MIB:.0f} MiB: {_met(peak, MEMORY_BAR_MIB)}"
+    print(f"{'peak memory with all of torch':36} {peak:8.1f} MiB  {bar}")
+
+
+def _met(measured: float, bar: float) -> str:
+    return "met" if measured <= bar else "MISSED"
 
 
 if __name__ == "__main__":

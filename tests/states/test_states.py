@@ -43,6 +43,8 @@ def fault(plan: Plan, state: State) -> str:
     """Return what is wrong with a plan for a state, "" where nothing is."""
     if plan.outcome in (PlanOutcome.REPAIRS, PlanOutcome.NOTHING):
         return "" if plan.proof.clean else f"not clean: {plan.proof}"
+    if plan.proof.clean and not any(action.kind.is_run for action in plan.actions):
+        return ""  # only warnings, for a person
     # A driver of CUDA 11 knows no Blackwell, and no torch of CUDA 11 has code for it.
     hopeless = state.driver == DRIVERS[0] and state.gpu in ("10.0", "12.0")
     because = {text for conflict in plan.conflicts for text in conflict.because}
