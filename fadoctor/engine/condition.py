@@ -24,7 +24,10 @@ class Truth(enum.Enum):
     UNKNOWN = "unknown"
 
 
-_TRUTHS = {True: Truth.TRUE, False: Truth.FALSE, None: Truth.UNKNOWN}
+_TRUE, _FALSE, _NOT_THERE, _UNKNOWN = Truth.TRUE, Truth.FALSE, Truth.NOT_THERE, Truth.UNKNOWN
+"""By names that cost no look-up of an attribute: they are asked for thousands of times."""
+
+_TRUTHS = {True: _TRUE, False: _FALSE, None: _UNKNOWN}
 """What an operator's answer means; None is that two values cannot be compared."""
 
 
@@ -33,7 +36,7 @@ def holds(condition: Condition, scope: Scope) -> Truth:
 
     Where none is false all are asked, so that a failure names all its evidence.
     """
-    worst = Truth.TRUE
+    worst = _TRUE
     for path, test in condition.items():
         if path == "any":
             truth = _any(test, scope)
@@ -41,9 +44,9 @@ def holds(condition: Condition, scope: Scope) -> Truth:
             truth = _all(test, scope.resolve(path), scope)
         else:
             truth = _test("is", test, scope.resolve(path), scope)
-        if truth is Truth.UNKNOWN:
+        if truth is _UNKNOWN:
             worst = truth
-        elif truth is not Truth.TRUE:
+        elif truth is not _TRUE:
             return truth
     return worst
 
@@ -53,37 +56,37 @@ def _test(name: str, operand: Any, fact: Fact, scope: Scope) -> Truth:
     if name == "present":
         return _present(fact, wanted=operand)
     if isinstance(fact, Absent):
-        return Truth.NOT_THERE
+        return _NOT_THERE
     if isinstance(operand, str) and operand.startswith("$"):
         other = scope.resolve(operand[1:])
         if not isinstance(other, Known):
-            return Truth.NOT_THERE if isinstance(other, Absent) else Truth.UNKNOWN
+            return _NOT_THERE if isinstance(other, Absent) else _UNKNOWN
         operand = other.value
     elif isinstance(operand, list):
         operand = tuple(operand)
     if isinstance(fact, Unknown):
-        return Truth.UNKNOWN
+        return _UNKNOWN
     return _TRUTHS[OPERATORS[name](fact.value, operand)]
 
 
 def _present(fact: Fact, *, wanted: bool) -> Truth:
     match fact:
         case Unknown():
-            return Truth.UNKNOWN
+            return _UNKNOWN
         case Absent():
-            return Truth.NOT_THERE if wanted else Truth.TRUE
+            return _NOT_THERE if wanted else _TRUE
         case Known():
             return _TRUTHS[wanted]
 
 
 def _all(tests: Mapping[str, Any], fact: Fact, scope: Scope) -> Truth:
     """Ask a fact's tests in order: the first false one decides, else an unknown one does."""
-    worst = Truth.TRUE
+    worst = _TRUE
     for name, operand in tests.items():
         truth = _test(name, operand, fact, scope)
-        if truth is Truth.UNKNOWN:
+        if truth is _UNKNOWN:
             worst = truth
-        elif truth is not Truth.TRUE:
+        elif truth is not _TRUE:
             return truth
     return worst
 
@@ -91,7 +94,7 @@ def _all(tests: Mapping[str, Any], fact: Fact, scope: Scope) -> Truth:
 def _any(branches: Iterable[Condition], scope: Scope) -> Truth:
     """Ask all branches, so that a failure names all its evidence."""
     found = [holds(branch, scope) for branch in branches]
-    for decisive in (Truth.TRUE, Truth.UNKNOWN, Truth.FALSE):
+    for decisive in (_TRUE, _UNKNOWN, _FALSE):
         if decisive in found:
             return decisive
-    return Truth.NOT_THERE
+    return _NOT_THERE

@@ -6,6 +6,7 @@ Each check yields (key path, problem); the compiler adds the file and the line.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.matrix.check_condition import (
@@ -16,7 +17,7 @@ from fadoctor.matrix.check_condition import (
 )
 from fadoctor.matrix.check_symptoms import check_symptoms
 from fadoctor.matrix.versions import parse_range, parse_version
-from fadoctor.model.catalogue import OPTIONAL_EXTENSION
+from fadoctor.model.catalogue import OPTIONAL_EXTENSION, build_catalogue
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import INSTALL_OPTIONS, SUBJECTS, Rule, StepTemplate, Table
 
@@ -92,6 +93,8 @@ def _check_references(references: Any) -> Iterator[Problem]:
 
 def _check_rows(rule: Rule, names: Names) -> Iterator[Problem]:
     for name, spec in rule.rows.items():
+        if name in _fact_heads():
+            yield ("rows", name), f"would hide the facts of {name}: take another name"
         table = names.tables.get(spec.get("table", ""))
         if table is None:
             yield ("rows", name), f"there is no table {spec.get('table', '')!r}"
@@ -104,8 +107,15 @@ def _check_rows(rule: Rule, names: Names) -> Iterator[Problem]:
                 yield from check_path(spec[key], ("rows", name, key), rule, names)
 
 
+@cache
+def _fact_heads() -> frozenset[str]:
+    return frozenset(name.partition(".")[0].partition("[")[0] for name in build_catalogue())
+
+
 def _check_paths(rule: Rule, names: Names) -> Iterator[Problem]:
     for name, paths in rule.let.items():
+        if name in _fact_heads():
+            yield ("let", name), f"would hide the facts of {name}: take another name"
         for index, path in enumerate(paths):
             yield from check_path(path, ("let", name, index), rule, names)
     yield from check_circles(rule, names)

@@ -69,6 +69,12 @@ def of_rule(folder: Path, **changes: str) -> list[str]:
             ":14 at `rows.r.os`",
             "host.o is neither a fact, nor",
         ),
+        (
+            {"rows": "{torch: {table: some-table, os: host.os, version: =2.6}}"},
+            ":14 at `rows.torch`",
+            "would hide the facts of torch",
+        ),
+        ({"let": "{gpu: [host.os]}"}, ":14 at `let.gpu`", "would hide the facts of gpu"),
         ({"let": "{pin: [host.os, host.o]}"}, ":14 at `let.pin[1]`", "host.o is neither a fact"),
         ({"when": "{host.o: linux}"}, ":7 at `when.host.o`", "host.o is neither a fact"),
         ({"when": "{host: linux}"}, ":7 at `when.host`", "host is neither a fact"),
