@@ -232,12 +232,24 @@ class Writer:
         known = {name: self._before(name) for name in names}
         items = [self._origin(name, version) for name, version in known.items() if version]
         new = tuple(name for name, version in known.items() if not version)
-        argvs = []
-        if items:
-            argvs.append(self.dialect.install(tuple(items), options=("--no-deps",)))
+        torch = [item for item in items if self._index_of(item)]
+        plain = tuple(item for item in items if item not in torch)
+        argvs = [
+            self.dialect.install((item,), self._index_of(item), options=("--no-deps",))
+            for item in torch
+        ]
+        if plain:
+            argvs.append(self.dialect.install(plain, options=("--no-deps",)))
         if new:
             argvs.append(self.dialect.uninstall(new))
         return " && ".join(command_line(argv, windows=self.windows) for argv in argvs)
+
+    def _index_of(self, requirement: str) -> str:
+        """Return the index that has the installed build of torch, "" where PyPI has it."""
+        build = self.environment.fact("torch.build")
+        if not requirement.startswith("torch==") or not isinstance(build, Known):
+            return ""
+        return self.problem.session.candidates.index_of(str(build.value))
 
     def _origin(self, name: str, version: str) -> str:
         """Return what installs a version again: the address that it came from, if recorded."""

@@ -140,7 +140,7 @@ class Candidates:
     def _torch_choice(
         self, version: str, build: str, row: Row, release: Row, age: int
     ) -> Choice | None:
-        index = "" if build == "pypi" else self._index(build)
+        index = self.index_of(build)
         sm = typed_cell(row.get("sm"), "list")
         if (build != "pypi" and not index) or not isinstance(sm, tuple):
             return None  # nobody knows where it is, or for which GPUs it has code
@@ -154,7 +154,8 @@ class Candidates:
             "torch", Kind.INSTALL, full, full, f"torch=={full}", index, facts=facts, age=age
         )
 
-    def _index(self, build: str) -> str:
+    def index_of(self, build: str) -> str:
+        """Return the index that serves a build of torch, "" for PyPI's and unknown ones."""
         cell = self.matrix.find("torch-indexes", {"build": Known(build, "asked")})
         fact = cell.cell("index")
         return str(fact.value) if isinstance(fact, Known) else ""

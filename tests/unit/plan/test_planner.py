@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.plan import ActionKind, Plan, PlanOutcome, Proof
 from tests.unit.plan.problems import golden, plan, with_package, without
 
@@ -97,6 +97,19 @@ def test_what_is_wanted_and_missing_is_installed() -> None:
     found = plan(without(golden(HEALTHY), "flash_attn"), want=("flash-attn",))
     assert found.outcome is PlanOutcome.REPAIRS
     assert set(changed(found)) == {"flash-attn"}
+
+
+def test_the_same_release_is_removed_before_it_is_installed_again() -> None:
+    """The installer would find that it is there already."""
+    before = with_package(golden(HEALTHY), "xformers", "0.0.32.post2", {"torch": "==2.8.0"})
+    before = msgspec.structs.replace(
+        before, facts={**before.facts, "xformers.extension": Absent("no file _C")}
+    )
+    found = plan(before)
+    assert found.outcome is PlanOutcome.REPAIRS
+    assert changed(found)["xformers"] == "0.0.32.post2"
+    assert kinds(found)[:2] == [ActionKind.UNINSTALL, ActionKind.INSTALL]
+    assert "xformers-no-cuda-ext" in found.actions[1].findings
 
 
 def test_what_is_kept_is_kept() -> None:
@@ -242,3 +255,14 @@ def test_undoing_by_hand_takes_the_file_that_it_was() -> None:
     assert f"'flash-attn @ {url}'" in action.undo
     [other] = plan(golden(MISMATCH, flash_attn__direct_url="https://e.org/x y; z.whl")).actions
     assert "z.whl" not in other.undo
+
+
+def test_undoing_by_hand_takes_the_index_that_torch_was_from() -> None:
+    before = golden(BLACKWELL, torch__version="2.6.0+cu124", torch__build="cu124")
+    installed = before.facts["packages.installed"]
+    assert isinstance(installed, Known)
+    there = {**installed.value, "torch": "2.6.0+cu124"}  # type: ignore[dict-item] # a mapping
+    facts = {**before.facts, "packages.installed": Known(there, "test")}
+    first = plan(msgspec.structs.replace(before, facts=facts)).actions
+    undo = next(action.undo for action in first if "torch==2.6.0+cu124" in action.undo)
+    assert "--index-url https://download.pytorch.org/whl/cu124" in undo
