@@ -94,9 +94,9 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
                 for key in PACKAGES:
                     yield from self._package(key)
             case "extension" | "optional_extension":
-                optional = kind == OPTIONAL_EXTENSION
+                is_meant = self._may_miss if kind == OPTIONAL_EXTENSION else self._must_load
                 for key, names in EXTENSIONS.items():
-                    those = [n for n in names if self._is_optional(f"{key}.{n}") is optional]
+                    those = [name for name in names if is_meant(f"{key}.{name}")]
                     for subject in self._package(key) if those else ():
                         yield from self._extensions(subject, key, those)
             case _:
@@ -112,9 +112,14 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
             text = str(name.value) if isinstance(name, Known) else PACKAGES[key][0]
             yield Subject(text, {"package": key})
 
-    def _is_optional(self, extension: str) -> bool:
+    def _may_miss(self, extension: str) -> bool:
+        """Return whether a package does without an extension, or may do."""
         found = self.facts.get(f"{extension}.optional")
-        return isinstance(found, Known) and found.value is True
+        return isinstance(found, Unknown) or _is_true(found)
+
+    def _must_load(self, extension: str) -> bool:
+        """Return whether a package does not surely do without an extension."""
+        return not _is_true(self.facts.get(f"{extension}.optional"))
 
     def _extensions(self, package: Subject, key: str, names: Iterable[str]) -> Iterator[Subject]:
         """Yield a package's extensions: the one that it cannot do without, and those there are."""
@@ -124,3 +129,7 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
                 yield Subject(package.text, bindings)
             elif not isinstance(self.fact(f"{key}.{name}.file"), Absent):
                 yield Subject(f"{package.text} ({name})", bindings, (package.text,))
+
+
+def _is_true(fact: Fact | None) -> bool:
+    return isinstance(fact, Known) and fact.value is True
