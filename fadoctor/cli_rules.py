@@ -43,6 +43,7 @@ class SchemaName(str, enum.Enum):
 
     REPORT = "report"
     SMOKE = "smoke"
+    PLAN = "plan"
     EXPLANATION = "explanation"
     FACTS = "facts"
     RULE = "rule"
@@ -141,11 +142,11 @@ def run_cases(
 def schema(
     name: Annotated[
         SchemaName,
-        typer.Argument(metavar="[report|smoke|explanation|facts|rule|table]", help="Of what."),
+        typer.Argument(metavar="[report|smoke|plan|explanation|facts|rule|table]", help="Of what."),
     ] = SchemaName.RULE,
     output: opt.Output = None,
 ) -> None:
-    """Print a JSON Schema: of reports, smoke runs, explanations, saved facts, rules or tables."""
+    """Print a JSON Schema: of reports, smoke runs, plans, explanations, facts, rules or tables."""
     from fadoctor.report.schema import render
 
     write(render(name.value), output)

@@ -10,6 +10,7 @@ import msgspec
 from fadoctor.engine.cases import Case
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Explanation
+from fadoctor.model.plan import Plan
 from fadoctor.model.report import Report
 from fadoctor.model.rule import Rule, Table
 from fadoctor.model.smoke import SmokeReport
@@ -24,6 +25,7 @@ def render(name: str) -> str:
     makers = {
         "report": lambda: _schema(Report),
         "smoke": lambda: _schema(SmokeReport),
+        "plan": lambda: _schema(Plan),
         "explanation": lambda: _schema(Explanation),
         "facts": lambda: _schema(Environment),
         "rule": _rule_schema,

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 
 from fadoctor.apply.store import Store
@@ -22,6 +23,7 @@ from tests.unit.apply.trees import manifest
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
+RULES = Path(__file__).parents[2] / "rules"
 GOLDEN = Path(__file__).parents[1] / "golden"
 MISMATCH = str(GOLDEN / "linux-4090-wheel-mismatch" / "facts.json")
 BLACKWELL = str(GOLDEN / "linux-5090-torch26" / "facts.json")
@@ -46,6 +48,12 @@ def test_healthy_is_left_alone(run: Run) -> None:
     result = run("fix", "--dry-run", "--facts", HEALTHY)
     assert result.returncode == 0
     assert "Nothing to repair." in result.stdout
+
+
+@pytest.mark.parametrize("facts", [HEALTHY, MISMATCH, BLACKWELL])
+def test_the_schema_describes_it(run: Run, facts: str) -> None:
+    schema = json.loads((RULES / "schema" / "plan.schema.json").read_text())
+    jsonschema.validate(planned(run, "--facts", facts, "--keep", "torch"), schema)
 
 
 def test_a_plan_is_exit_code_one_and_proved(run: Run) -> None:

@@ -241,7 +241,9 @@ def test_names_of_files_and_keys_do_no_harm(run: Run, tmp_path: Path) -> None:
     refused(run, "list", "--rules", str(tmp_path / "\x1b[31mnowhere"))
 
 
-@pytest.mark.parametrize("name", ["report", "explanation", "facts", "rule", "table"])
+@pytest.mark.parametrize(
+    "name", ["report", "smoke", "plan", "explanation", "facts", "rule", "table"]
+)
 def test_schemas_are_those_in_the_repository(run: Run, name: str) -> None:
     schema = json.loads(run("rules", "schema", name).stdout)
     jsonschema.Draft202012Validator.check_schema(schema)

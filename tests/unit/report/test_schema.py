@@ -31,7 +31,9 @@ def faults(name: str, document: Any) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", ["report", "explanation", "facts", "rule", "table"])
+@pytest.mark.parametrize(
+    "name", ["report", "smoke", "plan", "explanation", "facts", "rule", "table"]
+)
 def test_schemas_are_schemas(name: str) -> None:
     assert validator(name).schema["$schema"].endswith("2020-12/schema")
 
