@@ -189,6 +189,7 @@ def fix(
 ) -> None:
     """Plan the smallest change that ends in a working environment, proved before it is shown."""
     from fadoctor import cli_apply, cli_fix
+    from fadoctor.cli_plan import Wanted
     from fadoctor.terminal import log_to_stderr, spinner, style_of
 
     log_to_stderr(debug=debug)
@@ -198,7 +199,7 @@ def fix(
     if undo:
         cli_apply.undo_for(request)
         return
-    wanted = cli_fix.Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
+    wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
                             verify)  # fmt: skip
     with spinner("reading and planning", quiet=quiet):
         planned = cli_fix.plan_for(request, rules, wanted)

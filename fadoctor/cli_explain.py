@@ -21,7 +21,10 @@ from fadoctor.model.errors import InputError, UsageError
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
+    from fadoctor.examine import Request
     from fadoctor.explain.explain import Reading
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.explanation import Explanation
     from fadoctor.model.rule import Knowledge
 
 LogFile = Annotated[
@@ -72,6 +75,8 @@ def explain(
     if request.names_a_target or _lies_in_active(reading):
         _, environment = support.environment_of(request, rules)
     report = explain_reading(reading, knowledge, environment, tuple(ignore))
+    if environment is not None:
+        report = _with_plan(report, request, knowledge, environment)
     report = support.redacted(report) if redact else report
     if format_ is opt.Format.JSON:
         from fadoctor.report.json_ import render as render_json
@@ -86,6 +91,22 @@ def explain(
     if report.rule_errors:
         raise typer.Exit(support.EXIT_INTERNAL)
     raise typer.Exit(0 if exit_zero else code)
+
+
+def _with_plan(
+    report: Explanation, request: Request, knowledge: Knowledge, environment: Environment
+) -> Explanation:
+    """Return the report with what repairs the environment, where that confirms a cause."""
+    import msgspec
+
+    from fadoctor.cli_plan import Wanted, plan_of
+    from fadoctor.model.explanation import Agreement
+
+    if not any(check.agreement is Agreement.CONFIRMED for check in report.checks):
+        return report
+    plan = plan_of(request, knowledge, environment, Wanted())
+    does = any(action.kind.is_run or action.env for action in plan.actions)
+    return msgspec.structs.replace(report, plan=plan) if does else report
 
 
 def _read(log: str, knowledge: Knowledge) -> Reading:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.cli_options import PlanFormat
+from fadoctor.cli_plan import Wanted, plan_of
 from fadoctor.cli_support import (
     EXIT_FINDINGS,
     EXIT_INTERNAL,
@@ -21,20 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fadoctor.examine import Request
-    from fadoctor.model.environment import Environment
-    from fadoctor.plan.planner import Question
     from fadoctor.report.style import Style
-
-
-class Wanted(msgspec.Struct, frozen=True):
-    """What the options of `fix` say."""
-
-    want: tuple[str, ...]
-    keep: tuple[str, ...]
-    allow_build: bool
-    installer: str
-    ignore: tuple[str, ...]
-    verify: bool
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -59,50 +46,11 @@ def plan_for(request: Request, rules: list[Path], wanted: Wanted) -> Planned:
     knowledge, environment = environment_of(request, rules, "fadoctor.plan.planner")
     refuse_unknown_ids(list(wanted.ignore), knowledge)
     from fadoctor.model.plan import PlanOutcome
-    from fadoctor.plan.planner import make_plan, session_of
 
-    session = session_of(knowledge)
-    question = question_of(request, environment, wanted)
-    plan = make_plan(environment, session, question)
-    if wanted.verify:
-        plan = _verified(request, plan, environment, question)
+    plan = plan_of(request, knowledge, environment, wanted)
     nothing = plan.outcome is PlanOutcome.NOTHING
     code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
     return Planned(plan, code)
-
-
-def _verified(request: Request, plan: Plan, environment: Environment, question: Question) -> Plan:
-    """Return the plan with what the installer says of it."""
-    from fadoctor.apply.verify import verify
-    from fadoctor.model.errors import UsageError
-    from fadoctor.plan.requirements import requirements_of
-    from fadoctor.probes.run import run
-
-    if not request.is_real or not environment.target.may_run:
-        raise UsageError("--verify asks the installer of a real environment: name it by --python")
-    needs = requirements_of(environment, question.requirements)
-    return msgspec.structs.replace(plan, verification=verify(plan, environment, needs, run))
-
-
-def question_of(request: Request, environment: Environment, wanted: Wanted) -> Question:
-    """Return what is asked; of a real environment with what its files say beside the facts."""
-    from fadoctor.plan.planner import Question
-
-    question = Question(
-        wanted.want, wanted.keep, wanted.allow_build, wanted.installer, ignore=wanted.ignore
-    )
-    if request.facts or not environment.target.site:
-        return question
-    from fadoctor.probes.all_requirements import read_all_requirements
-    from fadoctor.targets.project import must_stay, project_tool
-
-    target = environment.target
-    return msgspec.structs.replace(
-        question,
-        project=project_tool(target),
-        fresh=".venv-fadoctor" if must_stay(environment) else "",
-        requirements=read_all_requirements(target, os.environ, environment.facts),
-    )
 
 
 def render(plan: Plan, format_: PlanFormat, style: Style) -> str:

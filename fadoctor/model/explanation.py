@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.model.environment import Target
 from fadoctor.model.finding import Finding
+from fadoctor.model.plan import Plan
 from fadoctor.model.report import RuleError, RulesInfo, Summary
 
 EXPLANATION_SCHEMA_VERSION = 1
@@ -56,6 +57,8 @@ class Explanation(msgspec.Struct, frozen=True):
     target: Target | None = None
     """The environment that the log was held against; None without one."""
     checks: tuple[Check, ...] = ()
+    plan: Plan | None = None
+    """What repairs the environment, where it confirms a cause and a change of packages helps."""
     notes: tuple[str, ...] = ()
     """Sentences about the log: what it lacks, how it ends."""
     overlays: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.explanation import Agreement
+from fadoctor.report import plan_text
 from fadoctor.report.paper import Paper
 from fadoctor.report.words import counted
 
@@ -37,6 +38,9 @@ def render(report: Explanation, style: Style) -> str:
     for note in report.notes:
         paper.line(note, "bold")
     total = report.summary
+    if report.plan is not None:
+        paper.line("What repairs this environment, as fadoctor fix would do it:", "bold")
+        paper.lines += [*plan_text.steps(report.plan, style), ""]
     if report.findings:
         paper.line(
             f"{counted(total.error, 'error')}, {counted(total.warning, 'warning')}, "

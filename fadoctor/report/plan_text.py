@@ -42,8 +42,18 @@ def render(plan: Plan, style: Style = Style()) -> str:  # noqa: B008 -- frozen
     return text.encode("ascii", "replace").decode() if style.ascii_only else text
 
 
+def steps(plan: Plan, style: Style) -> Iterator[str]:
+    """Yield the lines about what a plan does and leaves, without those about the environment."""
+    for line in _steps(plan, style.width):
+        yield printable(line, _LINE_LIMIT).rstrip()
+
+
 def _lines(plan: Plan, width: int) -> Iterator[str]:
     yield f"Environment: {plan.target.label} ({plan.target.reason})"
+    yield from _steps(plan, width)
+
+
+def _steps(plan: Plan, width: int) -> Iterator[str]:
     run = [action for action in plan.actions if action.kind.is_run or action.env]
     by_hand = [action for action in plan.actions if action not in run]
     steps = f"{counted(len(run), 'step')} for {plan.installer}. " if run else ""

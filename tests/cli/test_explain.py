@@ -15,6 +15,7 @@ from tests.cli.environments import add_package, add_torch, make_environment
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 SCHEMA = Path(__file__).parents[2] / "rules" / "schema" / "explanation.schema.json"
 AMPERE = "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
 PIP = """\
@@ -51,6 +52,34 @@ def test_a_file_in_utf_16(run: Run, tmp_path: Path) -> None:
     result = run("explain", str(log))
     assert result.returncode == 1
     assert "train.log:2: RuntimeError" in result.stdout.replace("\n      ", "")
+
+
+SYMBOL = (
+    "ImportError: /srv/v/lib/python3.11/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-"
+    "gnu.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs\n"
+)
+
+
+def test_the_fix_is_the_plan_of_an_environment_that_confirms_it(run: Run) -> None:
+    facts = str(GOLDEN / "linux-4090-wheel-mismatch" / "facts.json")
+    result = run("explain", "--facts", facts, "--format", "json", input=SYMBOL)
+    report = json.loads(result.stdout)
+    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    [check] = report["checks"]
+    assert check["agreement"] == "confirmed"
+    assert report["plan"]["outcome"] == "repairs"
+    [action] = report["plan"]["actions"]
+    assert "wheel-torch-mismatch" in action["findings"]
+    text = run("explain", "--facts", facts, input=SYMBOL).stdout
+    assert "What repairs this environment" in text
+    assert action["requirements"][0] in text
+
+
+def test_no_plan_where_the_environment_speaks_against_it(run: Run) -> None:
+    facts = str(GOLDEN / "linux-a100-healthy" / "facts.json")
+    report = json.loads(run("explain", "--facts", facts, "--format", "json", input=SYMBOL).stdout)
+    assert report["checks"][0]["agreement"] != "confirmed"
+    assert report["plan"] is None
 
 
 def test_silence(run: Run) -> None:

@@ -1,0 +1,71 @@
+"""Planning for the commands that print plans. Imports late, as the commands do."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from fadoctor.examine import Request
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.plan import Plan
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.plan.planner import Question
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What options say about a plan; without any, that what is installed works."""
+
+    want: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    allow_build: bool = False
+    installer: str = "auto"
+    ignore: tuple[str, ...] = ()
+    verify: bool = False
+
+
+def plan_of(
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+) -> Plan:
+    """Return the plan for an environment; UsageError for names that nobody knows."""
+    from fadoctor.plan.planner import make_plan, session_of
+
+    question = _question_of(request, environment, wanted)
+    plan = make_plan(environment, session_of(knowledge), question)
+    return _verified(request, plan, environment, question) if wanted.verify else plan
+
+
+def _verified(request: Request, plan: Plan, environment: Environment, question: Question) -> Plan:
+    """Return the plan with what the installer says of it."""
+    from fadoctor.apply.verify import verify
+    from fadoctor.model.errors import UsageError
+    from fadoctor.plan.requirements import requirements_of
+    from fadoctor.probes.run import run
+
+    if not request.is_real or not environment.target.may_run:
+        raise UsageError("--verify asks the installer of a real environment: name it by --python")
+    needs = requirements_of(environment, question.requirements)
+    return msgspec.structs.replace(plan, verification=verify(plan, environment, needs, run))
+
+
+def _question_of(request: Request, environment: Environment, wanted: Wanted) -> Question:
+    """Return what is asked; of a real environment with what its files say beside the facts."""
+    from fadoctor.plan.planner import Question
+
+    question = Question(
+        wanted.want, wanted.keep, wanted.allow_build, wanted.installer, ignore=wanted.ignore
+    )
+    if request.facts or not environment.target.site:
+        return question
+    from fadoctor.probes.all_requirements import read_all_requirements
+    from fadoctor.targets.project import must_stay, project_tool
+
+    target = environment.target
+    return msgspec.structs.replace(
+        question,
+        project=project_tool(target),
+        fresh=".venv-fadoctor" if must_stay(environment) else "",
+        requirements=read_all_requirements(target, os.environ, environment.facts),
+    )
