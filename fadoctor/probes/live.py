@@ -75,7 +75,7 @@ def run_live(argv: tuple[str, ...]) -> LiveRun:
 
 
 class _Tail:
-    """The last bytes of both streams in the order in which they came, in bounded memory."""
+    """The last lines of both streams in the order in which they came, in bounded memory."""
 
     def __init__(self) -> None:
         self._chunks: deque[bytes] = deque()
@@ -83,6 +83,8 @@ class _Tail:
         self._lock = threading.Lock()
 
     def add(self, chunk: bytes) -> None:
+        if not chunk:
+            return
         with self._lock:
             self._chunks.append(chunk)
             self._size += len(chunk)
@@ -101,6 +103,8 @@ class _Output:
         self._target = target
         self._kept = kept
         self._read, self.given = _terminal(target) or os.pipe()
+        self._begun = b""
+        """A line that has not ended: a program writes one in pieces, between those of others."""
         self._thread = threading.Thread(target=self._copy, daemon=True)
 
     def start(self) -> None:
@@ -110,6 +114,7 @@ class _Output:
         """Stop reading: at the end, or a grace after the command's, if others hold the pipe."""
         if self._thread.ident is not None:
             self._thread.join(GRACE_S)
+        self._kept.add(self._begun)
         if not self._thread.is_alive():
             os.close(self._read)
 
@@ -119,7 +124,11 @@ class _Output:
 
     def _copy(self) -> None:
         while chunk := _read(self._read):
-            self._kept.add(chunk)
+            ended, newline, begun = (self._begun + chunk).rpartition(b"\n")
+            if not newline and len(begun) > _CHUNK:  # a progress bar, or no text
+                ended, begun = begun, b""
+            self._begun = begun
+            self._kept.add(ended + newline)
             _write(self._target, chunk)
 
 

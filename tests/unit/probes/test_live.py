@@ -45,6 +45,18 @@ def test_streams_stay_apart_and_the_code_is_the_commands(argv: Argv, tail: Path)
     assert sorted(tail.read_bytes().splitlines()) == [b"err", b"out"]
 
 
+def test_lines_of_two_streams_are_not_torn(argv: Argv, tail: Path) -> None:
+    """Unbuffered Python writes a line and its end apart."""
+    code = (
+        "import os, time\n"
+        "for text in (b'one ', b'two ', b'three'):\n"
+        "    os.write(1, text); time.sleep(0.02); os.write(2, b'err '); time.sleep(0.02)\n"
+        "os.write(1, b'\\n')"
+    )
+    subprocess.run(argv(code), capture_output=True, check=True, timeout=60)
+    assert tail.read_bytes() == b"one two three\nerr err err "
+
+
 def test_standard_input_is_the_commands(argv: Argv) -> None:
     ended = subprocess.run(
         argv("print(input() * 2)"), input=b"ab\n", capture_output=True, check=False, timeout=60
