@@ -24,6 +24,12 @@ FAILURES_LIMIT = 400
 LINES_SHOWN = 3
 """Most lines of one match that become evidence."""
 
+CUT_LINES = 2
+"""Fewest lines as long as the longest one that show where a terminal cut."""
+
+NARROWEST, WIDEST = 40, 400
+"""Columns of terminals."""
+
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 _DIGITS = str.maketrans("", "", "0123456789")
 
@@ -139,6 +145,25 @@ def _wholes(found: list[Failure], *, unwrapped: bool) -> Iterator[Failure]:
         yield Failure("", tuple(lines))
     if unwrapped:
         yield Failure("", tuple(lines), joint=" ")
+        if uncut := _uncut(lines):
+            yield Failure("", uncut)
+
+
+def _uncut(lines: list[Line]) -> tuple[Line, ...]:
+    """Return lines put together that a terminal cut at its width, even inside words; or none."""
+    width = max((len(line.text) for line in lines), default=0)
+    full = sum(len(line.text) == width for line in lines)
+    if full < CUT_LINES or not NARROWEST <= width <= WIDEST:
+        return ()
+    whole: list[Line] = []
+    goes_on = False
+    for line in lines:
+        if goes_on:
+            whole[-1] = msgspec.structs.replace(whole[-1], text=whole[-1].text + line.text)
+        else:
+            whole.append(line)
+        goes_on = len(line.text) == width
+    return tuple(whole)
 
 
 def _ordered(found: Iterable[_Found]) -> list[_Found]:

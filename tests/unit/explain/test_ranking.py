@@ -94,6 +94,15 @@ def test_lines_that_a_narrow_terminal_wrapped(read: Callable[[str], Reading]) ->
     assert [line.number for line in cause.lines] == [1, 2]
 
 
+def test_lines_that_a_terminal_cut_inside_words(read: Callable[[str], Reading]) -> None:
+    before = f"{'x' * 50} RuntimeError: query and key must have the sa"
+    log = f"{before}\nme dtype\n{'z' * len(before)}\nend\n"
+    (cause,) = read(log).ranked.causes
+    assert cause.rule.id == "fa2-mixed-qkv-dtype"
+    assert cause.lines[0].number == 1
+    assert read(f"{before}\nme dtype\nend\n").ranked.causes == ()
+
+
 def test_an_import_that_hides_a_broken_binary(read: Callable[[str], Reading]) -> None:
     assert (
         found(read(TRACEBACK + SYMBOL + "\n" + TRACEBACK + REMOTE))[0][0] == "abi-undefined-symbol"
