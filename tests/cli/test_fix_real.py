@@ -28,7 +28,7 @@ pytestmark = [
 
 WRONG = ("xformers==0.0.28", "triton==2.0.0")
 NEEDED = ("torch", "torchgen", "functorch", "sympy", "mpmath", "networkx", "jinja2", "markupsafe",
-          "fsspec", "filelock", "typing_extensions", "numpy", "einops")  # fmt: skip
+          "fsspec", "filelock", "typing_extensions", "einops")  # fmt: skip
 
 
 def pytest_needs_network() -> bool:
