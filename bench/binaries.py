@@ -33,8 +33,8 @@ torch = importlib.util.find_spec("torch")
 print(json.dumps([sys.executable, torch.submodule_search_locations[0],
                   [path for path in sys.path if path]]))
 """
-# What `check` does on top for an extension; with "torch", all that --thorough reads too. The
-# modules that check has loaded anyway do not count.
+# What `check` does for extensions, modules included; with "torch", all that --thorough reads too.
+# With "one", what an extension costs on top of torch's own, which check reads in any case.
 _CHECK = """
 import json, sys, time
 from pathlib import Path
@@ -47,6 +47,9 @@ from fadoctor.binary.start import Target
 executable, torch, path = json.loads(sys.argv[1])
 extensions = sys.argv[3:]
 with Predictor(Target(executable, torch, tuple(path))) as predictor:
+    if sys.argv[2] == "one":
+        predictor.predict(str(next(Path(torch).glob("_C.*.so"))))
+        started = time.perf_counter()
     for extension in extensions:
         predictor.predict(extension)
     if sys.argv[2] == "torch":
