@@ -11,14 +11,15 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import msgspec
-from packaging.version import Version
 
 from fadoctor.matrix.query import Matrix, Row
-from fadoctor.matrix.versions import parse_version, version_part
+from fadoctor.matrix.versions import parse_version, version_key, version_part
 from fadoctor.model.fact import Absent, Fact, Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from packaging.version import Version
 
     from fadoctor.model.rule import Table
 
@@ -290,7 +291,7 @@ def _is_newer(one: WheelFile, other: WheelFile) -> bool:
 
 
 def _version(file: WheelFile) -> Version:
-    return parse_version(file.version) or Version("0")
+    return version_key(file.version)
 
 
 def _rank(file: WheelFile, wanted: Wanted) -> tuple[int, bool, bool, str]:

@@ -11,9 +11,10 @@ from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
 from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.plan.build import missing_modules
-from fadoctor.plan.choice import Choice, Kind
+from fadoctor.plan.choice import Choice, Kind, package_of
 from fadoctor.plan.dialect import Dialect, command_line, is_windows
 from fadoctor.plan.post_state import old_cuda_wheels
+from fadoctor.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -253,9 +254,7 @@ class Writer:
 
     def _origin(self, name: str, version: str) -> str:
         """Return what installs a version again: the address that it came from, if recorded."""
-        package = next((p for p, names in PACKAGES.items() if name in names), "")
-        url = self.environment.fact(f"{package}.direct_url")
-        text = str(url.value) if isinstance(url, Known) else ""
+        text = text_of(self.environment, f"{package_of(name, '')}.direct_url")
         return f"{name} @ {text}" if _WHEEL_URL.fullmatch(text) else f"{name}=={version}"
 
     def _before(self, name: str) -> str:
@@ -266,8 +265,7 @@ class Writer:
         return found if parse_version(found) else ""
 
     def _version(self, package: str) -> str:
-        fact = self.environment.fact(f"{package}.version")
-        return str(fact.value) if isinstance(fact, Known) else ""
+        return text_of(self.environment, f"{package}.version")
 
     def _installed_name(self, package: str) -> str:
         fact = self.environment.fact(f"{package}.distribution")

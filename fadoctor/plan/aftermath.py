@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import PACKAGES
-from fadoctor.plan.choice import Choice, Kind, follow
+from fadoctor.plan.choice import Choice, Kind, follow, package_of
 from fadoctor.plan.problem import offer
 from fadoctor.plan.requirements import Violation, violations
 
@@ -48,7 +47,7 @@ def aftermath(problem: Problem, state: State, environment: Environment) -> After
 
 
 def _follower(problem: Problem, state: State, each: Violation) -> Choice | None:
-    asker, needed = _package(each.distribution), _package(each.needs)
+    asker, needed = (package_of(name, name) for name in (each.distribution, each.needs))
     decided = state.get(asker)
     if decided is not None and decided.is_change and decided.kind is not Kind.REMOVE:
         if needed in state or needed in problem.wishes.kept:
@@ -57,7 +56,3 @@ def _follower(problem: Problem, state: State, each: Violation) -> Choice | None:
     if asker in state or asker in problem.wishes.kept or not each.found:
         return None
     return follow(asker)
-
-
-def _package(distribution: str) -> str:
-    return next((p for p, names in PACKAGES.items() if distribution in names), distribution)

@@ -26,7 +26,8 @@ _LINKED = (
 )  # fmt: skip
 """What reading an extension says of it and torch together: void when torch changes."""
 
-_OWN_FAILURES = ("truncated", "not-elf", "other-machine")
+_BROKEN = ("truncated", "not-elf")
+_OWN_FAILURES = (*_BROKEN, "other-machine")
 _SYSTEM_CAUSES = ("glibc", "libstdcxx", "python")
 _TORCH_FUNCTIONS = ("string-abi", "torch-function", "stable-abi")
 _VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
@@ -50,7 +51,7 @@ def is_damaged(facts: Mapping[str, Fact], package: str) -> bool:
     failure = _value(facts, f"{package}.binary.failure")
     if package == "torch" and failure == "missing-library":
         return _value(facts, "torch.binary.cause") == "torch-library"
-    return failure in _OWN_FAILURES[:2]
+    return failure in _BROKEN
 
 
 def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> dict[str, Fact]:

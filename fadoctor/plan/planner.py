@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.diagnose import diagnose
+from fadoctor.diagnose import Prognosis, foresee
 from fadoctor.kernels import Kernels
 from fadoctor.matrix.load import load_apart
 from fadoctor.model.fact import Absent, Known
@@ -22,7 +22,6 @@ from fadoctor.plan.problem import Base, Problem, Session
 from fadoctor.plan.proof import prove
 from fadoctor.plan.solve import solve
 from fadoctor.plan.wishes import Asked, describe, wishes_of
-from fadoctor.targets.derived import derive
 from fadoctor.verdicts import predict
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
     from fadoctor.model.plan import Action, Conflict
-    from fadoctor.model.report import Report
     from fadoctor.model.rule import Knowledge
     from fadoctor.plan.solve import Solution
 
@@ -60,32 +58,30 @@ def session_of(knowledge: Knowledge) -> Session:
 
 def make_plan(environment: Environment, session: Session, question: Question) -> Plan:
     """Return the plan for an environment. Pure: the same facts and wishes give the same plan."""
-    environment = derive(environment, session.matrix)
-    report = diagnose(environment, session.knowledge, None, question.ignore)
-    return _Planning(environment, session, question, report).plan()
+    return _Planning(
+        foresee(environment, session.knowledge, question.ignore), session, question
+    ).plan()
 
 
 class _Planning:
     """The making of one plan."""
 
-    def __init__(
-        self, environment: Environment, session: Session, question: Question, report: Report
-    ) -> None:
+    def __init__(self, before: Prognosis, session: Session, question: Question) -> None:
         self.question = question
         self.session = session
-        self.report = report
-        self.variables = tuple(variable_actions(environment, report.findings))
+        self.target = before.environment.target
+        self.findings = before.assessment.findings
+        self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
+        self.variables = tuple(variable_actions(before.environment, self.findings))
         self.base = Base(
-            report.findings,
-            report.verdicts,
-            frozenset((*question.ignore, *(error.rule_id for error in report.rule_errors))),
+            self.findings, before.verdicts, frozenset((*question.ignore, *self.broken_rules))
         )
         # variables are repaired first: the search judges the environment as it is without them
-        environment = _with_variables(environment, self.variables)
+        environment = _with_variables(before.environment, self.variables)
         self.wishes = wishes_of(
             Kernels(environment, session.matrix),
-            report.verdicts,
-            found_ids(report.findings),
+            before.verdicts,
+            found_ids(self.findings),
             Asked(question.want, question.keep, question.allow_build),
         )
         self.problem = Problem(session, environment, self.wishes, self.base, question.requirements)
@@ -110,12 +106,12 @@ class _Planning:
         actions = (
             *written,
             *self.variables,
-            *advice_for(self.report.findings, left, changes, commands=self.problem.is_foreign),
+            *advice_for(self.findings, left, changes, commands=self.problem.is_foreign),
         )
         conflicts = tuple(self._conflicts(proof, after, assessment))
         return Plan(
             outcome=self._outcome(actions, proof, conflicts),
-            target=self.report.target,
+            target=self.target,
             installer=dialect.name,
             actions=actions,
             changes=tuple(writer.changes(solution.changes)),
@@ -123,13 +119,13 @@ class _Planning:
             conflicts=conflicts,
             wishes=describe(self.wishes),
             notes=tuple(self._notes(solution)),
-            rule_errors=tuple(error.rule_id for error in self.report.rule_errors),
+            rule_errors=self.broken_rules,
             windows=is_windows(self.problem.environment),
         )
 
     def _solved(self, after: Assessment) -> frozenset[str]:
         """Return the ids of the rules that found something before, and nothing afterwards."""
-        return found_ids(self.report.findings) - found_ids(after.findings)
+        return found_ids(self.findings) - found_ids(after.findings)
 
     def _outcome(
         self, actions: tuple[Action, ...], proof: Proof, conflicts: tuple[Conflict, ...]

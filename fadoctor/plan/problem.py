@@ -17,7 +17,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Backend, Predicted, Verdict
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.candidates import RELEASES, Candidates, common
-from fadoctor.plan.choice import Choice, Kind, distribution_of, keep, remove
+from fadoctor.plan.choice import Choice, Kind, distribution_of, keep, package_of, remove
 from fadoctor.plan.compiled import AFTER, is_damaged
 from fadoctor.plan.post_state import PostState
 from fadoctor.plan.reads import Reading, values_of
@@ -284,7 +284,7 @@ def offer(requirement: str, index: str = "") -> Choice | None:
     if match is None:
         return None
     name = re.sub(r"[-_.]+", "-", match[1]).lower()
-    package = next((prefix for prefix, names in PACKAGES.items() if name in names), name)
+    package = package_of(name, name)
     lowest = _LOWEST.search(match[2] or "")
     version = lowest[1] if lowest and parse_version(lowest[1]) else ""
     facts = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.kernels import fact_text
 from fadoctor.matrix.versions import is_in, version_part
 from fadoctor.matrix.wheels import Wanted
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -23,8 +24,7 @@ def known(value: object) -> Fact:
 
 def text_of(environment: Environment, name: str) -> str:
     """Return a Known fact as text, "" where it is not."""
-    fact = environment.fact(name)
-    return str(fact.value) if isinstance(fact, Known) else ""
+    return fact_text(environment.fact(name), "")
 
 
 def inside(file: WheelFile) -> dict[str, Fact]:
