@@ -66,27 +66,31 @@ class Matcher:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._places = _by_anchor(knowledge.rules)
-        self._compiled: dict[str, re.Pattern[str]] = {}
+        self._compiled: dict[tuple[str, bool], re.Pattern[str]] = {}
 
     def anchors(self) -> frozenset[bytes]:
         """Return the distinct anchors as UTF-8: a text with none of them matches nothing."""
         return frozenset(anchor.encode() for anchor in self._places)
 
-    def match(self, message: str) -> list[SymptomMatch]:
+    def match(self, message: str, *, retyped: bool = False) -> list[SymptomMatch]:
         """Return what a message shows, one match a rule, the most likely cause first.
 
         Roots stand before what they explain; then count severity, how specific the symptom is
         (what it captures and what must be near), confidence, and the place in the message.
+        A retyped message is read in upper and lower case alike, with less confidence.
         """
         skipped = max(0, len(message) - MESSAGE_LIMIT)
         text = message[skipped:]
+        folded = text.lower() if retyped else text
         best: dict[str, tuple[_Rank, SymptomMatch, Rule]] = {}
         for anchor, places in self._places.items():
-            for place in places if anchor in text else ():
-                found = self._look(place, text)
+            for place in places if (anchor.lower() if retyped else anchor) in folded else ():
+                found = self._look(place, text, retyped=retyped)
                 if found is None:
                     continue
                 match = _described(place, found, skipped)
+                if retyped:
+                    match = _doubted(match)
                 rank = _rank(match)
                 known = best.get(match.rule_id)
                 if known is None or _within_rule(rank) < _within_rule(known[0]):
@@ -94,21 +98,27 @@ class Matcher:
         ranked = sorted(best.values(), key=lambda each: each[0])
         return _roots_first([(match, rule) for _, match, rule in ranked])
 
-    def _look(self, place: _Place, text: str) -> re.Match[str] | None:
+    def _look(self, place: _Place, text: str, *, retyped: bool) -> re.Match[str] | None:
         symptom = place.symptom
-        pattern = self._regex(symptom.pattern or re.escape(symptom.anchor))
-        for found in islice(pattern.finditer(text), OCCURRENCES):
+
+        def regex(pattern: str) -> re.Pattern[str]:
+            return self._regex(pattern, retyped=retyped)
+
+        for found in islice(
+            regex(symptom.pattern or re.escape(symptom.anchor)).finditer(text), OCCURRENCES
+        ):
             start, end = max(0, found.start() - REACH), found.end() + REACH
-            if all(self._regex(near).search(text, start, end) for near in symptom.near) and not any(
-                self._regex(absent).search(text, start, end) for absent in symptom.absent
+            if all(regex(near).search(text, start, end) for near in symptom.near) and not any(
+                regex(absent).search(text, start, end) for absent in symptom.absent
             ):
                 return found
         return None
 
-    def _regex(self, pattern: str) -> re.Pattern[str]:
-        compiled = self._compiled.get(pattern)
+    def _regex(self, pattern: str, *, retyped: bool) -> re.Pattern[str]:
+        compiled = self._compiled.get((pattern, retyped))
         if compiled is None:
-            compiled = self._compiled[pattern] = re.compile(pattern)
+            compiled = re.compile(pattern, re.IGNORECASE if retyped else 0)
+            self._compiled[pattern, retyped] = compiled
         return compiled
 
 
@@ -138,6 +148,12 @@ def _described(place: _Place, found: re.Match[str], skipped: int) -> SymptomMatc
         start=found.start() + skipped,
         end=found.end() + skipped,
     )
+
+
+def _doubted(match: SymptomMatch) -> SymptomMatch:
+    """Return a match as less certain by one step."""
+    index = min(_CONFIDENCES.index(match.confidence) + 1, len(_CONFIDENCES) - 1)
+    return msgspec.structs.replace(match, confidence=_CONFIDENCES[index])
 
 
 def _filled(template: str, captures: Mapping[str, str]) -> str:

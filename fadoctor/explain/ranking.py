@@ -30,6 +30,8 @@ CUT_LINES = 2
 NARROWEST, WIDEST = 40, 400
 """Columns of terminals."""
 
+_MARKS = str.maketrans({"*": None, "`": None})
+
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 _DIGITS = str.maketrans("", "", "0123456789")
 
@@ -99,15 +101,26 @@ def _matched(found: list[Failure], matcher: Matcher) -> dict[str, _Found]:
     for place, failure, times in _different(found):
         for match in matcher.match(failure.text):
             _take(best, _Found(place, match, failure, times))
-    for whole in _wholes(found, unwrapped=not best):
-        for match in matcher.match(whole.text):
-            number = whole.line_at(match.start).number
-            place = max(
-                (place for place, each in enumerate(found) if each.lines[0].number <= number),
-                default=0,
-            )
-            _take(best, _Found(place, match, whole, 0))
+    pasted = _pasted(found)
+    for whole in _wholes(pasted, several=len(found) > 1, unwrapped=not best):
+        _take_all(best, matcher.match(whole.text), whole, found)
+    if pasted and not best:
+        retold = _retold(pasted)
+        _take_all(best, matcher.match(retold.text, retyped=True), retold, found)
     return best
+
+
+def _take_all(
+    best: dict[str, _Found], matches: list[SymptomMatch], whole: Failure, found: list[Failure]
+) -> None:
+    """Take what a log shows that was read as one failure."""
+    for match in matches:
+        number = whole.line_at(match.start).number
+        place = max(
+            (place for place, each in enumerate(found) if each.lines[0].number <= number),
+            default=0,
+        )
+        _take(best, _Found(place, match, whole, 0))
 
 
 def _take(best: dict[str, _Found], new: _Found) -> None:
@@ -132,21 +145,31 @@ def _different(found: list[Failure]) -> list[tuple[int, Failure, int]]:
     return [(place, found[place], times) for place, times in chosen]
 
 
-def _wholes(found: list[Failure], *, unwrapped: bool) -> Iterator[Failure]:
+def _pasted(found: list[Failure]) -> list[Line]:
+    """Return the lines of a short log in order; none of a longer one."""
+    if sum(len(failure.text) for failure in found) > MESSAGE_LIMIT:
+        return []
+    lines = [line for failure in found for line in failure.lines]
+    return sorted(lines, key=lambda line: line.number)
+
+
+def _wholes(lines: list[Line], *, several: bool, unwrapped: bool) -> Iterator[Failure]:
     """Yield a short log as one failure: a pasted report names the cause and the setting apart.
 
     Where nothing was found, also with its lines put together: a terminal may have wrapped them.
     """
-    if sum(len(failure.text) for failure in found) > MESSAGE_LIMIT:
-        return
-    lines = [line for failure in found for line in failure.lines]
-    lines.sort(key=lambda line: line.number)
-    if len(found) > 1:
+    if several and lines:
         yield Failure("", tuple(lines))
-    if unwrapped:
+    if unwrapped and lines:
         yield Failure("", tuple(lines), joint=" ")
         if uncut := _uncut(lines):
             yield Failure("", uncut)
+
+
+def _retold(lines: list[Line]) -> Failure:
+    """Return a short log as one failure, without the marks of a person who stresses and quotes."""
+    plain = [msgspec.structs.replace(line, text=line.text.translate(_MARKS)) for line in lines]
+    return Failure("", tuple(plain))
 
 
 def _uncut(lines: list[Line]) -> tuple[Line, ...]:

@@ -18,6 +18,7 @@ REMOTE = (
     " environment: flash_attn. Run `pip install flash_attn`\n"
 )
 AMPERE = "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
+MIXED = "RuntimeError: query and key must have the same dtype\n"
 TOO_NEW = (
     "NVIDIA B200 with CUDA capability sm_100 is not compatible with the current PyTorch"
     " installation.\n"
@@ -107,3 +108,17 @@ def test_an_import_that_hides_a_broken_binary(read: Callable[[str], Reading]) ->
     assert (
         found(read(TRACEBACK + SYMBOL + "\n" + TRACEBACK + REMOTE))[0][0] == "abi-undefined-symbol"
     )
+
+
+def test_what_a_person_retells_is_less_certain(read: Callable[[str], Reading]) -> None:
+    (printed,) = read(MIXED).ranked.causes
+    for retold in (MIXED.upper(), MIXED.replace("have the same", "have **the `same`**")):
+        (cause,) = read(f"it says {retold}").ranked.causes
+        assert cause.rule.id == printed.rule.id == "fa2-mixed-qkv-dtype"
+        assert (printed.match.confidence.value, cause.match.confidence.value) == ("high", "medium")
+
+
+def test_what_is_printed_stands_before_what_is_retold(read: Callable[[str], Reading]) -> None:
+    assert found(read(f"{TRACEBACK}{SYMBOL}maybe {MIXED.upper()}")) == [
+        ("abi-undefined-symbol", "error")
+    ]
