@@ -7,17 +7,17 @@ cut into messages elsewhere.
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
-from fadoctor.model.rule import Rule, Symptom
+from fadoctor.model.rule import LOOKAHEAD, Rule, Symptom
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.model.rule import Knowledge
 
@@ -85,7 +85,7 @@ class Matcher:
         best: dict[str, tuple[_Rank, SymptomMatch, Rule]] = {}
         for anchor, places in self._places.items():
             for place in places if (anchor.lower() if retyped else anchor) in folded else ():
-                found = self._look(place, text, retyped=retyped)
+                found = self._look(place, text, folded, retyped=retyped)
                 if found is None:
                     continue
                 match = _described(place, found, skipped)
@@ -98,15 +98,25 @@ class Matcher:
         ranked = sorted(best.values(), key=lambda each: each[0])
         return _roots_first([(match, rule) for _, match, rule in ranked])
 
-    def _look(self, place: _Place, text: str, *, retyped: bool) -> re.Match[str] | None:
+    def _look(
+        self, place: _Place, text: str, folded: str, *, retyped: bool
+    ) -> re.Match[str] | None:
+        """Return the first match that has near it what must be, and nothing that may not.
+
+        Only the surroundings of anchors are searched, since every match holds one.
+        """
         symptom = place.symptom
+        anchor = symptom.anchor.lower() if retyped else symptom.anchor
+        width = symptom.width if len(folded) == len(text) else 0
 
         def regex(pattern: str) -> re.Pattern[str]:
             return self._regex(pattern, retyped=retyped)
 
-        for found in islice(
-            regex(symptom.pattern or re.escape(symptom.anchor)).finditer(text), OCCURRENCES
-        ):
+        pattern = regex(symptom.pattern or re.escape(symptom.anchor))
+        matches = chain.from_iterable(
+            pattern.finditer(text, *window) for window in _windows(folded, anchor, width)
+        )
+        for found in islice(matches, OCCURRENCES):
             start, end = max(0, found.start() - REACH), found.end() + REACH
             if all(regex(near).search(text, start, end) for near in symptom.near) and not any(
                 regex(absent).search(text, start, end) for absent in symptom.absent
@@ -120,6 +130,24 @@ class Matcher:
             compiled = re.compile(pattern, re.IGNORECASE if retyped else 0)
             self._compiled[pattern, retyped] = compiled
         return compiled
+
+
+def _windows(text: str, anchor: str, width: int) -> Iterator[tuple[int, int]]:
+    """Yield where matches lie that hold an anchor and are at most so wide; apart and in order."""
+    if not width:
+        yield 0, len(text)
+        return
+    start = end = -1
+    at = text.find(anchor)
+    while at >= 0:
+        if at - width > end:
+            if end >= 0:
+                yield start, end
+            start = max(0, at - width)
+        end = at + width + LOOKAHEAD
+        at = text.find(anchor, at + 1)
+    if end >= 0:
+        yield start, end
 
 
 def _by_anchor(rules: Iterable[Rule]) -> dict[str, list[_Place]]:

@@ -8,6 +8,7 @@ from sys import version_info
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.model.finding import Severity
+from fadoctor.model.rule import LOOKAHEAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +52,15 @@ def check_symptoms(rule: Rule) -> Iterator[Problem]:
             yield (*place, "severity"), "a wording cannot weigh more than its rule"
 
 
+def longest_match(pattern: str) -> int:
+    """Return how many characters a match has at most; 0 of what is no regular expression."""
+    try:
+        widest: int = _PARSER.parse(pattern).getwidth()[1]
+    except (re.error, OverflowError, RecursionError):
+        return 0
+    return widest
+
+
 def _check_anchor(symptom: Symptom, place: Path) -> Iterator[Problem]:
     if len(symptom.anchor) not in ANCHOR_LENGTHS:
         least, most = ANCHOR_LENGTHS[0], ANCHOR_LENGTHS[-1]
@@ -68,6 +78,8 @@ def _check_pattern(symptom: Symptom, place: Path) -> Iterator[Problem]:
         if problems:
             return
         tree = _PARSER.parse(symptom.pattern)
+        if _ahead(list(tree)) > LOOKAHEAD:
+            yield (*place, "pattern"), f"looks further than {LOOKAHEAD} characters ahead"
         numbers = set(_certain(list(tree)))
         groups = {name for name, number in tree.state.groupdict.items() if number in numbers}
         if tree.state.flags & re.IGNORECASE or not _needs(list(tree), symptom.anchor):
@@ -191,6 +203,17 @@ def _needs(nodes: list[_Node], anchor: str) -> bool:
         if certain and all(_needs(part, anchor) for part in parts):
             return True
     return anchor in run
+
+
+def _ahead(nodes: list[_Node]) -> int:
+    """Return how far the widest assertion looks ahead, in characters."""
+    widest = 0
+    for operation, argument in nodes:
+        if operation.name in ("ASSERT", "ASSERT_NOT") and argument[0] > 0:
+            widest = max(widest, argument[1].getwidth()[1])
+        for part in _parts(operation.name, argument):
+            widest = max(widest, _ahead(part))
+    return widest
 
 
 def _certain(nodes: list[_Node]) -> Iterator[int]:

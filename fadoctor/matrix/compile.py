@@ -15,6 +15,7 @@ import msgspec
 
 from fadoctor.matrix.check import check_rule, check_table
 from fadoctor.matrix.check_condition import Names
+from fadoctor.matrix.check_symptoms import longest_match
 from fadoctor.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
@@ -132,6 +133,8 @@ def _rule(document: Document, name: str) -> tuple[Rule, list[dict[str, Any]]]:
         raw["let"] = {key: _as_list(value) for key, value in raw["let"].items()}
     for symptom in _mappings(raw.get("symptoms")):
         _listed(symptom, _SYMPTOM_LISTS)
+        if isinstance(pattern := symptom.get("pattern"), str):
+            symptom["width"] = longest_match(pattern)
     for fix in _mappings(raw.get("fixes")):
         for step in _mappings(fix.get("steps")):
             _listed(step, _STEP_LISTS)

@@ -75,6 +75,10 @@ class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """The backends that the extension's package brings, and those that need it."""
 
 
+LOOKAHEAD = 512
+"""How far behind its match, in characters, the pattern of a symptom may look."""
+
+
 class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How a root cause shows in a log: one wording of it."""
 
@@ -91,6 +95,8 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     severity: Severity | None = None
     """Where this wording weighs less than the rule."""
     confidence: Confidence | None = None
+    width: int = 0
+    """Longest match in characters, which the compiler works out; 0 where it is not known."""
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -45,6 +45,7 @@ def _rule_schema() -> dict[str, Any]:
     (case,), case_parts = msgspec.json.schema_components((Case,), ref_template=_REF)
     rule = widened["Rule"]
     rule["properties"].pop("file")
+    widened["Symptom"]["properties"].pop("width")
     rule["properties"]["cases"] = {"type": "array", "items": case, "minItems": 1}
     rule["required"] = sorted([*rule["required"], "cases"])
     rule["anyOf"] = [{"required": ["when"]}, {"required": ["symptoms"]}]

@@ -6,6 +6,7 @@ import re
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
@@ -73,6 +74,22 @@ def test_each_wording_shows_its_rule_first(rule_id: str, text: str) -> None:
 def test_nothing_is_said_aloud_about_what_is_harmless(text: str) -> None:
     found = MATCHER.match(text)
     assert [match for match in found if match.severity is not Severity.NOTE] == []
+
+
+def test_around_anchors_the_same_is_found_as_in_the_whole_text() -> None:
+    rules = [
+        msgspec.structs.replace(
+            rule,
+            symptoms=tuple(msgspec.structs.replace(each, width=0) for each in rule.symptoms),
+        )
+        for rule in COMPILED.knowledge.rules
+    ]
+    whole = Matcher(msgspec.structs.replace(COMPILED.knowledge, rules=tuple(rules)))
+    logs = [case["log"] for cases in COMPILED.cases.values() for case in cases if "log" in case]
+    filling = "2026-11-22 10:00:00 INFO step 7 of 9, loss 0.25\n" * 20
+    for start in range(0, len(logs), 3):
+        text = filling.join(["", *logs[start : start + 3], ""])
+        assert MATCHER.match(text) == whole.match(text)
 
 
 def test_a_text_without_any_anchor_shows_nothing_so_that_logs_can_be_searched_for_them() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.matrix.check_symptoms import longest_match
 from tests.unit.matrix.folders import problems, rule_text
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def test_near_and_absent_are_checked_alike(
             regex("the dtype (?:is (?P<what>x)|y)") + "\nmessage: It is {what}.",
             "no group what that takes part always",
         ),
+        (regex("the dtype(?!.{0,600} is)"), "looks further than 512 characters ahead"),
         ("anchor: the dtype\nseverity: error", "a wording cannot weigh more than its rule"),
     ],
 )
@@ -130,6 +132,14 @@ def test_other_faults(tmp_path: Path, symptom: str, complaint: str) -> None:
 def test_a_message_can_use_groups_that_always_take_part(tmp_path: Path) -> None:
     pattern = "the dtype (?P<what>is) (?:(?P<how>wrong)){1,2}"
     assert complaints(tmp_path, regex(pattern) + "\nmessage: It {what} {how}.") == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "longest"),
+    [("the dtype", 9), ("the dtype.{0,20}", 29), ("a(?:b|cd)(?!efg)", 3), ("the (dtype", 0)],
+)
+def test_the_longest_match_is_worked_out(pattern: str, longest: int) -> None:
+    assert longest_match(pattern) == longest
 
 
 def test_errors_name_file_line_and_key(tmp_path: Path) -> None:
