@@ -56,7 +56,8 @@ def test_the_shipped_suite_has_every_rule_with_its_cases() -> None:
     assert set(suite.shipped) == {rule.id for rule in suite.knowledge.rules}
     file = suite.shipped["driver-too-old"]
     assert (ROOT / file.path).is_file()
-    assert {"name", "facts", "expect"} <= set(file.cases[0])
+    assert all({"name", "expect"} <= set(case) for case in file.cases)
+    assert {"facts", "log"} <= {key for case in file.cases for key in case}
 
 
 def test_own_rules_come_on_top_and_only_theirs_are_counted(tmp_path: Path) -> None:
