@@ -105,7 +105,7 @@ def _with_plan(
     if not any(check.agreement is Agreement.CONFIRMED for check in report.checks):
         return report
     plan = plan_of(request, knowledge, environment, Wanted())
-    does = any(action.kind.is_run or action.env for action in plan.actions)
+    does = any(action.is_step for action in plan.actions)
     return msgspec.structs.replace(report, plan=plan) if does else report
 
 

@@ -81,16 +81,17 @@ class Matcher:
         """
         skipped = max(0, len(message) - MESSAGE_LIMIT)
         text = message[skipped:]
-        folded = text.lower() if retyped else text
+        folded = _folded(text) if retyped else text
         best: dict[str, tuple[_Rank, SymptomMatch, Rule]] = {}
         for anchor, places in self._places.items():
-            for place in places if (anchor.lower() if retyped else anchor) in folded else ():
-                found = self._look(place, text, folded, retyped=retyped)
+            spots = _spots(folded, _folded(anchor) if retyped else anchor)
+            for place in places if spots else ():
+                found = self._look(place, text, spots, retyped=retyped)
                 if found is None:
                     continue
                 match = _described(place, found, skipped)
                 if retyped:
-                    match = _doubted(match)
+                    match = msgspec.structs.replace(match, confidence=match.confidence.weaker())
                 rank = _rank(match)
                 known = best.get(match.rule_id)
                 if known is None or _within_rule(rank) < _within_rule(known[0]):
@@ -99,23 +100,21 @@ class Matcher:
         return _roots_first([(match, rule) for _, match, rule in ranked])
 
     def _look(
-        self, place: _Place, text: str, folded: str, *, retyped: bool
+        self, place: _Place, text: str, spots: list[int], *, retyped: bool
     ) -> re.Match[str] | None:
         """Return the first match that has near it what must be, and nothing that may not.
 
-        Only the surroundings of anchors are searched, since every match holds one.
+        Only the surroundings of the spots where its anchor stands are searched, since every match
+        holds one.
         """
         symptom = place.symptom
-        anchor = symptom.anchor.lower() if retyped else symptom.anchor
-        width = symptom.width if len(folded) == len(text) else 0
 
         def regex(pattern: str) -> re.Pattern[str]:
             return self._regex(pattern, retyped=retyped)
 
         pattern = regex(symptom.pattern or re.escape(symptom.anchor))
-        matches = chain.from_iterable(
-            pattern.finditer(text, *window) for window in _windows(folded, anchor, width)
-        )
+        windows = _windows(spots, symptom.width) if symptom.width else [(0, len(text))]
+        matches = chain.from_iterable(pattern.finditer(text, *window) for window in windows)
         for found in islice(matches, OCCURRENCES):
             start, end = max(0, found.start() - REACH), found.end() + REACH
             if all(regex(near).search(text, start, end) for near in symptom.near) and not any(
@@ -132,22 +131,31 @@ class Matcher:
         return compiled
 
 
-def _windows(text: str, anchor: str, width: int) -> Iterator[tuple[int, int]]:
-    """Yield where matches lie that hold an anchor and are at most so wide; apart and in order."""
-    if not width:
-        yield 0, len(text)
-        return
-    start = end = -1
+def _folded(text: str) -> str:
+    """Return a text in small letters, as long as it was."""
+    # The one capital whose small form is longer; it stands in no anchor.
+    return text.replace("\u0130", "\0").lower()
+
+
+def _spots(text: str, anchor: str) -> list[int]:
+    """Return where an anchor stands."""
+    spots = []
     at = text.find(anchor)
     while at >= 0:
-        if at - width > end:
-            if end >= 0:
-                yield start, end
-            start = max(0, at - width)
-        end = at + width + LOOKAHEAD
+        spots.append(at)
         at = text.find(anchor, at + 1)
-    if end >= 0:
-        yield start, end
+    return spots
+
+
+def _windows(spots: list[int], width: int) -> Iterator[tuple[int, int]]:
+    """Yield where matches lie that hold a spot and are at most so wide; apart and in order."""
+    start, end = max(0, spots[0] - width), spots[0]
+    for at in spots:
+        if at - width > end:
+            yield start, end
+            start = at - width
+        end = at + width + LOOKAHEAD
+    yield start, end
 
 
 def _by_anchor(rules: Iterable[Rule]) -> dict[str, list[_Place]]:
@@ -176,12 +184,6 @@ def _described(place: _Place, found: re.Match[str], skipped: int) -> SymptomMatc
         start=found.start() + skipped,
         end=found.end() + skipped,
     )
-
-
-def _doubted(match: SymptomMatch) -> SymptomMatch:
-    """Return a match as less certain by one step."""
-    index = min(_CONFIDENCES.index(match.confidence) + 1, len(_CONFIDENCES) - 1)
-    return msgspec.structs.replace(match, confidence=_CONFIDENCES[index])
 
 
 def _filled(template: str, captures: Mapping[str, str]) -> str:

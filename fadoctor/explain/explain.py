@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 EVIDENCE_LIMIT = 300
 """Longest line of a log that is shown, in characters."""
 
-_CONFIDENCES = list(Confidence)
-
 
 class Reading(msgspec.Struct, frozen=True):
     """A log that was read and matched, not yet held against an environment."""
@@ -134,8 +132,7 @@ def _after(confidence: Confidence, agreement: Agreement) -> Confidence:
     if agreement is Agreement.CONFIRMED:
         return Confidence.HIGH
     if agreement is Agreement.REFUTED:
-        index = _CONFIDENCES.index(confidence) + 1
-        return _CONFIDENCES[min(index, len(_CONFIDENCES) - 1)]
+        return confidence.weaker()
     return confidence
 
 

@@ -124,6 +124,14 @@ def _table(document: Document, name: str, folder: str) -> Table:
     return table
 
 
+def _width(symptom: dict[str, Any]) -> int:
+    """Return how long a match is at most, 0 where that cannot be told; the check names faults."""
+    pattern, anchor = symptom.get("pattern") or "", symptom.get("anchor")
+    if not isinstance(pattern, str) or not isinstance(anchor, str):
+        return 0
+    return longest_match(pattern) if pattern else len(anchor)
+
+
 def _rule(document: Document, name: str) -> tuple[Rule, list[dict[str, Any]]]:
     raw = _mapping(document)
     cases = raw.pop("cases", None) or []
@@ -133,8 +141,7 @@ def _rule(document: Document, name: str) -> tuple[Rule, list[dict[str, Any]]]:
         raw["let"] = {key: _as_list(value) for key, value in raw["let"].items()}
     for symptom in _mappings(raw.get("symptoms")):
         _listed(symptom, _SYMPTOM_LISTS)
-        if isinstance(pattern := symptom.get("pattern"), str):
-            symptom["width"] = longest_match(pattern)
+        symptom["width"] = _width(symptom)
     for fix in _mappings(raw.get("fixes")):
         for step in _mappings(fix.get("steps")):
             _listed(step, _STEP_LISTS)

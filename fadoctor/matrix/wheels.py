@@ -19,8 +19,6 @@ from fadoctor.model.fact import Absent, Fact, Known
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from packaging.version import Version
-
     from fadoctor.model.rule import Table
 
 OFFICIAL, COMMUNITY = "official", "community"
@@ -135,7 +133,7 @@ class Wheels:
                 if _fits(file, wanted) and (known is None or _is_newer(file, known)):
                     found[file.name] = file
         ranked = sorted(found.values(), key=lambda file: _rank(file, wanted))
-        return tuple(sorted(ranked, key=_version, reverse=True))
+        return tuple(sorted(ranked, key=lambda file: version_key(file.version), reverse=True))
 
     def asked_for(self, version: str, wanted: Wanted) -> Lookup:
         """Return what setup.py of a version downloads when it is installed beside a torch."""
@@ -288,10 +286,6 @@ def _is_newer(one: WheelFile, other: WheelFile) -> bool:
     """Return whether a file lies on a newer page than another."""
     mine, theirs = parse_version(one.release), parse_version(other.release)
     return mine is not None and theirs is not None and mine > theirs
-
-
-def _version(file: WheelFile) -> Version:
-    return version_key(file.version)
 
 
 def _rank(file: WheelFile, wanted: Wanted) -> tuple[int, bool, bool, str]:

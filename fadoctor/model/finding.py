@@ -35,6 +35,11 @@ class Confidence(enum.Enum):
     MEDIUM = "medium"
     LOW = "low"
 
+    def weaker(self) -> Confidence:
+        """Return the next lower one; below the lowest there is none."""
+        members = list(Confidence)
+        return members[min(members.index(self) + 1, len(members) - 1)]
+
 
 class Evidence(msgspec.Struct, frozen=True):
     """One fact, or one cell of the matrix, that a finding rests on."""

@@ -57,6 +57,11 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     safety: str = ""
     """``safe`` or ``unsafe``, for what comes from a rule."""
 
+    @property
+    def is_step(self) -> bool:
+        """Whether it changes something itself: a command or a variable, not advice or a setting."""
+        return self.kind.is_run or bool(self.env)
+
 
 class Change(msgspec.Struct, frozen=True):
     """One distribution that is another one afterwards; empty where there is none."""

@@ -132,7 +132,7 @@ class _Planning:
     ) -> PlanOutcome:
         if proof.errors or proof.missed or proof.requirements or conflicts:
             return PlanOutcome.PARTIAL if actions else PlanOutcome.IMPOSSIBLE
-        if proof.by_setting or not any(a.kind.is_run or a.env for a in actions):
+        if proof.by_setting or not any(action.is_step for action in actions):
             return PlanOutcome.PARTIAL if actions else PlanOutcome.NOTHING
         return PlanOutcome.REPAIRS
 

@@ -54,7 +54,7 @@ def _lines(plan: Plan, width: int) -> Iterator[str]:
 
 
 def _steps(plan: Plan, width: int) -> Iterator[str]:
-    run = [action for action in plan.actions if action.kind.is_run or action.env]
+    run = [action for action in plan.actions if action.is_step]
     by_hand = [action for action in plan.actions if action not in run]
     steps = f"{counted(len(run), 'step')} for {plan.installer}. " if run else ""
     yield from _wrapped(f"{steps}{_ANSWERS[plan.outcome]}", width)
