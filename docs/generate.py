@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.main import get_command
 
-from fadoctor.cli import app
+from fadoctor.cli.app import app
 from fadoctor.engine.suite import RuleFile
 from fadoctor.matrix.compile import Compiled, compile_rules
 from fadoctor.report import page_markdown, rule_list, rule_page, schema, table_page

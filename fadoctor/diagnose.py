@@ -9,19 +9,19 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.engine.judge import Assessment, judge, order_of
-from fadoctor.kernels import Kernels, fact_text, visible_gpus
+from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
 from fadoctor.matrix.query import Matrix
-from fadoctor.measurements import join_measurements, notes, with_predictions
 from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.report import Report, RulesInfo, Summary
 from fadoctor.model.rule import Knowledge
 from fadoctor.model.smoke import SmokeReport, SmokeRun, SmokeSummary
 from fadoctor.model.verdict import Backend, Measured, Verdict
-from fadoctor.recommendation import recommend
-from fadoctor.root_causes import find_root_causes
 from fadoctor.targets.derived import derive
-from fadoctor.verdicts import predict
+from fadoctor.verdicts.measurements import join_measurements, notes, with_predictions
+from fadoctor.verdicts.predict import predict
+from fadoctor.verdicts.recommendation import recommend
+from fadoctor.verdicts.root_causes import find_root_causes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -113,8 +113,8 @@ def _probed(request: Request, environ: Mapping[str, str]) -> Environment:
     # Late: replaying saved facts needs neither processes nor probes.
     from fadoctor.probes.collect import collect  # noqa: PLC0415
     from fadoctor.probes.nvml import nvml_command  # noqa: PLC0415
-    from fadoctor.probes.run import remember, run  # noqa: PLC0415
     from fadoctor.probes.world import World  # noqa: PLC0415
+    from fadoctor.processes.run import remember, run  # noqa: PLC0415
     from fadoctor.targets.discover import TargetRequest, discover, own_interpreter  # noqa: PLC0415
 
     once = remember(run)

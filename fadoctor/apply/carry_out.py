@@ -16,7 +16,7 @@ from fadoctor.model.environment import Environment
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.plan import Action, ActionKind
-from fadoctor.probes.run import Command, Result
+from fadoctor.processes.run import Command, Result
 
 if TYPE_CHECKING:
     from fadoctor.apply.store import Store

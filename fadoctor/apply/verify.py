@@ -15,7 +15,7 @@ from fadoctor.matrix.versions import parse_version
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.plan import ActionKind, Answer, Verification
 from fadoctor.plan.requirements import violations
-from fadoctor.probes.run import Command, Ending
+from fadoctor.processes.run import Command, Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan
     from fadoctor.plan.requirements import Requirements
-    from fadoctor.probes.run import Result
+    from fadoctor.processes.run import Result
 
     Run = Callable[[Command], Result]
 

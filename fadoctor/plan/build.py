@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.kernels import visible_gpus
+from fadoctor.matrix.kernels import visible_gpus
 from fadoctor.matrix.versions import is_in, version_key, version_part
+from fadoctor.matrix.wheel_label import STEM, wheel_facts
 from fadoctor.model.fact import Fact, Known
 from fadoctor.plan.candidates import Candidates, is_in_specifier, released
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.wheel_facts import known
-from fadoctor.probes.flash_attn import STEM, wheel_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,12 +17,12 @@ from fadoctor.matrix.versions import (
     version_key,
     version_part,
 )
+from fadoctor.matrix.wheel_label import STEM, wheel_facts
 from fadoctor.matrix.wheels import OFFICIAL, Wanted, WheelFile, Wheels
 from fadoctor.model.fact import Fact, Known
 from fadoctor.plan.choice import Choice, Kind, distribution_of
 from fadoctor.plan.compiled import AFTER, by_label
 from fadoctor.plan.wheel_facts import inside, known, needs_newer_glibc, text_of, wanted_of
-from fadoctor.probes.flash_attn import STEM, wheel_facts
 
 if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix, Row

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.kernels import Gpu, fact_text
+from fadoctor.matrix.kernels import Gpu, fact_text
 from fadoctor.matrix.versions import version_key, version_part
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.diagnose import Prognosis, foresee
-from fadoctor.kernels import Kernels
+from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.load import load_apart
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
@@ -22,7 +22,7 @@ from fadoctor.plan.problem import Base, Problem, Session
 from fadoctor.plan.proof import prove
 from fadoctor.plan.solve import solve
 from fadoctor.plan.wishes import Asked, describe, wishes_of
-from fadoctor.verdicts import predict
+from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.kernels import Kernels, visible_gpus
+from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import PACKAGES
@@ -24,13 +24,13 @@ from fadoctor.plan.reads import Reading, values_of
 from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
 from fadoctor.plan.wishes import HALF
-from fadoctor.verdicts import concerns, decides, decides_a_verdict, predict_backends
+from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, predict_backends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fadoctor.engine.evaluate import Judgement
-    from fadoctor.kernels import Gpu
+    from fadoctor.matrix.kernels import Gpu
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Table
     from fadoctor.plan.relations import Relation

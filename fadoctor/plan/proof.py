@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.engine.judge import Assessment, judge
-from fadoctor.kernels import Kernels
+from fadoctor.matrix.kernels import Kernels
 from fadoctor.model.fact import Absent
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.plan import Proof
@@ -13,7 +13,7 @@ from fadoctor.model.verdict import Predicted
 from fadoctor.plan.count import best_answers
 from fadoctor.plan.requirements import violations
 from fadoctor.plan.wishes import wish_text
-from fadoctor.verdicts import predict
+from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.kernels import fact_text
+from fadoctor.matrix.kernels import fact_text
 from fadoctor.matrix.versions import is_in, version_part
 from fadoctor.matrix.wheels import Wanted
 from fadoctor.model.fact import Absent, Fact, Known, Unknown

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.kernels import Gpu, Kernels, visible_gpus
+from fadoctor.matrix.kernels import Gpu, Kernels, visible_gpus
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Known, printable

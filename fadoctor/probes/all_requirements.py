@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fadoctor.probes.distributions import find_distributions
 from fadoctor.probes.import_path import read_import_path
 from fadoctor.probes.requires import marker_target, read_requirements
-from fadoctor.probes.run import run
 from fadoctor.probes.world import World
+from fadoctor.processes.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

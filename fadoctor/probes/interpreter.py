@@ -13,8 +13,8 @@ import msgspec
 
 from fadoctor.model.fact import printable
 from fadoctor.probes.interpreter_files import facts_of_files, is_folder, read_pyvenv
-from fadoctor.probes.run import Command, Result, child_environment, last_json_object
 from fadoctor.probes.world import absent, known, unknown
+from fadoctor.processes.run import Command, Result, child_environment, last_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fadoctor.probes.nvidia import NvidiaGpu, Obstacle, Reading, failed_reading
-from fadoctor.probes.run import Command, Ending, Result, child_environment
 from fadoctor.probes.world import World, known, unknown
+from fadoctor.processes.run import Command, Ending, Result, child_environment
 
 if TYPE_CHECKING:
     from fadoctor.model.fact import Fact

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from fadoctor.probes.nvidia import NvidiaGpu, Obstacle, Reading, Trouble, failed_reading
-from fadoctor.probes.run import Command, Ending, Result, child_environment, last_json_object
 from fadoctor.probes.world import World, known, unknown
+from fadoctor.processes.run import Command, Ending, Result, child_environment, last_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

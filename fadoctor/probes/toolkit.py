@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.probes.run import Command, Result
 from fadoctor.probes.toolkit_files import (
     Tool,
     find_nvccs,
@@ -27,6 +26,7 @@ from fadoctor.probes.toolkit_files import (
     version_from_packages,
 )
 from fadoctor.probes.world import absent, known, unknown
+from fadoctor.processes.run import Command, Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

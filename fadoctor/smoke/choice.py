@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.kernels import visible_gpus
+from fadoctor.matrix.kernels import visible_gpus
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.smoke import CPU, CellKey
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.smoke.catalogue import ALL, CATALOGUE, HALF, TRAPS, Entry, OnCpu
 
 if TYPE_CHECKING:
-    from fadoctor.kernels import Kernels
+    from fadoctor.matrix.kernels import Kernels
     from fadoctor.model.environment import Environment
 
 CUDA = "cuda"

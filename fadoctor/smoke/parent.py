@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
 from fadoctor.model.smoke import SmokeRun
-from fadoctor.probes.run import Command, Result, child_environment
-from fadoctor.probes.strays import end_children
+from fadoctor.processes.run import Command, Result, child_environment
+from fadoctor.processes.strays import end_children
 from fadoctor.smoke.choice import AUTO
 from fadoctor.smoke.judge import without_origin
 from fadoctor.smoke.progress import Progress

@@ -20,7 +20,7 @@ from fadoctor.model.errors import TargetError
 from fadoctor.model.fact import printable
 from fadoctor.probes.interpreter import InterpreterAnswer, Run, ask_interpreter
 from fadoctor.probes.interpreter_files import is_file, is_folder
-from fadoctor.probes.run import run as run_command
+from fadoctor.processes.run import run as run_command
 from fadoctor.targets.layout import (
     find_python,
     is_conda_base,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.matrix.versions import version_part
+from fadoctor.matrix.wheel_label import wheel_facts
 from fadoctor.model.catalogue import LATER, build_catalogue
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.probes import flash_attn as probe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -189,7 +189,7 @@ def _wheel(file: WheelFile, *, labels: bool) -> dict[str, Fact]:
         "flash_attn.wheel.tags": known((f"{tag}-{file.python}-{file.platform}",)),
         "flash_attn.direct_url": known(file.url if labels else None),
     }
-    return {**recorded, **probe.wheel_facts(version, extension, recorded)}
+    return {**recorded, **wheel_facts(version, extension, recorded)}
 
 
 def _code(file: WheelFile, gpus: tuple[str, ...]) -> dict[str, Fact]:

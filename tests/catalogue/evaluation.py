@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from fadoctor.engine.evaluate import evaluate
 from fadoctor.engine.judge import Assessment
-from fadoctor.kernels import Kernels
+from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.query import Matrix, Rows
 from fadoctor.model.fact import Fact, Known
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.targets.derived import derive
-from fadoctor.verdicts import predict
+from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -38,13 +38,13 @@ def _compiled() -> None:
 
 
 def test_importing_the_command_line_loads_nothing_heavy() -> None:
-    modules = loaded("import fadoctor.cli")
-    assert "fadoctor.cli" in modules
+    modules = loaded("import fadoctor.cli.app")
+    assert "fadoctor.cli.app" in modules
     assert sorted(modules.intersection(HEAVY)) == []
 
 
 def test_a_static_json_check_loads_neither_torch_nor_rich_nor_pydantic(stack: Path) -> None:
-    code = "from fadoctor.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     arguments = ("check", "--no-smoke", "--format", "json", "--python", str(stack))
     modules = loaded(code, *arguments)
     assert "fadoctor.diagnose" in modules
@@ -53,7 +53,7 @@ def test_a_static_json_check_loads_neither_torch_nor_rich_nor_pydantic(stack: Pa
 
 
 def test_a_text_check_loads_nothing_heavy_either(stack: Path) -> None:
-    code = "from fadoctor.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     modules = loaded(code, "check", "--no-smoke", "--python", str(stack))
     assert "fadoctor.report.text" in modules
     assert sorted(modules & {"torch", "pydantic", "rich", "yaml", "pynvml", "asyncio"}) == []

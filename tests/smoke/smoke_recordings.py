@@ -13,7 +13,7 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.environment import Target
 from fadoctor.model.smoke import CellKey
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.probes.run import Command, Ending, Result
+from fadoctor.processes.run import Command, Ending, Result
 from fadoctor.smoke.choice import AUTO, CUDA, Choice, Chosen, Wanted
 from fadoctor.smoke.judge import Judge
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fadoctor.kernels import Kernels
+from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.smoke.catalogue import TRAPS

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from fadoctor.model.verdict import Backend, Dtype, Measured
-from fadoctor.probes.run import run
+from fadoctor.processes.run import run
 from fadoctor.smoke.parent import run_smoke
 from tests.smoke.smoke_recordings import TARGET, choice_of, judge
 

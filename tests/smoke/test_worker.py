@@ -13,7 +13,7 @@ import pytest
 import fadoctor.smoke.child
 from fadoctor.model.smoke import NO_DEVICE, SmokeRun
 from fadoctor.model.verdict import Dtype, Measured
-from fadoctor.probes.run import run
+from fadoctor.processes.run import run
 from fadoctor.smoke import events
 from fadoctor.smoke.catalogue import CATALOGUE, TRAPS
 from fadoctor.smoke.child import _fadoctor_worker as worker

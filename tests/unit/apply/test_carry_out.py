@@ -14,7 +14,7 @@ from fadoctor.apply.store import Store
 from fadoctor.model.environment import Target
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome
-from fadoctor.probes.run import Command, Ending, Result
+from fadoctor.processes.run import Command, Ending, Result
 from tests.unit.apply.trees import grow, manifest
 from tests.unit.engine.builders import environment
 

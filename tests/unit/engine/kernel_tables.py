@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.engine.judge import judge
-from fadoctor.kernels import Kernels
+from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.query import Matrix
-from fadoctor.verdicts import predict
+from fadoctor.verdicts.predict import predict
 from tests.unit.engine.builders import environment, knowledge, table
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.diagnose import diagnose
-from fadoctor.kernels import Kernels
+from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.model.fact import Absent
 from fadoctor.plan.planner import Question, found_ids, make_plan, session_of

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fadoctor.engine.judge import judge
-from fadoctor.kernels import Kernels
+from fadoctor.matrix.kernels import Kernels
 from fadoctor.model.finding import Severity
 from fadoctor.plan.aftermath import aftermath
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.cost import Cost
 from fadoctor.plan.count import count_lost, count_missed, failures
 from fadoctor.plan.solve import solve, solve_wishes
-from fadoctor.verdicts import predict
+from fadoctor.verdicts.predict import predict
 from tests.unit.plan.problems import golden, problem, with_package
 
 if TYPE_CHECKING:

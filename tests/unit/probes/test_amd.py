@@ -9,8 +9,8 @@ import pytest
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.probes.amd import TOPOLOGY, gfx_name, parse_properties, read_amd
-from fadoctor.probes.run import run
 from fadoctor.probes.world import World
+from fadoctor.processes.run import run
 
 if TYPE_CHECKING:
     from pathlib import Path

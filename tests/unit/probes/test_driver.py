@@ -9,8 +9,8 @@ import pytest
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.probes.driver import KernelDriver, probe, read_kernel_driver
-from fadoctor.probes.run import run
 from fadoctor.probes.world import World
+from fadoctor.processes.run import run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.probes.gpu import probe
-from fadoctor.probes.run import Command, Ending, Result
 from fadoctor.probes.world import World
+from fadoctor.processes.run import Command, Ending, Result
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,8 +22,8 @@ from fadoctor.probes.interpreter import (
     probe,
 )
 from fadoctor.probes.interpreter_files import is_file, is_folder, list_folder, read_pyvenv
-from fadoctor.probes.run import Command, Ending, Result, last_json_object, remember, run
 from fadoctor.probes.world import World
+from fadoctor.processes.run import Command, Ending, Result, last_json_object, remember, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

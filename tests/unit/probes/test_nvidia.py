@@ -13,8 +13,8 @@ from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.probes.nvidia import Obstacle
 from fadoctor.probes.nvidia_smi import find_program, read_nvidia_smi
 from fadoctor.probes.nvml import read_nvml
-from fadoctor.probes.run import Command, Ending, Result, run
 from fadoctor.probes.world import World
+from fadoctor.processes.run import Command, Ending, Result, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

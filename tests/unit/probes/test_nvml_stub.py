@@ -15,8 +15,8 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.probes.gpu import Limits, probe
 from fadoctor.probes.nvidia import Obstacle
 from fadoctor.probes.nvml import find_pynvml, read_nvml
-from fadoctor.probes.run import run
 from fadoctor.probes.world import World
+from fadoctor.processes.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

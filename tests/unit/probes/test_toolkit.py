@@ -13,9 +13,9 @@ import pytest
 from fadoctor.model.catalogue import build_catalogue, generic_name
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.probes.run import Command, Ending, Result, run
 from fadoctor.probes.toolkit import probe
 from fadoctor.probes.world import World
+from fadoctor.processes.run import Command, Ending, Result, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.errors import TargetError
-from fadoctor.probes.run import Command, Result, remember, run
+from fadoctor.processes.run import Command, Result, remember, run
 from fadoctor.targets.discover import Own, TargetRequest, discover, own_interpreter
 from tests.unit.targets.made_environments import (
     SYSTEM,

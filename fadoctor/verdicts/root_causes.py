@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from fadoctor.engine.symptom_findings import finding_of
 from fadoctor.engine.symptoms import Matcher
-from fadoctor.measurements import disagreements
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Evidence
 from fadoctor.model.verdict import Measured
+from fadoctor.verdicts.measurements import disagreements
 
 if TYPE_CHECKING:
     from fadoctor.engine.symptoms import SymptomMatch

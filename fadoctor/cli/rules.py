@@ -2,7 +2,6 @@
 
 Heavy modules are imported inside the commands, so that each pays only for what it uses.
 """
-# ruff: noqa: TC001, TC003, PLC0415, PLR0913, PLR0917 -- as cli.py: typer evaluates annotations
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fadoctor import cli_options as opt
-from fadoctor.cli_output import write
+from fadoctor.cli import options as opt
+from fadoctor.cli.output import write
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
@@ -65,9 +64,9 @@ def list_rules(
     color: opt.ColourOption = opt.Colour.AUTO,
 ) -> None:
     """List the rules: id, severity, area, title."""
+    from fadoctor.cli.terminal import style_of
     from fadoctor.engine.suite import load_suite
     from fadoctor.report import rule_list
-    from fadoctor.terminal import style_of
 
     suite = load_suite(rules)
     found = list(suite.rules().values())
@@ -95,9 +94,9 @@ def show(
     color: opt.ColourOption = opt.Colour.AUTO,
 ) -> None:
     """Show the page of a rule: what, why, how to confirm, what to do, sources."""
+    from fadoctor.cli.terminal import style_of
     from fadoctor.engine.suite import load_suite
     from fadoctor.report import page_markdown, page_text, rule_page
-    from fadoctor.terminal import style_of
 
     suite = load_suite(rules)
     files = suite.rules()

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fadoctor.kernels import Kernels
+from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.verdict import Backend, Dtype, Recommendation
-from fadoctor.recommendation import recommend
+from fadoctor.verdicts.recommendation import recommend
 from tests.unit.engine.builders import ABSENT, UNREAD, environment, shipped
 from tests.unit.engine.kernel_tables import kernels, on
 

@@ -13,7 +13,7 @@ from fadoctor.model.verdict import Measured, Predicted, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fadoctor.kernels import Gpu
+    from fadoctor.matrix.kernels import Gpu
     from fadoctor.model.verdict import Backend, Dtype
 
 ANY_DEVICE = "any device"

@@ -7,8 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from fadoctor.kernels import Gpu
-from fadoctor.measurements import (
+from fadoctor.matrix.kernels import Gpu
+from fadoctor.model.fact import Known
+from fadoctor.model.smoke import NO_DEVICE, SmokeCell, SmokeRun
+from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
+from fadoctor.verdicts.measurements import (
     ANY_DEVICE,
     NO_GPU_TESTED,
     disagreements,
@@ -18,9 +21,6 @@ from fadoctor.measurements import (
     notes,
     with_predictions,
 )
-from fadoctor.model.fact import Known
-from fadoctor.model.smoke import NO_DEVICE, SmokeCell, SmokeRun
-from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
 from tests.unit.engine.builders import UNREAD
 
 PASSED, FAILED, REFUSED, NOT_RUN = (

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.probes.deadline import Deadline, Pulse
+from fadoctor.processes.deadline import Deadline, Pulse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from fadoctor.cli_options import FailOn
+import typer
+
+from fadoctor.cli.options import FailOn
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 
@@ -82,11 +84,11 @@ def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
     """Run the chosen cells and end whatever they leave behind."""
     import msgspec
 
-    from fadoctor.probes.run import run
-    from fadoctor.probes.strays import no_strays
+    from fadoctor.cli.terminal import spinner
+    from fadoctor.processes.run import run
+    from fadoctor.processes.strays import no_strays
     from fadoctor.smoke.judge import Judge
     from fadoctor.smoke.parent import run_smoke
-    from fadoctor.terminal import spinner
 
     target, judge = prognosis.environment.target, Judge(prognosis.knowledge)
     with spinner("running forward and backward", quiet=quiet), no_strays() as stuck:
@@ -97,8 +99,8 @@ def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
 
 def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> SmokeRun:
     """Run the default set; without `thorough` nothing whose failure is predicted, and not long."""
-    from fadoctor.measurements import doomed
     from fadoctor.smoke.choice import Wanted, choose
+    from fadoctor.verdicts.measurements import doomed
 
     if thorough:
         wanted, known = Wanted(thorough=True), None
@@ -115,9 +117,15 @@ def redacted(document: _T) -> _T:
     return redact(document, os.environ, os.uname().nodename if hasattr(os, "uname") else "")
 
 
+def leave(code: int, *, exit_zero: bool) -> NoReturn:
+    """End the command with a code; `exit_zero` forgives findings and blind spots."""
+    forgiven = exit_zero and code in (EXIT_FINDINGS, EXIT_COULD_NOT_LOOK)
+    raise typer.Exit(0 if forgiven else code)
+
+
 def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
     """Return the exit code; where several apply: 4, 1, 3 (2 never comes as far as a report)."""
-    from fadoctor.measurements import has_failure
+    from fadoctor.verdicts.measurements import has_failure
 
     if report.rule_errors:
         return EXIT_INTERNAL

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.probes.run import GRACE_S
+from fadoctor.processes.run import GRACE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

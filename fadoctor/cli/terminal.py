@@ -74,7 +74,7 @@ def spinner(what: str, *, quiet: bool) -> Iterator[None]:
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
-    from rich.console import Console  # noqa: PLC0415 -- only at a terminal
+    from rich.console import Console
 
     console = Console(stderr=True)
     ascii_only = not _can_show_marks(sys.stderr)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.probes.live import COMMAND_NOT_FOUND, KEPT, run_live
+from fadoctor.processes.live import COMMAND_NOT_FOUND, KEPT, run_live
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _RUNNER = (
-    "import pathlib, sys; from fadoctor.probes.live import run_live;"
+    "import pathlib, sys; from fadoctor.processes.live import run_live;"
     "ended = run_live((sys.executable, '-u', '-c', sys.argv[2]));"
     "pathlib.Path(sys.argv[1]).write_bytes(ended.tail); sys.exit(ended.code)"
 )

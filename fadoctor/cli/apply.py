@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.cli_support import EXIT_FINDINGS, environment_of, smoke_of_check
+from fadoctor.cli.support import EXIT_FINDINGS, environment_of, smoke_of_check
 from fadoctor.examine import Request
 from fadoctor.model.fact import printable
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment, Target
     from fadoctor.model.plan import Plan
     from fadoctor.model.report import Report
-    from fadoctor.probes.run import Command, Result
+    from fadoctor.processes.run import Command, Result
 
     Run = Callable[[Command, Callable[[int], None]], Result]
 
@@ -42,7 +42,7 @@ def apply_for(job: Job, plan: Plan) -> int:
     from fadoctor.apply.carry_out import carry_out, refuse_interrupted
     from fadoctor.model.errors import ApplyError
     from fadoctor.model.plan import Answer
-    from fadoctor.probes.run import run
+    from fadoctor.processes.run import run
 
     refuse_unchangeable(job.request, plan)
     verification = plan.verification
@@ -163,9 +163,9 @@ def _report_after(environment: Environment, job: Job) -> Report:
 
 def refuse_unrepaired(plan: Plan, report: Report) -> None:
     """Refuse a result with errors that the plan did not foresee: the facts were wrong then."""
-    from fadoctor.measurements import has_failure
     from fadoctor.model.errors import ApplyError
     from fadoctor.model.finding import Severity
+    from fadoctor.verdicts.measurements import has_failure
 
     left_to_do = [action for action in plan.actions if not action.kind.is_run]
     foreseen = {

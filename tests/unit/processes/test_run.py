@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fadoctor.probes.deadline import Pulse
-from fadoctor.probes.run import (
+from fadoctor.processes.deadline import Pulse
+from fadoctor.processes.run import (
     Command,
     Ending,
     Result,

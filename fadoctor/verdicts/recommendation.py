@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
+from fadoctor.matrix.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
 from fadoctor.model.fact import Fact, Known
 from fadoctor.model.verdict import Backend, Dtype, Recommendation
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fadoctor import cli_options as opt
-from fadoctor import cli_support as support
-from fadoctor.cli_output import write
-from fadoctor.cli_support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
+from fadoctor.cli import options as opt
+from fadoctor.cli import support
+from fadoctor.cli.output import write
+from fadoctor.cli.support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.verdict import Backend, Dtype
@@ -82,9 +82,9 @@ def smoke(
     debug: opt.Debug = False,
 ) -> None:
     """Run attention forward and backward on this machine, and compare it with float64."""
+    from fadoctor.cli.terminal import log_to_stderr, spinner, style_of
     from fadoctor.smoke.catalogue import entry_of
     from fadoctor.smoke.choice import AUTO, Wanted, choose
-    from fadoctor.terminal import log_to_stderr, spinner, style_of
 
     log_to_stderr(debug=debug)
     if device and not _DEVICE.fullmatch(device):

@@ -1,12 +1,10 @@
-"""The commands about logs: ``explain`` reads one, ``run`` makes one and explains a failure.
+"""The command ``explain``: from a log to the root cause and the fix.
 
-Heavy modules are imported inside the commands, so that each pays only for what it uses.
+Heavy modules are imported inside the command, so that each pays only for what it uses.
 """
-# ruff: noqa: PLC0415, PLR0913, PLR0917, FBT002 -- as cli.py: typer evaluates annotations
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from pathlib import Path
@@ -14,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fadoctor import cli_options as opt
-from fadoctor import cli_support as support
-from fadoctor.cli_output import write
+from fadoctor.cli import options as opt
+from fadoctor.cli import support
+from fadoctor.cli.output import write
 from fadoctor.model.errors import InputError, UsageError
-from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from fadoctor.examine import Request
@@ -59,9 +56,9 @@ def explain(
     debug: opt.Debug = False,
 ) -> None:
     """Say what a log, a traceback or one pasted line comes from, why, and what to do."""
+    from fadoctor.cli.terminal import log_to_stderr, style_of
     from fadoctor.explain.explain import explain as explain_reading
     from fadoctor.matrix.load import load_knowledge
-    from fadoctor.terminal import log_to_stderr, style_of
 
     log_to_stderr(debug=debug)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
@@ -72,7 +69,7 @@ def explain(
     support.refuse_unknown_ids(ignore, knowledge)
     reading = _read(log, knowledge)
     environment = None
-    if request.names_a_target or _lies_in_active(reading):
+    if request.names_a_target or lies_in_active(reading):
         _, environment = support.environment_of(request, rules)
     report = explain_reading(reading, knowledge, environment, tuple(ignore))
     if environment is not None:
@@ -99,7 +96,7 @@ def _with_plan(
     """Return the report with what repairs the environment, where that confirms a cause."""
     import msgspec
 
-    from fadoctor.cli_plan import Wanted, plan_of
+    from fadoctor.cli.plan import Wanted, plan_of
     from fadoctor.model.explanation import Agreement
 
     if not any(check.agreement is Agreement.CONFIRMED for check in report.checks):
@@ -123,48 +120,7 @@ def _read(log: str, knowledge: Knowledge) -> Reading:
         raise InputError(log, error.strerror or str(error)) from error
 
 
-def _lies_in_active(reading: Reading) -> bool:
+def lies_in_active(reading: Reading) -> bool:
     """Return whether a path of the log lies in the environment that is active."""
     active = [os.environ.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
     return any(reading.mentions(folder) for folder in active if len(folder) > 1)
-
-
-def run(
-    command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
-    ],
-    rules: opt.Rules = [],  # noqa: B006
-    color: opt.ColourOption = opt.Colour.AUTO,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
-) -> None:
-    """Run a command unchanged and explain on standard error if it fails; exit with its code."""
-    from fadoctor.probes.live import run_live
-    from fadoctor.terminal import log_to_stderr
-
-    log_to_stderr(debug=debug)
-    ended = run_live(tuple(command))
-    if ended.problem:
-        sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {ended.problem}\n")
-    elif ended.code:
-        _explain_failure(ended.tail, rules, color, quiet=quiet)
-    raise typer.Exit(ended.code)
-
-
-def _explain_failure(tail: bytes, rules: list[Path], color: opt.Colour, *, quiet: bool) -> None:
-    """Explain the end of an output; what shows nothing of ours is not worth a word."""
-    from fadoctor.explain.explain import explain as explain_reading
-    from fadoctor.explain.explain import read_log
-    from fadoctor.matrix.load import load_knowledge
-    from fadoctor.report.explanation_text import render
-    from fadoctor.terminal import style_of
-
-    knowledge = load_knowledge(tuple(rules))
-    reading = read_log(io.BytesIO(tail), "output", knowledge)
-    environment = None
-    if _lies_in_active(reading):
-        _, environment = support.environment_of(support.no_request(), rules)
-    report = explain_reading(reading, knowledge, environment)
-    if report.findings:
-        style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)
-        sys.stderr.write("\n" + render(report, style))

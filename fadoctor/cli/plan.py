@@ -42,7 +42,7 @@ def _verified(request: Request, plan: Plan, environment: Environment, question: 
     from fadoctor.apply.verify import verify
     from fadoctor.model.errors import UsageError
     from fadoctor.plan.requirements import requirements_of
-    from fadoctor.probes.run import run
+    from fadoctor.processes.run import run
 
     if not request.is_real or not environment.target.may_run:
         raise UsageError("--verify asks the installer of a real environment: name it by --python")

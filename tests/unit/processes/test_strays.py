@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.probes.run import Command, run
-from fadoctor.probes.strays import no_strays
+from fadoctor.processes.run import Command, run
+from fadoctor.processes.strays import no_strays
 
 if TYPE_CHECKING:
     from pathlib import Path

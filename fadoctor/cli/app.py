@@ -1,0 +1,81 @@
+"""The command line, put together: one module a command beside this one."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from fadoctor import __version__
+from fadoctor.cli import check, explain, facts, fix, rules, run, smoke
+from fadoctor.cli.support import EXIT_INTERNAL, EXIT_INTERRUPTED
+from fadoctor.model.errors import FadoctorError
+
+app = typer.Typer(
+    name="fadoctor",
+    help="Environment doctor for FlashAttention: will it work, if not why, and what to do.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(value: bool) -> None:  # noqa: FBT001 -- typer calls it so
+    if value:
+        print(f"fadoctor {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
+app.add_typer(rules.app)
+app.command()(smoke.smoke)
+app.command()(check.check)
+app.command()(facts.facts)
+app.command()(fix.fix)
+app.command()(explain.explain)
+app.command(context_settings={"ignore_unknown_options": True})(run.run)
+
+
+def main() -> None:
+    """Run the command line; every error becomes one line on standard error and its exit code."""
+    debug = "--debug" in sys.argv
+    try:
+        code = app(standalone_mode=False)
+        if code == EXIT_INTERRUPTED:  # typer's word for Ctrl-C
+            code = _interrupted()
+    except FadoctorError as error:
+        if debug:
+            raise
+        sys.stderr.write(f"fadoctor: {error}\n")
+        code = error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        code = _interrupted()
+    except Exception as error:  # isolation point: the user sees a line, not a stack
+        if hasattr(error, "show") and hasattr(error, "exit_code"):  # the parser's own errors
+            error.show()
+            sys.exit(error.exit_code)
+        if debug:
+            raise
+        name = type(error).__name__
+        sys.stderr.write(f"fadoctor: internal error: {name}: {error} (--debug shows the stack)\n")
+        code = EXIT_INTERNAL
+    sys.exit(code)
+
+
+def _interrupted() -> int:
+    """Leave no process behind; return what shells return for Ctrl-C."""
+    from fadoctor.processes.strays import end_children
+
+    end_children()
+    sys.stderr.write("fadoctor: interrupted\n")
+    return EXIT_INTERRUPTED

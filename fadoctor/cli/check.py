@@ -1,0 +1,83 @@
+"""The command ``check``: findings, verdicts, recommendation.
+
+Heavy modules are imported inside the command, so that each pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fadoctor.cli import options as opt
+from fadoctor.cli import support
+from fadoctor.cli.output import write
+from fadoctor.cli.support import EXIT_INTERRUPTED, leave
+
+
+def check(
+    target: opt.Target = "",
+    python: opt.Python = "",
+    site_packages: opt.SitePackages = "",
+    facts: opt.Facts = "",
+    gpu: opt.Gpu = [],  # noqa: B006 -- typer copies defaults
+    driver: opt.Driver = "",
+    glibc: opt.Glibc = "",
+    python_version: opt.PythonVersion = "",
+    platform: opt.Platform = "",
+    smoke: Annotated[
+        bool,
+        typer.Option(
+            "--smoke/--no-smoke", help="Prove the answer with a short forward and backward."
+        ),
+    ] = True,
+    thorough: opt.CheckAll = False,
+    fail_on: Annotated[
+        opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
+    ] = opt.FailOn.ERROR,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 3 where something stayed undecided.")
+    ] = False,
+    ignore: opt.Ignore = [],  # noqa: B006
+    rules: opt.Rules = [],  # noqa: B006
+    format_: opt.OutputFormat = opt.Format.TEXT,
+    output: opt.Output = None,
+    redact: opt.Redact = False,
+    color: opt.ColourOption = opt.Colour.AUTO,
+    exit_zero: opt.ExitZero = False,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Say whether FlashAttention works here, if not why, and what to do."""
+    from fadoctor.cli.terminal import log_to_stderr, spinner, style_of
+
+    log_to_stderr(debug=debug)
+    request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
+                       python_version, platform, thorough=thorough)  # fmt: skip
+    with spinner("reading", quiet=quiet):
+        printer = "fadoctor.report.json_" if format_ is opt.Format.JSON else "fadoctor.report.text"
+        knowledge, environment = support.environment_of(
+            request, rules, "fadoctor.diagnose", printer
+        )
+        support.refuse_unknown_ids(ignore, knowledge)
+    from fadoctor.diagnose import conclude, foresee
+
+    prognosis = foresee(environment, knowledge, tuple(ignore))
+    run = None
+    if smoke and request.is_real:
+        run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
+    report = conclude(prognosis, run)
+    report = support.redacted(report) if redact else report
+    if format_ is opt.Format.JSON:
+        from fadoctor.report.json_ import render as render_json
+
+        text = render_json(report)
+    else:
+        from fadoctor.report.text import render as render_text
+
+        text = render_text(report, style_of(color.value, output, quiet=quiet, verbose=verbose))
+    write(text, output)
+    if run is not None and run.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    leave(support.check_code(report, fail_on, strict=strict), exit_zero=exit_zero)

@@ -1,0 +1,147 @@
+"""The command ``fix``: plan the smallest change, show it, carry it out, take it back.
+
+Heavy modules are imported inside the command, so that each pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from fadoctor.cli import options as opt
+from fadoctor.cli import support
+from fadoctor.cli.options import PlanFormat
+from fadoctor.cli.output import write
+from fadoctor.cli.plan import Wanted, plan_of
+from fadoctor.cli.support import (
+    EXIT_FINDINGS,
+    EXIT_INTERNAL,
+    environment_of,
+    leave,
+    refuse_unknown_ids,
+)
+from fadoctor.model.plan import Plan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fadoctor.examine import Request
+    from fadoctor.report.style import Style
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A plan, and the exit code that goes with it."""
+
+    plan: Plan
+    exit_code: int
+
+
+def fix(
+    target: opt.Target = "",
+    python: opt.Python = "",
+    site_packages: opt.SitePackages = "",
+    facts: opt.Facts = "",
+    gpu: opt.Gpu = [],  # noqa: B006
+    driver: opt.Driver = "",
+    glibc: opt.Glibc = "",
+    python_version: opt.PythonVersion = "",
+    platform: opt.Platform = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan, and change nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Ask the installer and its index whether they agree."),
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Restore what was there before the last fix.")
+    ] = False,
+    smoke: Annotated[
+        bool,
+        typer.Option("--smoke/--no-smoke", help="Afterwards, run a short forward and backward."),
+    ] = True,
+    want: opt.Want = [],  # noqa: B006
+    keep: opt.Keep = [],  # noqa: B006
+    allow_build: opt.AllowBuild = False,
+    installer: Annotated[
+        opt.Installer, typer.Option("--installer", help="Whose commands to use.")
+    ] = opt.Installer.AUTO,
+    ignore: opt.Ignore = [],  # noqa: B006
+    rules: opt.Rules = [],  # noqa: B006
+    format_: opt.PlanOutput = opt.PlanFormat.TEXT,
+    output: opt.Output = None,
+    redact: opt.Redact = False,
+    exit_zero: opt.ExitZero = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Plan the smallest change that ends in a working environment, proved before it is shown."""
+    from fadoctor.cli import apply
+    from fadoctor.cli.terminal import log_to_stderr, spinner, style_of
+
+    log_to_stderr(debug=debug)
+    refuse_unclear(dry_run=dry_run, yes=yes, undo=undo)
+    request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
+                       python_version, platform)  # fmt: skip
+    if undo:
+        apply.undo_for(request)
+        return
+    wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
+                            verify)  # fmt: skip
+    with spinner("reading and planning", quiet=quiet):
+        planned = plan_for(request, rules, wanted)
+    style = style_of("never", output, quiet=quiet, verbose=False)
+    plan = support.redacted(planned.plan) if redact else planned.plan
+    write(render(plan, format_, style), output)
+    code = planned.exit_code
+    if not dry_run and code == EXIT_FINDINGS:
+        job = apply.Job(request, tuple(rules), tuple(ignore), yes, smoke)
+        code = apply.apply_for(job, planned.plan)
+    leave(code, exit_zero=exit_zero)
+
+
+def refuse_unclear(*, dry_run: bool, yes: bool, undo: bool) -> None:
+    """Refuse options that say two things, and a change that nobody could be asked about."""
+    from fadoctor.model.errors import UsageError
+
+    if dry_run + yes + undo > 1:
+        raise UsageError("--dry-run, --yes and --undo exclude each other")
+    if not (dry_run or yes or undo or sys.stdin.isatty()):
+        raise UsageError("nobody can be asked here: say --dry-run or --yes")
+
+
+def plan_for(request: Request, rules: list[Path], wanted: Wanted) -> Planned:
+    """Read the environment and plan; UsageError and others as `check` has them."""
+    knowledge, environment = environment_of(request, rules, "fadoctor.plan.planner")
+    refuse_unknown_ids(list(wanted.ignore), knowledge)
+    from fadoctor.model.plan import PlanOutcome
+
+    plan = plan_of(request, knowledge, environment, wanted)
+    nothing = plan.outcome is PlanOutcome.NOTHING
+    code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
+    return Planned(plan, code)
+
+
+def render(plan: Plan, format_: PlanFormat, style: Style) -> str:
+    """Return the plan in a format."""
+    match format_:
+        case PlanFormat.JSON:
+            from fadoctor.report.json_ import render as render_json
+
+            return render_json(plan)
+        case PlanFormat.SCRIPT:
+            from fadoctor.report.plan_script import render as render_script
+
+            return render_script(plan)
+        case PlanFormat.REQUIREMENTS:
+            from fadoctor.report.plan_requirements import render as render_requirements
+
+            return render_requirements(plan)
+        case PlanFormat.TEXT:
+            from fadoctor.report.plan_text import render as render_text
+
+            return render_text(plan, style)

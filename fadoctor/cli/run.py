@@ -1,0 +1,59 @@
+"""The command ``run``: run a command unchanged, and explain a failure.
+
+Heavy modules are imported inside the command, so that each pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fadoctor.cli import options as opt
+from fadoctor.cli import support
+from fadoctor.cli.explain import lies_in_active
+from fadoctor.model.fact import printable
+
+
+def run(
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
+    ],
+    rules: opt.Rules = [],  # noqa: B006
+    color: opt.ColourOption = opt.Colour.AUTO,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Run a command unchanged and explain on standard error if it fails; exit with its code."""
+    from fadoctor.cli.terminal import log_to_stderr
+    from fadoctor.processes.live import run_live
+
+    log_to_stderr(debug=debug)
+    ended = run_live(tuple(command))
+    if ended.problem:
+        sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {ended.problem}\n")
+    elif ended.code:
+        _explain_failure(ended.tail, rules, color, quiet=quiet)
+    raise typer.Exit(ended.code)
+
+
+def _explain_failure(tail: bytes, rules: list[Path], color: opt.Colour, *, quiet: bool) -> None:
+    """Explain the end of an output; what shows nothing of ours is not worth a word."""
+    from fadoctor.cli.terminal import style_of
+    from fadoctor.explain.explain import explain as explain_reading
+    from fadoctor.explain.explain import read_log
+    from fadoctor.matrix.load import load_knowledge
+    from fadoctor.report.explanation_text import render
+
+    knowledge = load_knowledge(tuple(rules))
+    reading = read_log(io.BytesIO(tail), "output", knowledge)
+    environment = None
+    if lies_in_active(reading):
+        _, environment = support.environment_of(support.no_request(), rules)
+    report = explain_reading(reading, knowledge, environment)
+    if report.findings:
+        style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)
+        sys.stderr.write("\n" + render(report, style))

@@ -1,0 +1,1 @@
+"""GPU x backend x dtype: predicted, measured, recommended, and which cause is the root."""
