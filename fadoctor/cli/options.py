@@ -69,7 +69,7 @@ Python = Annotated[
         "--python",
         metavar="PATH",
         help="Interpreter or folder of the environment. Default: FADOCTOR_PYTHON, $VIRTUAL_ENV, "
-        "$CONDA_PREFIX, the nearest .venv, this interpreter.",
+        "$CONDA_PREFIX, the nearest .venv, the python on PATH, this interpreter.",
         rich_help_panel=_TARGET,
         show_default=False,
     ),

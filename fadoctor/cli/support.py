@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import typer
 
 from fadoctor.cli.options import FailOn
-from fadoctor.model.errors import UsageError
+from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     import msgspec
@@ -77,7 +77,13 @@ def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
     ids = {rule.id for rule in knowledge.rules}
     for rule_id in ignored:
         if rule_id not in ids:
-            raise UsageError(f"--ignore {printable(rule_id, 60)}: there is no rule of that id")
+            raise UsageError(f"--ignore: {no_such_rule(rule_id, ids)}")
+
+
+def no_such_rule(rule_id: str, known: Iterable[str]) -> str:
+    """Return the sentence about an id that no rule has, with those that are near."""
+    otherwise = " `fadoctor rules list` names them all."
+    return f"there is no rule {printable(rule_id, 60)!r}.{did_you_mean(rule_id, known, otherwise)}"
 
 
 def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
@@ -132,7 +138,7 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
     failed = has_failure(report.verdicts) and fail_on is not FailOn.NEVER
     if failed or severity_code(report.summary, fail_on):
         return EXIT_FINDINGS
-    return EXIT_COULD_NOT_LOOK if strict and report.unknown else 0
+    return EXIT_COULD_NOT_LOOK if strict and (report.unknown or report.not_looked) else 0
 
 
 def severity_code(summary: Summary, fail_on: FailOn) -> int:

@@ -54,6 +54,9 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 Packages are known by *distribution*: flash-attn-4 imports as ``flash_attn`` too.
 """
 
+BYSTANDERS = frozenset({"einops", "numpy"})
+"""Packages that lie in environments without anything of the stack, too."""
+
 EXTENSIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {"binary": ("torch/_C",)},
     "flash_attn": {"binary": ("flash_attn_2_cuda", "flash_attn_cuda", "flash_attn_3_cuda")},

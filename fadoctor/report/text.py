@@ -137,7 +137,7 @@ class _Page(Paper):
     def closing(self, report: Report) -> None:
         for error in report.rule_errors:
             self.line(f"rule {error.rule_id} broke: {error.reason}", "bold red")
-        for note in report.notes:
+        for note in (*report.not_looked, *report.notes):
             self.line(note, "bold")
         total = report.summary
         self.line(

@@ -1,9 +1,10 @@
 """Choose the environment that is examined.
 
 Order: the one that is named, the active virtual environment, the active conda environment unless it
-is base, the nearest ``.venv`` upwards, the interpreter that runs fadoctor. Environments of isolated
-tools (uv tool, uvx, pipx) are passed over: nobody wants to know about fadoctor's own. One that was
-only found by walking upwards is never run: a cloned repository may bring a hostile one.
+is base, the nearest ``.venv`` upwards, the ``python`` on PATH, the interpreter that runs fadoctor
+where it holds a package of the stack. Environments of isolated tools (uv tool, uvx, pipx) are
+passed over: nobody wants to know about fadoctor's own. One that was only found by walking upwards
+is never run: a cloned repository may bring a hostile one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -32,8 +34,13 @@ from fadoctor.targets.layout import (
     same_folder,
     site_folders,
 )
+from fadoctor.targets.on_path import pythons_on_path
+from fadoctor.targets.stack import holds_stack
 
 HINT = "name an environment with --python PATH (an interpreter or an environment's folder)"
+
+_MAX_ASKED = 8
+"""Interpreters on PATH that are looked at, at most."""
 
 
 class TargetRequest(msgspec.Struct, frozen=True):
@@ -50,6 +57,8 @@ class Own(msgspec.Struct, frozen=True):
     prefix: str
     base_prefix: str
     version: str
+    path: tuple[str, ...] = ()
+    """Folders that it imports from."""
 
 
 class _Scene(msgspec.Struct, frozen=True):
@@ -79,7 +88,8 @@ class _Choice(msgspec.Struct, frozen=True):
 def own_interpreter() -> Own:
     """Return the interpreter that runs this program."""
     version = ".".join(str(part) for part in sys.version_info[:3])
-    return Own(sys.executable or "", sys.prefix, sys.base_prefix, version)
+    path = tuple(folder for folder in sys.path if folder)
+    return Own(sys.executable or "", sys.prefix, sys.base_prefix, version, path)
 
 
 def discover(
@@ -167,7 +177,8 @@ def _unnamed(scene: _Scene) -> _Choice:
             f"$VIRTUAL_ENV is {chosen.prefix}, but the nearest .venv is {nearest.prefix}: "
             "the first is examined; name the other with --python"
         )
-    chosen = chosen or _active(scene, "CONDA_PREFIX", notes) or nearest or _own(scene)
+    chosen = chosen or _active(scene, "CONDA_PREFIX", notes) or nearest
+    chosen = chosen or _on_path(scene, notes) or _own(scene)
     if chosen is None:
         raise TargetError(_nothing_left(scene, notes))
     return msgspec.structs.replace(chosen, notes=tuple(printable(note, 500) for note in notes))
@@ -202,9 +213,28 @@ def _nearest(scene: _Scene) -> _Choice | None:
     return None
 
 
+def _on_path(scene: _Scene, notes: list[str]) -> _Choice | None:
+    """Return what typing ``python`` would run; fadoctor's own only where it holds the stack."""
+    for python in islice(pythons_on_path(scene.environ), _MAX_ASKED):
+        prefix = prefix_of_python(python)
+        if prefix is None:
+            answer = ask_interpreter(str(python), scene.run, scene.environ)
+            if not isinstance(answer, InterpreterAnswer):
+                notes.append(f"{python} on PATH was passed over: {answer.reason}")
+                continue
+            prefix = Path(answer.prefix)
+        if same_folder(prefix, Path(scene.own.prefix)):
+            own = _own(scene)
+            if own is not None:
+                return own
+        elif not is_tool_environment(prefix):
+            return _Choice(prefix, python, f"{python.name} on PATH", str(python))
+    return None
+
+
 def _own(scene: _Scene) -> _Choice | None:
     own = scene.own
-    if is_tool_environment(own.prefix):
+    if is_tool_environment(own.prefix) or not _holds_stack(scene):
         return None
     python = Path(own.executable) if own.executable else None
     label = own.executable if own.prefix == own.base_prefix and own.executable else own.prefix
@@ -212,11 +242,17 @@ def _own(scene: _Scene) -> _Choice | None:
     return _Choice(Path(own.prefix), python, reason, label, python is not None)
 
 
+def _holds_stack(scene: _Scene) -> bool:
+    """Return whether fadoctor's own environment, or what it sees of the system's, has the stack."""
+    return holds_stack((*site_folders(Path(scene.own.prefix), scene.home), *scene.own.path))
+
+
 def _nothing_left(scene: _Scene, notes: list[str]) -> str:
     why = [
-        "no environment to examine: fadoctor itself runs in an isolated tool's environment",
-        "none is active",
+        "no environment to examine: none is active",
         f"no .venv was found upwards from {scene.cwd}",
+        "there is no other python on PATH",
+        "fadoctor's own environment holds nothing of the stack",
         *notes,
     ]
     return printable(f"{'; '.join(why)}. Activate one, or {HINT}", 800)
