@@ -22,6 +22,10 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+_ON_DEMAND = {"network": "needs a package index", "long": "takes half a minute or more"}
+"""Markers of tests that run where they are asked for: in .ci/run, and by hand."""
+
+
 def _hindrance(marker: str) -> str:
     """Return why tests with a marker cannot run here, "" where they can."""
     if marker == "torch" and importlib.util.find_spec("torch") is None:
@@ -38,8 +42,9 @@ def _hindrance(marker: str) -> str:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what cannot run here; fail instead where the caller requires it."""
     required = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
-    if item.get_closest_marker("network") is not None and "network" not in required:
-        pytest.skip("needs a package index; set FADOCTOR_TESTS_REQUIRE=network")
+    for marker, reason in _ON_DEMAND.items():
+        if item.get_closest_marker(marker) is not None and marker not in required:
+            pytest.skip(f"{reason}; set FADOCTOR_TESTS_REQUIRE={marker}")
     for marker in ("torch", "gcc", "flash_attn", "gpu"):
         if item.get_closest_marker(marker) is not None and (reason := _hindrance(marker)):
             if marker in required:
