@@ -96,7 +96,10 @@ def _not_looked(environment: Environment, smoke: SmokeRun | None) -> Iterable[st
     """Say what kept the report from an answer: "no findings" then proves nothing."""
     versions = (environment.fact(f"{key}.version") for key in PACKAGES if key not in BYSTANDERS)
     if all(isinstance(version, Absent) for version in versions):
-        yield "Nothing of the stack is installed here: there was nothing to judge."
+        yield (
+            "Nothing of the stack is installed here: there was nothing to judge. If you mean "
+            "another environment, name it with --python PATH."
+        )
     elif isinstance(environment.fact("torch.version"), Absent):
         yield "torch is not installed here: no attention can run."
     elif smoke is not None and smoke.problem and not smoke.ran:

@@ -39,7 +39,10 @@ def render(report: Report, style: Style) -> str:
         page.environment(report)
     for alike in _alike(report.findings):
         page.finding(alike[0], [finding.subject for finding in alike])
-    if not report.findings:
+    for sentence in report.not_looked:
+        page.line(sentence, "bold yellow")
+        page.line("")
+    if not (report.findings or report.not_looked):
         page.line("No findings.", "green")
         page.line("")
     page.undecided(report.unknown)
@@ -137,7 +140,7 @@ class _Page(Paper):
     def closing(self, report: Report) -> None:
         for error in report.rule_errors:
             self.line(f"rule {error.rule_id} broke: {error.reason}", "bold red")
-        for note in (*report.not_looked, *report.notes):
+        for note in report.notes:
             self.line(note, "bold")
         total = report.summary
         self.line(
