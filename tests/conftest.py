@@ -5,8 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Shells start what stands in the background so, and each child of a test would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _SCRUBBED = (
     "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "COLUMNS", "FADOCTOR_PYTHON",

@@ -62,14 +62,16 @@ def environment_of(
     from importlib import import_module
 
     from fadoctor.examine import Examination
+    from fadoctor.processes.ending import ends_by_signals
 
-    examination = Examination(request, os.environ)
-    for name in needed:
-        import_module(name)
-    from fadoctor.matrix.load import load_knowledge
+    with ends_by_signals():
+        examination = Examination(request, os.environ)
+        for name in needed:
+            import_module(name)
+        from fadoctor.matrix.load import load_knowledge
 
-    knowledge = load_knowledge(tuple(rules))
-    return knowledge, examination.environment(knowledge)
+        knowledge = load_knowledge(tuple(rules))
+        return knowledge, examination.environment(knowledge)
 
 
 def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
@@ -91,13 +93,15 @@ def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
     import msgspec
 
     from fadoctor.cli.terminal import spinner
+    from fadoctor.processes.ending import ends_by_signals
     from fadoctor.processes.run import run
     from fadoctor.processes.strays import no_strays
     from fadoctor.smoke.judge import Judge
     from fadoctor.smoke.parent import run_smoke
 
     target, judge = prognosis.environment.target, Judge(prognosis.knowledge)
-    with spinner("running forward and backward", quiet=quiet), no_strays() as stuck:
+    waiting = spinner("running forward and backward", quiet=quiet)
+    with ends_by_signals(), waiting, no_strays() as stuck:
         found = run_smoke(target, os.environ, run, choice, judge)
     problem = "; ".join(part for part in (found.problem, *stuck) if part)
     return msgspec.structs.replace(found, problem=problem)
