@@ -129,6 +129,7 @@ host.glibc             | version | host        | glibc version; Absent on musl a
 host.glibcxx           | version | host        | highest GLIBCXX_ version of the libstdc++ that is found
 host.container         | text    | host        | docker, podman, kubernetes, lxc or container; Absent on a plain host
 host.wsl               | boolean | host        | running under the Windows Subsystem for Linux
+host.tegra             | boolean | host        | an NVIDIA Jetson, whose drivers have numbers of their own; Absent off Linux
 host.memory_bytes      | integer | host        | physical memory, bytes, or the cgroup limit where lower
 host.cores             | integer | host        | processors this process may use
 python.version         | version | interpreter | X.Y.Z of the target's interpreter
@@ -141,7 +142,8 @@ python.free_threaded   | boolean | interpreter | built without the GIL
 python.headers         | text    | interpreter | path of Python.h; Absent where it is not installed
 python.externally_managed | boolean | interpreter | an EXTERNALLY-MANAGED file forbids pip
 python.installer       | text    | interpreter | what made or manages the environment: venv, uv, conda, virtualenv, system
-driver.version         | version | gpu         | NVIDIA driver version, X.Y or X.Y.Z
+driver.version         | version | gpu         | NVIDIA driver version, X.Y or X.Y.Z; Absent on a Jetson
+driver.tegra           | version | derived     | driver version of a Jetson, which is compared with no other driver's
 driver.cuda            | version | gpu         | highest CUDA version that the driver supports
 driver.library         | text    | driver      | path of libcuda.so.1 as the loader finds it
 driver.library_version | version | driver      | driver version that libcuda.so.1 belongs to, by its file name

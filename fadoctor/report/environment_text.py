@@ -52,7 +52,10 @@ def _host_line(facts: dict[str, Fact]) -> str:
 
 def _driver_line(facts: dict[str, Fact]) -> str:
     driver, cuda = _fact(facts, "driver.version"), _fact(facts, "driver.cuda")
+    jetson = _fact(facts, "driver.tegra")
     text = f"NVIDIA driver: {_say(driver)}"
+    if isinstance(jetson, Known):
+        text = f"NVIDIA driver: {jetson.value} (a Jetson's)"
     return f"{text}, supports CUDA {cuda.value}" if isinstance(cuda, Known) else text
 
 
