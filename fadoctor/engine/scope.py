@@ -77,7 +77,7 @@ class Scope:
         return _text(fact) if otherwise is None or isinstance(fact, Known) else otherwise
 
     def can_fill(self, template: str) -> bool:
-        """Return whether every placeholder of a text is Known that has no words for another case."""
+        """Return whether every placeholder of a text is Known, or has words for where it is not."""
         return all(
             otherwise is not None or isinstance(self.resolve(path), Known)
             for path, otherwise in _placeholders(_OPTIONAL.sub("", template))

@@ -6,7 +6,6 @@ import enum
 
 import msgspec
 
-
 Effect = bool | int | str | None
 """What a fact is after a step; None is Absent."""
 

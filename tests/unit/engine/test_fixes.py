@@ -82,10 +82,10 @@ def test_title_and_side_effects_are_filled_and_the_default_is_unsafe() -> None:
             "one",
             {"advice": "Do it."},
             title="For {host.os}",
-            side_effects="Loses {host.glibc|what is there}.",
+            side_effects="Loses {host.glibc|it}.",
         ),
     )
-    assert (found.title, found.side_effects) == ("For linux", "Loses what is there.")
+    assert (found.title, found.side_effects) == ("For linux", "Loses it.")
     assert found.safety is Safety.UNSAFE
 
 
