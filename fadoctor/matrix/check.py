@@ -15,7 +15,7 @@ from fadoctor.matrix.check_condition import (
     check_path,
     check_template,
 )
-from fadoctor.matrix.check_symptoms import check_symptoms
+from fadoctor.matrix.check_symptoms import check_regex, check_symptoms
 from fadoctor.matrix.versions import parse_range, parse_version
 from fadoctor.model.catalogue import OPTIONAL_EXTENSION, build_catalogue
 from fadoctor.model.finding import Severity
@@ -135,12 +135,14 @@ def _check_fixes(rule: Rule, names: Names) -> Iterator[Problem]:
         yield from check_condition(fix.when, (*place, "when"), rule, names)
         yield from check_template(fix.title, (*place, "title"), rule, names)
         yield from check_template(fix.side_effects, (*place, "side_effects"), rule, names)
+        for number, pattern in enumerate(fix.tried):
+            yield from check_regex(pattern, (*place, "tried", number))
         for number, step in enumerate(fix.steps):
             yield from _check_step(step, (*place, "steps", number), rule, names)
 
 
 def _check_step(step: StepTemplate, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
-    kinds = ("install", "uninstall", "set", "unset", "setting", "system", "advice")
+    kinds = ("install", "uninstall", "set", "unset", "setting", "system", "advice", "settings")
     given = [kind for kind in kinds if getattr(step, kind)]
     if len(given) != 1:
         yield place, f"must be exactly one of {', '.join(kinds)}"
@@ -154,10 +156,23 @@ def _check_step(step: StepTemplate, place: Path, rule: Rule, names: Names) -> It
     if any(item.startswith("-") for item in (*step.install, *step.uninstall)):
         yield place, "an option is no requirement: write it under `options`"
     yield from check_template(step.index, (*place, "index"), rule, names)
+    yield from _check_settings(step, place, names)
+    for name, value in step.effects.items():
+        yield from check_path(name, (*place, "effects", name), rule, names)
+        yield from check_template(str(value), (*place, "effects", name), rule, names)
     for kind in given:
         texts = getattr(step, kind)
         for text in [texts] if isinstance(texts, str) else texts:
             yield from check_template(text, place, rule, names)
+
+
+def _check_settings(step: StepTemplate, place: Path, names: Names) -> Iterator[Problem]:
+    """Yield what frameworks are told that the table has no line for."""
+    table = names.tables.get("setting-lines")
+    known = {word for row in table.rows for word in str(row["setting"]).split()} if table else set()
+    for topic, value in step.settings.items():
+        if f"{topic}-{value}" not in known:
+            yield (*place, "settings", topic), f"table setting-lines has no {topic}-{value}"
 
 
 def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:

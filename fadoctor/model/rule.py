@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from fadoctor.model.finding import Confidence, Reference, Severity
-from fadoctor.model.fix import Safety
+from fadoctor.model.fix import Effect, Safety
 from fadoctor.model.verdict import Backend, Dtype
 
 Condition = dict[str, Any]
@@ -53,6 +53,10 @@ class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     advice: str = ""
     index: str = ""
     options: tuple[str, ...] = ()
+    settings: dict[str, str] = {}
+    """What frameworks are told: ``{attention: sdpa, dtype: fp16}``, in the words of each."""
+    effects: dict[str, Effect] = {}
+    """Facts as they are after a setting, a system command or what is advised; null is Absent."""
 
 
 class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -64,6 +68,8 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     safety: Safety = Safety.UNSAFE
     when: Condition = {}
     side_effects: str = ""
+    tried: tuple[str, ...] = ()
+    """Patterns of a log that show that it was tried: then others go before it."""
 
 
 class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

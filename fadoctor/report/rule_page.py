@@ -214,6 +214,8 @@ def _step(step: StepTemplate) -> Iterator[Spans]:
             yield spans(f"{word} ", *joined([code(item) for item in items], " "), index)
     if step.setting:
         yield spans("setting: ", code(step.setting))
+    for topic, value in step.settings.items():
+        yield spans("setting: ", f"{topic} ", code(value), ", in the words of the framework")
     if step.system:
         yield spans("run by hand: ", code(step.system))
     if step.advice:

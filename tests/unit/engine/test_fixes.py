@@ -78,9 +78,14 @@ def test_the_index_is_filled_wherever_it_stands() -> None:
 def test_title_and_side_effects_are_filled_and_the_default_is_unsafe() -> None:
     [found] = offered(
         TORCH,
-        fix("one", {"advice": "Do it."}, title="For {host.os}", side_effects="Loses {host.glibc}."),
+        fix(
+            "one",
+            {"advice": "Do it."},
+            title="For {host.os}",
+            side_effects="Loses {host.glibc|it}.",
+        ),
     )
-    assert (found.title, found.side_effects) == ("For linux", "Loses unknown.")
+    assert (found.title, found.side_effects) == ("For linux", "Loses it.")
     assert found.safety is Safety.UNSAFE
 
 
@@ -110,6 +115,9 @@ def test_a_fix_is_offered_only_where_its_condition_surely_holds(
         {"uninstall": ["{triton.distribution}"]},
         {"set": ["CC={toolkit.gcc.path}"]},
         {"install": ["torch"], "index": "https://e.org/{torch.version.local}"},
+        {"advice": "Look at {toolkit.gcc.path}."},
+        {"setting": "compiler: {toolkit.gcc.path}"},
+        {"advice": "Look.", "effects": {"toolkit.gxx.path": "{toolkit.gcc.path}"}},
     ],
 )
 @pytest.mark.parametrize("missing", [ABSENT, UNREAD])
