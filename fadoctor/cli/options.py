@@ -207,7 +207,12 @@ ColourOption = Annotated[
 ]
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="Only what is wrong.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Only what is wrong: no table, no advice beyond fixes.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Verbose = Annotated[
     bool,

@@ -48,8 +48,18 @@ def test_quiet_and_verbose(run: Run, stack: Path) -> None:
     quiet = run(*BASE, str(stack), "--quiet").stdout
     verbose = run(*BASE, str(stack), "--verbose").stdout
     assert "why:" not in quiet
+    assert "sdpa-math" not in quiet
     assert "gpu-too-old-fa2" in quiet
     assert "flash_attn.version: 2.8.3" in verbose
+
+
+def test_the_answer_comes_before_its_reasons(run: Run, stack: Path) -> None:
+    lines = run(*BASE, str(stack)).stdout.splitlines()
+    places = [
+        next(number for number, line in enumerate(lines) if line.startswith(words))
+        for words in ("Environment:", "Use fp16 with", "✗ error:", "gpu[0] ", "1 error")
+    ]
+    assert places == sorted(places)
 
 
 def test_output_goes_to_a_file(run: Run, stack: Path, tmp_path: Path) -> None:
