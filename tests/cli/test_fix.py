@@ -17,7 +17,7 @@ import pytest
 from fadoctor.apply.store import Store
 from tests.cli.environments import add_flash_attn, add_package, add_torch, make_environment
 from tests.cli.fake_pip import broken_environment
-from tests.cli.kill_trials import trials
+from tests.cli.kill_trials import interruptible, trials
 from tests.unit.apply.trees import manifest
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def test_ctrl_c_offers_the_way_back(run: Run, tmp_path: Path) -> None:
     folder = (tmp_path / "env").resolve()
     broken_environment(folder, delay=0.02)
     before = manifest(folder)
-    argv = [sys.executable, "-m", "fadoctor", "fix", "--yes", "--no-smoke", "--python", str(folder)]
+    argv = interruptible("fix", "--yes", "--no-smoke", "--python", str(folder))
     with subprocess.Popen(
         argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as fix:
