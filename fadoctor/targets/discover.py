@@ -9,6 +9,7 @@ only found by walking upwards is never run: a cloned repository may bring a host
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,13 @@ import msgspec
 from fadoctor.model.environment import Target
 from fadoctor.model.errors import TargetError
 from fadoctor.model.fact import printable
-from fadoctor.probes.interpreter import InterpreterAnswer, Run, ask_interpreter
+from fadoctor.probes.interpreter import (
+    InterpreterAnswer,
+    Run,
+    TooOld,
+    ask_interpreter,
+    refuse_old,
+)
 from fadoctor.probes.interpreter_files import is_file, is_folder
 from fadoctor.processes.run import run as run_command
 from fadoctor.targets.layout import (
@@ -31,7 +38,9 @@ from fadoctor.targets.layout import (
     require_readable,
     same_folder,
     site_folders,
+    stated_version,
 )
+from fadoctor.targets.shims import explain_shim, is_shim
 
 HINT = "name an environment with --python PATH (an interpreter or an environment's folder)"
 
@@ -124,7 +133,7 @@ def _package_tree(scene: _Scene, text: str) -> Target:
 
 def _named(scene: _Scene, text: str, reason: str) -> Target:
     """Examine what was named, or say what is wrong with it: never another environment."""
-    path, name = _absolute(scene, text), f"{reason} {text}"
+    path, name = _place(scene, text), f"{reason} {text}"
     require_present(path, name)
     if is_folder(path):
         return _asked(scene, _named_folder(path, name, reason))
@@ -151,11 +160,20 @@ def _named_folder(path: Path, name: str, reason: str) -> _Choice:
 def _named_program(scene: _Scene, path: Path, name: str, reason: str) -> Target:
     """Examine the installation of an interpreter outside of an environment: only it knows where."""
     answer = ask_interpreter(str(path), scene.run, scene.environ)
+    if isinstance(answer, TooOld):
+        raise TargetError(printable(f"{name}: {answer.reason}"))
     if not isinstance(answer, InterpreterAnswer):
+        what = f"not a Python interpreter that works: {answer.reason}"
         raise TargetError(
-            printable(f"{name}: not a Python interpreter that works: {answer.reason}")
+            printable(f"{name}: {explain_shim(path) if is_shim(path) else what}", 400)
         )
-    return _target(scene, _Choice(Path(answer.prefix), path, reason, str(path)), answer)
+    choice = _Choice(Path(answer.prefix), path, reason, str(path))
+    if is_shim(path) and is_file(answer.executable):
+        # Another folder, or another variable, and it would stand for another one.
+        real = Path(answer.executable)
+        note = printable(f"{path} is a shim of pyenv: it stands for {real}", 500)
+        choice = _Choice(choice.prefix, real, reason, str(real), notes=(note,))
+    return _target(scene, choice, answer)
 
 
 def _unnamed(scene: _Scene) -> _Choice:
@@ -225,12 +243,19 @@ def _nothing_left(scene: _Scene, notes: list[str]) -> str:
 def _asked(scene: _Scene, choice: _Choice) -> Target:
     """Return the target with the folders that its interpreter states, else those of its files."""
     if choice.python is None or not choice.may_run:
+        _refuse_old(choice, refuse_old(stated_version(choice.prefix)))
         return _target(scene, choice, None)
     answer = ask_interpreter(str(choice.python), scene.run, scene.environ)
+    _refuse_old(choice, answer)
     if isinstance(answer, InterpreterAnswer):
         return _target(scene, choice, answer)
     note = printable(f"the interpreter {answer.reason}: its folders were read from files", 500)
     return _target(scene, msgspec.structs.replace(choice, notes=(*choice.notes, note)), None)
+
+
+def _refuse_old(choice: _Choice, problem: object) -> None:
+    if isinstance(problem, TooOld):
+        raise TargetError(printable(f"{choice.label} ({choice.reason}): {problem.reason}", 500))
 
 
 def _target(scene: _Scene, choice: _Choice, answer: InterpreterAnswer | None) -> Target:
@@ -260,6 +285,15 @@ def _roots(scene: _Scene, prefix: Path | None, site: tuple[str, ...]) -> dict[st
     first = next(usual, site[0] if site else "")
     roots = {"prefix": str(prefix) if prefix else "", "site": first, "home": scene.home}
     return {name: folder for name, folder in roots.items() if len(folder) > 1}
+
+
+def _place(scene: _Scene, text: str) -> Path:
+    """Return where a named target is: a path, else a program of that name on PATH."""
+    path = _absolute(scene, text)
+    if os.path.basename(text) != text or os.path.lexists(path):  # noqa: PTH119 -- text, no path yet
+        return path
+    found = shutil.which(text, path=scene.environ.get("PATH", ""))
+    return _absolute(scene, found) if found else path
 
 
 def _absolute(scene: _Scene, text: str) -> Path:

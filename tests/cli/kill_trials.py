@@ -61,6 +61,8 @@ def trial(folder: Path, after_s: float) -> str:
     if manifest(folder) != before:
         changed = {path for path in before if manifest(folder).get(path) != before[path]}
         return f"NOT AS BEFORE after {after_s:.3f} s: {sorted(changed)[:5]} {undo.stderr}"
+    if (folder / ".fadoctor").exists():
+        return f"LEFT TRACES after {after_s:.3f} s: {undo.stderr}"
     if undo.returncode == 0:
         return "nothing changed yet" if "nothing had been" in undo.stderr else "restored"
     if undo.returncode == _NOTHING_TO_UNDO and "nothing to undo" in undo.stderr:
