@@ -152,7 +152,7 @@ def _start(command: Command, stdin: int = subprocess.DEVNULL) -> subprocess.Pope
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=command.env,
-        cwd=command.cwd,
+        cwd=command.cwd or _root_if_lost(),
         start_new_session=True,
         bufsize=0,
     )
@@ -161,6 +161,15 @@ def _start(command: Command, stdin: int = subprocess.DEVNULL) -> subprocess.Pope
         if pipe is not None:
             os.set_blocking(pipe.fileno(), False)
     return child
+
+
+def _root_if_lost() -> str | None:
+    """Return the root where our own folder was deleted: libraries look for files from there."""
+    try:
+        os.getcwd()  # noqa: PTH109 -- only whether it is there
+    except OSError:
+        return os.sep
+    return None
 
 
 _GATE = (

@@ -11,7 +11,8 @@ import pytest
 
 from fadoctor.model.errors import TargetError
 from fadoctor.processes.run import Command, Result, remember, run
-from fadoctor.targets.discover import Own, TargetRequest, discover, own_interpreter
+from fadoctor.targets.discover import TargetRequest, discover
+from fadoctor.targets.unnamed import Own, own_interpreter
 from tests.unit.targets.made_environments import (
     SYSTEM,
     answer,
