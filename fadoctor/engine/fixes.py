@@ -34,7 +34,7 @@ def possible_fixes(scope: Scope) -> tuple[Fix, ...]:
     return tuple(
         _fix(_aside(scope), fix) if _is_sure(scope, fix) else _open_fix(_aside(scope), fix)
         for fix in scope.rule.fixes
-        if _truth(scope, fix) is not Truth.FALSE
+        if _truth(scope, fix) in (Truth.TRUE, Truth.UNKNOWN)
     )
 
 

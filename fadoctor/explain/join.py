@@ -14,7 +14,7 @@ from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.explanation import Agreement, Check
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Finding, Outcome
 from fadoctor.targets.derived import derive
 
@@ -109,7 +109,20 @@ def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
 
 
 def scope_of(cause: Cause, around: Surroundings) -> Scope:
-    """Return what the fixes of a cause see: the extension that is named, the GPU that fails."""
+    """Return what the fixes of a cause see: what is named, the extension, the GPU that fails."""
+    scope = _scope_of(cause, around)
+    facts = {**scope.environment.facts, "log.module": _module(cause)}
+    environment = msgspec.structs.replace(scope.environment, facts=facts)
+    return Scope(environment, scope.matrix, cause.rule, scope.bindings)
+
+
+def _module(cause: Cause) -> Fact:
+    """Return the part that a log names as missing."""
+    name = cause.match.captures.get("module")
+    return Known(name, "the log") if name else Absent("the log names none")
+
+
+def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     key = package_of(" ".join(cause.match.captures.values()))
     judgements = around.assessment.judgements if around.assessment is not None else ()
     mine = [
