@@ -42,7 +42,7 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
     found = [
         (_is_tried(fix, log), _possible(scope, fix, shown))
         for fix in scope.rule.fixes
-        if _truth(scope, fix) is not Truth.FALSE
+        if _truth(scope, fix) in (Truth.TRUE, Truth.UNKNOWN)
     ]
     written = [(tried, fix) for tried, fix in found if fix.steps]
     fresh = [fix for tried, fix in written if not tried]

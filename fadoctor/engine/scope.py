@@ -133,6 +133,8 @@ class Scope:
     def _not_given(self, name: str) -> Fact:
         """Return what a fact is that stands nowhere."""
         facts = self.environment.facts
+        if name.startswith("log."):
+            return Absent("there is no log")
         if name.startswith("env."):
             return self._variable(name)
         version = facts.get(f"{name.partition('.')[0]}.version")

@@ -43,6 +43,11 @@ class Reading(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
     ranked: Ranked
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no line holds anything."""
+        return not any(line.text.strip() for line in self.lines)
+
     def mentions(self, folder: str) -> bool:
         """Return whether a path of the log lies in a folder."""
         inside = f"{folder.rstrip('/')}/"

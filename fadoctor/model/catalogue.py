@@ -195,6 +195,7 @@ flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the e
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
 config.dtype           | text    | later       | dtype that a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | later       | attention implementation that a configuration asks for
+log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
 config.framework       | text    | later       | transformers, llamafactory, axolotl, deepspeed, vllm
 config.quantization    | text    | later       | 4bit, 8bit
 config.use_dora        | boolean | later       | DoRA adapters
@@ -248,6 +249,9 @@ jit_isa     | version | highest ISA of the PTX that would be compiled for them
 
 OPTIONAL_EXTENSION = "optional_extension"
 """The kind of subject that an extension is which its package does without."""
+
+LOG = "log"
+"""The provider of facts that a log names and that fixes hang on."""
 
 DERIVED = "derived"
 """The provider of facts that follow from others and the matrix."""

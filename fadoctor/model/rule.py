@@ -22,6 +22,7 @@ OPERATORS = (
     ("in", "not_in"),
     ("below", "at_least"),
     ("satisfies", "violates"),
+    ("patch_of", "not_patch_of"),
     ("overlaps", "disjoint"),
     ("contains", "lacks"),
     ("present", "present"),

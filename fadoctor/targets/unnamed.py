@@ -84,7 +84,7 @@ def own_interpreter() -> Own:
 
 
 def choose_unnamed(scene: Scene) -> Choice:
-    """Return the environment that is meant; TargetError, with what was passed over, where none is."""
+    """Return the environment that is meant; TargetError with what was passed over if none is."""
     notes: list[str] = []
     chosen = _active(scene, "VIRTUAL_ENV", notes)
     nearest = _nearest(scene)
