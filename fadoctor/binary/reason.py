@@ -75,6 +75,13 @@ NO_PROGRAM_HEADERS = "cannot read file data"
 """What the loader says to a file that ends within its program headers; later it just dies."""
 
 
+LOADER_ASSERTION = (
+    "check_match: Assertion `version->filename == NULL || ! _dl_name_match_p (version->filename,"
+    " map)' failed!"
+)
+"""What ld.so prints where it ends the process at a provider without versions."""
+
+
 def dlerror(reason: Reason) -> str:
     """Return the text that ``dlerror()`` gives in glibc, "" where the process dies without one."""
     path, name = reason.path, reason.name

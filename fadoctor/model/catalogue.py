@@ -220,7 +220,7 @@ _EXTENSION_ROWS = """
 file       | text    | path of the extension; Absent where there is none
 size       | integer | its bytes
 recorded_size | integer | bytes that the RECORD of its package gives; Absent where it gives none
-failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf, other-machine, torch (torch itself does not load)
+failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf, other-machine, processor (it wants a newer one), static-tls (no room for thread-local variables), refused (it forbids to be opened by a program that runs), torch (torch itself does not load)
 missing    | text    | the library, version or symbol that is missing
 cause      | text    | what kind of thing that is: string-abi, torch-function, stable-abi, torch-library, cuda-runtime, cuda-library, nccl, glibc, libstdcxx, python, other
 wanted_by  | text    | the file that asks for it: the extension, or a library that it needs
