@@ -38,7 +38,7 @@ def aftermath(problem: Problem, state: State, environment: Environment) -> After
     """
     followers: dict[str, Choice] = {}
     broken = []
-    found = {}
+    found: dict[str, bool] = {}
     for each in violations(environment, problem.requirements(environment)):
         follower = _follower(problem, state, environment, each)
         if follower is not None:
@@ -57,7 +57,9 @@ def _follower(
     asker, needed = (package_of(name, name) for name in (each.distribution, each.needs))
     decided = state.get(asker)
     if (each.distribution, each.needs) in problem.broken_before:
-        is_lacking = not each.found and asker in PACKAGES and asker not in problem.wishes.kept
+        # what else is missing is no package of the stack: nothing here says that it matters
+        is_ours = asker in PACKAGES and needed in PACKAGES
+        is_lacking = not each.found and is_ours and asker not in problem.wishes.kept
         is_free = needed not in state and needed not in problem.wishes.kept
         return _needed(problem, environment, each) if is_lacking and is_free else None
     if decided is not None and decided.is_change and decided.kind is not Kind.REMOVE:

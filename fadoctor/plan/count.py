@@ -46,17 +46,18 @@ def count_missed(
     wishes: Wishes,
     decided: Container[str],
     environment: Environment,
-    verdicts: Iterable[Verdict],
+    best: Mapping[tuple[str, Backend], Answer],
     backends: Container[Backend],
-    judgements: Iterable[Judgement],
 ) -> Answer:
-    """Return what is missing of the wishes, as far as packages and backends are decided."""
+    """Return what is missing of the wishes, as far as packages and backends are decided.
+
+    `best`: the best answers, as below.
+    """
     gone = sum(
         FAILS[0]
         for package in wishes.packages
         if package in decided and isinstance(environment.fact(f"{package}.version"), Absent)
     )
-    best = best_answers(verdicts, judgements)
     found = [
         best.get((gpu.label, backend), FAILS)
         for gpu, backend in wishes.cells
@@ -102,7 +103,7 @@ def _unproved(judgements: Iterable[Judgement]) -> frozenset[str]:
 
 
 def _is_about_code(name: str) -> bool:
-    # flash_attn.binary.no_code_for, torch-builds.sm, torch-builds.sm (cu126)
+    """Return it of names such as ``flash_attn.binary.no_code_for`` and ``torch-builds.sm (b)``."""
     return name.partition(" ")[0].rpartition(".")[2] in _ABOUT_CODE
 
 

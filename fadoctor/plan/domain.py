@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.versions import is_in
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.choice import Choice, Kind, keep, remove
 from fadoctor.plan.compiled import is_damaged, lacking_requirements
-from fadoctor.plan.released import is_there, mapping_of
+from fadoctor.plan.released import accepts, is_there, mapping_of
 from fadoctor.plan.releases import BESIDE_TORCH, RELEASES, drawn_in
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def domain(
     others = [
         choice
         for choice in _others(problem, package, environment)
-        if choice.kind is Kind.REMOVE or all(is_in(choice.version, pin) is not False for pin in pins)
+        if choice.kind is Kind.REMOVE or all(accepts(pin, choice.version) for pin in pins)
     ]
     must_go = is_new and bool(pins) and package in RELEASES
     if package in BESIDE_TORCH and not is_new:
@@ -139,4 +138,3 @@ def _with_requirements(choice: Choice, environment: Environment) -> Choice:
     lacking = lacking_requirements(environment.facts, "torch")
     brings = {name: pin.removeprefix("==") for name, pin in lacking.items()}
     return msgspec.structs.replace(choice, brings=brings) if brings else choice
-

@@ -35,12 +35,11 @@ class Files:
         self.wheels = Wheels(matrix.tables)
         rows = matrix.tables["flash-attn-known-bad"].rows
         self.bad = {word for row in rows if not row.get("driver") for word in words(row["version"])}
-        self._drivers = {
-            word: str(row["driver"]) for row in rows if row.get("driver") for word in words(row["version"])
-        }
+        on_drivers = [row for row in rows if row.get("driver")]
+        self._drivers = {w: str(row["driver"]) for row in on_drivers for w in words(row["version"])}
         """Releases that work from a driver on."""
-        order = {v for row in matrix.tables["flash-attn-releases"].rows for v in words(row["version"])}
-        self._newest = sorted(order, key=version_key, reverse=True)
+        listed = matrix.tables["flash-attn-releases"].rows
+        self._releases = [version_key(v) for row in listed for v in words(row["version"])]
         self._found: dict[object, tuple[Choice, ...]] = {}
 
     def flash_attn(self, environment: Environment) -> tuple[Choice, ...]:
@@ -49,8 +48,8 @@ class Files:
         if wanted is None:
             return ()
         names = ("host.glibc", "driver.version", "python.ext_suffix")
-        gpus = tuple(str(environment.fact(f"{s.text}.compute_capability")) for s in environment.subjects("gpu"))
-        asked = (wanted, gpus, *(text_of(environment, name) for name in names))
+        gpus = (f"{gpu.text}.compute_capability" for gpu in environment.subjects("gpu"))
+        asked = (wanted, *(text_of(environment, name) for name in (*names, *gpus)))
         if asked not in self._found:
             self._found[asked] = self._fitting(wanted, environment)
         return self._found[asked]
@@ -108,7 +107,8 @@ class Files:
 
     def _age(self, version: str) -> int:
         """Return how many releases of flash-attn are newer than a file's."""
-        return sum(version_key(other) > version_key(version) for other in self._newest)
+        mine = version_key(version)
+        return sum(other > mine for other in self._releases)
 
     def _sure_code(self, environment: Environment, file: WheelFile) -> dict[str, Fact]:
         """Return the code that is in a file for sure, where that is enough for the GPUs here.

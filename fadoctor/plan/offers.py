@@ -25,7 +25,9 @@ _SPECIFIER = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})((?:[<>=!~]=?[^<>=!~,
 _LOWEST = re.compile(r"(?:>=|==|~=)\s*([0-9][0-9A-Za-z.+!]{0,60})(?:,|$)")
 
 
-def offers_of(findings: Iterable[Finding], tabled: Collection[str]) -> dict[str, tuple[Choice, ...]]:
+def offers_of(
+    findings: Iterable[Finding], tabled: Collection[str]
+) -> dict[str, tuple[Choice, ...]]:
     """Return what the rules' fixes install, for packages that no table has the releases of."""
     found: dict[str, dict[str, Choice]] = {}
     for finding in findings:

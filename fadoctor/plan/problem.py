@@ -192,4 +192,3 @@ class Base(msgspec.Struct, frozen=True):
     verdicts: tuple[Verdict, ...] = ()
     left_out: frozenset[str] = frozenset()
     """Ids of rules that are ignored, or that broke."""
-

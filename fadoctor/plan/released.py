@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.plan.choice import distribution_of
 from fadoctor.plan.compiled import by_label
 from fadoctor.plan.wheel_facts import known
@@ -58,7 +59,12 @@ def is_in_specifier(version: str, requires: Fact | None) -> bool:
     return allowed is None or allowed.contains(f"{version}.0", prereleases=True)
 
 
-
 def is_there(environment: Environment, package: str) -> bool:
-    """Return whether a package is installed, or may be."""
-    return not isinstance(environment.fact(f"{package}.version"), Absent)
+    """Return whether a package is installed, or may be. Older facts do not name every package."""
+    version, installed = (
+        environment.fact(name) for name in (f"{package}.version", "packages.installed")
+    )
+    if isinstance(version, Unknown) and isinstance(installed, Known):
+        there = installed.value if isinstance(installed.value, dict) else {}
+        return any(name in there for name in PACKAGES.get(package, (package,)))
+    return not isinstance(version, Absent)

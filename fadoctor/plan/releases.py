@@ -10,6 +10,7 @@ from fadoctor.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.plan.choice import Choice, Kind, distribution_of, package_of
 from fadoctor.plan.compiled import AFTER
+from fadoctor.plan.indexes import PYPI
 from fadoctor.plan.released import accepts, is_in_specifier, mapping_of, released, words
 from fadoctor.plan.wheel_facts import known, text_of
 
@@ -65,6 +66,9 @@ _DECIDING = (
 )  # fmt: skip
 """Facts that decide which releases fit."""
 
+COMPILED_BESIDE = ("vllm",)
+"""Packages whose wheels are compiled against the torch of PyPI: with its CUDA, and no other."""
+
 BESIDE_TORCH = ("torchvision", "torchaudio")
 """Packages that are published together with each torch, in the same builds."""
 
@@ -98,6 +102,8 @@ class Releases:
 
     def _fitting(self, package: str, environment: Environment) -> list[Choice]:
         torch, python = text_of(environment, "torch.version"), python_of(environment)
+        if package in COMPILED_BESIDE and not self._has_cuda_of_pypi(torch, environment):
+            return []
         found = [
             choice
             for choice in self._of(package)
@@ -173,6 +179,14 @@ class Releases:
         cell = self.matrix.find(f"{package}-releases", keys).cell("with")
         return str(cell.value) if isinstance(cell, Known) else ""
 
+    def _has_cuda_of_pypi(self, torch: str, environment: Environment) -> bool:
+        """Return whether a torch has the CUDA major of its build on PyPI, or nobody knows."""
+        base, platform = version_part(torch, "base") or "", text_of(environment, "host.platform")
+        there, mine = self.indexes.cuda_of(PYPI, base, platform), environment.fact("torch.cuda")
+        if not there or not isinstance(mine, Known):
+            return True
+        return version_part(there, "major") == version_part(str(mine.value), "major")
+
     def goes_with_torch(self, package: str, environment: Environment) -> bool:
         """Return whether an installed torchvision or torchaudio is for this torch and its CUDA.
 
@@ -198,7 +212,7 @@ class Releases:
 
     def _cuda_of(self, package: str, version: str, platform: str) -> str | None:
         """Return the CUDA of a build, "" for a CPU build, None where it is not known."""
-        build = version_part(version, "local") or "pypi"
+        build = version_part(version, "local") or PYPI
         return self.indexes.cuda_of(build, self.published_with(package, version), platform)
 
 

@@ -15,7 +15,7 @@ from fadoctor.model.verdict import Backend
 from fadoctor.plan.aftermath import aftermath
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.cost import Cost
-from fadoctor.plan.count import FAILS, Answer, count_lost, count_missed, failures
+from fadoctor.plan.count import FAILS, Answer, best_answers, count_lost, count_missed, failures
 from fadoctor.plan.reads import EVERYTHING
 from fadoctor.plan.relations import State
 
@@ -213,9 +213,8 @@ class _Search:
     def _missed(self, node: _Node, verdicts: tuple[Verdict, ...]) -> Answer:
         """Return what is missed already; of undecided backends what no further choice can mend."""
         wishes, backends = self.problem.wishes, node.backends
-        missed, unproved = count_missed(
-            wishes, node.state, node.environment, verdicts, backends, node.judgements
-        )
+        best = best_answers(verdicts, node.judgements)
+        missed, unproved = count_missed(wishes, node.state, node.environment, best, backends)
         waiting = [cell for cell in wishes.cells if cell[1] not in backends]
         doomed = len(self.problem.doomed(node.judgements, waiting))
         return missed + FAILS[0] * doomed, unproved

@@ -142,8 +142,8 @@ def xformers_releases(release: Release, index: Index, _: object) -> Iterator[Der
 def beside_torch(release: Release, index: Index, _: object) -> Iterator[DerivedRow]:
     """Derive ``torchvision-releases`` and ``torchaudio-releases`` from METADATA and the tags.
 
-    What requires one release of torch was published with it. A wheel without a Python in its tags, and
-    metadata that requires no torch, leave their cells to people.
+    What requires one release of torch was published with it. A wheel without a Python in its
+    tags, and metadata that requires no torch, leave their cells to people.
     """
     for machine, file in per_machine(release):
         if machine != MACHINES[0]:

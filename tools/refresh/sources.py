@@ -41,7 +41,8 @@ SOURCES = (
 )
 
 PACKAGES = (
-    "torch", "torchvision", "torchaudio", "triton", "xformers", "vllm", "sglang", "transformers", "unsloth", "bitsandbytes",
+    "torch", "torchvision", "torchaudio", "triton", "xformers", "vllm", "sglang", "transformers",
+    "unsloth", "bitsandbytes",
     "flash-attn", "flash-attn-4", "accelerate", "peft", "trl", "deepspeed", "liger-kernel",
 )  # fmt: skip
 """All that is ever looked up."""
