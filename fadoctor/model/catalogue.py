@@ -27,6 +27,8 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "flash_attn_3": ("flash-attn-3", "flashattn-hopper"),
     "flash_attn_4": ("flash-attn-4",),
     "xformers": ("xformers",),
+    "torchvision": ("torchvision",),
+    "torchaudio": ("torchaudio",),
     "unsloth": ("unsloth",),
     "unsloth_zoo": ("unsloth-zoo",),
     "transformers": ("transformers",),
