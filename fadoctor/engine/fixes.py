@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
 from fadoctor.engine.settings import setting_steps, shown_frameworks
+from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Step, StepKind
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ _REQUIREMENT = re.compile(
     r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,8}"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?")
+_SPECIAL = re.compile(r"[^A-Za-z0-9_.:/+=-]")
 _INDEX = re.compile(r"(https://[A-Za-z0-9./_-]{1,200})?")
 
 
@@ -168,7 +171,8 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
         if items:
             filled = tuple(scope.fill(item) for item in items)
             index = scope.fill(step.index)
-            text = _sentence(kind, filled, step.options, index)
+            windows = _is_windows(scope)
+            text = command(kind, filled, step.options, index, windows=windows)
             return Step(kind, text, filled, index, step.options, effects)
     texts = {
         StepKind.SETTING: step.setting,
@@ -179,12 +183,35 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
     return Step(kind, scope.fill(text), effects=effects)
 
 
+def _is_windows(scope: Scope) -> bool:
+    system = scope.environment.facts.get("host.os")
+    return isinstance(system, Known) and system.value == "windows"
+
+
 def _bound(scope: Scope, name: str) -> str:
     """Return the name of a fact for the subject that is judged: ``gpu.visible`` of this GPU."""
     head, dot, rest = name.partition(".")
     return scope.bindings.get(head, head) + dot + rest
 
 
-def _sentence(kind: StepKind, items: tuple[str, ...], options: tuple[str, ...], index: str) -> str:
-    words = " ".join((kind.value, *options, *items))
-    return f"{words} (index {index})" if index else words
+def command(
+    kind: StepKind,
+    items: tuple[str, ...],
+    options: tuple[str, ...] = (),
+    index: str = "",
+    *,
+    windows: bool = False,
+) -> str:
+    """Return what a step is as a line to paste; each installer has its own name for ``pip``."""
+    match kind:
+        case StepKind.INSTALL:
+            before = ("pip", "install", *(("--index-url", index) if index else ()), *options)
+        case StepKind.UNINSTALL:
+            before = ("pip", "uninstall")
+        case _:
+            return " ".join((kind.value, *items))
+    if windows:
+        return " ".join(
+            (*before, *(f'"{item}"' if _SPECIAL.search(item) else item for item in items))
+        )
+    return shlex.join((*before, *items))
