@@ -13,6 +13,7 @@ from fadoctor.engine.scope import Scope
 from fadoctor.engine.settings import setting_steps, shown_frameworks
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Step, StepKind
+from fadoctor.model.rule import with_rows
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import FixTemplate, StepTemplate
@@ -31,8 +32,8 @@ def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
     return tuple(
         found
         for fix in scope.rule.fixes
-        if _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope), fix)
-        if (found := _fix(_aside(scope), fix, ())).steps
+        if _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope, fix), fix)
+        if (found := _fix(_aside(scope, fix), fix, ())).steps
     )
 
 
@@ -53,7 +54,7 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
 
 
 def _possible(scope: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
-    aside = _aside(scope)
+    aside = _aside(scope, fix)
     return _fix(aside, fix, shown) if _is_sure(scope, fix) else _open_fix(aside, fix, shown)
 
 
@@ -69,7 +70,7 @@ def _tried(fix: Fix) -> Fix:
 
 
 def _is_sure(scope: Scope, fix: FixTemplate) -> bool:
-    return _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope), fix)
+    return _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope, fix), fix)
 
 
 def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
@@ -93,13 +94,13 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     )
 
 
-def _aside(scope: Scope) -> Scope:
+def _aside(scope: Scope, fix: FixTemplate) -> Scope:
     """Return a scope of its own: what a fix reads is no evidence of the finding."""
-    return Scope(scope.environment, scope.matrix, scope.rule, scope.bindings)
+    return Scope(scope.environment, scope.matrix, with_rows(scope.rule, fix), scope.bindings)
 
 
 def _truth(scope: Scope, fix: FixTemplate) -> Truth:
-    return holds(fix.when, _aside(scope)) if fix.when else Truth.TRUE
+    return holds(fix.when, _aside(scope, fix)) if fix.when else Truth.TRUE
 
 
 def _can_write(aside: Scope, fix: FixTemplate) -> bool:

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from fadoctor.engine.judge import Assessment
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
-    from fadoctor.model.fix import Fix
+    from fadoctor.model.fix import Effect, Fix
     from fadoctor.model.verdict import Verdict
+    from fadoctor.plan.fix_state import After
     from fadoctor.plan.problem import Session
 
 
@@ -81,10 +82,13 @@ class FixProver:
         session = self.session
         assessment = judge(after.environment, session.knowledge, self.before.ignore, session.matrix)
         verdicts = predict(Kernels(after.environment, session.matrix), assessment)
-        problem = self._harms(assessment, verdicts) or self._leads_nowhere(fix, finding, verdicts)
+        instead = self._instead(fix, finding, verdicts)
+        problem = self._harms(assessment, verdicts)
+        if instead == {Predicted.FAILS}:
+            problem = "the attention that it asks for does not run here either"
         if problem:
             return Proved(Standing.REFUTED, problem)
-        return self._gone(finding, assessment.judgements, has_prose=after.has_prose)
+        return self._gone(finding, assessment.judgements, after, instead)
 
     def _breaks(self, after: Environment) -> str:
         """Return what packages would lack."""
@@ -100,10 +104,9 @@ class FixProver:
         lost = self.worked - _working(found) - _open(found)
         return f"{', '.join(sorted(lost))} would be lost" if lost else ""
 
-    def _leads_nowhere(self, fix: Fix, finding: Finding, verdicts: Iterable[Verdict]) -> str:
-        """Return why the attention that a fix asks for does not run on the GPUs either."""
-        effects = {name: value for step in fix.steps for name, value in step.effects.items()}
-        asked = str(effects.get("config.attention", ""))
+    def _instead(self, fix: Fix, finding: Finding, verdicts: Iterable[Verdict]) -> set[Predicted]:
+        """Return what is predicted for the attention that a fix asks for, if it asks for one."""
+        asked = str(_effects(fix).get("config.attention", ""))
         backends = {
             word
             for row in self.session.matrix.tables["setting-lines"].rows
@@ -111,25 +114,33 @@ class FixProver:
             for word in str(row.get("backends") or "").split()
         }
         where = finding.subject if finding.subject.startswith("gpu[") else ""
-        mine = [
+        return {
             each.predicted
             for each in verdicts
             if each.backend.value in backends and where in ("", each.gpu.partition(" ")[0])
-        ]
-        nowhere = mine and all(predicted is Predicted.FAILS for predicted in mine)
-        return f"{asked} does not run here either" if nowhere else ""
+        }
 
     def _gone(
-        self, finding: Finding, judgements: Iterable[Judgement], *, has_prose: bool
+        self,
+        finding: Finding,
+        judgements: Iterable[Judgement],
+        after: After,
+        instead: set[Predicted],
     ) -> Proved:
-        """Return whether a finding is gone; what is left may be what the prose is about."""
+        """Return whether a finding is gone, or gone around by a setting.
+
+        What is left may be what the prose is about.
+        """
         mine = [
             each.outcome
             for each in judgements
             if each.rule.id == finding.rule_id and each.subject == finding.subject
         ]
+        if Outcome.FAIL in mine and after.is_setting:
+            works = Predicted.WORKS in instead
+            return Proved(Standing.PROVED if works else Standing.OPEN, "it goes around the finding")
         if Outcome.FAIL in mine:
-            standing = Standing.OPEN if has_prose else Standing.REFUTED
+            standing = Standing.OPEN if after.has_prose else Standing.REFUTED
             return Proved(standing, "the finding stays")
         if Outcome.UNKNOWN in mine or Outcome.ERROR in mine:
             return Proved(Standing.OPEN, "nobody can tell whether the finding stays")
@@ -142,6 +153,10 @@ class FixProver:
             f"{each.distribution} requires {each.needs}{each.specifier}"
             for each in violations(environment, needs)
         )
+
+
+def _effects(fix: Fix) -> dict[str, Effect]:
+    return {name: value for step in fix.steps for name, value in step.effects.items()}
 
 
 def _has_torch(environment: Environment) -> bool:

@@ -34,6 +34,7 @@ _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,99})(?:\[[^\]]{0,99}\])?"
     r"(?: ?@ ?(?P<url>https://\S{1,500})|(?P<specifier>[<>=!~ ][^@]{0,299})?)"
 )
+_COMMANDS = (StepKind.INSTALL, StepKind.UNINSTALL, StepKind.SET, StepKind.UNSET)
 _FOLLOWING = 3
 """How far what is required by what is required follows."""
 
@@ -46,6 +47,8 @@ class After(msgspec.Struct, frozen=True):
     """It is prose only: nothing is known to change."""
     has_prose: bool = False
     """A part of it is prose, whose effect nobody knows."""
+    is_setting: bool = False
+    """It only tells programs what to use: what is installed stays as it is."""
     cannot: str = ""
     """Why a command of it would end in an error."""
 
@@ -77,7 +80,11 @@ class FixState:
                     pass
             now = _with_effects(now, step.effects)
         prose = [step for step in fix.steps if _is_prose(step)]
-        return After(now, len(prose) == len(fix.steps), bool(prose), cannot)
+        is_setting = any(step.effects for step in fix.steps) and all(
+            step.kind not in _COMMANDS and all(name.startswith("config.") for name in step.effects)
+            for step in fix.steps
+        )
+        return After(now, len(prose) == len(fix.steps), bool(prose), is_setting, cannot)
 
     def _without(self, environment: Environment, names: Iterable[str]) -> Environment:
         for name in names:
@@ -238,8 +245,7 @@ def _changed(environment: Environment, changes: dict[str, Fact]) -> Environment:
 
 
 def _is_prose(step: Step) -> bool:
-    commands = (StepKind.INSTALL, StepKind.UNINSTALL, StepKind.SET, StepKind.UNSET)
-    return step.kind not in commands and not step.effects
+    return step.kind not in _COMMANDS and not step.effects
 
 
 def _normal(name: str) -> str:
