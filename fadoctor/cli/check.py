@@ -72,7 +72,7 @@ def check(
     run = None
     if smoke and request.is_real:
         run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
-    report = conclude(prognosis, run)
+    report = support.with_advice(conclude(prognosis, run), request, prognosis)
     report = support.redacted(report) if redact else report
     if format_ is opt.Format.JSON:
         from fadoctor.report.json_ import render as render_json

@@ -120,6 +120,18 @@ def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> Smok
     return smoke_of(prognosis, choose(wanted, prognosis.kernels, known), quiet=quiet)
 
 
+def with_advice(report: Report, request: Request, prognosis: Prognosis) -> Report:
+    """Return the report with the fixes that hold, and that `fix` agrees with."""
+    if not report.findings:
+        return report
+    import msgspec
+
+    from fadoctor.cli.plan import advised_findings
+
+    findings = advised_findings(request, prognosis, report.findings)
+    return msgspec.structs.replace(report, findings=findings)
+
+
 def redacted(document: _T) -> _T:
     """Return a document without what identifies a person or a machine."""
     from fadoctor.redact import redact

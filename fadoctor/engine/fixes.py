@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,7 +11,9 @@ import msgspec
 from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
 from fadoctor.engine.settings import setting_steps, shown_frameworks
+from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Step, StepKind
+from fadoctor.model.rule import with_rows
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import FixTemplate, StepTemplate
@@ -20,6 +23,7 @@ _REQUIREMENT = re.compile(
     r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,8}"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?")
+_SPECIAL = re.compile(r"[^A-Za-z0-9_.:/+=-]")
 _INDEX = re.compile(r"(https://[A-Za-z0-9./_-]{1,200})?")
 
 
@@ -28,8 +32,8 @@ def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
     return tuple(
         found
         for fix in scope.rule.fixes
-        if _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope), fix)
-        if (found := _fix(_aside(scope), fix, ())).steps
+        if _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope, fix), fix)
+        if (found := _fix(_aside(scope, fix), fix, ())).steps
     )
 
 
@@ -50,7 +54,7 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
 
 
 def _possible(scope: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
-    aside = _aside(scope)
+    aside = _aside(scope, fix)
     return _fix(aside, fix, shown) if _is_sure(scope, fix) else _open_fix(aside, fix, shown)
 
 
@@ -66,7 +70,7 @@ def _tried(fix: Fix) -> Fix:
 
 
 def _is_sure(scope: Scope, fix: FixTemplate) -> bool:
-    return _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope), fix)
+    return _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope, fix), fix)
 
 
 def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
@@ -90,13 +94,13 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     )
 
 
-def _aside(scope: Scope) -> Scope:
+def _aside(scope: Scope, fix: FixTemplate) -> Scope:
     """Return a scope of its own: what a fix reads is no evidence of the finding."""
-    return Scope(scope.environment, scope.matrix, scope.rule, scope.bindings)
+    return Scope(scope.environment, scope.matrix, with_rows(scope.rule, fix), scope.bindings)
 
 
 def _truth(scope: Scope, fix: FixTemplate) -> Truth:
-    return holds(fix.when, _aside(scope)) if fix.when else Truth.TRUE
+    return holds(fix.when, _aside(scope, fix)) if fix.when else Truth.TRUE
 
 
 def _can_write(aside: Scope, fix: FixTemplate) -> bool:
@@ -168,7 +172,8 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
         if items:
             filled = tuple(scope.fill(item) for item in items)
             index = scope.fill(step.index)
-            text = _sentence(kind, filled, step.options, index)
+            windows = _is_windows(scope)
+            text = command(kind, filled, step.options, index, windows=windows)
             return Step(kind, text, filled, index, step.options, effects)
     texts = {
         StepKind.SETTING: step.setting,
@@ -179,12 +184,35 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
     return Step(kind, scope.fill(text), effects=effects)
 
 
+def _is_windows(scope: Scope) -> bool:
+    system = scope.environment.facts.get("host.os")
+    return isinstance(system, Known) and system.value == "windows"
+
+
 def _bound(scope: Scope, name: str) -> str:
     """Return the name of a fact for the subject that is judged: ``gpu.visible`` of this GPU."""
     head, dot, rest = name.partition(".")
     return scope.bindings.get(head, head) + dot + rest
 
 
-def _sentence(kind: StepKind, items: tuple[str, ...], options: tuple[str, ...], index: str) -> str:
-    words = " ".join((kind.value, *options, *items))
-    return f"{words} (index {index})" if index else words
+def command(
+    kind: StepKind,
+    items: tuple[str, ...],
+    options: tuple[str, ...] = (),
+    index: str = "",
+    *,
+    windows: bool = False,
+) -> str:
+    """Return what a step is as a line to paste; each installer has its own name for ``pip``."""
+    match kind:
+        case StepKind.INSTALL:
+            before = ("pip", "install", *(("--index-url", index) if index else ()), *options)
+        case StepKind.UNINSTALL:
+            before = ("pip", "uninstall")
+        case _:
+            return " ".join((kind.value, *items))
+    if windows:
+        return " ".join(
+            (*before, *(f'"{item}"' if _SPECIAL.search(item) else item for item in items))
+        )
+    return shlex.join((*before, *items))

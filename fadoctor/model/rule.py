@@ -68,6 +68,8 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     steps: tuple[StepTemplate, ...]
     safety: Safety = Safety.UNSAFE
     when: Condition = {}
+    rows: dict[str, dict[str, str]] = {}
+    """Look-ups of its own, beside those of the rule."""
     side_effects: str = ""
     tried: tuple[str, ...] = ()
     """Patterns of a log that show that it was tried: then others go before it."""
@@ -80,6 +82,11 @@ class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     dtypes: tuple[Dtype, ...] = ()
     extension: bool = False
     """The backends that the extension's package brings, and those that need it."""
+
+
+def with_rows(rule: Rule, fix: FixTemplate) -> Rule:
+    """Return a rule as one of its fixes sees it: with the look-ups of both."""
+    return msgspec.structs.replace(rule, rows={**rule.rows, **fix.rows}) if fix.rows else rule
 
 
 LOOKAHEAD = 512
