@@ -239,6 +239,8 @@ class Candidates:
         found = []
         for age, version in enumerate(sorted(rows, key=version_key, reverse=True)):
             row = rows[version]
+            if not columns.keys() <= row.keys():
+                continue  # a blank: nobody knows what it requires, so nothing proves that it fits
             requires = {
                 name: str(row[column]) for column, name in columns.items() if row.get(column)
             }
