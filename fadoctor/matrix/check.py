@@ -83,7 +83,10 @@ def _check_affects(rule: Rule) -> Iterator[Problem]:
     if sum(given) != 1:
         yield ("affects",), "needs either backends or extension, or says why it decides nothing"
     if affects.extension and not {"extension", "package"} & set(rule.for_each):
-        yield ("affects", "extension"), "belongs to rules that are judged for each extension or package"
+        yield (
+            ("affects", "extension"),
+            "belongs to rules that are judged for each extension or package",
+        )
     if affects.nothing and affects.dtypes:
         yield ("affects", "dtypes"), "of nothing there are none"
 
