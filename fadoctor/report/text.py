@@ -168,7 +168,7 @@ def _without_table(facts: Mapping[str, Fact]) -> str:
     if isinstance(count, Known) and count.value == 0:
         return "No table: there is no GPU here. Ask about one with --gpu A100."
     if isinstance(count, Unknown):
-        return f"No table: nobody could say which GPUs are here ({count.reason}). Name one: --gpu A100."
+        return f"No table: which GPUs are here is unknown ({count.reason}). Name one: --gpu A100."
     return "No table: no backend that is here runs on a GPU that programs can see."
 
 

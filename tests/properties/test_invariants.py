@@ -17,7 +17,8 @@ from fadoctor.engine.judge import judge
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Predicted
-from tests.properties.invariants import contradictions, worlds
+from tests.properties.broken import worlds
+from tests.properties.invariants import contradictions
 from tests.properties.test_properties import compare, is_overruled, steps
 from tests.properties.worlds import knowledge
 
