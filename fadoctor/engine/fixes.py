@@ -125,8 +125,7 @@ def _is_written(aside: Scope, step: StepTemplate) -> bool:
         for text in texts
     ]
     return all(
-        aside.can_fill(text)
-        and all(pattern.fullmatch(item) for item in aside.fill_items(text))
+        aside.can_fill(text) and all(pattern.fullmatch(item) for item in aside.fill_items(text))
         for pattern, text in forms
     )
 

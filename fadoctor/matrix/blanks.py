@@ -1,4 +1,4 @@
-"""What a cell without a value says: left out it is not known, ``absent`` says that there is none."""
+"""Cells without a value: left out it is not known, ``absent`` says that there is none."""
 
 from __future__ import annotations
 

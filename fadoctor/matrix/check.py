@@ -91,7 +91,10 @@ def _check_affects(rule: Rule) -> Iterator[Problem]:
     if sum(given) != 1:
         yield ("affects",), "needs either backends or extension, or says why it decides nothing"
     if affects.extension and not {"extension", "package"} & set(rule.for_each):
-        yield ("affects", "extension"), "belongs to rules that are judged for each extension or package"
+        yield (
+            ("affects", "extension"),
+            "belongs to rules that are judged for each extension or package",
+        )
     if affects.nothing and affects.dtypes:
         yield ("affects", "dtypes"), "of nothing there are none"
 
@@ -217,9 +220,12 @@ def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:
     for name, kind in table.columns.items():
         if kind not in _COLUMN_KINDS:
             yield ("columns", name), f"must be one of {', '.join(_COLUMN_KINDS)}"
-    for name in table.otherwise:
-        if name not in table.columns:
-            yield ("otherwise", name), "the table has no such column"
+    for name in table.otherwise.keys() - table.columns.keys():
+        yield ("otherwise", name), "the table has no such column"
+    yield from _check_rows_of(table, names)
+
+
+def _check_rows_of(table: Table, names: Names) -> Iterator[Problem]:
     seen: set[tuple[Any, ...]] = set()
     for index, row in enumerate(table.rows):
         yield from _check_row(row, index, table, names)

@@ -49,7 +49,7 @@ class Session:
         self.relations = relations_of(knowledge.rules)
         self.judge = Judge(self.matrix).judge
         self.verdicts: dict[object, tuple[Verdict, ...]] = {}
-        """By GPUs, backend, what is held against it, its packages' versions, the judgements about it."""
+        """By GPUs, backend, what is held against it, versions of its packages, judgements."""
 
 
 class Problem:

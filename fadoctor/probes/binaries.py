@@ -135,9 +135,9 @@ def _facts_of(
         missing, name = absent_extension(extension), naming.world.name(extension.path)
         if extension.path:
             missing = absent(f"{name}: too small for a library")
-        found = {n: missing for n in _all(missing) if n.startswith(f"{extension.prefix}.")}
-        there = {f"{extension.prefix}.file": known(name, name)} if extension.path else {}
-        return found | there
+        none: Facts = {n: missing for n in _all(missing) if n.startswith(f"{extension.prefix}.")}
+        there: Facts = {f"{extension.prefix}.file": known(name, name)} if extension.path else {}
+        return none | there
     found = loader_facts(extension, prediction, naming) | _code_of(extension, naming, facts)
     found |= _sizes(extension, naming)
     return {f"{extension.prefix}.{name}": fact for name, fact in found.items()}

@@ -43,10 +43,16 @@ def unexplained_failures(environment: Environment, packages: Iterable[str]) -> d
         loads = environment.facts.get(f"{package}.loads")
         if loads is None:
             continue
-        failures = (environment.facts.get(f"{package}.{n}.failure") for n in EXTENSIONS[package])
-        said = any(isinstance(failure, Known) for failure in failures)
-        if isinstance(loads, Known) and loads.value is False and not said:
+        extensions = [f"{package}.{name}" for name in EXTENSIONS[package]]
+        said = any(isinstance(environment.fact(f"{each}.failure"), Known) for each in extensions)
+        needed = any(not _is_spared(environment, each) for each in extensions)
+        if isinstance(loads, Known) and loads.value is False and needed and not said:
             found[f"{package}.unexplained"] = Known("the loader refuses it", loads.source)
         else:
             found[f"{package}.unexplained"] = Absent("it loads, or an extension says why not")
     return found
+
+
+def _is_spared(environment: Environment, extension: str) -> bool:
+    optional = environment.fact(f"{extension}.optional")
+    return isinstance(optional, Known) and optional.value is True

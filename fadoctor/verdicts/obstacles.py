@@ -41,9 +41,7 @@ def obstacle(environment: Environment, kernels: Kernels, backend: Backend) -> Ob
     return found
 
 
-def _obstacles(
-    environment: Environment, kernels: Kernels, backend: Backend
-) -> Iterator[Obstacle]:
+def _obstacles(environment: Environment, kernels: Kernels, backend: Backend) -> Iterator[Obstacle]:
     for package in kernels.needs(backend):
         yield from _presence(environment, package)
     for package in kernels.brought_by(backend):
@@ -61,11 +59,12 @@ def _presence(environment: Environment, package: str) -> Iterator[Obstacle]:
 
 def _extensions(environment: Environment, package: str) -> Iterator[Obstacle]:
     """Yield what is wrong with the compiled extensions that a package cannot do without."""
-    broken_parts = False
+    broken_parts, needed = False, False
     for name in EXTENSIONS.get(package, ()):
         extension = f"{package}.{name}"
         optional = fact_text(environment.fact(f"{extension}.optional"), "") == "True"
         failure = environment.fact(f"{extension}.failure")
+        needed |= not optional
         if optional:
             broken_parts |= isinstance(failure, Known)
         elif isinstance(failure, Known):
@@ -75,7 +74,8 @@ def _extensions(environment: Environment, package: str) -> Iterator[Obstacle]:
             text = f"{PACKAGES[package][0]} is there without its compiled extension"
             yield Obstacle(Predicted.UNKNOWN, text)
     loads = environment.fact(f"{package}.loads")
-    if isinstance(loads, Known) and loads.value is False and not broken_parts:
+    is_refused = isinstance(loads, Known) and loads.value is False
+    if is_refused and needed and not broken_parts:
         yield _fails(f"{PACKAGES[package][0]} does not load")
 
 

@@ -80,7 +80,7 @@ def decides_a_verdict(each: Judgement) -> bool:
     )
 
 
-def _predict(
+def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
     support: Support, deciding: Iterable[Judgement], hindrance: Obstacle | None
 ) -> Prediction:
     failing = sorted({each.rule.id for each in deciding if each.outcome is Outcome.FAIL})

@@ -115,10 +115,8 @@ def test_a_blank_is_refused_and_absent_is_kept_apart_from_it(tmp_path: Path) -> 
     assert (first["driver"], first["size"], "known" in first) == (None, None, False)
     assert second["driver"] == "525.60"
     found = problems(tmp_path, matrix__some_table=table_text(rows=rows.replace("absent", "")))
-    assert found == [
-        "matrix/some-table.yaml:9 at `rows[0].driver`: "
-        "leave driver out where it is not known, or write absent"
-    ]
+    place = "matrix/some-table.yaml:9 at `rows[0].driver`"
+    assert found == [f"{place}: leave driver out where it is not known, or write absent"]
     found = problems(tmp_path, matrix__some_table=given.replace("size: absent", "sice: absent"))
     assert found[0].endswith("the table has no such column")
 
