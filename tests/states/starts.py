@@ -58,6 +58,9 @@ def start(name: str, gpu: tuple[str, str, str], python: str = "3.12") -> Environ
     for line in STARTS[name]:
         package, version, *more = line.split()
         found = with_package(found, package, version, requires_of(package, version))
+        if package == "xformers":
+            there = {"xformers.extension": fact_of("_C.so")}
+            found = msgspec.structs.replace(found, facts={**found.facts, **there})
         if package == "torch":
             found = msgspec.structs.replace(
                 found, facts={**found.facts, **_torch(version, more[0])}
