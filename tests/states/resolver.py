@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sysconfig
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
-    from fadoctor.model.plan import Action, Plan
+    from fadoctor.model.plan import Plan
 
 # + torch==2.8.0 / + flash-attn @ file:///x/flash_attn-2.8.3-py3-none-any.whl
 _LINE = re.compile(
@@ -69,7 +70,25 @@ class Resolver:
                 for name in action.requirements:
                     state.pop(name, None)
             elif action.kind is ActionKind.INSTALL:
-                state = self._install(action, state, offer, known)
+                state = self._install(action.argv, state, offer, known)
+        return state
+
+    def undone(
+        self, plan: Plan, after: State, before: Environment, requires: Mapping[str, dict[str, str]]
+    ) -> State:
+        """Return what is installed once every step was taken back by the command beside it."""
+        version = before.fact("python.version")
+        assert isinstance(version, Known)
+        offer = self._offer(".".join(str(version.value).split(".")[:2]))
+        state = after
+        for action in reversed(plan.actions):
+            for command in action.undo.split(" && ") if action.argv else ():
+                argv = shlex.split(command)
+                if "uninstall" in argv:
+                    names = argv[argv.index("uninstall") :]
+                    state = {name: v for name, v in state.items() if name not in names}
+                elif argv:
+                    state = self._install(argv, state, offer, requires)
         return state
 
     def _offer(self, python: str) -> Offer:
@@ -78,16 +97,20 @@ class Resolver:
         return self.offers[python]
 
     def _install(
-        self, action: Action, state: State, offer: Offer, requires: Mapping[str, dict[str, str]]
+        self,
+        argv: Sequence[str],
+        state: State,
+        offer: Offer,
+        requires: Mapping[str, dict[str, str]],
     ) -> State:
         self._fill(state, requires)
-        words = self._words(action.argv, offer)
-        argv = [
+        words = self._words(argv, offer)
+        command = [
             self.uv, "pip", "install", "--dry-run", "--offline", "--no-config", "--no-index",
             "--cache-dir", str(self.folder / "cache"), "--python", str(self.environment), *words,
         ]  # fmt: skip
         self.asked += 1
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         if done.returncode:
             raise Refused(f"{' '.join(words)}: {done.stderr}")
         said = _LINE.findall(done.stderr)

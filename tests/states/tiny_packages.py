@@ -7,7 +7,7 @@ import zipfile
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import parse_version
-from fadoctor.plan.indexes import Indexes
+from fadoctor.plan.indexes import CPU, Indexes
 from fadoctor.plan.released import words
 from fadoctor.plan.releases import BESIDE_TORCH, RELEASES
 
@@ -37,6 +37,7 @@ class Offer:
         self._torch()
         self._tabled()
         self._others()
+        self._sources()
 
     def place(self, index: str) -> Path:
         """Return the folder that stands for an index, "" for PyPI."""
@@ -70,6 +71,9 @@ class Offer:
                 needs = {"triton": str(row["triton"])} if row.get("triton") else {}
                 for name in words(build["build"]):
                     self._add("torch", version, name, needs)
+        for version, row in rows.items():
+            if self.python in words(row.get("python")):
+                self._add("torch", version, CPU, {})
         for row in self.matrix.tables["triton-releases"].rows:
             for version in words(row["version"]):
                 for place in self._places():
@@ -96,6 +100,12 @@ class Offer:
                             self._add(name, version, build, needs)
                 for dist, specifier in needs.items():
                     self._needed.setdefault(dist, set()).update(_VERSION.findall(specifier))
+
+    def _sources(self) -> None:
+        """Offer of flash-attn what PyPI has, as if it had been compiled here."""
+        for row in self.matrix.tables["flash-attn-releases"].rows:
+            for version in words(row["version"]):
+                self._add("flash-attn", version, PYPI, {"torch": "", "einops": ""})
 
     def _lacks_python(self, cell: object) -> bool:
         return bool(words(cell)) and self.python not in words(cell)
