@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fadoctor.matrix.query import Matrix
+    from fadoctor.matrix.query import Matrix, Row
 
 PLATFORM = "linux_x86_64"
 PYPI = "pypi"
@@ -71,6 +71,10 @@ class Offer:
                 needs = {"triton": str(row["triton"])} if row.get("triton") else {}
                 for name in words(build["build"]):
                     self._add("torch", version, name, needs)
+        self._cpu(rows)
+
+    def _cpu(self, rows: Mapping[str, Row]) -> None:
+        """Offer of each torch a CPU build, and every triton everywhere."""
         for version, row in rows.items():
             if self.python in words(row.get("python")):
                 self._add("torch", version, CPU, {})
@@ -94,7 +98,7 @@ class Offer:
                     continue
                 for version in words(row["version"]):
                     self._add(name, version, PYPI, needs)
-                    with_torch = str(row.get("with") or "")
+                    with_torch = " ".join(words(row.get("with")))
                     for build in self._builds() if package in BESIDE_TORCH else ():
                         if indexes.has(build, with_torch, PLATFORM):
                             self._add(name, version, build, needs)
