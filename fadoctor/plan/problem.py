@@ -21,7 +21,7 @@ from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.released import is_there
 from fadoctor.plan.releases import RELEASES
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
-from fadoctor.plan.wishes import HALF
+from fadoctor.plan.wishes import HALF, may_work
 from fadoctor.verdicts.obstacles import obstacle
 from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, predict_backends
 
@@ -81,6 +81,10 @@ class Problem:
             (v.gpu, v.backend, v.dtype) for v in base.verdicts if v.predicted is Predicted.WORKS
         )
         self.gpus = visible_gpus(environment)
+        self.can_work = frozenset(
+            (gpu, backend) for gpu, backend in wishes.cells if may_work(self.kernels, backend, gpu)
+        )
+        """Wished cells that some release is known to serve: the others stay undecided at best."""
         self._gpu_key = tuple((gpu.label, str(gpu.capability)) for gpu in self.gpus)
         self._versions = {
             backend: [Reading(f"{name}.version") for name in self.kernels.brought_by(backend)]
