@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from fadoctor.apply.store import Store
 
+_OF_INSTALLERS = frozenset({".lock"})
+"""What installers leave in an environment's folder, and no package owns: uv's lock."""
+
 
 class Changes(msgspec.Struct, frozen=True):
     """What differs from the snapshot because of the fix, and how it left it."""
@@ -44,7 +47,7 @@ def find_changes(store: Store, step: int) -> Changes:
     before = read_manifest(store)
     here = {entry.path: entry for entry in present(store.prefix)}
     outside = claimed_outside(store.snapshot, store.prefix)
-    outside |= claimed_outside(store.prefix, store.prefix)
+    outside |= claimed_outside(store.prefix, store.prefix) | _OF_INSTALLERS
     changed = {
         path
         for path in before.keys() | here.keys()

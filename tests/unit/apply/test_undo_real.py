@@ -264,3 +264,24 @@ def test_a_link_that_leads_out_is_not_followed(project: Project, tmp_path: Path)
     undone = project.undo()
     assert undone.spoiled
     assert [path.name for path in (tmp_path / "outside").iterdir()] == ["only_2.py"]
+
+
+@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
+def test_what_uv_changes_is_taken_back_as_well(project: Project) -> None:
+    """It links files from its cache, compiles nothing and writes other scripts."""
+    before = manifest(project.folder)
+    uv = ("uv", "pip", "install", "--python", project.python, "--no-index", "--find-links")
+    items = ("moved==2", "fresh==1")
+    install = Action(
+        ActionKind.INSTALL, "install", (*uv, str(project.wheels), *items), requirements=items
+    )
+    changes = (Change("moved", "1", "2"), Change("fresh", "", "1"))
+    target = Target("environment", "env", "test")
+    plan = Plan(PlanOutcome.REPAIRS, target, "uv", (install,), changes)
+    with project.store.locked():
+        carry_out(plan, project.store, Workshop(run, project.examine, lambda _: None))
+    project.write("train.py", "print('second')\n")
+    assert project.undo().others == ("train.py (changed)",)
+    after = manifest(project.folder)
+    assert after.pop("train.py") != before.pop("train.py")
+    assert after == before
