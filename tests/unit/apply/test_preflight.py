@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +12,8 @@ from fadoctor.apply.preflight import refuse_unready
 from fadoctor.model.environment import Target
 from fadoctor.model.errors import UsageError
 from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome
-from fadoctor.processes.run import Command, run
-from tests.unit.apply.wheels import make_wheels, pip
+from fadoctor.processes.run import run
+from tests.unit.apply.wheels import pip
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,19 +21,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the layout of POSIX")
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Return an environment with one small package, and the folder of wheels."""
-    folder = tmp_path_factory.mktemp("preflight")
-    wheels = make_wheels(folder / "wheels")
-    argv = (sys.executable, "-m", "venv", str(folder / "env"))
-    run_checked(argv)
-    pip(folder / "env", wheels, "install", "--quiet", "moved==1")
-    return folder / "env", wheels
-
-
-def run_checked(argv: tuple[str, ...]) -> None:
-    assert run(Command(argv, 120.0)).ok
+@pytest.fixture
+def template(pip_project: Path, wheels: Path) -> tuple[Path, Path]:
+    """Return an environment with a small package, and the folder of wheels."""
+    return pip_project, wheels
 
 
 def judge(prefix: Path, program: tuple[str, ...] = (), **variables: str) -> None:
