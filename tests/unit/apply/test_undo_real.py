@@ -263,6 +263,32 @@ def test_force_brings_the_rest_back_and_deletes_no_new_file(project: Project) ->
     assert (project.folder / ".fadoctor/kept/train.py").read_text() == "print('second')\n"
 
 
+def test_a_file_of_the_project_that_a_wheel_claims_is_still_the_projects(project: Project) -> None:
+    """Somebody writes a README while a step runs; a package that stays says it is its own."""
+    project.by_hand("install", "sloppy==1")
+    project.after_step = lambda: project.write("README.md", "of the project\n")
+    project.fix()
+    assert project.undo().others == ("README.md (changed)",)
+    assert (project.folder / "README.md").read_text() == "of the project\n"
+
+
+def test_a_script_that_a_killed_installer_removed_comes_back(project: Project) -> None:
+    """pip removes scripts first: the list that names them is still what it was."""
+    bad = project.action(ActionKind.INSTALL, "install", "unknown==9")
+    project.by_hand("install", "later==1")
+    before = manifest(project.folder)
+
+    def half_done() -> None:
+        if project.store.manifest.exists():
+            (project.folder / "bin" / "later-tool").unlink(missing_ok=True)
+
+    project.after_step = half_done
+    with pytest.raises(ApplyError, match="unknown"):
+        project.fix(bad)
+    assert project.undo().others == ()
+    assert manifest(project.folder) == before
+
+
 def test_a_link_that_leads_out_is_not_followed(project: Project, tmp_path: Path) -> None:
     project.fix()
     (tmp_path / "outside").mkdir()

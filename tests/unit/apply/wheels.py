@@ -37,7 +37,7 @@ def _hash(text: str) -> str:
 
 
 def make_wheels(folder: Path) -> Path:
-    """Make two releases of `moved`, and `gone`, `fresh` and `later` in one."""
+    """Make two releases of `moved`; `gone`, `fresh`, `later` and `sloppy` in one."""
     folder.mkdir()
     for version in ("1", "2"):
         files = {
@@ -48,6 +48,8 @@ def make_wheels(folder: Path) -> Path:
             f"{{data}}/data/share/moved/{version}/more.txt": "more\n",
         }
         make_wheel(folder, "moved", version, files)
+    files = {"sloppy.py": "def main(): pass\n", "{data}/data/README.md": "of the wheel\n"}
+    make_wheel(folder, "sloppy", "1", files)
     for name in ("gone", "fresh", "later"):
         make_wheel(folder, name, "1", {f"{name}/__init__.py": "def main(): pass\n"})
     return folder
