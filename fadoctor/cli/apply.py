@@ -48,7 +48,8 @@ def apply_for(job: Job, plan: Plan) -> int:
     if not any(action.kind.is_run for action in plan.actions):
         return EXIT_FINDINGS
     store = store_of(plan.target)
-    refuse_interrupted(store)
+    with store.locked():  # a change that still runs is not one that was interrupted
+        refuse_interrupted(store)
     refuse_unready_for(plan, store)
     if not job.yes and not agreed("Do this?", otherwise=False):
         say("nothing was changed")
