@@ -117,7 +117,8 @@ def _probed(request: Request, environ: Mapping[str, str]) -> Environment:
     from fadoctor.probes.nvml import nvml_command  # noqa: PLC0415
     from fadoctor.probes.world import World  # noqa: PLC0415
     from fadoctor.processes.run import remember, run  # noqa: PLC0415
-    from fadoctor.targets.discover import TargetRequest, discover, own_interpreter  # noqa: PLC0415
+    from fadoctor.targets.discover import TargetRequest, discover  # noqa: PLC0415
+    from fadoctor.targets.unnamed import own_interpreter  # noqa: PLC0415
 
     once = remember(run)
     # The driver's answer takes longest and does not depend on the target: ask now, read it later.

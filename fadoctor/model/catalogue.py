@@ -27,6 +27,8 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "flash_attn_3": ("flash-attn-3", "flashattn-hopper"),
     "flash_attn_4": ("flash-attn-4",),
     "xformers": ("xformers",),
+    "torchvision": ("torchvision",),
+    "torchaudio": ("torchaudio",),
     "unsloth": ("unsloth",),
     "unsloth_zoo": ("unsloth-zoo",),
     "transformers": ("transformers",),
@@ -53,6 +55,9 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 
 Packages are known by *distribution*: flash-attn-4 imports as ``flash_attn`` too.
 """
+
+BYSTANDERS = frozenset({"einops", "numpy"})
+"""Packages that lie in environments without anything of the stack, too."""
 
 EXTENSIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {"binary": ("torch/_C",)},
@@ -126,6 +131,7 @@ host.glibc             | version | host        | glibc version; Absent on musl a
 host.glibcxx           | version | host        | highest GLIBCXX_ version of the libstdc++ that is found
 host.container         | text    | host        | docker, podman, kubernetes, lxc or container; Absent on a plain host
 host.wsl               | boolean | host        | running under the Windows Subsystem for Linux
+host.tegra             | boolean | host        | an NVIDIA Jetson, whose drivers have numbers of their own; Absent off Linux
 host.memory_bytes      | integer | host        | physical memory, bytes, or the cgroup limit where lower
 host.cores             | integer | host        | processors this process may use
 python.version         | version | interpreter | X.Y.Z of the target's interpreter
@@ -138,7 +144,8 @@ python.free_threaded   | boolean | interpreter | built without the GIL
 python.headers         | text    | interpreter | path of Python.h; Absent where it is not installed
 python.externally_managed | boolean | interpreter | an EXTERNALLY-MANAGED file forbids pip
 python.installer       | text    | interpreter | what made or manages the environment: venv, uv, conda, virtualenv, system
-driver.version         | version | gpu         | NVIDIA driver version, X.Y or X.Y.Z
+driver.version         | version | gpu         | NVIDIA driver version, X.Y or X.Y.Z; Absent on a Jetson
+driver.tegra           | version | derived     | driver version of a Jetson, which is compared with no other driver's
 driver.cuda            | version | gpu         | highest CUDA version that the driver supports
 driver.library         | text    | driver      | path of libcuda.so.1 as the loader finds it
 driver.library_version | version | driver      | driver version that libcuda.so.1 belongs to, by its file name
@@ -190,6 +197,7 @@ flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the e
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
 config.dtype           | text    | later       | dtype that a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | later       | attention implementation that a configuration asks for
+log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
 config.framework       | text    | later       | transformers, llamafactory, axolotl, deepspeed, vllm
 config.quantization    | text    | later       | 4bit, 8bit
 config.use_dora        | boolean | later       | DoRA adapters
@@ -214,7 +222,7 @@ _EXTENSION_ROWS = """
 file       | text    | path of the extension; Absent where there is none
 size       | integer | its bytes
 recorded_size | integer | bytes that the RECORD of its package gives; Absent where it gives none
-failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf, other-machine, torch (torch itself does not load)
+failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf, other-machine, processor (it wants a newer one), static-tls (no room for thread-local variables), refused (it forbids to be opened by a program that runs), torch (torch itself does not load)
 missing    | text    | the library, version or symbol that is missing
 cause      | text    | what kind of thing that is: string-abi, torch-function, stable-abi, torch-library, cuda-runtime, cuda-library, nccl, glibc, libstdcxx, python, other
 wanted_by  | text    | the file that asks for it: the extension, or a library that it needs
@@ -243,6 +251,9 @@ jit_isa     | version | highest ISA of the PTX that would be compiled for them
 
 OPTIONAL_EXTENSION = "optional_extension"
 """The kind of subject that an extension is which its package does without."""
+
+LOG = "log"
+"""The provider of facts that a log names and that fixes hang on."""
 
 DERIVED = "derived"
 """The provider of facts that follow from others and the matrix."""

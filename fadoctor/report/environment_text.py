@@ -52,7 +52,10 @@ def _host_line(facts: dict[str, Fact]) -> str:
 
 def _driver_line(facts: dict[str, Fact]) -> str:
     driver, cuda = _fact(facts, "driver.version"), _fact(facts, "driver.cuda")
+    jetson = _fact(facts, "driver.tegra")
     text = f"NVIDIA driver: {_say(driver)}"
+    if isinstance(jetson, Known):
+        text = f"NVIDIA driver: {jetson.value} (a Jetson's)"
     return f"{text}, supports CUDA {cuda.value}" if isinstance(cuda, Known) else text
 
 
@@ -90,5 +93,4 @@ def _package_lines(facts: dict[str, Fact]) -> Iterable[str]:
     build = _fact(facts, "torch.build")
     if found and isinstance(build, Known) and found[0].startswith("torch "):
         found[0] += f" ({build.value} build)"
-    nothing = "none of the stack; if you mean another environment, name it with --python PATH"
-    yield f"Packages: {', '.join(found) if found else nothing}"
+    yield f"Packages: {', '.join(found) or 'none of the stack'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -167,6 +168,26 @@ def test_fix_without_dry_run_says_so(run: Run) -> None:
     result = run("fix")
     assert (result.returncode, result.stdout) == (2, "")
     assert "--dry-run" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--driver", "abc"), "--driver abc: not a version like 550.54.15"),
+        (("--gpu", "V1000"), "Did you mean"),
+        (("--ignore", "driver-to-old"), "Did you mean driver-too-old"),
+    ],
+)
+def test_what_is_misspelt_gets_a_hint(run: Run, arguments: tuple[str, ...], words: str) -> None:
+    result = run("check", "--no-smoke", "--python", sys.prefix, *arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert words in result.stderr
+
+
+def test_a_wish_that_is_misspelt_gets_a_hint(run: Run) -> None:
+    base = ("fix", "--dry-run", "--python", sys.prefix, "--gpu", "A100", "--want")
+    assert "Did you mean torch?" in run(*base, "torchh").stderr
+    assert "It plans for torch, triton, flash-attn" in run(*base, "qqqq").stderr
 
 
 def test_a_deleted_working_folder_matters_only_where_a_name_is_relative(
