@@ -80,13 +80,15 @@ def test_failed_cell_makes_1_and_is_explained(run: Run, tmp_path: Path) -> None:
     arguments = ("smoke", "--python", env, "--backend", "fa2", "--dtype", "bf16")
     result = run(*arguments)
     assert result.returncode == 1
-    assert "failed: fa2 bf16 full/causal: forward: RuntimeError: CUDA error" in result.stdout
+    assert (
+        "failed: fa2 bf16 full/causal/gqa/long: forward: RuntimeError: CUDA error" in result.stdout
+    )
     assert "rule: kernel-image-missing-ext" in result.stdout
     cells = cells_of(run(*arguments, "--format", "json").stdout)
     assert {cell["measured"] for cell in cells} == {"failed"}
     assert {cell["rule_id"] for cell in cells} == {"kernel-image-missing-ext"}
     suite = ET.fromstring(run(*arguments, "--format", "junit").stdout)[0]  # noqa: S314 -- ours
-    assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "4")
 
 
 def test_junit_skips_what_was_not_run_with_its_reason(run: Run, tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_wrong_usage_is_2_and_names_the_choices(
 def test_list_runs_nothing_and_gives_reasons(run: Run, tmp_path: Path) -> None:
     env = plant(tmp_path / "env", attention="os._exit(1)")
     text = run("smoke", "--python", env, "--list", "--device", "cpu").stdout
-    assert "sdpa-math   bf16 fp16 fp32  full causal" in text
+    assert "sdpa-math   bf16 fp16 fp32  full causal gqa long" in text
     assert "not here, runs on a GPU only: fa3, fa4" in " ".join(text.split())
     listed = json.loads(run("smoke", "--python", env, "--list", "--format", "json").stdout)
     runs = {(c["cell"]["backend"], c["cell"]["case"]): c["runs"] for c in listed["cells"]}
@@ -154,7 +156,7 @@ def test_quiet_shows_what_failed_and_the_sum(run: Run, tmp_path: Path) -> None:
     env = plant(tmp_path / "env")
     text = run("smoke", "--python", env, "--device", "cpu", "--quiet").stdout
     assert "refused:" not in text
-    assert text.splitlines()[-1].startswith("0 passed, 12 refused, 0 failed")
+    assert text.splitlines()[-1].startswith("0 passed, 24 refused, 0 failed")
 
 
 def test_redacted_report_fits_the_schema_too(run: Run, tmp_path: Path) -> None:
@@ -179,8 +181,8 @@ def test_ctrl_c_prints_what_is_known_and_leaves_no_process(tmp_path: Path) -> No
         child.send_signal(signal.SIGINT)
         stdout, stderr = child.communicate(timeout=30)
     assert child.returncode == 130
-    assert "refused: sdpa-flash bf16 full/causal" in stdout
-    assert "not run: sdpa-flash fp16/fp32 full/causal: interrupted" in stdout
+    assert "refused: sdpa-flash bf16 full/causal/gqa/long" in stdout
+    assert "not run: sdpa-flash fp16/fp32 full/causal/gqa/long: interrupted" in stdout
     assert stderr.endswith("fadoctor: interrupted\n")
     assert not Path("/proc", pid.read_text()).exists() or os.name != "posix"
 
