@@ -18,7 +18,12 @@ from fadoctor.model.rule import Knowledge
 from fadoctor.model.smoke import SmokeReport, SmokeRun, SmokeSummary
 from fadoctor.model.verdict import Backend, Measured, Verdict
 from fadoctor.targets.derived import derive
-from fadoctor.verdicts.measurements import join_measurements, notes, with_predictions
+from fadoctor.verdicts.measurements import (
+    join_measurements,
+    notes,
+    unmeasured,
+    with_predictions,
+)
 from fadoctor.verdicts.predict import predict
 from fadoctor.verdicts.recommendation import recommend
 from fadoctor.verdicts.root_causes import find_root_causes
@@ -68,6 +73,7 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
     """Return the report of ``check``: what was foreseen, and what a run has shown."""
     environment, assessment = prognosis.environment, prognosis.assessment
     verdicts, findings = prognosis.verdicts, assessment.findings
+    unknown = (*assessment.unknown, *unmeasured(smoke))
     if smoke is not None:
         gpus = visible_gpus(environment)
         smoke = with_predictions(smoke, verdicts, gpus)
@@ -79,10 +85,10 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         target=environment.target,
         environment=environment.facts,
         findings=findings,
-        unknown=assessment.unknown,
+        unknown=unknown,
         verdicts=verdicts,
         recommendation=recommend(prognosis.kernels),
-        summary=_summary(findings, len(assessment.unknown)),
+        summary=_summary(findings, len(unknown)),
         overlays=environment.overlays,
         notes=(*environment.target.notes, *notes(smoke)),
         rule_errors=assessment.errors,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Known
+from fadoctor.model.finding import Undecided
 from fadoctor.model.smoke import CPU, NO_DEVICE, Failure, SmokeCell, SmokeRun
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 from fadoctor.smoke.catalogue import PREDICTED
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 ANY_DEVICE = "any device"
 """Row of a failure before torch could name a device: it ends every backend on every GPU."""
+
+INCOMPLETE = "smoke-run-incomplete"
+"""The rule that explains it."""
 
 NO_GPU_TESTED = "NO GPU WAS TESTED"
 
@@ -97,6 +101,14 @@ def doomed(verdicts: tuple[Verdict, ...]) -> dict[tuple[Backend, Dtype], str]:
         for key, mine in rows.items()
         if all(verdict.predicted is Predicted.FAILS for verdict in mine)
     }
+
+
+def unmeasured(smoke: SmokeRun | None) -> tuple[Undecided, ...]:
+    """Return what a run leaves open that could not begin, or not end, for reasons of its own."""
+    if smoke is None or not smoke.unable:
+        return ()
+    reason = f"the smoke run was not carried out: {smoke.problem or 'nobody knows why'}"
+    return (Undecided(INCOMPLETE, (), reason, "smoke run"),)
 
 
 def notes(smoke: SmokeRun | None) -> tuple[str, ...]:

@@ -196,6 +196,47 @@ def test_check_runs_the_default_set_and_joins_it(run: Run, tmp_path: Path) -> No
     assert "flex" not in {backend for backend, _ in rows}
 
 
+NOWHERE = (
+    "import sys, tempfile; tempfile.tempdir = '/nowhere'\n"
+    "from fadoctor.cli.app import main; sys.argv[0] = 'fadoctor'; main()"
+)
+"""fadoctor where nothing temporary can be written, as on a read-only system."""
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (COMMAND, "there is no torch in the target"),
+        ([sys.executable, "-c", NOWHERE], "no temporary folder for the results"),
+    ],
+    ids=["no torch", "no folder"],
+)
+def test_smoke_run_that_could_not_begin_is_unknown_to_strict(
+    tmp_path: Path, command: list[str], words: str
+) -> None:
+    """It was green under --strict: `0 undecided`, exit 0."""
+    env = plant(tmp_path / "env")
+    if "torch" in words:
+        file = next(Path(env).glob("lib/python*/site-packages/torch/__init__.py"))
+        missing = "raise ModuleNotFoundError('no torch', name='torch')\n"
+        file.write_text(file.read_text() + missing)
+
+    def check(*more: str) -> subprocess.CompletedProcess[str]:
+        argv = [*command, "check", "--python", env, "--fail-on", "never", *more]
+        return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    before = json.loads(check("--no-smoke", "--format", "json").stdout)
+    result = check("--strict", "--format", "json")
+    report = json.loads(result.stdout)
+    assert result.returncode == 3, result.stderr
+    assert report["summary"]["unknown"] == before["summary"]["unknown"] + 1
+    [entry] = [each for each in report["unknown"] if each["rule_id"] == "smoke-run-incomplete"]
+    assert entry["reason"].startswith(f"the smoke run was not carried out: {words}")
+    said = check()
+    assert said.returncode == 0
+    assert words in said.stdout
+
+
 @pytest.mark.gpu
 @pytest.mark.torch
 def test_default_set_on_a_gpu(run: Run) -> None:
