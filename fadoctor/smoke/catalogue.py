@@ -10,6 +10,7 @@ import enum
 import msgspec
 
 from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
 from fadoctor.model.verdict import Backend, Dtype
 
 PREDICTED = ("full", "causal", "long", "rotary", "layer-norm", "cross-entropy", "matmul")
@@ -88,13 +89,24 @@ CATALOGUE = (
 )  # fmt: skip
 
 
+RUN = tuple(entry.backend.value for entry in CATALOGUE)
+"""Names of the backends that a run can try."""
+
+
 def entry_of(backend: Backend) -> Entry:
     """Return a backend's entry; UsageError for one that is predicted and never run."""
     for entry in CATALOGUE:
         if entry.backend is backend:
             return entry
-    names = ", ".join(entry.backend.value for entry in CATALOGUE)
-    raise UsageError(f"{backend.value} is predicted, but never run: choose one of {names}")
+    raise UsageError(f"{backend.value} is predicted, but never run: choose one of {', '.join(RUN)}")
+
+
+def backend_of(name: str) -> Backend:
+    """Return the backend of a name on the command line; UsageError where none of that name runs."""
+    if name not in {each.value for each in Backend}:
+        shown = printable(name, 40)
+        raise UsageError(f"--backend {shown}: no such backend; choose one of {', '.join(RUN)}")
+    return entry_of(Backend(name)).backend
 
 
 def compared(backend: Backend, dtype: Dtype, case: str, device: str) -> tuple[str, ...]:
