@@ -48,6 +48,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "causal_conv1d": ("causal-conv1d",),
     "mamba_ssm": ("mamba-ssm",),
     "apex": ("apex",),
+    "torchao": ("torchao",),
     "einops": ("einops",),
     "numpy": ("numpy",),
 }
@@ -83,6 +84,8 @@ EXTENSIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "mamba_ssm": {"binary": ("selective_scan_cuda",)},
     "apex": {"binary": ("amp_C", "fused_layer_norm_cuda")},
     "flashinfer": {"binary": ("flashinfer/_kernels", "flashinfer/_prefill_kernels")},
+    "torchvision": {"binary": ("torchvision/_C",)},
+    "torchaudio": {"binary": ("torchaudio/lib/libtorchaudio",)},
 }
 """Fact prefix -> its compiled extensions: name -> files, below an import folder, without suffix.
 
