@@ -111,15 +111,18 @@ def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
 def scope_of(cause: Cause, around: Surroundings) -> Scope:
     """Return what the fixes of a cause see: what is named, the extension, the GPU that fails."""
     scope = _scope_of(cause, around)
-    facts = {**scope.environment.facts, "log.module": _module(cause)}
+    facts = {**scope.environment.facts, **_named(cause)}
     environment = msgspec.structs.replace(scope.environment, facts=facts)
     return Scope(environment, scope.matrix, cause.rule, scope.bindings)
 
 
-def _module(cause: Cause) -> Fact:
-    """Return the part that a log names as missing."""
-    name = cause.match.captures.get("module")
-    return Known(name, "the log") if name else Absent("the log names none")
+def _named(cause: Cause) -> dict[str, Fact]:
+    """Return what the log names and fixes hang on: the parts of the match of these names."""
+    found = {name: cause.match.captures.get(name) for name in ("module", "setting")}
+    return {
+        f"log.{name}": Known(value, "the log") if value else Absent(f"the log names no {name}")
+        for name, value in found.items()
+    }
 
 
 def _scope_of(cause: Cause, around: Surroundings) -> Scope:
