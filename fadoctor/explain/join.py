@@ -9,7 +9,7 @@ import msgspec
 from fadoctor import __version__
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.engine.scope import Scope
-from fadoctor.explain.named import package_of
+from fadoctor.explain.named import package_of, packages_in
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment, Target
@@ -36,6 +36,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     """None without an environment: the few facts that a log names decide nothing."""
     contradicted: tuple[str, ...] = ()
     """Facts that the log names otherwise than the environment; the log's count."""
+    packages: frozenset[str] = frozenset()
+    """Packages whose version the log names, by the prefix of their facts."""
 
 
 def surroundings(
@@ -43,9 +45,11 @@ def surroundings(
 ) -> Surroundings:
     """Return the facts around a log: those of an environment, overruled by the log's own."""
     matrix = Matrix(knowledge.tables)
+    packages = frozenset(name.partition(".")[0] for name in named) & PACKAGES.keys()
     if environment is None:
         target = Target(kind="log", label="log", reason="named in the log")
-        return Surroundings(Environment(__version__, target, dict(named)), matrix, None)
+        alone = Environment(__version__, target, dict(named))
+        return Surroundings(alone, matrix, None, packages=packages)
     environment = derive(environment, matrix)
     contradicted = tuple(
         name for name, fact in sorted(named.items()) if _contradicts(fact, environment.fact(name))
@@ -54,7 +58,7 @@ def surroundings(
     overruling = {name: named[name] for name in contradicted}
     environment = msgspec.structs.replace(environment, facts={**environment.facts, **overruling})
     return Surroundings(
-        environment, matrix, judge(environment, knowledge, (), matrix), contradicted
+        environment, matrix, judge(environment, knowledge, (), matrix), contradicted, packages
     )
 
 
@@ -111,7 +115,9 @@ def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
 def scope_of(cause: Cause, around: Surroundings) -> Scope:
     """Return what the fixes of a cause see: what is named, the extension, the GPU that fails."""
     scope = _scope_of(cause, around)
-    facts = {**scope.environment.facts, **_named(cause)}
+    packages = tuple(sorted(around.packages | packages_in(cause.failure.text)))
+    here = {"log.packages": Known(packages, "the log"), **_named(cause)}
+    facts = {**scope.environment.facts, **here}
     environment = msgspec.structs.replace(scope.environment, facts=facts)
     return Scope(environment, scope.matrix, cause.rule, scope.bindings)
 
