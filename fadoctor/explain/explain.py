@@ -19,6 +19,7 @@ from fadoctor.explain.notes import notes_on
 from fadoctor.explain.ranking import Ranked, rank_causes
 from fadoctor.explain.reading import read_blocks
 from fadoctor.explain.sieve import Sifted, sift
+from fadoctor.explain.vendor import Vendor
 from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from fadoctor.explain.reading import Readable
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
+
+OTHERS_FIXES = "Fixes for GPUs of another vendor than the one that the log names are left out."
 
 EVIDENCE_LIMIT = 300
 """Longest line of a log that is shown, in characters."""
@@ -72,12 +75,17 @@ def explain(
     named = facts_named(reading.lines, reading.name)
     said = {name: str(fact.value) for name, fact in named.items() if isinstance(fact, Known)}
     around = surroundings(named, environment, knowledge)
+    vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
+    notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
     findings, checks = [], []
     for cause in reading.ranked.causes:
         if cause.rule.id in ignore:
             continue
         finding, check = _finding(cause, around, reading.name)
-        findings.append(finding)
+        fixes = tuple(fix for fix in finding.fixes if vendor.suits(fix))
+        if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
+            notes.append(OTHERS_FIXES)
+        findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
     return Explanation(
         fadoctor=__version__,
@@ -87,7 +95,7 @@ def explain(
         summary=_summary(findings),
         target=environment.target if environment is not None else None,
         checks=tuple(checks),
-        notes=notes_on(reading.lines, reading.ranked, reading.sifted),
+        notes=tuple(notes),
         overlays=environment.overlays if environment is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
