@@ -12,7 +12,7 @@ from fadoctor.engine.fixes import possible_fixes
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.explain.cleaning import Line, clean_lines
-from fadoctor.explain.join import held_against, scope_of, surroundings
+from fadoctor.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.explain.messages import failures
 from fadoctor.explain.named import facts_named
 from fadoctor.explain.notes import notes_on
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
 OTHERS_FIXES = "Fixes for GPUs of another vendor than the one that the log names are left out."
+
+NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 
 EVIDENCE_LIMIT = 300
 """Longest line of a log that is shown, in characters."""
@@ -87,6 +89,8 @@ def explain(
             notes.append(OTHERS_FIXES)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
+    if others := beside(reading.ranked.causes, around):
+        notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
     return Explanation(
         fadoctor=__version__,
         rules=RulesInfo(knowledge.version, knowledge.sha256),

@@ -15,11 +15,11 @@ from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Known
-from fadoctor.model.finding import Finding, Outcome
+from fadoctor.model.finding import Finding, Outcome, Severity
 from fadoctor.targets.derived import derive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fadoctor.engine.evaluate import Judgement
     from fadoctor.explain.ranking import Cause
@@ -96,6 +96,9 @@ def _why_open(mine: list[Judgement]) -> str:
         return "what the log shows leaves no trace in an environment"
     if all(each.outcome is Outcome.NOT_APPLICABLE for each in mine):
         return "what the log is about is not installed there; is it another environment's log?"
+    unknown = [name for each in mine for name in each.scope.unknown_facts()]
+    if unknown:
+        return f"{', '.join(dict.fromkeys(unknown))} would tell; that is not known here"
     reasons = [each.reason for each in mine if each.reason]
     return reasons[0] if reasons else "a fact that would tell is not known"
 
@@ -109,6 +112,18 @@ def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
     return any(
         each.rule.id == finding.rule_id and cause.rule.id in each.rule.explained_by
         for each in judgements
+    )
+
+
+def beside(causes: Iterable[Cause], around: Surroundings) -> tuple[str, ...]:
+    """Return the errors that an environment has and a log does not show: they come next."""
+    shown = {name for cause in causes for name in (cause.rule.id, *cause.consequences)}
+    findings = around.assessment.findings if around.assessment is not None else ()
+    return tuple(
+        finding.rule_id
+        for finding in findings
+        if finding.severity is Severity.ERROR
+        and not shown & {finding.rule_id, *finding.consequences}
     )
 
 
