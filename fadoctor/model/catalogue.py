@@ -200,6 +200,8 @@ flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the e
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
 config.dtype           | text    | later       | dtype that a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | later       | attention implementation that a configuration asks for
+log.packages           | list    | log         | packages that a log names with a version or in a path, by the prefix of their facts
+log.setting            | text    | log         | the setting whose value a log calls wrong; Absent where there is no log
 log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
 config.framework       | text    | later       | transformers, llamafactory, axolotl, deepspeed, vllm
 config.quantization    | text    | later       | 4bit, 8bit
