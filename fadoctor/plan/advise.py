@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 ANSWER = "as-fadoctor-fix-does"
 """The id of the fix that is the planner's answer."""
 
+# flash-attn==2.8.3, flash-attn @ https://...
+_NAME = re.compile(r"[^A-Za-z0-9._-].*")
 _PACKAGES = (StepKind.INSTALL, StepKind.UNINSTALL)
 
 
@@ -66,8 +69,8 @@ def _fixes(finding: Finding, prover: FixProver, answer: Fix | None) -> Iterator[
         if answer is not None and is_about_packages and not given:
             given = True
             yield answer
-            if _is_same(fix, answer):
-                continue
+        if answer is not None and is_about_packages and _is_same(fix, answer):
+            continue
         standing = prover.prove(finding, fix).standing
         may_be = standing in (Standing.OPEN, Standing.PROSE)
         if standing is Standing.PROVED or (may_be and not (answer and is_about_packages)):
@@ -114,7 +117,13 @@ def _step(action: Action, *, windows: bool) -> Step:
 
 
 def _is_same(fix: Fix, answer: Fix) -> bool:
-    """Return whether a fix changes what the answer changes, to the same."""
-    mine = {item for step in fix.steps for item in step.items}
-    theirs = {item for step in answer.steps for item in step.items}
-    return mine <= theirs
+    """Return whether a fix replaces nothing that the answer does not replace too."""
+    mine, theirs = (
+        {_NAME.sub("", item).lower() for step in each.steps if step.kind in _PACKAGES
+         for item in step.items}
+        for each in (fix, answer)
+    )  # fmt: skip
+    installs = any(step.kind is StepKind.INSTALL for step in fix.steps)
+    return mine <= theirs and (
+        installs or not any(s.kind is StepKind.INSTALL for s in answer.steps)
+    )
