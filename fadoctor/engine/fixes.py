@@ -77,13 +77,16 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     """Return a fix with those of its steps that can be written out, and what the others need."""
     if fix.when:
         holds(fix.when, aside)
+    can_run = _can_write(aside, fix)
     steps = [
         step
         for template in fix.steps
-        if all(aside.can_fill(text) for text in _texts(template)) and _is_written(aside, template)
+        if all(aside.can_fill(text) for text in _texts(template))
+        and (can_run or not (template.install or template.uninstall))  # half of it may harm
         for step in _steps(aside, template, shown)
     ]
-    needs = ", ".join(aside.unknown_facts()) or "this environment"
+    unknown = (n for n in aside.unknown_facts() if n.partition(".")[0] not in aside.matrix.tables)
+    needs = ", ".join(unknown) or "this environment"
     advice = f"It depends on {needs}: name the environment to have it worked out."
     return Fix(
         id=fix.id,
