@@ -42,7 +42,9 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
 
     `log`: the lines that were read. What they show to be tried already comes last, and says so.
     """
-    shown = tuple({name for line in log for name in shown_frameworks(line, scope.matrix)})
+    tells = any(step.settings for fix in scope.rule.fixes for step in fix.steps)
+    named = (shown_frameworks(line, scope.matrix) for line in (log if tells else ()))
+    shown = tuple({name for names in named for name in names})
     found = [
         (_is_tried(fix, log), _possible(scope, fix, shown))
         for fix in scope.rule.fixes
