@@ -64,6 +64,17 @@ def visible_gpus(environment: Environment) -> list[Gpu]:
     return found
 
 
+def computing_gpus(environment: Environment) -> list[Gpu]:
+    """Return the visible GPUs without those that stand beside others for a display.
+
+    A GPU without tensor cores beside one that has them is not what people compute on.
+    """
+    gpus = visible_gpus(environment)
+    facts = [environment.fact(f"{gpu.subject}.tensor_cores") for gpu in gpus]
+    has = [fact.value if isinstance(fact, Known) else None for fact in facts]
+    return [gpu for gpu, yes in zip(gpus, has, strict=True) if yes is not False or True not in has]
+
+
 def fact_text(fact: Fact, otherwise: str) -> str:
     """Return a Known fact as text, else `otherwise`."""
     return str(fact.value) if isinstance(fact, Known) else otherwise

@@ -156,6 +156,9 @@ gpu[].compute_capability | version | gpu       | X.Y, NVIDIA only
 gpu[].gfx              | text    | gpu         | gfx942 and the like, AMD only
 gpu[].memory_bytes     | integer | gpu         | total memory, bytes
 gpu[].mig              | boolean | gpu         | Multi-Instance GPU mode is on
+gpu[].tensor_cores     | boolean | derived     | it has units for matrix products in half precision
+gpu[].outdone_by       | list    | derived     | other visible GPUs on which works what fails on this one
+gpu[].selection        | text    | derived     | ordinals in PCI bus order of the GPUs to leave visible instead of this one
 gpu[].visible          | boolean | gpu         | CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) leaves it visible
 toolkit.count          | integer | toolkit     | CUDA toolkits found
 toolkit[].version      | version | toolkit     | version of its nvcc, X.Y

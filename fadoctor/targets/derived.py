@@ -14,6 +14,7 @@ from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
 from fadoctor.targets.optional import optional_extensions
 from fadoctor.targets.tegra import driver_facts
+from fadoctor.targets.tensor_cores import tensor_core_facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,11 +27,12 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what follows from its facts.
 
     These are compute capabilities that the driver did not tell, by the GPU's name; a Jetson's
-    driver; which compiled extensions a package does without; and which of the GPUs here they have
-    code for.
+    driver; which GPUs have tensor cores; which compiled extensions a package does without; and
+    which of the GPUs here they have code for.
     """
     environment = _with(environment, _capabilities(environment, matrix))
     environment = _with(environment, driver_facts(environment.facts, matrix))
+    environment = _with(environment, tensor_core_facts(environment, matrix))
     return derive_extensions(environment, matrix, EXTENSIONS)
 
 

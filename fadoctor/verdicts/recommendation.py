@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
+from fadoctor.matrix.kernels import (
+    Gpu,
+    Kernels,
+    Support,
+    computing_gpus,
+    fact_text,
+    visible_gpus,
+)
 from fadoctor.model.fact import Fact, Known
 from fadoctor.model.verdict import Backend, Dtype, Recommendation
 
@@ -28,22 +35,30 @@ _GPUS_NAMED = 4
 
 
 def recommend(kernels: Kernels) -> Recommendation | None:
-    """Return the best that is known to work on all visible GPUs; None where nothing is.
+    """Return the best that is known to work on all visible GPUs that compute; None if nothing is.
 
     bf16 before fp16 before fp32, and within a dtype the fused kernels before the plain ones:
     torch's own always, those of packages where the package is installed.
     """
-    gpus = visible_gpus(kernels.environment)
+    gpus = computing_gpus(kernels.environment)
+    left_out = [gpu for gpu in visible_gpus(kernels.environment) if gpu not in gpus]
     ruled_out: list[str] = []
     for dtype in _DTYPES if gpus else ():
         for backend in _candidates(kernels):
             found = [(gpu, kernels.support(backend, dtype, gpu)) for gpu in gpus]
             if all(support.works for _, support in found):
                 settings = _settings(kernels, gpus, backend, dtype)
-                why = _why(kernels.label(backend), gpus, dtype, ruled_out)
+                why = _why(kernels.label(backend), gpus, dtype, ruled_out) + _said_of(left_out)
                 return Recommendation(dtype, backend, settings, why)
             ruled_out += _failures(found, backend, dtype)
     return None
+
+
+def _said_of(left_out: list[Gpu]) -> str:
+    if not left_out:
+        return ""
+    names = _list([gpu.label for gpu in left_out])
+    return f" Left out: {names}, without tensor cores; CUDA_VISIBLE_DEVICES hides it."
 
 
 def _candidates(kernels: Kernels) -> Iterator[Backend]:
