@@ -10,7 +10,7 @@ from fadoctor.engine.judge import judge
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.finding import Outcome
+from fadoctor.model.finding import Outcome, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,8 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a case expects."""
 
     outcome: Outcome
+    severity: Severity | None = None
+    """Of the first finding: where it can be less than the rule's."""
     message: str = ""
     """A part of the message."""
     fixes: tuple[str, ...] | None = None
@@ -99,6 +101,9 @@ def run_case(rule: Rule, case: Case, knowledge: Knowledge) -> str:
     messages = [finding.message for finding in assessment.findings]
     if case.expect.message and not any(case.expect.message in text for text in messages):
         return f"no message holds {case.expect.message!r}: {messages}"
+    severities = [finding.severity for finding in assessment.findings]
+    if case.expect.severity is not None and severities[:1] != [case.expect.severity]:
+        return f"is {[each.value for each in severities]} instead of {case.expect.severity.value}"
     offered = tuple(fix.id for finding in assessment.findings[:1] for fix in finding.fixes)
     if case.expect.fixes is not None and offered != case.expect.fixes:
         return f"offers {offered} instead of {case.expect.fixes}"

@@ -140,7 +140,27 @@ class Kernels:
         return needs.value if isinstance(needs, Known) and isinstance(needs.value, tuple) else ()
 
     def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
-        """Return what a backend can do in a dtype on a GPU."""
+        """Return what a backend can do in a dtype on a GPU, with what it needs as it is here."""
+        found = self._own_support(backend, dtype, gpu)
+        needed = () if found.fails else self.needs(backend)
+        others = (self._support_by(name, backend, dtype, gpu) for name in needed)
+        return next((other for other in others if other.fails), found)
+
+    def _support_by(self, package: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
+        """Return what a package that a backend needs makes of it."""
+        keys = {
+            "backend": Known(backend.value, "asked"),
+            "needs": Known(package, "asked"),
+            "version": self.environment.fact(f"{package}.version"),
+            "cc": gpu.capability,
+            "dtype": Known(dtype.value, "asked"),
+        }
+        rows = self.matrix.find("kernel-support-needs", keys)
+        rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
+        return Support(rows.cell("support"), rule, note)
+
+    def _own_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
+        """Return what the kernels of a backend can do, whatever else is here."""
         kernels = self._kernels_for(backend, gpu)
         if isinstance(kernels, (Absent, Unknown)):
             return Support(kernels)

@@ -81,7 +81,14 @@ SETTINGS = table(
     ],
 )
 
-TABLES = (BACKENDS, SUPPORT, SETTINGS)
+NEEDS = table(
+    "kernel-support-needs",
+    {"backend": "word", "needs": "word", "version": "range", "cc": "range", "dtype": "word"},
+    {"support": "text", "rule": "text", "note": "text"},
+    [support("fa-rotary", "<3", NEW, "bf16", "fails", rule="old-triton", needs="triton")],
+)
+
+TABLES = (BACKENDS, SUPPORT, SETTINGS, NEEDS)
 
 INSTALLED: dict[str, Any] = {
     "torch.version": "2.6.0",
