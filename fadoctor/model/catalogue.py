@@ -139,7 +139,7 @@ python.free_threaded   | boolean | interpreter | built without the GIL
 python.headers         | text    | interpreter | path of Python.h; Absent where it is not installed
 python.externally_managed | boolean | interpreter | an EXTERNALLY-MANAGED file forbids pip
 python.installer       | text    | interpreter | what made or manages the environment: venv, uv, conda, virtualenv, system
-driver.version         | version | gpu         | NVIDIA driver version, X.Y or X.Y.Z; Absent on a Jetson
+driver.version         | version | gpu         | NVIDIA driver version; Absent on a Jetson
 driver.tegra           | version | derived     | driver version of a Jetson, which is compared with no other driver's
 driver.cuda            | version | gpu         | highest CUDA version that the driver supports
 driver.library         | text    | driver      | path of libcuda.so.1 as the loader finds it
