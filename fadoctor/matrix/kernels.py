@@ -80,6 +80,11 @@ def fact_text(fact: Fact, otherwise: str) -> str:
     return str(fact.value) if isinstance(fact, Known) else otherwise
 
 
+def _support_of(rows: Rows) -> Support:
+    rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
+    return Support(rows.cell("support"), rule, note)
+
+
 class Kernels:
     """The backends of one environment, with queries."""
 
@@ -142,9 +147,23 @@ class Kernels:
     def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what a backend can do in a dtype on a GPU, with what it needs as it is here."""
         found = self._own_support(backend, dtype, gpu)
-        needed = () if found.fails else self.needs(backend)
-        others = (self._support_by(name, backend, dtype, gpu) for name in needed)
-        return next((other for other in others if other.fails), found)
+        if found.fails:
+            return found
+        others = [self._support_by(name, backend, dtype, gpu) for name in self.needs(backend)]
+        others.append(here := self._support_here(backend))
+        failing = next((other for other in others if other.fails), None)
+        doubtful = found.works and isinstance(here.answer, Unknown)
+        return failing or (here if doubtful else found)
+
+    def _support_here(self, backend: Backend) -> Support:
+        """Return what is different on this operating system; Absent where nothing is."""
+        keys = {
+            "backend": Known(backend.value, "asked"),
+            "os": self.environment.fact("host.os"),
+            "version": self.or_newest(self.package(backend)),
+        }
+        rows = self.matrix.find("kernel-support-os", keys)
+        return _support_of(rows) if rows.rows else Support(Absent("nothing is different here"))
 
     def _support_by(self, package: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what a package that a backend needs makes of it."""
@@ -155,9 +174,7 @@ class Kernels:
             "cc": gpu.capability,
             "dtype": Known(dtype.value, "asked"),
         }
-        rows = self.matrix.find("kernel-support-needs", keys)
-        rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
-        return Support(rows.cell("support"), rule, note)
+        return _support_of(self.matrix.find("kernel-support-needs", keys))
 
     def _own_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what the kernels of a backend can do, whatever else is here."""
@@ -167,8 +184,7 @@ class Kernels:
         rows = kernels.having("dtype", dtype.value)
         if not rows.rows:
             return Support(Unknown("no source says", "matrix kernel-support"))
-        rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
-        return Support(rows.cell("support"), rule, note)
+        return _support_of(rows)
 
     def _kernels_for(self, backend: Backend, gpu: Gpu) -> Rows | Absent | Unknown:
         """Return the rows about a backend on a GPU, whatever the dtype; or why there are none."""

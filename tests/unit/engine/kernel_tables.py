@@ -88,7 +88,15 @@ NEEDS = table(
     [support("fa-rotary", "<3", NEW, "bf16", "fails", rule="old-triton", needs="triton")],
 )
 
-TABLES = (BACKENDS, SUPPORT, SETTINGS, NEEDS)
+HERE = table(
+    "kernel-support-os",
+    {"backend": "word", "os": "word", "version": "range"},
+    {"support": "text", "rule": "text", "note": "text"},
+    [],
+    complete=True,
+)
+
+TABLES = (BACKENDS, SUPPORT, SETTINGS, NEEDS, HERE)
 
 INSTALLED: dict[str, Any] = {
     "torch.version": "2.6.0",

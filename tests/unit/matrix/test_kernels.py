@@ -65,3 +65,25 @@ def test_what_a_backend_needs_can_fail_it(triton: str, wanted: str) -> None:
     asked = kernels(on("8.0", triton__version=triton))
     gpu: Gpu = visible_gpus(asked.environment)[0]
     assert answer(asked.support(Backend.FA_ROTARY, Dtype.BF16, gpu)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("system", "torch", "wanted"),
+    [
+        ("windows", "2.1.2", "works"),
+        ("windows", "2.2.0", "fails"),
+        ("windows", "2.4.1+cu124", "fails"),
+        ("windows", "2.12.1", "fails"),
+        ("windows", "2.13.0", "?"),
+        ("linux", "2.4.1+cu124", "works"),
+        (None, "2.4.1+cu124", "works"),
+    ],
+)
+def test_the_flash_backend_of_torch_on_windows(system: str | None, torch: str, wanted: str) -> None:
+    facts = on("8.9", host__os=system, torch__version=torch)
+    asked = Kernels(environment(facts), Matrix(shipped().tables))
+    gpu = visible_gpus(asked.environment)[0]
+    found = asked.support(Backend.SDPA_FLASH, Dtype.BF16, gpu)
+    assert answer(found) == wanted
+    assert found.rule == ("sdpa-flash-not-in-build" if wanted == "fails" else "")
+    assert answer(asked.support(Backend.SDPA_EFFICIENT, Dtype.BF16, gpu)) == "works"
