@@ -11,7 +11,9 @@ from fadoctor import __version__
 from fadoctor.engine.judge import Assessment, judge, order_of
 from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
 from fadoctor.matrix.query import Matrix
+from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.model.environment import Environment
+from fadoctor.model.fact import Absent
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.report import Report, RulesInfo, Summary
 from fadoctor.model.rule import Knowledge
@@ -85,8 +87,23 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         summary=_summary(findings, len(assessment.unknown)),
         overlays=environment.overlays,
         notes=(*environment.target.notes, *notes(smoke)),
+        not_looked=tuple(_not_looked(environment, smoke)),
         rule_errors=assessment.errors,
     )
+
+
+def _not_looked(environment: Environment, smoke: SmokeRun | None) -> Iterable[str]:
+    """Say what kept the report from an answer: "no findings" then proves nothing."""
+    versions = (environment.fact(f"{key}.version") for key in PACKAGES if key not in BYSTANDERS)
+    if all(isinstance(version, Absent) for version in versions):
+        yield (
+            "Nothing of the stack is installed here: there was nothing to judge. If you mean "
+            "another environment, name it with --python PATH."
+        )
+    elif isinstance(environment.fact("torch.version"), Absent):
+        yield "torch is not installed here: no attention can run."
+    elif smoke is not None and smoke.problem and not smoke.ran:
+        yield f"The smoke run could not start: {smoke.problem}"
 
 
 def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:

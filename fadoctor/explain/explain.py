@@ -43,6 +43,11 @@ class Reading(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
     ranked: Ranked
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no line holds anything."""
+        return not any(line.text.strip() for line in self.lines)
+
     def mentions(self, folder: str) -> bool:
         """Return whether a path of the log lies in a folder."""
         inside = f"{folder.rstrip('/')}/"
@@ -71,7 +76,7 @@ def explain(
     for cause in reading.ranked.causes:
         if cause.rule.id in ignore:
             continue
-        finding, check = _finding(cause, around, reading.name)
+        finding, check = _finding(cause, around, reading)
         findings.append(finding)
         checks += [check] if check else []
     return Explanation(
@@ -94,13 +99,15 @@ def _log(reading: Reading, named: dict[str, str]) -> Log:
     return Log(reading.name, sifted.size, sifted.lines, read, named)
 
 
-def _finding(cause: Cause, around: Surroundings, name: str) -> tuple[Finding, Check | None]:
+def _finding(cause: Cause, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
     rule = cause.rule
     scope = scope_of(cause, around)
-    fixes = possible_fixes(scope)
+    fixes = possible_fixes(scope, tuple(line.text for line in reading.lines))
     confidence = cause.match.confidence
     evidence = [
-        Evidence("log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{name}:{line.number}")
+        Evidence(
+            "log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{reading.name}:{line.number}"
+        )
         for line in cause.lines
     ]
     held = held_against(cause, around)

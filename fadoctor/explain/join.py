@@ -14,13 +14,14 @@ from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.explanation import Agreement, Check
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Finding, Outcome
 from fadoctor.targets.derived import derive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fadoctor.engine.evaluate import Judgement
     from fadoctor.explain.ranking import Cause
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Knowledge
@@ -82,8 +83,17 @@ def held_against(cause: Cause, around: Surroundings) -> tuple[Check, Finding | N
     if mine and all(each.outcome is Outcome.PASS for each in mine):
         detail = "its facts do not show it: perhaps repaired since, or the log is another's"
         return Check(rule.id, Agreement.REFUTED, detail), None
-    why = mine[0].reason if mine else "it leaves no trace in an environment"
-    return Check(rule.id, Agreement.OPEN, why or "it does not apply to these facts"), None
+    return Check(rule.id, Agreement.OPEN, _why_open(mine)), None
+
+
+def _why_open(mine: list[Judgement]) -> str:
+    """Return why facts say nothing of a cause."""
+    if not mine:
+        return "what the log shows leaves no trace in an environment"
+    if all(each.outcome is Outcome.NOT_APPLICABLE for each in mine):
+        return "what the log is about is not installed there; is it another environment's log?"
+    reasons = [each.reason for each in mine if each.reason]
+    return reasons[0] if reasons else "a fact that would tell is not known"
 
 
 def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
@@ -99,7 +109,20 @@ def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
 
 
 def scope_of(cause: Cause, around: Surroundings) -> Scope:
-    """Return what the fixes of a cause see: the extension that is named, the GPU that fails."""
+    """Return what the fixes of a cause see: what is named, the extension, the GPU that fails."""
+    scope = _scope_of(cause, around)
+    facts = {**scope.environment.facts, "log.module": _module(cause)}
+    environment = msgspec.structs.replace(scope.environment, facts=facts)
+    return Scope(environment, scope.matrix, cause.rule, scope.bindings)
+
+
+def _module(cause: Cause) -> Fact:
+    """Return the part that a log names as missing."""
+    name = cause.match.captures.get("module")
+    return Known(name, "the log") if name else Absent("the log names none")
+
+
+def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     key = package_of(" ".join(cause.match.captures.values()))
     judgements = around.assessment.judgements if around.assessment is not None else ()
     mine = [

@@ -15,11 +15,19 @@ from fadoctor.matrix.check_condition import (
     check_path,
     check_template,
 )
-from fadoctor.matrix.check_symptoms import check_symptoms
+from fadoctor.matrix.check_symptoms import check_regex, check_symptoms
 from fadoctor.matrix.versions import parse_range, parse_version
 from fadoctor.model.catalogue import OPTIONAL_EXTENSION, build_catalogue
 from fadoctor.model.finding import Severity
-from fadoctor.model.rule import INSTALL_OPTIONS, SUBJECTS, Rule, StepTemplate, Table
+from fadoctor.model.rule import (
+    INSTALL_OPTIONS,
+    SUBJECTS,
+    FixTemplate,
+    Rule,
+    StepTemplate,
+    Table,
+    with_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,7 +64,7 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
         yield (), "needs `when`, `symptoms` or both"
     yield from _check_subjects(rule)
     yield from _check_references(rule.references)
-    yield from _check_rows(rule, names)
+    yield from _check_rows(rule.rows, (), rule, names)
     yield from _check_paths(rule, names)
     yield from check_symptoms(rule)
     for index, rule_id in enumerate(rule.explained_by):
@@ -102,20 +110,25 @@ def _check_references(references: Any) -> Iterator[Problem]:
         yield ("references",), "a source stands twice"
 
 
-def _check_rows(rule: Rule, names: Names) -> Iterator[Problem]:
-    for name, spec in rule.rows.items():
+def _check_rows(
+    rows: Mapping[str, dict[str, str]], place: Path, rule: Rule, names: Names
+) -> Iterator[Problem]:
+    for name, spec in rows.items():
         if name in _fact_heads():
-            yield ("rows", name), f"would hide the facts of {name}: take another name"
+            yield (*place, "rows", name), f"would hide the facts of {name}: take another name"
         table = names.tables.get(spec.get("table", ""))
         if table is None:
-            yield ("rows", name), f"there is no table {spec.get('table', '')!r}"
+            yield (*place, "rows", name), f"there is no table {spec.get('table', '')!r}"
             continue
         keys = set(spec) - {"table"}
         if keys != set(table.keys):
-            yield ("rows", name), f"table {table.table} has the keys {', '.join(table.keys)}"
+            yield (
+                (*place, "rows", name),
+                f"table {table.table} has the keys {', '.join(table.keys)}",
+            )
         for key in keys:
             if not spec[key].startswith("="):
-                yield from check_path(spec[key], ("rows", name, key), rule, names)
+                yield from check_path(spec[key], (*place, "rows", name, key), rule, names)
 
 
 @cache
@@ -146,15 +159,23 @@ def _check_fixes(rule: Rule, names: Names) -> Iterator[Problem]:
         place: Path = ("fixes", index)
         if fix.id in ids[:index]:
             yield (*place, "id"), "another fix has this id"
-        yield from check_condition(fix.when, (*place, "when"), rule, names)
-        yield from check_template(fix.title, (*place, "title"), rule, names)
-        yield from check_template(fix.side_effects, (*place, "side_effects"), rule, names)
-        for number, step in enumerate(fix.steps):
-            yield from _check_step(step, (*place, "steps", number), rule, names)
+        yield from _check_fix(fix, place, with_rows(rule, fix), names)
+
+
+def _check_fix(fix: FixTemplate, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+    """Yield what is wrong with a fix, of a rule that has the look-ups of both."""
+    yield from _check_rows(fix.rows, place, rule, names)
+    yield from check_condition(fix.when, (*place, "when"), rule, names)
+    yield from check_template(fix.title, (*place, "title"), rule, names)
+    yield from check_template(fix.side_effects, (*place, "side_effects"), rule, names)
+    for number, pattern in enumerate(fix.tried):
+        yield from check_regex(pattern, (*place, "tried", number))
+    for number, step in enumerate(fix.steps):
+        yield from _check_step(step, (*place, "steps", number), rule, names)
 
 
 def _check_step(step: StepTemplate, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
-    kinds = ("install", "uninstall", "set", "unset", "setting", "system", "advice")
+    kinds = ("install", "uninstall", "set", "unset", "setting", "system", "advice", "settings")
     given = [kind for kind in kinds if getattr(step, kind)]
     if len(given) != 1:
         yield place, f"must be exactly one of {', '.join(kinds)}"
@@ -168,10 +189,23 @@ def _check_step(step: StepTemplate, place: Path, rule: Rule, names: Names) -> It
     if any(item.startswith("-") for item in (*step.install, *step.uninstall)):
         yield place, "an option is no requirement: write it under `options`"
     yield from check_template(step.index, (*place, "index"), rule, names)
+    yield from _check_settings(step, place, names)
+    for name, value in step.effects.items():
+        yield from check_path(name, (*place, "effects", name), rule, names)
+        yield from check_template(str(value), (*place, "effects", name), rule, names)
     for kind in given:
         texts = getattr(step, kind)
         for text in [texts] if isinstance(texts, str) else texts:
             yield from check_template(text, place, rule, names)
+
+
+def _check_settings(step: StepTemplate, place: Path, names: Names) -> Iterator[Problem]:
+    """Yield what frameworks are told that the table has no line for."""
+    table = names.tables.get("setting-lines")
+    known = {word for row in table.rows for word in str(row["setting"]).split()} if table else set()
+    for topic, value in step.settings.items():
+        if f"{topic}-{value}" not in known:
+            yield (*place, "settings", topic), f"table setting-lines has no {topic}-{value}"
 
 
 def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:

@@ -143,6 +143,7 @@ def _rule(document: Document, name: str) -> tuple[Rule, list[dict[str, Any]]]:
         _listed(symptom, _SYMPTOM_LISTS)
         symptom["width"] = _width(symptom)
     for fix in _mappings(raw.get("fixes")):
+        _listed(fix, {"tried"})
         for step in _mappings(fix.get("steps")):
             _listed(step, _STEP_LISTS)
     return _convert(document, {**raw, "file": name}, Rule), cases

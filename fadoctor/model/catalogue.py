@@ -27,6 +27,8 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "flash_attn_3": ("flash-attn-3", "flashattn-hopper"),
     "flash_attn_4": ("flash-attn-4",),
     "xformers": ("xformers",),
+    "torchvision": ("torchvision",),
+    "torchaudio": ("torchaudio",),
     "unsloth": ("unsloth",),
     "unsloth_zoo": ("unsloth-zoo",),
     "transformers": ("transformers",),
@@ -53,6 +55,9 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 
 Packages are known by *distribution*: flash-attn-4 imports as ``flash_attn`` too.
 """
+
+BYSTANDERS = frozenset({"einops", "numpy"})
+"""Packages that lie in environments without anything of the stack, too."""
 
 EXTENSIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {"binary": ("torch/_C",)},
@@ -195,6 +200,7 @@ flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the e
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
 config.dtype           | text    | later       | dtype that a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | later       | attention implementation that a configuration asks for
+log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
 config.framework       | text    | later       | transformers, llamafactory, axolotl, deepspeed, vllm
 config.quantization    | text    | later       | 4bit, 8bit
 config.use_dora        | boolean | later       | DoRA adapters
@@ -219,7 +225,7 @@ _EXTENSION_ROWS = """
 file       | text    | path of the extension; Absent where there is none
 size       | integer | its bytes
 recorded_size | integer | bytes that the RECORD of its package gives; Absent where it gives none
-failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf, other-machine, torch (torch itself does not load)
+failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf, other-machine, processor (it wants a newer one), static-tls (no room for thread-local variables), refused (it forbids to be opened by a program that runs), torch (torch itself does not load)
 missing    | text    | the library, version or symbol that is missing
 cause      | text    | what kind of thing that is: string-abi, torch-function, stable-abi, torch-library, cuda-runtime, cuda-library, nccl, glibc, libstdcxx, python, other
 wanted_by  | text    | the file that asks for it: the extension, or a library that it needs
@@ -248,6 +254,9 @@ jit_isa     | version | highest ISA of the PTX that would be compiled for them
 
 OPTIONAL_EXTENSION = "optional_extension"
 """The kind of subject that an extension is which its package does without."""
+
+LOG = "log"
+"""The provider of facts that a log names and that fixes hang on."""
 
 DERIVED = "derived"
 """The provider of facts that follow from others and the matrix."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from fadoctor.model.finding import Confidence, Reference, Severity
-from fadoctor.model.fix import Safety
+from fadoctor.model.fix import Effect, Safety
 from fadoctor.model.verdict import Backend, Dtype
 
 Condition = dict[str, Any]
@@ -22,6 +22,7 @@ OPERATORS = (
     ("in", "not_in"),
     ("below", "at_least"),
     ("satisfies", "violates"),
+    ("patch_of", "not_patch_of"),
     ("overlaps", "disjoint"),
     ("contains", "lacks"),
     ("present", "present"),
@@ -53,6 +54,10 @@ class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     advice: str = ""
     index: str = ""
     options: tuple[str, ...] = ()
+    settings: dict[str, str] = {}
+    """What frameworks are told: ``{attention: sdpa, dtype: fp16}``, in the words of each."""
+    effects: dict[str, Effect] = {}
+    """Facts as they are after a setting, a system command or what is advised; null is Absent."""
 
 
 class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -63,7 +68,11 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     steps: tuple[StepTemplate, ...]
     safety: Safety = Safety.UNSAFE
     when: Condition = {}
+    rows: dict[str, dict[str, str]] = {}
+    """Look-ups of its own, beside those of the rule."""
     side_effects: str = ""
+    tried: tuple[str, ...] = ()
+    """Patterns of a log that show that it was tried: then others go before it."""
 
 
 class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -73,6 +82,11 @@ class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     dtypes: tuple[Dtype, ...] = ()
     extension: bool = False
     """The backends that the extension's package brings, and those that need it."""
+
+
+def with_rows(rule: Rule, fix: FixTemplate) -> Rule:
+    """Return a rule as one of its fixes sees it: with the look-ups of both."""
+    return msgspec.structs.replace(rule, rows={**rule.rows, **fix.rows}) if fix.rows else rule
 
 
 LOOKAHEAD = 512

@@ -122,6 +122,11 @@ class SmokeRun(msgspec.Struct, frozen=True):
     """Whether Ctrl-C ended it."""
 
     @property
+    def ran(self) -> bool:
+        """Whether any cell ran at all."""
+        return any(cell.measured is not Measured.NOT_RUN for cell in self.cells)
+
+    @property
     def gpu_tested(self) -> bool:
         """Whether any cell ran on a GPU."""
         return any(

@@ -48,10 +48,26 @@ def is_damaged(facts: Mapping[str, Fact], package: str) -> bool:
     """Return whether what is installed is broken in itself: the same release again repairs it."""
     if package == "xformers" and isinstance(facts.get("xformers.extension"), Absent):
         return True  # compiled without CUDA, or taken as source
+    if package == "torch" and lacking_requirements(facts, package):
+        return True
     failure = _value(facts, f"{package}.binary.failure")
     if package == "torch" and failure == "missing-library":
         return _value(facts, "torch.binary.cause") == "torch-library"
     return failure in _BROKEN
+
+
+def lacking_requirements(facts: Mapping[str, Fact], package: str) -> dict[str, str]:
+    """Return the libraries of NVIDIA that a package pins and that are not installed."""
+    requires, installed = facts.get(f"{package}.requires"), facts.get("packages.installed")
+    needs = requires.value if isinstance(requires, Known) else {}
+    there = installed.value if isinstance(installed, Known) else None
+    if not isinstance(needs, dict) or not isinstance(there, dict):
+        return {}
+    return {
+        name: pin
+        for name, pin in needs.items()
+        if name.startswith("nvidia-") and pin.startswith("==") and name not in there
+    }
 
 
 def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> dict[str, Fact]:

@@ -112,7 +112,7 @@ def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
             continue
         left = {name: value for name, value in fact.value.items() if name not in names}
         if fact_name == "packages.installed" and choice.kind is not Kind.REMOVE:
-            left[choice.distribution] = choice.version
+            left |= {choice.distribution: choice.version, **choice.brings}
         changed[fact_name] = Known(left, AFTER)
     return changed
 

@@ -10,7 +10,7 @@ from fadoctor.model.fact import Absent
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
-from fadoctor.plan.count import best_answers
+from fadoctor.plan.count import FAILS, Answer, best_answers
 from fadoctor.plan.requirements import violations
 from fadoctor.plan.wishes import wish_text
 from fadoctor.verdicts.predict import predict
@@ -53,7 +53,7 @@ def prove(
     proof = Proof(
         errors=tuple(sorted(errors)),
         by_setting=tuple(sorted(excused)),
-        missed=tuple(_missed(problem, after, verdicts)),
+        missed=tuple(_missed(problem, after, verdicts, assessment)),
         lost=tuple(lost),
         requirements=tuple(broken),
         unknown=tuple(sorted(set(_unknown(problem, verdicts)))),
@@ -61,15 +61,17 @@ def prove(
     return proof, assessment
 
 
-def _missed(problem: Problem, after: Environment, verdicts: Iterable[Verdict]) -> Iterable[str]:
+def _missed(
+    problem: Problem, after: Environment, verdicts: Iterable[Verdict], assessment: Assessment
+) -> Iterable[str]:
     for package in problem.wishes.packages:
         if isinstance(after.fact(f"{package}.version"), Absent):
             yield f"{package} is not installed"
-    best: Mapping[object, int] = best_answers(verdicts)  # type: ignore[assignment] # read only
+    best: Mapping[object, Answer] = best_answers(verdicts, assessment.judgements)  # type: ignore[assignment] # read only
     for gpu, backend in (*problem.wishes.cells, *problem.wishes.hopeless):
-        answer = best.get((gpu.label, backend), 2)
-        if answer:
-            yield f"{wish_text((gpu, backend))} {_ANSWERS[answer]}"
+        missed, _ = best.get((gpu.label, backend), FAILS)
+        if missed:
+            yield f"{wish_text((gpu, backend))} {_ANSWERS[missed]}"
 
 
 def _unknown(problem: Problem, verdicts: Iterable[Verdict]) -> Iterable[str]:

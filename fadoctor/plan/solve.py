@@ -15,7 +15,7 @@ from fadoctor.model.verdict import Backend
 from fadoctor.plan.aftermath import aftermath
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.cost import Cost
-from fadoctor.plan.count import FAILS, count_lost, count_missed, failures
+from fadoctor.plan.count import FAILS, Answer, best_answers, count_lost, count_missed, failures
 from fadoctor.plan.reads import EVERYTHING
 from fadoctor.plan.relations import State
 
@@ -140,7 +140,7 @@ class _Search:
             self._finish(node)
             return
         package = self.problem.packages[depth]
-        first, *others = self.problem.domain(package, node.environment)
+        first, *others = self.problem.domain(package, node.environment, node.state)
         children = [self._child(node, package, first)]
         if children[0].bound.is_no_worse_than(node.bound):
             self._descend(children.pop())
@@ -172,10 +172,12 @@ class _Search:
             bound.torch + choice.distance,
             bound.removed + (choice.kind is Kind.REMOVE),
             bound.warnings,
-            bound.changed + 1,
+            bound.changed + (choice.package in self.problem.there),
             bound.builds + (choice.kind is Kind.BUILD),
             bound.community + (choice.kind is Kind.COMMUNITY),
+            bound.unproved,
             (*ages[:depth], choice.age, *ages[depth + 1 :]),
+            bound.added + (choice.package not in self.problem.there),
         )
 
     def _can_win(self, cost: Cost) -> bool:
@@ -188,27 +190,34 @@ class _Search:
         problem, state = self.problem, node.state
         verdicts = problem.predict(node.environment, node.judgements, node.backends)
         whole = len(state) == self.depth
-        kinds = [choice.kind for choice in state.values() if choice.is_change]
+        changes = [choice for choice in state.values() if choice.is_change]
+        kinds = [choice.kind for choice in changes]
+        replaced = sum(choice.package in problem.there for choice in changes)
+        missed, unproved = self._missed(node, verdicts)
         is_excused = partial(problem.is_excused if whole else problem.may_be_excused, verdicts)
         return Cost(
             errors=failures(node.judgements, Severity.ERROR, is_excused),
-            missed=self._missed(node, verdicts),
+            missed=missed,
             lost=count_lost(problem.worked, verdicts, node.backends),
             torch=state["torch"].distance if "torch" in state else 0,
             removed=kinds.count(Kind.REMOVE),
             warnings=failures(node.judgements, Severity.WARNING, is_excused),
-            changed=len(kinds),
+            changed=replaced,
             builds=kinds.count(Kind.BUILD),
             community=kinds.count(Kind.COMMUNITY),
+            unproved=unproved,
             ages=tuple(state[name].age if name in state else 0 for name in problem.packages),
+            added=len(changes) - replaced,
         )
 
-    def _missed(self, node: _Node, verdicts: tuple[Verdict, ...]) -> int:
+    def _missed(self, node: _Node, verdicts: tuple[Verdict, ...]) -> Answer:
         """Return what is missed already; of undecided backends what no further choice can mend."""
         wishes, backends = self.problem.wishes, node.backends
-        decided = count_missed(wishes, node.state, node.environment, verdicts, backends)
+        best = best_answers(verdicts, node.judgements)
+        missed, unproved = count_missed(wishes, node.state, node.environment, best, backends)
         waiting = [cell for cell in wishes.cells if cell[1] not in backends]
-        return decided + FAILS * len(self.problem.doomed(node.judgements, waiting))
+        doomed = len(self.problem.doomed(node.judgements, waiting))
+        return missed + FAILS[0] * doomed, unproved
 
     def _finish(self, node: _Node) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""
@@ -216,7 +225,8 @@ class _Search:
         cost = msgspec.structs.replace(
             node.bound,
             errors=node.bound.errors + len(found.broken),
-            changed=node.bound.changed + len(found.followers),
+            changed=node.bound.changed + found.replaced,
+            added=node.bound.added + len(found.followers) - found.replaced,
         )
         if self._can_win(cost):
             self.best = Solution((*node.state.values(), *found.followers), cost)

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.matrix.kernels import Gpu, Kernels, computing_gpus, visible_gpus
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.errors import UsageError
+from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import Absent, Known, printable
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 
@@ -58,7 +58,10 @@ def package_of(name: str, option: str) -> str:
     for prefix, names in PACKAGES.items():
         if plain == prefix or plain in {other.replace("-", "_") for other in names}:
             return prefix
-    raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows")
+    known = [name for names in PACKAGES.values() for name in names]
+    otherwise = f" It plans for {', '.join(names[0] for names in PACKAGES.values())}."
+    hint = did_you_mean(name, known, otherwise)
+    raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows.{hint}")
 
 
 def wishes_of(

@@ -93,5 +93,4 @@ def _package_lines(facts: dict[str, Fact]) -> Iterable[str]:
     build = _fact(facts, "torch.build")
     if found and isinstance(build, Known) and found[0].startswith("torch "):
         found[0] += f" ({build.value} build)"
-    nothing = "none of the stack; if you mean another environment, name it with --python PATH"
-    yield f"Packages: {', '.join(found) if found else nothing}"
+    yield f"Packages: {', '.join(found) or 'none of the stack'}"

@@ -1,4 +1,4 @@
-"""Text for a person: the environment first, then findings, the table, the advice."""
+"""Text for a person: the environment, the answer, then findings and the table behind it."""
 
 from __future__ import annotations
 
@@ -37,15 +37,18 @@ def render(report: Report, style: Style) -> str:
     page.header(report)
     if not style.quiet:
         page.environment(report)
+        page.recommendation(report)
+    for sentence in report.not_looked:
+        page.line(sentence, "bold yellow")
+        page.line("")
     for alike in _alike(report.findings):
         page.finding(alike[0], [finding.subject for finding in alike])
-    if not report.findings:
+    if not (report.findings or report.not_looked):
         page.line("No findings.", "green")
         page.line("")
-    page.undecided(report.unknown)
     if not style.quiet:
+        page.undecided(report.unknown)
         page.verdicts(report.verdicts)
-    page.recommendation(report)
     page.closing(report)
     return page.text()
 
@@ -127,7 +130,14 @@ class _Page(Paper):
         advice = report.recommendation
         if advice is None:
             return
-        self.line(f"Use {advice.dtype.value} with {advice.backend.value}", "bold green")
+        cells = [
+            verdict
+            for verdict in report.verdicts
+            if verdict.backend is advice.backend and verdict.dtype is advice.dtype
+        ]
+        works = all(verdict.predicted is Predicted.WORKS for verdict in cells)
+        later = "" if works else ", once what is wrong below is repaired"
+        self.line(f"Use {advice.dtype.value} with {advice.backend.value}{later}", "bold green")
         self.line(advice.why, indent=2)
         for framework, settings in advice.settings.items():
             text = f"{framework}: {setting_text(framework, settings)}"

@@ -63,7 +63,8 @@ def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix)
 
 def _version(option: str, value: str) -> Known:
     if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){0,3}", value) or parse_version(value) is None:
-        raise UsageError(f"{option} {printable(value, 40)}: not a version like 2.35")
+        example = "550.54.15" if option == "--driver" else "2.35"
+        raise UsageError(f"{option} {printable(value, 40)}: not a version like {example}")
     return Known(value, f"{option} {value}")
 
 

@@ -170,14 +170,14 @@ def test_ctrl_c_prints_what_is_known_and_leaves_no_process(tmp_path: Path) -> No
     hang = f"open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
     env = plant(tmp_path / "env", attention=f"if q.dtype == 'float16': {hang}")
     argv = [*COMMAND, "smoke", "--python", env, "--device", "cpu", "--backend", "sdpa-flash"]
-    child = subprocess.Popen(
+    with subprocess.Popen(
         argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
-    )
-    deadline = time.monotonic() + 30
-    while not (pid.exists() and pid.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    child.send_signal(signal.SIGINT)
-    stdout, stderr = child.communicate(timeout=30)
+    ) as child:
+        deadline = time.monotonic() + 30
+        while not (pid.exists() and pid.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        stdout, stderr = child.communicate(timeout=30)
     assert child.returncode == 130
     assert "refused: sdpa-flash bf16 full/causal" in stdout
     assert "not run: sdpa-flash fp16/fp32 full/causal: interrupted" in stdout

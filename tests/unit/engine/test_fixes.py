@@ -39,7 +39,7 @@ def step(facts: dict[str, Any], template: dict[str, Any]) -> Step:
             {"install": ["triton{torch.requires.triton}", "einops"]},
             Step(
                 StepKind.INSTALL,
-                "install triton==3.2.0 einops",
+                "pip install triton==3.2.0 einops",
                 ("triton==3.2.0", "einops"),
             ),
         ),
@@ -47,13 +47,13 @@ def step(facts: dict[str, Any], template: dict[str, Any]) -> Step:
             {"install": ["vllm"], "index": "https://e.org/cu124", "options": ["--no-deps"]},
             Step(
                 StepKind.INSTALL,
-                "install --no-deps vllm (index https://e.org/cu124)",
+                "pip install --index-url https://e.org/cu124 --no-deps vllm",
                 ("vllm",),
                 "https://e.org/cu124",
                 ("--no-deps",),
             ),
         ),
-        ({"uninstall": ["triton"]}, Step(StepKind.UNINSTALL, "uninstall triton", ("triton",))),
+        ({"uninstall": ["triton"]}, Step(StepKind.UNINSTALL, "pip uninstall triton", ("triton",))),
         (
             {"set": ["TORCH_VERSION={torch.version}"]},
             Step(StepKind.SET, "set TORCH_VERSION=2.6.0+cu124", ("TORCH_VERSION=2.6.0+cu124",)),
@@ -72,15 +72,20 @@ def test_the_index_is_filled_wherever_it_stands() -> None:
     template = {"install": ["torch"], "index": "https://e.org/{torch.version.local}"}
     found = step(TORCH, template)
     assert found.index == "https://e.org/cu124"
-    assert found.text == "install torch (index https://e.org/cu124)"
+    assert found.text == "pip install --index-url https://e.org/cu124 torch"
 
 
 def test_title_and_side_effects_are_filled_and_the_default_is_unsafe() -> None:
     [found] = offered(
         TORCH,
-        fix("one", {"advice": "Do it."}, title="For {host.os}", side_effects="Loses {host.glibc}."),
+        fix(
+            "one",
+            {"advice": "Do it."},
+            title="For {host.os}",
+            side_effects="Loses {host.glibc|it}.",
+        ),
     )
-    assert (found.title, found.side_effects) == ("For linux", "Loses unknown.")
+    assert (found.title, found.side_effects) == ("For linux", "Loses it.")
     assert found.safety is Safety.UNSAFE
 
 
@@ -110,6 +115,9 @@ def test_a_fix_is_offered_only_where_its_condition_surely_holds(
         {"uninstall": ["{triton.distribution}"]},
         {"set": ["CC={toolkit.gcc.path}"]},
         {"install": ["torch"], "index": "https://e.org/{torch.version.local}"},
+        {"advice": "Look at {toolkit.gcc.path}."},
+        {"setting": "compiler: {toolkit.gcc.path}"},
+        {"advice": "Look.", "effects": {"toolkit.gxx.path": "{toolkit.gcc.path}"}},
     ],
 )
 @pytest.mark.parametrize("missing", [ABSENT, UNREAD])
