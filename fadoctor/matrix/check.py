@@ -58,6 +58,8 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
         yield ("verified",), f"must be one of {', '.join(_VERIFIED)}"
     if rule.verified == "reported" and rule.severity is Severity.ERROR:
         yield ("severity",), "what was only reported is at most a warning"
+    if rule.when_severity is not None:
+        yield from _check_when_severity(rule)
     if not rule.when and not rule.symptoms:
         yield (), "needs `when`, `symptoms` or both"
     yield from _check_subjects(rule)
@@ -68,6 +70,15 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
     for index, rule_id in enumerate(rule.explained_by):
         if rule_id not in names.rules:
             yield ("explained_by", index), f"there is no rule {rule_id}"
+
+
+def _check_when_severity(rule: Rule) -> Iterator[Problem]:
+    severities = list(Severity)
+    lower = rule.when_severity.severity if rule.when_severity else rule.severity
+    if severities.index(lower) <= severities.index(rule.severity):
+        yield ("when_severity", "severity"), "must be less than the rule's severity"
+    if not rule.when:
+        yield ("when_severity",), "belongs to rules with `when`"
 
 
 def _check_subjects(rule: Rule) -> Iterator[Problem]:
@@ -147,6 +158,9 @@ def _check_paths(rule: Rule, names: Names) -> Iterator[Problem]:
     yield from check_circles(rule, names)
     yield from check_condition(rule.when, ("when",), rule, names)
     yield from check_condition(rule.overruled_by, ("overruled_by",), rule, names)
+    if rule.when_severity is not None:
+        place: Path = ("when_severity", "unless")
+        yield from check_condition(rule.when_severity.unless, place, rule, names)
     yield from check_template(rule.message, ("message",), rule, names)
     yield from check_template(rule.why, ("why",), rule, names)
     yield from _check_fixes(rule, names)

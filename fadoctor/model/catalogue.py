@@ -147,7 +147,7 @@ python.free_threaded   | boolean | interpreter | built without the GIL
 python.headers         | text    | interpreter | path of Python.h; Absent where it is not installed
 python.externally_managed | boolean | interpreter | an EXTERNALLY-MANAGED file forbids pip
 python.installer       | text    | interpreter | what made or manages the environment: venv, uv, conda, virtualenv, system
-driver.version         | version | gpu         | NVIDIA driver version, X.Y or X.Y.Z; Absent on a Jetson
+driver.version         | version | gpu         | NVIDIA driver version; Absent on a Jetson
 driver.tegra           | version | derived     | driver version of a Jetson, which is compared with no other driver's
 driver.cuda            | version | gpu         | highest CUDA version that the driver supports
 driver.library         | text    | driver      | path of libcuda.so.1 as the loader finds it
@@ -164,6 +164,9 @@ gpu[].compute_capability | version | gpu       | X.Y, NVIDIA only
 gpu[].gfx              | text    | gpu         | gfx942 and the like, AMD only
 gpu[].memory_bytes     | integer | gpu         | total memory, bytes
 gpu[].mig              | boolean | gpu         | Multi-Instance GPU mode is on
+gpu[].tensor_cores     | boolean | derived     | it has units for matrix products in half precision
+gpu[].outdone_by       | list    | derived     | other visible GPUs on which works what fails on this one
+gpu[].selection        | text    | derived     | ordinals in PCI bus order of the GPUs to leave visible instead of this one
 gpu[].visible          | boolean | gpu         | CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) leaves it visible
 toolkit.count          | integer | toolkit     | CUDA toolkits found
 toolkit[].version      | version | toolkit     | version of its nvcc, X.Y

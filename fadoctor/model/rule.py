@@ -118,6 +118,14 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Longest match in characters, which the compiler works out; 0 where it is not known."""
 
 
+class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a rule weighs where its ``when`` holds, if that is less than its severity."""
+
+    severity: Severity
+    unless: Condition = {}
+    """Where this surely holds, it weighs what the rule weighs."""
+
+
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One root cause."""
 
@@ -134,6 +142,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """source-read, reproduced or reported; only the first two may be errors."""
     when: Condition = {}
     """Empty for a root cause that shows only in logs."""
+    when_severity: WhenSeverity | None = None
+    """Where the facts alone weigh less than a log that shows it."""
     symptoms: tuple[Symptom, ...] = ()
     subject: str = "environment"
     for_each: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
 from fadoctor.targets.optional import optional_extensions, unexplained_failures
 from fadoctor.targets.tegra import driver_facts
+from fadoctor.targets.tensor_cores import tensor_core_facts
 from fadoctor.targets.unmet import unmet_requirements
 
 if TYPE_CHECKING:
@@ -27,11 +28,12 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what follows from its facts.
 
     These are compute capabilities that the driver did not tell, by the GPU's name; a Jetson's
-    driver; which compiled extensions a package does without; which of the GPUs here they have code
-    for; and which declared requirements are not met.
+    driver; which GPUs have tensor cores; which compiled extensions a package does without; which of
+    the GPUs here they have code for; and which declared requirements are not met.
     """
     environment = _with(environment, _capabilities(environment, matrix))
     environment = _with(environment, driver_facts(environment.facts, matrix))
+    environment = _with(environment, tensor_core_facts(environment, matrix))
     environment = derive_requirements(environment, matrix, PACKAGES)
     return derive_extensions(environment, matrix, EXTENSIONS)
 

@@ -75,7 +75,7 @@ def decides_a_verdict(each: Judgement) -> bool:
     """Return whether a judgement can keep a cell from working: one of an error-rule, not passed."""
     return (
         each.rule.affects is not None
-        and each.rule.severity is Severity.ERROR
+        and each.severity is Severity.ERROR
         and each.outcome in (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
     )
 

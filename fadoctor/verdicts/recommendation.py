@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
+from fadoctor.matrix.kernels import (
+    Gpu,
+    Kernels,
+    Support,
+    computing_gpus,
+    fact_text,
+    visible_gpus,
+)
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommendation
@@ -31,13 +38,15 @@ _GPUS_NAMED = 4
 
 
 def recommend(kernels: Kernels, verdicts: Iterable[Verdict] = ()) -> Recommendation | None:
-    """Return the best that is known to work on all visible GPUs; None where nothing is.
+    """Return the best that is known to work on all visible GPUs that compute; None if nothing is.
 
     bf16 before fp16 before fp32, and within a dtype the fused kernels before the plain ones: those
     of packages that are there. What the table says to fail, or a run has shown to, is not named.
     """
-    gpus = visible_gpus(kernels.environment)
-    broken = {(v.backend, v.dtype): v for v in verdicts if _is_broken(v)}
+    gpus = computing_gpus(kernels.environment)
+    left_out = [gpu for gpu in visible_gpus(kernels.environment) if gpu not in gpus]
+    idle = {gpu.label for gpu in left_out}
+    broken = {(v.backend, v.dtype): v for v in verdicts if v.gpu not in idle and _is_broken(v)}
     ruled_out: list[str] = []
     for dtype in _DTYPES if gpus else ():
         for backend in _candidates(kernels):
@@ -45,12 +54,19 @@ def recommend(kernels: Kernels, verdicts: Iterable[Verdict] = ()) -> Recommendat
             works = all(support.works for _, support in found)
             if works and (backend, dtype) not in broken:
                 settings = _settings(kernels, gpus, backend, dtype)
-                why = _why(kernels.label(backend), gpus, dtype, ruled_out)
+                why = _why(kernels.label(backend), gpus, dtype, ruled_out) + _said_of(left_out)
                 return Recommendation(dtype, backend, settings, why)
             if works:
                 ruled_out.append(_said(broken[backend, dtype]))
             ruled_out += _failures(found, backend, dtype)
     return None
+
+
+def _said_of(left_out: list[Gpu]) -> str:
+    if not left_out:
+        return ""
+    names = _list([gpu.label for gpu in left_out])
+    return f" Left out: {names}, without tensor cores; CUDA_VISIBLE_DEVICES hides it."
 
 
 def _candidates(kernels: Kernels) -> Iterator[Backend]:

@@ -142,3 +142,14 @@ def test_the_shipped_tables(capabilities: list[str], dtype: Dtype, attention: st
     assert found is not None
     assert found.dtype is dtype
     assert found.settings["transformers"]["attn_implementation"] == attention
+
+
+def test_a_card_for_a_display_is_left_out_and_named() -> None:
+    cards = {"gpu[0].tensor_cores": True, "gpu[1].tensor_cores": False}
+    found = recommend(kernels({**on("8.0", "7.0"), **cards}))
+    assert found is not None
+    assert (found.dtype, found.backend) == (Dtype.BF16, Backend.FA2)
+    assert "Left out: gpu[1] GPU 7.0, without tensor cores; CUDA_VISIBLE_DEVICES" in found.why
+    alone = recommend(kernels({**on("7.0"), "gpu[0].tensor_cores": False}))
+    assert alone is not None
+    assert "Left out" not in alone.why
