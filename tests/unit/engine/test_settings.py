@@ -10,14 +10,16 @@ from fadoctor.engine.settings import setting_steps, shown_frameworks
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Fact, Known
 
 MATRIX = Matrix(load_knowledge().tables)
 WANTED = {"attention": "sdpa", "dtype": "fp16"}
 
 
 def lines(shown: tuple[str, ...] = (), **facts: Any) -> list[str]:
-    known = {name.replace("__", "."): Known(value, "test") for name, value in facts.items()}
+    known: dict[str, Fact] = {
+        name.replace("__", "."): Known(value, "test") for name, value in facts.items()
+    }
     environment = Environment("0", Target("facts", "test", "test"), known)
     return [step.text for step in setting_steps(WANTED, environment, MATRIX, shown)]
 
@@ -37,7 +39,7 @@ def test_the_words_of_a_release(version: str, line: str) -> None:
 
 
 def test_a_configuration_says_whose_words_count() -> None:
-    facts = {"config__framework": "llamafactory", "transformers__version": "4.57.1"}
+    facts: dict[str, Any] = {"config__framework": "llamafactory", "transformers__version": "4.57.1"}
     assert lines(**facts) == ["LLaMA-Factory: flash_attn: sdpa, fp16: true, bf16: false"]
 
 
