@@ -136,15 +136,25 @@ class _Page(Paper):
     def recommendation(self, report: Report) -> None:
         advice = report.recommendation
         if advice is None:
-            if report.verdicts:
-                self.line("Nothing can be recommended yet: see what fails above, repair it first.")
-                self.line("")
+            self.no_advice(report)
             return
         self.line(f"Use {advice.dtype.value} with {advice.backend.value}", "bold green")
         self.line(advice.why, indent=2)
         for framework, settings in advice.settings.items():
             text = f"{framework}: {setting_text(framework, settings)}"
             self.line(text, indent=2, hang=2)
+        self.line("")
+
+    def no_advice(self, report: Report) -> None:
+        """Say why nothing is recommended, where a table was asked for."""
+        if not report.verdicts:
+            return
+        if isinstance(report.environment.get("torch.version"), Absent):
+            self.line("Nothing can be recommended: there is no torch here.", "bold")
+        elif any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
+            self.line("Nothing can be recommended yet: repair what fails above first.", "bold")
+        else:
+            self.line("Nothing can be recommended: nothing is known to work here.", "bold")
         self.line("")
 
     def closing(self, report: Report) -> None:
