@@ -178,12 +178,12 @@ def test_an_externally_managed_environment_gets_a_new_one() -> None:
 
 
 def test_followers_move_along() -> None:
-    """torchvision pins torch, and no table knows its releases: the installer chooses one."""
+    """A package that pins torch, and whose releases no table knows: the installer chooses one."""
     environment = golden(BLACKWELL)
-    requirements = {"torchvision": {"torch": "==2.6.0"}}
-    installed = dict(environment.facts["packages.installed"].value, torchvision="0.21.0")  # type: ignore[union-attr, arg-type]
+    requirements = {"torchtext": {"torch": "==2.6.0"}}
+    installed = dict(environment.facts["packages.installed"].value, torchtext="0.18.0")  # type: ignore[union-attr, arg-type]
     found = plan(golden(BLACKWELL, packages__installed=installed), requirements=requirements)
-    assert changed(found)["torchvision"] == "what the installer finds"
+    assert changed(found)["torchtext"] == "what the installer finds"
     assert found.proof.requirements == ()
 
 
