@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from fadoctor.engine.settings import setting_steps, shown_frameworks
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Fact, Known
 
 MATRIX = Matrix(load_knowledge().tables)
 WANTED = {"attention": "sdpa", "dtype": "fp16"}
 
 
-def lines(shown: tuple[str, ...] = (), **facts: Any) -> list[str]:
-    known = {name.replace("__", "."): Known(value, "test") for name, value in facts.items()}
+def lines(*shown: str, **facts: str) -> list[str]:
+    known: dict[str, Fact] = {
+        name.replace("__", "."): Known(value, "test") for name, value in facts.items()
+    }
     environment = Environment("0", Target("facts", "test", "test"), known)
     return [step.text for step in setting_steps(WANTED, environment, MATRIX, shown)]
 
@@ -55,7 +55,7 @@ def test_vllm_chooses_its_attention_itself() -> None:
     ],
 )
 def test_a_log_shows_which_framework_is_at_work(log: str, wanted: str) -> None:
-    assert [line.partition(":")[0] for line in lines(shown_frameworks(log, MATRIX))] == [wanted]
+    assert [line.partition(":")[0] for line in lines(*shown_frameworks(log, MATRIX))] == [wanted]
 
 
 def test_where_nobody_knows_all_are_named() -> None:
