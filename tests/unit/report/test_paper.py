@@ -1,4 +1,4 @@
-"""How a finding and its fixes are printed: the best one, what is at stake, and what else there is."""
+"""How a finding and its fixes are printed: the best, what is at stake, and what else there is."""
 
 from __future__ import annotations
 
