@@ -82,7 +82,7 @@ def fits(tables: Mapping[str, Table]) -> Iterator[Fit]:
             asked = wheels.asked_for(file.release, wanted).file
             if asked is not None and asked.name == file.name and file.cuda_major == cuda:
                 newest[key] = file.release
-    yield from (Fit(*key, version) for key, version in newest.items())
+    yield from (Fit._make((*key, version)) for key, version in newest.items())
 
 
 def rows(tables: Mapping[str, Table]) -> list[str]:

@@ -36,7 +36,12 @@ def check(
         opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
     ] = opt.FailOn.ERROR,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 3 where something stayed undecided.")
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit 3 where something stayed open: undecided rules, no torch, nothing of the "
+            "stack, a smoke run that could not start.",
+        ),
     ] = False,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006

@@ -141,16 +141,23 @@ def _advised(
 
 def _read(log: str, knowledge: Knowledge) -> Reading:
     from fadoctor.explain.explain import read_log
+    from fadoctor.explain.opening import open_log
 
     if log == "-":
         if sys.stdin.isatty():
             sys.stderr.write("fadoctor: paste the log, then end it with Ctrl-D\n")
-        return read_log(sys.stdin.buffer, "standard input", knowledge)
-    try:
-        with Path(log).open("rb") as stream:
-            return read_log(stream, log, knowledge)
-    except OSError as error:
-        raise InputError(log, error.strerror or str(error)) from error
+        name = "standard input"
+        reading = read_log(open_log(sys.stdin.buffer, name), name, knowledge)
+    else:
+        name = log
+        try:
+            with Path(log).open("rb") as stream:
+                reading = read_log(open_log(stream, log), log, knowledge)
+        except OSError as error:
+            raise InputError(log, error.strerror or str(error)) from error
+    if reading.is_empty:
+        raise InputError(name, "there is no text in it")
+    return reading
 
 
 def lies_in_active(reading: Reading) -> bool:

@@ -48,7 +48,7 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
     found = [
         (_is_tried(fix, log), _possible(scope, fix, shown))
         for fix in scope.rule.fixes
-        if _truth(scope, fix) is not Truth.FALSE
+        if _truth(scope, fix) in (Truth.TRUE, Truth.UNKNOWN)
     ]
     written = [(tried, fix) for tried, fix in found if fix.steps]
     fresh = [fix for tried, fix in written if not tried]
@@ -130,7 +130,8 @@ def _is_written(aside: Scope, step: StepTemplate) -> bool:
         for text in texts
     ]
     return all(
-        aside.can_fill(text) and pattern.fullmatch(aside.fill(text)) for pattern, text in forms
+        aside.can_fill(text) and all(pattern.fullmatch(item) for item in aside.fill_items(text))
+        for pattern, text in forms
     )
 
 
@@ -175,7 +176,7 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
     }
     for kind, items in lists.items():
         if items:
-            filled = tuple(scope.fill(item) for item in items)
+            filled = tuple(text for item in items for text in scope.fill_items(item))
             index = scope.fill(step.index)
             windows = _is_windows(scope)
             text = command(kind, filled, step.options, index, windows=windows)

@@ -87,6 +87,14 @@ class Scope:
             return _NOT_SET
         return _text(fact) if otherwise is None else otherwise
 
+    def fill_items(self, template: str) -> tuple[str, ...]:
+        """Return a text filled in, or, where it is one placeholder for a list, the list."""
+        whole = _PLACEHOLDER.fullmatch(template)
+        fact = self.resolve(whole[1]) if whole else None
+        if isinstance(fact, Known) and isinstance(fact.value, tuple):
+            return fact.value
+        return (self.fill(template),)
+
     def can_fill(self, template: str) -> bool:
         """Return whether every placeholder of a text is Known, or has words for where it is not."""
         return all(
@@ -144,6 +152,8 @@ class Scope:
     def _not_given(self, name: str) -> Fact:
         """Return what a fact is that stands nowhere."""
         facts = self.environment.facts
+        if name.startswith("log."):
+            return Absent("there is no log")
         if name.startswith("env."):
             return self._variable(name)
         version = facts.get(f"{name.partition('.')[0]}.version")

@@ -154,7 +154,7 @@ def _operand_problem(name: str, operand: Any, kind: str) -> str | None:
         case "below" | "at_least":
             fits = parse_version(str(operand)) is not None
             return None if fits else f"{operand!r} is not a version"
-        case "satisfies" | "violates":
+        case "satisfies" | "violates" | "patch_of" | "not_patch_of":
             fits = isinstance(operand, str) and parse_specifier(operand) is not None
             return None if fits else f"{operand!r} is not a specifier"
         case _:

@@ -19,7 +19,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.plan.build import build_choices, hindrance, missing_tools
 from fadoctor.plan.choice import Choice, Kind, package_of, remove
 from fadoctor.plan.compiled import AFTER, without_variables
-from fadoctor.plan.problem import offer
+from fadoctor.plan.offers import offer
 from fadoctor.plan.requirements import requirements_of, violations
 from fadoctor.plan.wheel_facts import text_of, wanted_of
 
@@ -167,7 +167,7 @@ class FixState:
         wanted, version = wanted_of(environment), specifier.removeprefix("==")
         if wanted is None or not specifier.startswith("==") or not parse_version(version):
             return None, ""
-        file = self.session.candidates.wheels.asked_for(version, wanted).file
+        file = self.session.candidates.files.wheels.asked_for(version, wanted).file
         if file is not None:
             return next((choice for choice in files if choice.key == file.name), None), ""
         matrix = self.session.matrix

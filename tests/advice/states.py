@@ -63,7 +63,7 @@ def whole() -> tuple[Environment, ...]:
 def enumerated(count: int) -> Iterator[Environment]:
     """Yield states of the enumeration at random."""
     tables = session().candidates.tables
-    space = Space(knowledge(), Torches(tables), tuple(session().candidates.wheels.official()))
+    space = Space(knowledge(), Torches(tables), tuple(session().candidates.files.wheels.official()))
     chance = random.Random(SEED)  # noqa: S311 -- not for secrets
     while count:
         state = space.member(tuple(chance.randrange(10**9) for _ in range(7)))

@@ -8,7 +8,7 @@ import pytest
 
 from fadoctor.model.fact import Known
 from fadoctor.plan.choice import Kind
-from fadoctor.plan.problem import offer
+from fadoctor.plan.offers import offer
 from tests.unit.plan.problems import golden, problem, session
 
 HEALTHY = golden("linux-a100-healthy")  # torch 2.8.0, Python 3.11, CUDA 12.8

@@ -102,7 +102,7 @@ Old drivers load nothing new.
 
 It is found where all of this holds:
 
-- `driver.version` is at least `1` and is below `wanted` - NVIDIA driver version, X.Y or X.Y.Z
+- `driver.version` is at least `1` and is below `wanted` - NVIDIA driver version; Absent on a Jetson
 - any of:
   - `host.os` is `linux` - linux, windows or macos
   - all of:
