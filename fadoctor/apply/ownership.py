@@ -215,6 +215,8 @@ def _script_names(info: Path) -> Iterator[str]:
 
 
 def _lines(path: Path) -> list[str]:
+    if not path.is_file():  # a named pipe would be waited for
+        return []
     with suppress(OSError, ValueError), path.open("rb") as file:
         return file.read(_SIZE_LIMIT).decode("utf-8", "replace").splitlines()
     return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -129,3 +130,11 @@ def test_an_egg_has_a_list_of_its_own(tmp_path: Path) -> None:
     owned = claims(tmp_path, tmp_path, one)
     assert owned.own(f"{SITE}/tool/__init__.py")
     assert owned.own("bin/tool")
+
+
+def test_a_list_that_is_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    folder = tmp_path / SITE / "tool-1.dist-info"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "RECORD")
+    [[one]] = installed(tmp_path).values()
+    assert claims(tmp_path, tmp_path, one).own(f"{SITE}/tool/x.py")
