@@ -192,7 +192,7 @@ def test_the_same_log_gives_the_same_report(knowledge: Knowledge) -> None:
     [
         ("No module named 'rotary_emb'", ["use-what-replaced-it", "build-the-part"]),
         ("No module named 'fused_dense_lib'", ["build-the-part"]),
-        ("No module named 'flash_attn_2_cuda'", ["clear-cache-and-reinstall", "remove-flash-attn"]),
+        ("No module named 'flash_attn_2_cuda'", ["reinstall-with-a-file", "clear-cache-and-reinstall", "remove-flash-attn"]),
     ],
 )
 def test_what_is_missing_decides_which_fixes_are_offered(

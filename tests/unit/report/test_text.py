@@ -28,7 +28,7 @@ def text(facts: dict[str, Any]) -> str:
 def test_without_torch_that_is_what_is_said() -> None:
     """It was "No findings", "there is no GPU here" beside --gpu, and a backend of torch to use."""
     said = text({"torch.version": ABSENT, **A_GPU})
-    assert "torch is not installed here" in said
+    assert "Nothing of the stack is installed here" in said
     assert "No table: without torch no backend works." in said
     assert "No findings" not in said
     assert "no GPU here" not in said
