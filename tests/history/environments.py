@@ -113,7 +113,9 @@ def environment(
 def _nothing() -> dict[str, Fact]:
     """Return every fact that probes provide, as on a machine that has nothing."""
     catalogue = build_catalogue().values()
-    plain = [spec for spec in catalogue if "[]" not in spec.name and spec.provider not in (LATER, LOG)]
+    plain = [
+        spec for spec in catalogue if "[]" not in spec.name and spec.provider not in (LATER, LOG)
+    ]
     versions = {f"{key}.version" for key in PACKAGES}
     names = [spec.name for spec in plain if is_own(spec.name) or spec.name in versions]
     names += [spec.name for spec in catalogue if spec.name.startswith("config.")]
