@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.explain.explain import Reading
     from fadoctor.model.environment import Environment
     from fadoctor.model.explanation import Explanation
+    from fadoctor.model.plan import Plan
     from fadoctor.model.rule import Knowledge
 
 LogFile = Annotated[
@@ -102,8 +103,40 @@ def _with_plan(
     if not any(check.agreement is Agreement.CONFIRMED for check in report.checks):
         return report
     plan = plan_of(request, knowledge, environment, Wanted())
+    report = _advised(report, request, knowledge, environment, plan)
     does = any(action.is_step for action in plan.actions)
     return msgspec.structs.replace(report, plan=plan) if does else report
+
+
+def _advised(
+    report: Explanation,
+    request: Request,
+    knowledge: Knowledge,
+    environment: Environment,
+    plan: Plan,
+) -> Explanation:
+    """Return the report with the fixes that hold for what the environment confirms."""
+    import msgspec
+
+    from fadoctor.cli.plan import advised_findings
+    from fadoctor.diagnose import foresee
+    from fadoctor.model.explanation import Agreement
+
+    before = foresee(environment, knowledge)
+    shown = {
+        finding.rule_id: finding.fixes
+        for finding in advised_findings(request, before, before.assessment.findings, plan)
+    }
+    confirmed = {
+        check.rule_id: shown.get(check.detail.partition(":")[0])
+        for check in report.checks
+        if check.agreement is Agreement.CONFIRMED
+    }
+    findings = tuple(
+        msgspec.structs.replace(finding, fixes=confirmed.get(finding.rule_id) or finding.fixes)
+        for finding in report.findings
+    )
+    return msgspec.structs.replace(report, findings=findings)
 
 
 def _read(log: str, knowledge: Knowledge) -> Reading:

@@ -83,7 +83,7 @@ def explain(
     for cause in reading.ranked.causes:
         if cause.rule.id in ignore:
             continue
-        finding, check = _finding(cause, around, reading.name)
+        finding, check = _finding(cause, around, reading)
         fixes = tuple(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
             notes.append(OTHERS_FIXES)
@@ -111,13 +111,15 @@ def _log(reading: Reading, named: dict[str, str]) -> Log:
     return Log(reading.name, sifted.size, sifted.lines, read, named)
 
 
-def _finding(cause: Cause, around: Surroundings, name: str) -> tuple[Finding, Check | None]:
+def _finding(cause: Cause, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
     rule = cause.rule
     scope = scope_of(cause, around)
-    fixes = possible_fixes(scope)
+    fixes = possible_fixes(scope, tuple(line.text for line in reading.lines))
     confidence = cause.match.confidence
     evidence = [
-        Evidence("log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{name}:{line.number}")
+        Evidence(
+            "log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{reading.name}:{line.number}"
+        )
         for line in cause.lines
     ]
     held = held_against(cause, around)
