@@ -147,6 +147,21 @@ def test_silent_fall_back_to_another_kernel_is_seen(judgements: Judgements) -> N
     assert "another kernel ran" in found.detail
 
 
+@pytest.mark.parametrize("factor", [1.0, 1.01])
+def test_timed_shape_of_a_gpu_is_compared(factor: float) -> None:
+    """On a CPU, where it takes the same code: nothing of it has run on a GPU."""
+    folder = Path(fadoctor.smoke.child.__file__).parent
+    script = Path(__file__).parent / "timed_on_cpu.py"
+    result = run(Command((sys.executable, "-B", str(script), str(folder), str(factor)), 120.0))
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [each["case"] for each in found] == ["full", "causal", "gqa"], result.stderr
+    for each in found:
+        assert each["errors"]["timed"] == pytest.approx(factor - 1, abs=1e-5)
+        assert each["peak_memory_bytes"] == 7
+        assert each["forward_ms"] > 0
+        assert ("backward_ms" in each) == (each["case"] == "causal")
+
+
 def test_pinning_undoes_the_switch_of_a_container() -> None:
     """NGC's images set it, and float32 products are then computed in TF32 from the start."""
     code = (
