@@ -20,7 +20,7 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.cuda.reset_peak_memory_stats = lambda _device: None
     torch.cuda.max_memory_allocated = lambda _device: 7
-    tested = importlib.import_module("_fadoctor_attention")
+    tested: Any = importlib.import_module("_fadoctor_attention")
     tested.SPEED_BATCH, tested.SPEED_HEADS = 2, 4
     trace_of = importlib.import_module("_fadoctor_worker").Trace
     factor = float(sys.argv[2])
