@@ -59,6 +59,22 @@ def strike(pointer, offset: tl.int64):
 """
 """A file of its own: triton reads a kernel's source from there."""
 
+HOG = """
+import time
+import torch
+
+held = []
+size = torch.cuda.mem_get_info()[0]
+while size > 1 << 20:
+    try:
+        held.append(torch.empty(size, dtype=torch.uint8, device="cuda:0"))
+    except RuntimeError:
+        size //= 2
+print("full", flush=True)
+time.sleep(120)
+"""
+"""Another program that holds a GPU's memory."""
+
 _SITE = """
 import sys
 words = getattr(sys, "orig_argv", None) or open("/proc/self/cmdline").read().split(chr(0))

@@ -75,7 +75,7 @@ class Session:
 
     def run(self, step: Step) -> Any:
         """Run a step; keep its output in a file and how it went in the record; return its JSON."""
-        if self.options.step and step.name not in self.options.step:
+        if self.left_out(step.name):
             return None
         left = self.ends - time.monotonic()
         entry: dict[str, Any] = {"name": step.name, "command": step.argv[1:]}
@@ -101,6 +101,10 @@ class Session:
         file.write_text(out, encoding="utf-8")
         entry["file"] = file.name
         return found
+
+    def left_out(self, name: str) -> bool:
+        """Tell whether nobody asked for a step."""
+        return bool(self.options.step) and name not in self.options.step
 
     def save(self) -> None:
         """Write the record."""
@@ -150,6 +154,30 @@ def inject_faults(session: Session) -> None:
             cells = found["cells"] if found else []
             pretend = session.options.pretend
             entry["problem"] = gpu_faults.verdict(fault, cells, pretend=pretend)
+
+
+def occupy(session: Session) -> None:
+    """Let another program hold the first GPU's memory: its cells are not run then, and say why."""
+    name = "fault occupied"
+    if session.options.pretend or session.left_out(name):
+        return
+    with subprocess.Popen(
+        [str(session.options.python), "-c", gpu_faults.HOG],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as hog:  # fmt: skip
+        try:
+            full = hog.stdout is not None and hog.stdout.readline() == "full\n"
+            words = ("--backend", "sdpa-flash", "--dtype", "bf16", "--device", "cuda:0")
+            found = session.run(Step(name, session.smoke(*words), 90, codes=(3,)))
+        finally:
+            hog.kill()
+    said = [
+        cell["detail"] for cell in (found or {}).get("cells", ()) if "occupied" in cell["detail"]
+    ]
+    if not full:
+        session.steps[-1]["problem"] = "the memory could not be filled"
+    elif not said:
+        session.steps[-1].setdefault("problem", "no cell says that the GPU is occupied")
 
 
 def build_flash_attn(session: Session, source: Path) -> None:
@@ -204,6 +232,7 @@ def main() -> None:
         session = Session(options)
         take_measurements(session)
         inject_faults(session)
+        occupy(session)
         if options.flash_attn_source:
             build_flash_attn(session, options.flash_attn_source.resolve())
         session.save()

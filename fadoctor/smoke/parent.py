@@ -115,7 +115,8 @@ def _summarise(devices: list[Progress], environ: Mapping[str, str] | None = None
     cells = tuple(cell for progress in devices for cell in progress.cells())
     problem = "; ".join(dict.fromkeys(p.problem for p in devices if p.problem))
     imported = devices[0].imported
-    gpus = len(imported.gpus) if imported else 0
+    # Under ROCm, where torch gives no compute capability, none of this is so.
+    gpus = sum(bool(each.compute_capability) for each in imported.devices) if imported else 0
     return SmokeRun(
         cells,
         problem,

@@ -147,6 +147,34 @@ def test_silent_fall_back_to_another_kernel_is_seen(judgements: Judgements) -> N
     assert "another kernel ran" in found.detail
 
 
+@pytest.mark.parametrize("factor", [1.0, 1.01])
+def test_timed_shape_of_a_gpu_is_compared(factor: float) -> None:
+    """On a CPU, where it takes the same code: nothing of it has run on a GPU."""
+    folder = Path(fadoctor.smoke.child.__file__).parent
+    script = Path(__file__).parent / "timed_on_cpu.py"
+    result = run(Command((sys.executable, "-B", str(script), str(folder), str(factor)), 120.0))
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [each["case"] for each in found] == ["full", "causal", "gqa"], result.stderr
+    for each in found:
+        assert each["errors"]["timed"] == pytest.approx(factor - 1, abs=1e-5)
+        assert each["peak_memory_bytes"] == 7
+        assert each["forward_ms"] > 0
+        assert ("backward_ms" in each) == (each["case"] == "causal")
+
+
+def test_pinning_undoes_the_switch_of_a_container() -> None:
+    """NGC's images set it, and float32 products are then computed in TF32 from the start."""
+    code = (
+        "import sys; sys.path.append(sys.argv[1]); import torch, _fadoctor_worker as worker\n"
+        "print(torch.get_float32_matmul_precision()); worker.pin_precision(torch)\n"
+        "print(torch.get_float32_matmul_precision(), torch.backends.cuda.matmul.allow_tf32)"
+    )
+    folder = str(Path(fadoctor.smoke.child.__file__).parent)
+    env = {**os.environ, "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}
+    result = run(Command((sys.executable, "-B", "-c", code, folder), 60.0, env=env))
+    assert result.stdout == "high\nhighest False\n", result.stderr
+
+
 def test_fault_is_found_from_end_to_end(tmp_path: Path) -> None:
     """Through processes and files: a sitecustomize wraps attention, its flash kernel still runs."""
     (tmp_path / "sitecustomize.py").write_text(

@@ -98,6 +98,7 @@ def test_fault_is_judged(cells: list[dict[str, object]], said: str) -> None:
 @pytest.mark.parametrize("pretend", [True, False])
 def test_faults_are_python(tmp_path: Path, fault: gpu_faults.Fault, pretend: bool) -> None:  # noqa: FBT001
     gpu_faults.plant(fault, tmp_path, pretend=pretend)
+    compile(gpu_faults.HOG, "hog", "exec")
     for file in tmp_path.glob("*.py"):
         compile(file.read_text(), file.name, "exec")
     done = subprocess.run([sys.executable, str(tmp_path / "sitecustomize.py")], check=False)

@@ -267,10 +267,12 @@ def timed_error(torch: Any, given: Tensors, last: Any, shape: Shape) -> Any:
     rows = tuple(range(0, shape.seqlen, 16)) if shape.lengths else SAMPLED
     share = shape.heads // shape.kv_heads
     heads = [head % shape.heads for head in CHECKED_HEADS]
-    q = given[0].detach()[-1:, :, heads].cpu()
-    k, v = (each.detach()[-1:, :, [h // share for h in heads]].cpu() for each in given[1:])
-    [want] = reference(torch, [q, k, v], visible(torch, shape), False, rows)
-    return relative_error(torch, picked(last[-1:, :, heads], rows), want)
+    # In float64 on the CPU first: torch cannot index fp8 everywhere.
+    q, k, v, got = (each.detach()[-1:].cpu().double() for each in (*given, last))
+    above = [head // share for head in heads]
+    host = [q[:, :, heads], k[:, :, above], v[:, :, above]]
+    [want] = reference(torch, host, visible(torch, shape), False, rows)
+    return relative_error(torch, picked(got[:, :, heads], rows), want)
 
 
 def flop(shape: Shape) -> float:
