@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.versions import parse_version, version_part
+from fadoctor.matrix.versions import is_in, parse_version, version_part
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
 from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.plan.build import missing_modules
-from fadoctor.plan.choice import Choice, Kind, package_of
+from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.dialect import Dialect, command_line, is_windows
 from fadoctor.plan.post_state import old_cuda_wheels
+from fadoctor.plan.released import mapping_of
+from fadoctor.plan.undoing import undo_commands
 from fadoctor.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from fadoctor.plan.problem import Problem
     from fadoctor.plan.relations import Relation
 
-_WHEEL_URL = re.compile(r"https://[A-Za-z0-9._~%+/-]{1,400}\.whl")
 _SAME = ("--force-reinstall", "--no-deps")
 """Options that replace a version by another file of the same version, and nothing else."""
 
@@ -41,21 +41,21 @@ class Writer:
         """Whether the commands are for an environment with nothing in it."""
 
     def package_actions(self, choices: Iterable[Choice]) -> Iterator[Action]:
-        """Yield what removes, installs and builds, in the order of running."""
+        """Yield what removes, installs and builds, in the order of running.
+
+        Everything that is installed is one command, for one resolution: of two the second could
+        take back what the first has done.
+        """
         changes = tuple(choices)
+        files = (Kind.WHEEL, Kind.COMMUNITY)
+        installed = [c for c in changes if c.kind in (Kind.INSTALL, Kind.FOLLOW, *files)]
+        installed.sort(key=lambda choice: choice.kind in files)
+        is_alone = len(installed) == 1 and installed[0].kind in files
+        options = _SAME if is_alone and self._is_there_already(installed[0]) else ()
         if not self.is_fresh:
-            yield from self._removals(changes)
-        plain = [c for c in changes if c.kind in (Kind.INSTALL, Kind.FOLLOW)]
-        torch = next((c for c in plain if c.package == "torch"), None)
-        if torch is not None:
-            beside = [c for c in plain if c.package in ("torch", "triton")]
-            yield self._install(tuple(beside), torch.index)
-            plain = [c for c in plain if c not in beside]
-        for index in dict.fromkeys(choice.index for choice in plain):
-            yield self._install(tuple(c for c in plain if c.index == index), index)
-        for choice in changes:
-            if choice.kind in (Kind.WHEEL, Kind.COMMUNITY):
-                yield self._file(choice)
+            yield from self._removals(changes, () if options else tuple(installed))
+        if installed:
+            yield self._install(tuple(installed), options)
         for choice in changes:
             if choice.kind is Kind.BUILD:
                 yield from self._tools(choice)
@@ -91,31 +91,36 @@ class Writer:
         choice = self.problem.session.candidates.torch_like(self.environment)
         return choice or Choice(package, Kind.INSTALL, version, version, f"{name}=={version}")
 
-    def _removals(self, changes: tuple[Choice, ...]) -> Iterator[Action]:
+    def _removals(
+        self, changes: tuple[Choice, ...], installed: tuple[Choice, ...]
+    ) -> Iterator[Action]:
+        """Yield what has to go, and what the installer would else find to be there already."""
         for choice in changes:
             if choice.kind is Kind.REMOVE:
                 names = (self._installed_name(choice.package),)
                 yield self._uninstall(names, (choice,), "remove " + names[0], self._effects(choice))
-            elif choice.kind is Kind.INSTALL and choice.package != "torch":
-                yield from self._removal_of_the_same(choice)
-        torch = next((c for c in changes if c.package == "torch" and c.is_change), None)
-        if torch is None:
-            return
-        old = old_cuda_wheels(self.environment, torch)
-        if self._version("torch") and _public(self._version("torch")) == _public(torch.version):
-            # the installer takes 2.8.0+cpu for the 2.8.0 that it is asked for
-            old = (self._installed_name("torch"), *old)
-        if old:
-            text = "remove what the new torch replaces: " + ", ".join(old)
-            effects = ("torch is missing until the next step has ended",)
-            yield self._uninstall(old, (torch,), text, effects if "torch" in old else ())
+        again = [choice for choice in installed if self._is_there_already(choice)]
+        torch = next((c for c in installed if c.package == "torch"), None)
+        old = old_cuda_wheels(self.environment, torch) if torch is not None else ()
+        gone = (*(self._installed_name(choice.package) for choice in again), *old)
+        if gone:
+            about = (*again, *([torch] if torch is not None and torch not in again else []))
+            text = "remove what is replaced: " + ", ".join(gone)
+            missing = ", ".join(self._installed_name(choice.package) for choice in again)
+            effect = f"{missing} is missing until the next step has ended"
+            yield self._uninstall(gone, about, text, (effect,) if missing else ())
 
-    def _removal_of_the_same(self, choice: Choice) -> Iterator[Action]:
-        """Yield the removal without which the installer finds nothing to do."""
-        here = self._version(choice.package)
-        if here and _public(here) == _public(choice.version):
-            names = (self._installed_name(choice.package),)
-            yield self._uninstall(names, (choice,), "remove what is broken: " + names[0], ())
+    def _is_there_already(self, choice: Choice) -> bool:
+        """Return whether the installer would leave what is there, and so change nothing.
+
+        It takes 2.8.0+cpu for the 2.8.0 that it is asked for, and a file by its version.
+        """
+        here = self._version(choice.package) or self._before(choice.distribution)
+        if self.is_fresh or not here or choice.brings or choice.kind is Kind.FOLLOW:
+            return False
+        if choice.kind is Kind.INSTALL:
+            return bool(choice.version) and is_in(here, f"=={choice.version}") is True
+        return _public(here) == _public(choice.version)
 
     def _uninstall(
         self,
@@ -134,40 +139,22 @@ class Writer:
             undo=self._undo(names),
         )
 
-    def _install(self, choices: tuple[Choice, ...], index: str) -> Action:
+    def _install(self, choices: tuple[Choice, ...], options: tuple[str, ...]) -> Action:
         items = tuple(choice.requirement for choice in choices)
         names = tuple(self._installed_name(choice.package) for choice in choices)
-        effects = []
-        if any(choice.package == "torch" for choice in choices):
-            effects.append("the download has several gigabytes, nvidia's libraries included")
-        if any(choice.kind is Kind.FOLLOW for choice in choices):
-            effects.append("where no version is named the installer chooses one that fits")
+        index = next((choice.index for choice in choices if choice.index), "")
+        mixed = any(not choice.index and choice.package != "triton" for choice in choices)
+        urls = [choice.url for choice in choices if choice.url]
         return Action(
             ActionKind.INSTALL,
-            "install " + ", ".join(items),
-            self.dialect.install(items, index),
+            "install " + ", ".join(_in_words(choice) for choice in choices),
+            self.dialect.install(items, index, options, mixed=mixed),
             requirements=items,
             index=index,
+            url=urls[0] if urls else "",
             findings=self._findings(choices),
-            side_effects=tuple(effects),
+            side_effects=tuple(_effects_of(choices)),
             undo=self._undo(names),
-        )
-
-    def _file(self, choice: Choice) -> Action:
-        here = self._version(choice.package)
-        same = bool(here) and not self.is_fresh and _public(here) == _public(choice.version)
-        effects = []
-        if choice.kind is Kind.COMMUNITY:
-            effects.append("the file was built by a third party, not by the authors of flash-attn")
-        return Action(
-            ActionKind.INSTALL,
-            f"install {choice.distribution} {choice.version}, the ready-made file for this torch",
-            self.dialect.install((choice.requirement,), options=_SAME if same else ()),
-            requirements=(choice.requirement,),
-            url=choice.url,
-            findings=self._findings((choice,)),
-            side_effects=tuple(effects),
-            undo=self._undo((self._installed_name(choice.package),)),
         )
 
     def _tools(self, choice: Choice) -> Iterator[Action]:
@@ -230,32 +217,17 @@ class Writer:
         """Return how to come back by hand; `fix --undo` does it exactly."""
         if self.is_fresh:
             return ""
-        known = {name: self._before(name) for name in names}
-        items = [self._origin(name, version) for name, version in known.items() if version]
-        new = tuple(name for name, version in known.items() if not version)
-        torch = [item for item in items if self._index_of(item)]
-        plain = tuple(item for item in items if item not in torch)
-        argvs = [
-            self.dialect.install((item,), self._index_of(item), options=("--no-deps",))
-            for item in torch
-        ]
-        if plain:
-            argvs.append(self.dialect.install(plain, options=("--no-deps",)))
-        if new:
-            argvs.append(self.dialect.uninstall(new))
+        before = {name: self._before(name) for name in names}
+        if before.get("torch"):
+            before |= self._libraries_of_nvidia()
+        indexes = self.problem.session.candidates.indexes
+        argvs = undo_commands(before, self.environment, self.dialect, indexes)
         return " && ".join(command_line(argv, windows=self.windows) for argv in argvs)
 
-    def _index_of(self, requirement: str) -> str:
-        """Return the index that has the installed build of torch, "" where PyPI has it."""
-        build = self.environment.fact("torch.build")
-        if not requirement.startswith("torch==") or not isinstance(build, Known):
-            return ""
-        return self.problem.session.candidates.index_of(str(build.value))
-
-    def _origin(self, name: str, version: str) -> str:
-        """Return what installs a version again: the address that it came from, if recorded."""
-        text = text_of(self.environment, f"{package_of(name, '')}.direct_url")
-        return f"{name} @ {text}" if _WHEEL_URL.fullmatch(text) else f"{name}=={version}"
+    def _libraries_of_nvidia(self) -> dict[str, str]:
+        """Return what torch brought along, and what another torch replaces by its own."""
+        there = mapping_of(self.environment.fact("packages.nvidia"))
+        return {name: self._before(name) for name in sorted(there) if self._before(name)}
 
     def _before(self, name: str) -> str:
         """Return the version that is installed; facts come from outside, and it goes on paper."""
@@ -285,6 +257,23 @@ class Writer:
 
 def _is_about(relation: Relation, packages: set[str]) -> bool:
     return bool(relation.mentions & packages) or relation.package in packages
+
+
+def _in_words(choice: Choice) -> str:
+    if choice.kind in (Kind.WHEEL, Kind.COMMUNITY):
+        return f"{choice.distribution} {choice.version} (the ready-made file for this torch)"
+    return choice.requirement
+
+
+def _effects_of(choices: Iterable[Choice]) -> Iterator[str]:
+    """Yield what an installation brings with it beside what is named."""
+    kinds = [choice.kind for choice in choices]
+    if any(choice.package == "torch" for choice in choices):
+        yield "the download has several gigabytes, nvidia's libraries included"
+    if Kind.FOLLOW in kinds:
+        yield "where no version is named the installer chooses one that fits"
+    if Kind.COMMUNITY in kinds:
+        yield "the file was built by a third party, not by the authors of flash-attn"
 
 
 def _public(version: str) -> str:

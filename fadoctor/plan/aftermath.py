@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.catalogue import PACKAGES
 from fadoctor.plan.choice import Choice, Kind, follow, package_of
-from fadoctor.plan.problem import offer
+from fadoctor.plan.offers import bounded, offer
+from fadoctor.plan.released import accepts
 from fadoctor.plan.requirements import Violation, violations
+from fadoctor.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
@@ -22,37 +25,60 @@ class Aftermath(msgspec.Struct, frozen=True):
     followers: tuple[Choice, ...] = ()
     broken: tuple[Violation, ...] = ()
     """Requirements that nothing mends."""
+    replaced: int = 0
+    """How many of the followers are there already, in another release."""
 
 
 def aftermath(problem: Problem, state: State, environment: Environment) -> Aftermath:
     """Return what follows from a whole state.
 
-    A package that nobody decides about, torchvision say, can move to a release that fits: the
-    installer finds it. So can what a new package requires. Requirements between packages that are
-    decided, on what is removed, or of packages that are kept, cannot be mended.
+    A package that nobody decides about can move to a release that fits: the installer finds it. So
+    can what a new package requires, and what one of the stack lacked before. Requirements between
+    packages that are decided, on what is removed, or of packages that are kept, cannot be mended.
     """
-    if not any(choice.is_change for choice in state.values()):
-        return Aftermath()
     followers: dict[str, Choice] = {}
     broken = []
+    found: dict[str, bool] = {}
     for each in violations(environment, problem.requirements(environment)):
-        if (each.distribution, each.needs) in problem.broken_before:
-            continue
-        follower = _follower(problem, state, each)
-        if follower is None:
-            broken.append(each)
-        else:
+        follower = _follower(problem, state, environment, each)
+        if follower is not None:
+            found.setdefault(follower.package, bool(each.found) or follower.kind is Kind.FOLLOW)
             followers.setdefault(follower.package, follower)
-    return Aftermath(tuple(followers[name] for name in sorted(followers)), tuple(broken))
+        elif (each.distribution, each.needs) not in problem.broken_before:
+            broken.append(each)
+    return Aftermath(
+        tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
+    )
 
 
-def _follower(problem: Problem, state: State, each: Violation) -> Choice | None:
+def _follower(
+    problem: Problem, state: State, environment: Environment, each: Violation
+) -> Choice | None:
     asker, needed = (package_of(name, name) for name in (each.distribution, each.needs))
     decided = state.get(asker)
+    if (each.distribution, each.needs) in problem.broken_before:
+        # what else is missing is no package of the stack: nothing here says that it matters
+        is_ours = asker in PACKAGES and needed in PACKAGES
+        is_lacking = not each.found and is_ours and asker not in problem.wishes.kept
+        is_free = needed not in state and needed not in problem.wishes.kept
+        return _needed(problem, environment, each) if is_lacking and is_free else None
     if decided is not None and decided.is_change and decided.kind is not Kind.REMOVE:
         if needed in state or needed in problem.wishes.kept:
             return None
-        return offer(f"{each.needs}{each.specifier}") or follow(needed)
+        return _needed(problem, environment, each)
     if asker in state or asker in problem.wishes.kept or not each.found:
         return None
     return follow(asker)
+
+
+def _needed(problem: Problem, environment: Environment, each: Violation) -> Choice:
+    """Return what installs a requirement: exactly, where the tables know its releases."""
+    needed = package_of(each.needs, each.needs)
+    for choice in problem.session.candidates.releases(needed, environment):
+        if accepts(each.specifier, choice.version):
+            return choice
+    asker = package_of(each.distribution, each.distribution)
+    version = text_of(environment, f"{asker}.version")
+    matrix = problem.session.matrix
+    specifier = bounded(matrix, each.distribution, version, each.needs, each.specifier)
+    return offer(f"{each.needs}{specifier}") or follow(needed)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import visible_gpus
+from fadoctor.matrix.kernels import computing_gpus
 from fadoctor.matrix.versions import is_in, version_key, version_part
 from fadoctor.matrix.wheel_label import STEM, wheel_facts
 from fadoctor.model.fact import Fact, Known
-from fadoctor.plan.candidates import Candidates, is_in_specifier, released
 from fadoctor.plan.choice import Choice, Kind
+from fadoctor.plan.released import is_in_specifier, released
 from fadoctor.plan.wheel_facts import known
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
+    from fadoctor.plan.candidates import Candidates
 
 MEMORY_PER_JOB = 9 << 30
 """Bytes of memory that flash-attn's own setup.py takes into account for each compiler."""
@@ -33,7 +34,7 @@ def build_choices(
     `with_tools`: as if compiler and toolkit were there.
     """
     found: list[Choice] = []
-    for age, (version, python) in enumerate(_releases(candidates)):
+    for age, (version, python) in enumerate(_releases(environment, candidates)):
         if len(found) == RELEASES_TRIED:
             break
         supported = is_in_specifier(_minor(environment), known(python or None))
@@ -44,14 +45,14 @@ def build_choices(
     return found
 
 
-def _releases(candidates: Candidates) -> Iterator[tuple[str, str]]:
+def _releases(environment: Environment, candidates: Candidates) -> Iterator[tuple[str, str]]:
     rows = candidates.tables["flash-attn-releases"].rows
     names = [
         (str(row["version"]), str(row.get("python") or ""))
         for row in rows
         if row.get("on_pypi") is True and row.get("yanked") is not True
     ]
-    good = [each for each in names if each[0] not in candidates.bad]
+    good = [each for each in names if candidates.files.is_good(each[0], environment)]
     yield from sorted(good, key=lambda each: version_key(each[0]), reverse=True)
 
 
@@ -123,7 +124,7 @@ def architectures(environment: Environment) -> tuple[str, ...]:
     Code of sm_80 runs on 8.6 and 8.9 too; flash-attn's setup.py knows no finer one.
     """
     majors = set()
-    for gpu in visible_gpus(environment):
+    for gpu in computing_gpus(environment):
         if isinstance(gpu.capability, Known):
             majors.add(f"{version_part(str(gpu.capability.value), 'major')}.0")
     return tuple(sorted(majors, key=float))

@@ -48,6 +48,10 @@ class Choice(msgspec.Struct, frozen=True):
     """For torch: 1 another build of the same release, 2 another release."""
     env: dict[str, str] = {}
     """Variables that an installation needs."""
+    brings: dict[str, str] = {}
+    """Distribution -> version, of what comes along because it is missing."""
+    pythons: tuple[str, ...] = ()
+    """The Pythons that it has files for, as torch's table writes them; none: not known."""
 
     @property
     def is_change(self) -> bool:

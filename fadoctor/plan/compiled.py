@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 AFTER = "after the plan"
 
 _BY_LABEL = Absent(f"{AFTER}: not there to be read yet, its labels decide")
+_THERE = Known("its compiled extension", AFTER)
 _NOBODY_KNOWS = Unknown("it was read beside another torch", AFTER)
 
 _LINKED = (
@@ -38,7 +39,7 @@ def by_label(package: str) -> Mapping[str, Fact]:
     """Return what is known of the extensions of a release that is not installed yet."""
     read = ("binaries", DERIVED)
     return {
-        name: _BY_LABEL
+        name: _THERE if name == f"{package}.binary.file" else _BY_LABEL
         for name, spec in build_catalogue().items()
         if spec.provider in read and name.startswith(f"{package}.")
     }
@@ -48,10 +49,26 @@ def is_damaged(facts: Mapping[str, Fact], package: str) -> bool:
     """Return whether what is installed is broken in itself: the same release again repairs it."""
     if package == "xformers" and isinstance(facts.get("xformers.extension"), Absent):
         return True  # compiled without CUDA, or taken as source
+    if package == "torch" and lacking_requirements(facts, package):
+        return True
     failure = _value(facts, f"{package}.binary.failure")
     if package == "torch" and failure == "missing-library":
         return _value(facts, "torch.binary.cause") == "torch-library"
     return failure in _BROKEN
+
+
+def lacking_requirements(facts: Mapping[str, Fact], package: str) -> dict[str, str]:
+    """Return the libraries of NVIDIA that a package pins and that are not installed."""
+    requires, installed = facts.get(f"{package}.requires"), facts.get("packages.installed")
+    needs = requires.value if isinstance(requires, Known) else {}
+    there = installed.value if isinstance(installed, Known) else None
+    if not isinstance(needs, dict) or not isinstance(there, dict):
+        return {}
+    return {
+        name: pin
+        for name, pin in needs.items()
+        if name.startswith("nvidia-") and pin.startswith("==") and name not in there
+    }
 
 
 def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> dict[str, Fact]:

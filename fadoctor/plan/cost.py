@@ -15,7 +15,8 @@ class Cost(msgspec.Struct, frozen=True, order=True):
     errors: int = 0
     """Rules that find an error, and requirements that would be broken."""
     missed: int = 0
-    """Wishes that are not met; 1 for one that cannot be decided, 2 for one that fails."""
+    """Wishes that are not met; 1 for one that cannot be decided, 2 for one that fails. What nobody
+    can prove because nobody has read for which GPUs a file has code is `unproved`."""
     lost: int = 0
     """Cells that worked and do not any more."""
     torch: int = 0
@@ -25,14 +26,18 @@ class Cost(msgspec.Struct, frozen=True, order=True):
     warnings: int = 0
     """Rules that find a warning."""
     changed: int = 0
-    """Distributions that are installed, replaced or removed."""
+    """Distributions that are replaced or removed; what is new costs by its age."""
     builds: int = 0
     """Packages that are compiled."""
     community: int = 0
     """Files that others than the package's authors built."""
+    unproved: int = 0
+    """Wishes of which it is not known whether the files have code for the GPU."""
     ages: tuple[int, ...] = ()
     """For each package how many releases are newer than the chosen one, in the order of packages;
     of the same length in all costs that are compared."""
+    added: int = 0
+    """Distributions that are new."""
 
     def is_no_worse_than(self, other: Cost) -> bool:
         """Return whether as much works as with another cost."""

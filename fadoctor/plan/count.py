@@ -18,9 +18,18 @@ if TYPE_CHECKING:
     from fadoctor.model.verdict import Backend, Dtype, Verdict
     from fadoctor.plan.wishes import Wishes
 
-FAILS, UNDECIDED = 2, 1
+Answer = tuple[int, int]
+"""How far a wish is missed, and whether it is only unproved. Less is better."""
 
-_PENALTIES = {Predicted.WORKS: 0, Predicted.UNKNOWN: UNDECIDED, Predicted.FAILS: FAILS}
+WORKS: Answer = (0, 0)
+UNPROVED: Answer = (0, 1)
+UNDECIDED: Answer = (1, 0)
+FAILS: Answer = (2, 0)
+
+_ABOUT_CODE = frozenset(
+    ("code", "runs_on", "no_code_for", "jit_for", "jit_isa", "arch_list", "sm", "at_least", "ptx")
+)
+"""Last words of facts and cells that say for which GPUs a file has code."""
 
 
 def failures(
@@ -28,7 +37,7 @@ def failures(
 ) -> int:
     """Return how many rules of a severity fail, and are not excused."""
     return sum(
-        each.outcome is Outcome.FAIL and each.rule.severity is severity and not is_excused(each)
+        each.outcome is Outcome.FAIL and each.severity is severity and not is_excused(each)
         for each in judgements
     )
 
@@ -37,33 +46,65 @@ def count_missed(
     wishes: Wishes,
     decided: Container[str],
     environment: Environment,
-    verdicts: Iterable[Verdict],
+    best: Mapping[tuple[str, Backend], Answer],
     backends: Container[Backend],
-) -> int:
-    """Return what is missing of the wishes, as far as packages and backends are decided."""
+) -> Answer:
+    """Return what is missing of the wishes, as far as packages and backends are decided.
+
+    `best`: the best answers, as below.
+    """
     gone = sum(
-        FAILS
+        FAILS[0]
         for package in wishes.packages
         if package in decided and isinstance(environment.fact(f"{package}.version"), Absent)
     )
-    best = best_answers(verdicts)
-    missed = (
+    found = [
         best.get((gpu.label, backend), FAILS)
         for gpu, backend in wishes.cells
         if backend in backends
-    )
-    return gone + sum(missed)
+    ]
+    return gone + sum(missed for missed, _ in found), sum(unproved for _, unproved in found)
 
 
-def best_answers(verdicts: Iterable[Verdict]) -> Mapping[tuple[str, Backend], int]:
-    """Return for each GPU and backend the penalty of its better half-precision dtype."""
-    found: dict[tuple[str, Backend], int] = {}
-    for verdict in verdicts:
-        if verdict.dtype in HALF:
-            cell = (verdict.gpu, verdict.backend)
-            penalty = _PENALTIES[verdict.predicted]
-            found[cell] = min(penalty, found.get(cell, FAILS))
+def best_answers(
+    verdicts: Iterable[Verdict], judgements: Iterable[Judgement]
+) -> Mapping[tuple[str, Backend], Answer]:
+    """Return for each GPU and backend the answer for its better half-precision dtype."""
+    found: dict[tuple[str, Backend], Answer] = {}
+    half = [verdict for verdict in verdicts if verdict.dtype in HALF]
+    unproved: frozenset[str] | None = None
+    for verdict in half:
+        match verdict.predicted:
+            case Predicted.WORKS:
+                answer = WORKS
+            case Predicted.FAILS:
+                answer = FAILS
+            case Predicted.UNKNOWN:
+                unproved = _unproved(judgements) if unproved is None else unproved
+                because = set(verdict.because)
+                answer = UNPROVED if because and because <= unproved else UNDECIDED
+        cell = (verdict.gpu, verdict.backend)
+        found[cell] = min(answer, found.get(cell, FAILS))
     return found
+
+
+def _unproved(judgements: Iterable[Judgement]) -> frozenset[str]:
+    """Return the ids of rules that are undecided only because nobody has read what code a file has.
+
+    An unreadable list of architectures does not count against a plan: it is said.
+    """
+    undecided: dict[str, bool] = {}
+    for each in judgements:
+        if each.outcome is Outcome.UNKNOWN:
+            names = each.scope.unknown_facts()
+            about_code = bool(names) and all(_is_about_code(name) for name in names)
+            undecided[each.rule.id] = undecided.get(each.rule.id, True) and about_code
+    return frozenset(rule_id for rule_id, about_code in undecided.items() if about_code)
+
+
+def _is_about_code(name: str) -> bool:
+    """Return it of names such as ``flash_attn.binary.no_code_for`` and ``torch-builds.sm (b)``."""
+    return name.partition(" ")[0].rpartition(".")[2] in _ABOUT_CODE
 
 
 def count_lost(

@@ -29,10 +29,18 @@ class Dialect(msgspec.Struct, frozen=True):
         return self.name in ("uv-project", "poetry", "pixi", "pdm")
 
     def install(
-        self, items: tuple[str, ...], index: str = "", options: tuple[str, ...] = ()
+        self,
+        items: tuple[str, ...],
+        index: str = "",
+        options: tuple[str, ...] = (),
+        *,
+        mixed: bool = False,
     ) -> tuple[str, ...]:
-        """Return the command that installs requirements."""
-        extra = ("--index-url", index) if index else ()
+        """Return the command that installs requirements.
+
+        `mixed`: some of them come from the index that is configured, which then stays in use.
+        """
+        extra = self._index(index, mixed=mixed) if index else ()
         match self.name:
             case "uv":
                 return ("uv", "pip", "install", "--python", self.python, *extra, *options, *items)
@@ -46,6 +54,13 @@ class Dialect(msgspec.Struct, frozen=True):
                 return ("pdm", "add", *items)
             case _:
                 return (self.python, "-m", "pip", "install", *extra, *options, *items)
+
+    def _index(self, index: str, *, mixed: bool) -> tuple[str, ...]:
+        if not mixed:
+            return ("--index-url", index)
+        # uv asks the first index that has a package, and no other, unless it is told to ask all
+        best = ("--index-strategy", "unsafe-best-match") if self.name == "uv" else ()
+        return ("--extra-index-url", index, *best)
 
     def uninstall(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command that removes distributions."""

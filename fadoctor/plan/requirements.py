@@ -42,6 +42,8 @@ def requirements_of(environment: Environment, others: Mapping[str, dict[str, str
     """
     found: Requirements = dict(others)
     for package, names in PACKAGES.items():
+        if not {f"{package}.version", f"{package}.requires"} & environment.facts.keys():
+            continue  # facts of a time that did not know this package
         distribution = environment.fact(f"{package}.distribution")
         name = str(distribution.value) if isinstance(distribution, Known) else names[0]
         for other in names:

@@ -13,9 +13,17 @@ from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Backend
 from fadoctor.plan.aftermath import aftermath
-from fadoctor.plan.choice import Choice, Kind
+from fadoctor.plan.choice import Choice, Kind, keep
 from fadoctor.plan.cost import Cost
-from fadoctor.plan.count import FAILS, count_lost, count_missed, failures
+from fadoctor.plan.count import (
+    FAILS,
+    UNDECIDED,
+    Answer,
+    best_answers,
+    count_lost,
+    count_missed,
+    failures,
+)
 from fadoctor.plan.reads import EVERYTHING
 from fadoctor.plan.relations import State
 
@@ -90,6 +98,7 @@ class _Search:
         self.backends: list[list[Backend]] = [[] for _ in range(self.depth + 1)]
         for backend in wished if any_will_do else Backend:
             self.backends[self._backend_depth(backend)].append(backend)
+        self.relevant = self._relevant(wished) if any_will_do else set(problem.packages)
         self.best: Solution | None = None
         self.nodes = 0
 
@@ -100,6 +109,13 @@ class _Search:
             return None
         complete = self.nodes < NODE_LIMIT
         return msgspec.structs.replace(self.best, nodes=self.nodes, complete=complete)
+
+    def _relevant(self, wished: set[Backend]) -> set[str]:
+        """Return the packages that can keep backends from working, or that are wished for."""
+        kernels = self.problem.kernels
+        found = {name for relations in self.relations for r in relations for name in r.mentions}
+        found |= {name for backend in wished for name in kernels.brought_by(backend)}
+        return found | set(self.problem.wishes.packages)
 
     def _place(self, package: str) -> int:
         """Return the depth at which a package is decided; 0 for one that is never asked."""
@@ -140,7 +156,7 @@ class _Search:
             self._finish(node)
             return
         package = self.problem.packages[depth]
-        first, *others = self.problem.domain(package, node.environment)
+        first, *others = self._domain(package, node)
         children = [self._child(node, package, first)]
         if children[0].bound.is_no_worse_than(node.bound):
             self._descend(children.pop())
@@ -154,6 +170,11 @@ class _Search:
             children = []
         for child in chain(children, promising):
             self._descend(child)
+
+    def _domain(self, package: str, node: _Node) -> list[Choice]:
+        if package not in self.relevant:
+            return [keep(package)]  # whatever is wrong with it does not matter
+        return self.problem.domain(package, node.environment, node.state)
 
     def _child(self, node: _Node, package: str, choice: Choice) -> _Node:
         after = self.problem.session.post.apply(node.environment, choice)
@@ -172,10 +193,12 @@ class _Search:
             bound.torch + choice.distance,
             bound.removed + (choice.kind is Kind.REMOVE),
             bound.warnings,
-            bound.changed + 1,
+            bound.changed + (choice.package in self.problem.there),
             bound.builds + (choice.kind is Kind.BUILD),
             bound.community + (choice.kind is Kind.COMMUNITY),
+            bound.unproved,
             (*ages[:depth], choice.age, *ages[depth + 1 :]),
+            bound.added + (choice.package not in self.problem.there),
         )
 
     def _can_win(self, cost: Cost) -> bool:
@@ -188,27 +211,38 @@ class _Search:
         problem, state = self.problem, node.state
         verdicts = problem.predict(node.environment, node.judgements, node.backends)
         whole = len(state) == self.depth
-        kinds = [choice.kind for choice in state.values() if choice.is_change]
+        changes = [choice for choice in state.values() if choice.is_change]
+        kinds = [choice.kind for choice in changes]
+        replaced = sum(choice.package in problem.there for choice in changes)
+        missed, unproved = self._missed(node, verdicts)
         is_excused = partial(problem.is_excused if whole else problem.may_be_excused, verdicts)
         return Cost(
             errors=failures(node.judgements, Severity.ERROR, is_excused),
-            missed=self._missed(node, verdicts),
+            missed=missed,
             lost=count_lost(problem.worked, verdicts, node.backends),
             torch=state["torch"].distance if "torch" in state else 0,
             removed=kinds.count(Kind.REMOVE),
             warnings=failures(node.judgements, Severity.WARNING, is_excused),
-            changed=len(kinds),
+            changed=replaced,
             builds=kinds.count(Kind.BUILD),
             community=kinds.count(Kind.COMMUNITY),
+            unproved=unproved,
             ages=tuple(state[name].age if name in state else 0 for name in problem.packages),
+            added=len(changes) - replaced,
         )
 
-    def _missed(self, node: _Node, verdicts: tuple[Verdict, ...]) -> int:
+    def _missed(self, node: _Node, verdicts: tuple[Verdict, ...]) -> Answer:
         """Return what is missed already; of undecided backends what no further choice can mend."""
         wishes, backends = self.problem.wishes, node.backends
-        decided = count_missed(wishes, node.state, node.environment, verdicts, backends)
+        best = best_answers(verdicts, node.judgements)
+        missed, unproved = count_missed(wishes, node.state, node.environment, best, backends)
         waiting = [cell for cell in wishes.cells if cell[1] not in backends]
-        return decided + FAILS * len(self.problem.doomed(node.judgements, waiting))
+        doomed = set(self.problem.doomed(node.judgements, waiting))
+        least = sum(
+            FAILS[0] if cell in doomed else UNDECIDED[0] * (cell not in self.problem.can_work)
+            for cell in waiting
+        )
+        return missed + least, unproved
 
     def _finish(self, node: _Node) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""
@@ -216,7 +250,8 @@ class _Search:
         cost = msgspec.structs.replace(
             node.bound,
             errors=node.bound.errors + len(found.broken),
-            changed=node.bound.changed + len(found.followers),
+            changed=node.bound.changed + found.replaced,
+            added=node.bound.added + len(found.followers) - found.replaced,
         )
         if self._can_win(cost):
             self.best = Solution((*node.state.values(), *found.followers), cost)

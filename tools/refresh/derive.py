@@ -13,6 +13,7 @@ from packaging.version import Version
 
 from fadoctor.matrix.versions import parse_specifier
 from tools.refresh.artefact import (
+    MACHINES,
     Value,
     arch_flags,
     build_capability,
@@ -135,6 +136,28 @@ def xformers_releases(release: Release, index: Index, _: object) -> Iterator[Der
             cells["cuda"] = Value(f"{cuda // 100}.{cuda % 100}", source)
         if sm:
             cells["sm"] = Value(" ".join(sm), source)
+        yield DerivedRow(release.version, {}, cells)
+
+
+def beside_torch(release: Release, index: Index, _: object) -> Iterator[DerivedRow]:
+    """Derive ``torchvision-releases`` and ``torchaudio-releases`` from METADATA and the tags.
+
+    What requires one release of torch was published with it. A wheel without a Python in its
+    tags, and metadata that requires no torch, leave their cells to people.
+    """
+    for machine, file in per_machine(release):
+        if machine != MACHINES[0]:
+            continue
+        torch = requirement(index, file, "torch", environment(release, machine))[0]
+        source = f"{file.name}, METADATA"
+        cells: dict[str, Value] = {}
+        if torch:
+            cells["torch"] = Value(torch, source)
+            if torch.startswith("=="):
+                cells["with"] = Value(torch[2:], source)
+        found = pythons(release, machine)
+        if all("." in python and not python.endswith(".0") for python in found):
+            cells["python"] = Value(" ".join(found), "tags of the wheels")
         yield DerivedRow(release.version, {}, cells)
 
 

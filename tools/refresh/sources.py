@@ -29,6 +29,8 @@ SOURCES = (
     # After torch, whose table tells which torch pins a triton.
     Source("triton-releases", "triton", derive.triton_releases, frozenset({"torch"})),
     Source("xformers-releases", "xformers", derive.xformers_releases),
+    Source("torchvision-releases", "torchvision", derive.beside_torch),
+    Source("torchaudio-releases", "torchaudio", derive.beside_torch),
     Source("transformers-flash-attn", "transformers", derive.transformers_flash_attn),
     Source("packages-glibc", "vllm", derive.wheel_glibc),
     Source("packages-glibc", "sglang", derive.wheel_glibc),
@@ -39,7 +41,8 @@ SOURCES = (
 )
 
 PACKAGES = (
-    "torch", "triton", "xformers", "vllm", "sglang", "transformers", "unsloth", "bitsandbytes",
+    "torch", "torchvision", "torchaudio", "triton", "xformers", "vllm", "sglang", "transformers",
+    "unsloth", "bitsandbytes",
     "flash-attn", "flash-attn-4", "accelerate", "peft", "trl", "deepspeed", "liger-kernel",
 )  # fmt: skip
 """All that is ever looked up."""

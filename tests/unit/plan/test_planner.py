@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -11,6 +11,9 @@ from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.plan import ActionKind, Plan, PlanOutcome, Proof
 from tests.unit.plan.problems import golden, plan, with_package, without
+
+if TYPE_CHECKING:
+    from fadoctor.model.environment import Environment
 
 MISMATCH, BLACKWELL = "linux-4090-wheel-mismatch", "linux-5090-torch26"
 PYTHON_314: dict[str, Any] = {
@@ -185,6 +188,68 @@ def test_followers_move_along() -> None:
     found = plan(golden(BLACKWELL, packages__installed=installed), requirements=requirements)
     assert changed(found)["torchtext"] == "what the installer finds"
     assert found.proof.requirements == ()
+    [install] = [action for action in found.actions if action.kind is ActionKind.INSTALL]
+    assert "torchtext" in install.requirements  # one resolution: it cannot take torch back
+
+
+BESIDE = {"torchvision": "0.21.0", "torchaudio": "2.6.0"}
+
+
+def with_beside(environment: Environment, versions: dict[str, str]) -> Environment:
+    """Return an environment with torchvision and torchaudio for torch 2.6.0."""
+    for name, version in versions.items():
+        environment = with_package(environment, name, version, {"torch": "==2.6.0"})
+    return environment
+
+
+def test_torchvision_and_torchaudio_move_with_torch_in_one_command() -> None:
+    """Two commands, the second without versions, took torch back."""
+    found = plan(with_beside(golden(BLACKWELL), BESIDE))
+    [install] = [action for action in found.actions if action.kind is ActionKind.INSTALL]
+    torch = changed(found)["torch"]
+    pins = {item.partition("==")[0]: item.partition("==")[2] for item in install.requirements}
+    assert (pins["torch"], pins["torchaudio"]) == (torch, torch)
+    assert pins["torchvision"].partition("+")[2] == torch.partition("+")[2]
+    assert found.proof.clean
+
+
+@pytest.mark.parametrize(
+    ("build", "cuda", "versions", "expected"),
+    [
+        ("pypi", "12.4", {"torchvision": "0.21.0", "torchaudio": "2.6.0"}, {}),
+        ("pypi", "12.4", {"torchvision": "0.20.1"}, {"torchvision": "0.21.0"}),
+        ("pypi", "12.4", {"torchvision": "0.21.0+cpu"}, {"torchvision": "0.21.0"}),
+        ("cu118", "11.8", {"torchaudio": "2.6.0"}, {"torchaudio": "2.6.0+cu118"}),
+        ("cu126", "12.6", {"torchaudio": "2.6.0+cu124"}, {}),
+        ("other", "12.4", {"torchvision": "0.20.1"}, {}),
+    ],
+)
+def test_torchvision_and_torchaudio_of_another_torch_are_repaired(
+    build: str, cuda: str, versions: dict[str, str], expected: dict[str, str]
+) -> None:
+    """Also where nothing else is wrong; a build of the same CUDA major is left alone."""
+    local = "" if build == "pypi" else f"+{build}"
+    environment = golden(
+        HEALTHY, torch__version=f"2.6.0{local}", torch__build=build, torch__cuda=cuda,
+        torch__requires={"triton": "==3.2.0"}, triton__version="3.2.0",
+    )  # fmt: skip
+    found = plan(with_beside(environment, versions), keep=("torch", "triton", "flash-attn"))
+    assert {name: changed(found)[name] for name in versions if name in changed(found)} == expected
+
+
+def test_a_build_is_replaced_by_what_the_installer_does_not_take_for_it() -> None:
+    """torchvision 0.21.0+cpu satisfies the torchvision==0.21.0 that is asked for."""
+    environment = golden(
+        HEALTHY, torch__version="2.6.0", torch__cuda="12.4",
+        torch__requires={"triton": "==3.2.0"}, triton__version="3.2.0",
+    )  # fmt: skip
+    found = plan(
+        with_beside(environment, {"torchvision": "0.21.0+cpu"}),
+        keep=("torch", "triton", "flash-attn"),
+    )
+    removal, install = (action for action in found.actions if action.argv)
+    assert removal.requirements == ("torchvision",)
+    assert install.requirements == ("torchvision==0.21.0",)
 
 
 def test_facts_of_a_hostile_environment_do_not_reach_a_command() -> None:

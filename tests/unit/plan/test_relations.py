@@ -125,7 +125,9 @@ def test_a_fact_that_is_not_among_them_decides_nothing(name: str) -> None:
         for r in session().relations
     }
     chance = random.Random(3)  # noqa: S311 -- a sample
-    for fact in chance.sample(sorted(facts.facts), 60):
+    # a distribution is known wherever a package is: that is how branches about others are left out
+    names = sorted(name for name in facts.facts if not name.endswith(".distribution"))
+    for fact in chance.sample(names, 60):
         changed = msgspec.structs.replace(facts, facts={**facts.facts, fact: UNREAD})
         for relation in session().relations:
             if fact not in read[relation.key]:

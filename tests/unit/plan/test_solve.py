@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fadoctor.engine.judge import judge
+from fadoctor.engine.outdone import reads_outcomes
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.model.finding import Severity
 from fadoctor.plan.aftermath import aftermath
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.cost import Cost
-from fadoctor.plan.count import count_lost, count_missed, failures
+from fadoctor.plan.count import best_answers, count_lost, count_missed, failures
 from fadoctor.plan.solve import solve, solve_wishes
 from fadoctor.verdicts.predict import predict
 from tests.unit.plan.problems import golden, problem, with_package
@@ -49,11 +50,11 @@ CASES: dict[str, tuple[Environment, dict[str, Any]]] = {
 def states(made: Problem) -> Iterator[tuple[tuple[Choice, ...], Environment]]:
     """Yield every state, with nothing left out."""
     partial: list[tuple[tuple[Choice, ...], Environment]] = [((), made.environment)]
-    for package in made.packages:
+    for depth, package in enumerate(made.packages):
         partial = [
             ((*chosen, choice), made.session.post.apply(environment, choice))
             for chosen, environment in partial
-            for choice in made.domain(package, environment)
+            for choice in made.domain(package, environment, made.packages[:depth])
             if package != "torch" or not choice.is_change or choice.version in TORCHES
         ]
     yield from partial
@@ -67,20 +68,28 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
     verdicts = predict(Kernels(after, matrix), assessment)
     backends = {verdict.backend for verdict in verdicts} | {b for _, b, _ in made.worked}
     backends |= {backend for _, backend in made.wishes.cells}
-    kinds = [choice.kind for choice in chosen if choice.is_change]
+    changes = [choice for choice in chosen if choice.is_change]
+    kinds = [choice.kind for choice in changes]
+    replaced = sum(choice.package in made.there for choice in changes)
+    best = best_answers(verdicts, assessment.judgements)
+    missed, unproved = count_missed(made.wishes, state, after, best, backends)
     found = aftermath(made, state, after)
     is_excused = partial(made.is_excused, verdicts)
+    # What is said of GPUs beside others follows from what is excused.
+    judgements = [each for each in assessment.judgements if not reads_outcomes(each.rule)]
     return Cost(
-        errors=failures(assessment.judgements, Severity.ERROR, is_excused) + len(found.broken),
-        missed=count_missed(made.wishes, state, after, verdicts, backends),
+        errors=failures(judgements, Severity.ERROR, is_excused) + len(found.broken),
+        missed=missed,
         lost=count_lost(made.worked, verdicts, backends),
         torch=state["torch"].distance,
         removed=kinds.count(Kind.REMOVE),
-        warnings=failures(assessment.judgements, Severity.WARNING, is_excused),
-        changed=len(kinds) + len(found.followers),
+        warnings=failures(judgements, Severity.WARNING, is_excused),
+        changed=replaced + found.replaced,
         builds=kinds.count(Kind.BUILD),
         community=kinds.count(Kind.COMMUNITY),
+        unproved=unproved,
         ages=tuple(choice.age for choice in chosen),
+        added=len(changes) - replaced + len(found.followers) - found.replaced,
     )
 
 

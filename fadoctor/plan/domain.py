@@ -1,0 +1,140 @@
+"""What may be chosen for each package, beside what is chosen already; which packages are asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.fact import Known
+from fadoctor.plan.build import build_choices
+from fadoctor.plan.choice import Choice, Kind, keep, remove
+from fadoctor.plan.compiled import is_damaged, lacking_requirements
+from fadoctor.plan.released import accepts, is_there, mapping_of
+from fadoctor.plan.releases import BESIDE_TORCH, RELEASES, drawn_in
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.plan.problem import Problem
+
+ORDER = (
+    "torch", "vllm", "unsloth", "torchvision", "torchaudio", "xformers", "triton",
+    "flash_attn", "flash_attn_3", "flash_attn_4",
+)  # fmt: skip
+"""The packages that are decided first: what pins others goes before them."""
+
+REMOVABLE = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers", "triton")
+"""What may go where nothing else helps. Frameworks are why an environment exists: they stay."""
+
+
+def packages_of(
+    environment: Environment, asked: Collection[str], offers: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the packages about which there is something to decide, in order."""
+    tabled = (*ORDER, *RELEASES)
+    found = {name for name in tabled if is_there(environment, name) or name in asked}
+    found |= {"torch", "triton"} | drawn_in(found) | set(offers)
+    ordered = [name for name in (*ORDER, *PACKAGES) if name in found]
+    return tuple(dict.fromkeys((*ordered, *sorted(found - set(ordered)))))
+
+
+def domain(
+    problem: Problem, package: str, environment: Environment, decided: Collection[str]
+) -> list[Choice]:
+    """Return what may be chosen for a package, best first.
+
+    A package that nobody asked for comes in only where one that is decided requires it.
+    """
+    kept = keep(package)
+    if package in problem.wishes.kept or _is_not_ours(problem, package):
+        return [kept]
+    pins = _pins(package, environment, decided)
+    is_new = not is_there(environment, package)
+    if is_new and package in RELEASES and package not in problem.wishes.asked and not pins:
+        return [kept]
+    others = [
+        choice
+        for choice in _others(problem, package, environment)
+        if choice.kind is Kind.REMOVE or all(accepts(pin, choice.version) for pin in pins)
+    ]
+    must_go = is_new and bool(pins) and package in RELEASES
+    if package in BESIDE_TORCH and not is_new:
+        must_go = not problem.session.candidates.listed.goes_with_torch(package, environment)
+    return others if must_go and others else [kept, *others]
+
+
+def _pins(package: str, environment: Environment, decided: Collection[str]) -> list[str]:
+    """Return what the packages that are decided ask of a package, "" for any version of it."""
+    names = PACKAGES.get(package, (package,))
+    found = []
+    for asker in decided:
+        needs = mapping_of(environment.fact(f"{asker}.requires"))
+        found += [needs[name] for name in names if name in needs]
+    return found
+
+
+def _is_not_ours(problem: Problem, package: str) -> bool:
+    """Return whether the tables know nothing that could stand in for a package.
+
+    An own build of torch (NGC's, a nightly, conda's) is replaced only where torch is asked for.
+    """
+    build = problem.environment.fact("torch.build")
+    own = isinstance(build, Known) and build.value in ("other", "rocm")
+    return package == "torch" and own and "torch" not in problem.wishes.asked
+
+
+def _others(problem: Problem, package: str, environment: Environment) -> list[Choice]:
+    candidates, wishes = problem.session.candidates, problem.wishes
+    match package:
+        case "torch":
+            found = list(candidates.torch(environment))
+        case "triton":
+            found = list(candidates.triton(environment))
+        case "flash_attn":
+            found = list(candidates.flash_attn(environment))
+            if wishes.allow_build:
+                matrix, tools = problem.session.matrix, wishes.with_tools
+                found += build_choices(environment, matrix, candidates, with_tools=tools)
+        case "flash_attn_3":
+            found = list(candidates.flash_attn_3(environment))
+        case _:
+            found = list(candidates.releases(package, environment))
+    there = is_there(environment, package)
+    if there:
+        found = [choice for choice in found if not _is_same(choice, problem.environment)]
+    if package == "torch":
+        found = [_with_requirements(choice, problem.environment) for choice in found]
+    found += [offer for offer in problem.offers.get(package, ()) if package not in RELEASES]
+    if package in REMOVABLE and there:
+        found.append(remove(package))
+    return found
+
+
+def _is_same(choice: Choice, environment: Environment) -> bool:
+    """Return whether a choice is what is installed already, of the same build."""
+    version = environment.fact(f"{choice.package}.version")
+    build = choice.facts.get("torch.build")
+    if not isinstance(version, Known) or version.value != choice.version:
+        return False
+    if is_damaged(environment.facts, choice.package):
+        return False
+    if choice.package != "torch":
+        return choice.kind is Kind.INSTALL
+    here = environment.fact("torch.build")
+    return isinstance(here, Known) and isinstance(build, Known) and here.value == build.value
+
+
+def _with_requirements(choice: Choice, environment: Environment) -> Choice:
+    """Return the choice to install the same torch again, with the libraries that it lacks.
+
+    The installer brings what is missing, and leaves the torch that is there.
+    """
+    here = environment.fact("torch.version")
+    if not isinstance(here, Known) or here.value != choice.version:
+        return choice
+    lacking = lacking_requirements(environment.facts, "torch")
+    brings = {name: pin.removeprefix("==") for name, pin in lacking.items()}
+    return msgspec.structs.replace(choice, brings=brings) if brings else choice

@@ -1,0 +1,65 @@
+"""How to take a step back without fadoctor: the commands that bring back what was there."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.matrix.versions import version_part
+from fadoctor.model.fact import Known
+from fadoctor.plan.choice import package_of
+from fadoctor.plan.releases import BESIDE_TORCH
+from fadoctor.plan.wheel_facts import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.plan.dialect import Dialect
+    from fadoctor.plan.indexes import Indexes
+
+_WHEEL_URL = re.compile(r"https://[A-Za-z0-9._~%+/-]{1,400}\.whl")
+
+_EXACTLY = ("--force-reinstall", "--no-deps")
+"""The installer takes 2.8.0+cu126 for the 2.8.0 that it is asked for, unless it is told to."""
+
+_IN_BUILDS = ("torch", *BESIDE_TORCH)
+
+
+def undo_commands(
+    before: Mapping[str, str], environment: Environment, dialect: Dialect, indexes: Indexes
+) -> list[tuple[str, ...]]:
+    """Return the commands that bring distributions back to the versions that they had.
+
+    `before`: name -> version, "" for what was not there.
+    """
+    sources: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name, version in before.items():
+        if version:
+            item, source = _origin(name, version, environment, indexes)
+            sources.setdefault(source, []).append(item)
+    found = [
+        dialect.install(tuple(items), index, options=(*_EXACTLY, *options))
+        for (index, options), items in sources.items()
+    ]
+    new = tuple(name for name, version in before.items() if not version)
+    return [*found, dialect.uninstall(new)] if new else found
+
+
+def _origin(
+    name: str, version: str, environment: Environment, indexes: Indexes
+) -> tuple[str, tuple[str, tuple[str, ...]]]:
+    """Return what installs a version again, and the index and options that this needs."""
+    package = package_of(name, "")
+    url = text_of(environment, f"{package}.direct_url")
+    if _WHEEL_URL.fullmatch(url):
+        return f"{name} @ {url}", ("", ())
+    if package == "flash_attn":
+        # its setup.py asks for the file that fits, and compiles where there is none
+        item = f"{name}=={version_part(version, 'base') or version}"
+        return item, ("", ("--no-build-isolation",))
+    build = version_part(version, "local") if package in _IN_BUILDS else ""
+    known = environment.fact("torch.build")
+    if package == "torch" and isinstance(known, Known):
+        build = str(known.value)
+    return f"{name}=={version}", (indexes.of(build or ""), ())
