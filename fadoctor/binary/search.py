@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fadoctor.binary.files import Tree
 
 _MAX_FOLDERS = 200
+_CHECKS_LEVEL = b"CPU ISA level is lower than required"
 _TRIPLET = {Machine.X86_64: "x86_64-linux-gnu", Machine.AARCH64: "aarch64-linux-gnu"}
 # $ORIGIN/lib, ${LIB}; not $LIBRARY, as glibc's is_dst has it
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
@@ -80,6 +81,8 @@ class Search:
     def __init__(self, tree: Tree, around: Surroundings) -> None:
         self._tree, self._around = tree, around
         self.machine, self.processor = around.machine, around.processor
+        self.checks_level = _CHECKS_LEVEL in around.loader
+        """Whether this loader refuses what is made for a newer processor; old ones do not."""
         self.asked_processor = False
         """Whether the processor had a say in any answer."""
         self._capable = capability_folders(around.processor, around.loader)

@@ -26,6 +26,7 @@ V2 = "cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2"
 V3 = f"{V2} avx avx2 bmi1 bmi2 f16c fma abm movbe"
 V4 = f"{V3} avx512f avx512bw avx512cd avx512dq avx512vl"
 NAMED = b"--glibc-hwcaps-mask"
+CHECKS = b"CPU ISA level is lower than required"
 BOTH = NAMED + b"\0Legacy HWCAP subdirectories"
 OLD = b""
 
@@ -172,6 +173,25 @@ def test_an_entry_for_some_processors_alone(tmp_path: Path) -> None:
     tree.put("/opt/named", "wanted")
     tree.system.write("/etc/ld.so.cache", cache(FOR_V3))
     assert tree.answer() == (False, Kind.MISSING_SONAME)
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize(
+    ("loader", "flags", "answer"),
+    [
+        (NAMED + CHECKS, V2, (False, Kind.PROCESSOR_TOO_OLD)),
+        (NAMED + CHECKS, V3, LOADS),
+        (NAMED + CHECKS, "", UNSURE),
+        (OLD, V2, LOADS),
+    ],
+)
+def test_a_level_is_asked_for_by_loaders_that_know_levels(
+    tmp_path: Path, forge: Forge, loader: bytes, flags: str, answer: object
+) -> None:
+    path = forge.library("libdep.so", "void wanted(void) {}", "-nostdlib", "-Wl,-z,x86-64-v3")
+    tree = Tree(tmp_path / "root", loader, flags)
+    tree.system.write("/opt/lib/libdep.so", path.read_bytes())
+    assert tree.answer() == answer
 
 
 @pytest.mark.gcc
