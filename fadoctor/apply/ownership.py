@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 _SITES = frozenset({"site-packages", "dist-packages"})
 _LIBRARIES = ("lib", "lib64", "Lib")
@@ -129,13 +129,18 @@ def claims(root: Path, prefix: Path, distribution: Distribution) -> Claims:
     return Claims(frozenset(path for path in files if _is_inside(path)), tuple(folders))
 
 
-def claimed_outside(root: Path, prefix: Path) -> frozenset[str]:
-    """Return what distributions own outside of the folders with packages: scripts, data."""
+def claimed_outside(root: Path, prefix: Path, names: Container[str]) -> frozenset[str]:
+    """Return what distributions of these names own outside of the folders with packages."""
     found: set[str] = set()
-    for several in installed(root).values():
-        for one in several:
+    for name, several in installed(root).items():
+        for one in several if name in names else ():
             found.update(path for path in claims(root, prefix, one).files if not in_packages(path))
     return frozenset(found)
+
+
+def unequal(one: Installed, other: Installed) -> set[str]:
+    """Return the names of distributions that two states do not have alike."""
+    return {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
 
 
 def folders_above(theirs: Claims) -> frozenset[str]:

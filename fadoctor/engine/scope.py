@@ -76,6 +76,14 @@ class Scope:
         fact = self.resolve(path)
         return _text(fact) if otherwise is None or isinstance(fact, Known) else otherwise
 
+    def fill_items(self, template: str) -> tuple[str, ...]:
+        """Return a text filled in, or, where it is one placeholder for a list, the list."""
+        whole = _PLACEHOLDER.fullmatch(template)
+        fact = self.resolve(whole[1]) if whole else None
+        if isinstance(fact, Known) and isinstance(fact.value, tuple):
+            return fact.value
+        return (self.fill(template),)
+
     def can_fill(self, template: str) -> bool:
         """Return whether every placeholder of a text is Known, or has words for where it is not."""
         return all(

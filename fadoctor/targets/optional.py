@@ -1,11 +1,11 @@
-"""Which compiled extensions a package does without."""
+"""Which compiled extensions a package does without, and which fail without a reason."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import EXTENSIONS
-from fadoctor.model.fact import Fact, Known
+from fadoctor.model.fact import Absent, Fact, Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,3 +34,25 @@ def optional_extensions(
                 source = f"{package} {version.value}: {instead.value} instead"
                 found[f"{package}.{name}.optional"] = Known(value=True, source=source)
     return found
+
+
+def unexplained_failures(environment: Environment, packages: Iterable[str]) -> dict[str, Fact]:
+    """Return for each package whether an extension does not load and none of them says why."""
+    found: dict[str, Fact] = {}
+    for package in packages:
+        loads = environment.facts.get(f"{package}.loads")
+        if loads is None:
+            continue
+        extensions = [f"{package}.{name}" for name in EXTENSIONS[package]]
+        said = any(isinstance(environment.fact(f"{each}.failure"), Known) for each in extensions)
+        needed = any(not _is_spared(environment, each) for each in extensions)
+        if isinstance(loads, Known) and loads.value is False and needed and not said:
+            found[f"{package}.unexplained"] = Known("the loader refuses it", loads.source)
+        else:
+            found[f"{package}.unexplained"] = Absent("it loads, or an extension says why not")
+    return found
+
+
+def _is_spared(environment: Environment, extension: str) -> bool:
+    optional = environment.fact(f"{extension}.optional")
+    return isinstance(optional, Known) and optional.value is True

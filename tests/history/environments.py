@@ -15,7 +15,7 @@ import msgspec
 import yaml
 
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.catalogue import LATER, LOG, PACKAGES, build_catalogue
+from fadoctor.model.catalogue import EXTENSIONS, LATER, LOG, PACKAGES, build_catalogue
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.overlays import Overlays
@@ -210,4 +210,6 @@ def _package(key: str, distribution: str, version: str, requires: dict[str, str]
         "requires_python": ">=3.8",
         "missing_files": 0,
     }
+    if key in EXTENSIONS:
+        values["binary.file"] = f"$site/{key}.so"
     return {f"{key}.{name}": value for name, value in values.items()}
