@@ -48,6 +48,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "causal_conv1d": ("causal-conv1d",),
     "mamba_ssm": ("mamba-ssm",),
     "apex": ("apex",),
+    "torchao": ("torchao",),
     "einops": ("einops",),
     "numpy": ("numpy",),
 }
@@ -83,6 +84,8 @@ EXTENSIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "mamba_ssm": {"binary": ("selective_scan_cuda",)},
     "apex": {"binary": ("amp_C", "fused_layer_norm_cuda")},
     "flashinfer": {"binary": ("flashinfer/_kernels", "flashinfer/_prefill_kernels")},
+    "torchvision": {"binary": ("torchvision/_C",)},
+    "torchaudio": {"binary": ("torchaudio/lib/libtorchaudio",)},
 }
 """Fact prefix -> its compiled extensions: name -> files, below an import folder, without suffix.
 
@@ -200,6 +203,8 @@ flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the e
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
 config.dtype           | text    | later       | dtype that a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | later       | attention implementation that a configuration asks for
+log.packages           | list    | log         | packages that a log names with a version or in a path, by the prefix of their facts
+log.setting            | text    | log         | the setting whose value a log calls wrong; Absent where there is no log
 log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
 config.framework       | text    | later       | transformers, llamafactory, axolotl, deepspeed, vllm
 config.quantization    | text    | later       | 4bit, 8bit

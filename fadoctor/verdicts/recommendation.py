@@ -45,8 +45,8 @@ def recommend(kernels: Kernels, verdicts: Iterable[Verdict] = ()) -> Recommendat
     """
     gpus = computing_gpus(kernels.environment)
     left_out = [gpu for gpu in visible_gpus(kernels.environment) if gpu not in gpus]
-    labels = {gpu.label for gpu in gpus}
-    broken = {(v.backend, v.dtype): v for v in verdicts if v.gpu in labels and _is_broken(v)}
+    idle = {gpu.label for gpu in left_out}
+    broken = {(v.backend, v.dtype): v for v in verdicts if v.gpu not in idle and _is_broken(v)}
     ruled_out: list[str] = []
     for dtype in _DTYPES if gpus else ():
         for backend in _candidates(kernels):
