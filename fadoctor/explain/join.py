@@ -17,6 +17,7 @@ from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Finding, Outcome, Severity
 from fadoctor.targets.derived import derive
+from fadoctor.targets.tegra import driver_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,7 +57,10 @@ def surroundings(
     )
     # A log often shortens what an environment spells out: only what differs replaces.
     overruling = {name: named[name] for name in contradicted}
-    environment = msgspec.structs.replace(environment, facts={**environment.facts, **overruling})
+    facts = {**environment.facts, **overruling}
+    # A Jetson's log names its driver too: it is compared with no other.
+    facts |= driver_facts(facts, matrix) if "driver.version" in overruling else {}
+    environment = msgspec.structs.replace(environment, facts=facts)
     return Surroundings(
         environment, matrix, judge(environment, knowledge, (), matrix), contradicted, packages
     )
