@@ -29,8 +29,8 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     extensions a package does without; which of the GPUs here they have code for; and which declared
     requirements are not met.
     """
-    environment = _with(environment, _capabilities(environment, matrix))
-    environment = derive_requirements(environment, matrix, PACKAGES)
+    unmet = unmet_requirements(environment.facts, matrix, PACKAGES)
+    environment = _with(environment, _capabilities(environment, matrix) | unmet)
     return derive_extensions(environment, matrix, EXTENSIONS)
 
 
@@ -46,8 +46,9 @@ def derive_extensions(
 ) -> Environment:
     """Return the environment with what follows about the compiled extensions of some packages."""
     known = [package for package in packages if package in EXTENSIONS]
-    environment = _with(environment, optional_extensions(environment, matrix, packages))
-    environment = _with(environment, unexplained_failures(environment, known))
+    optional = optional_extensions(environment, matrix, packages)
+    optional |= unexplained_failures(environment, known, optional)
+    environment = _with(environment, optional)
     return _with(environment, gpu_code(environment, matrix, packages))
 
 
