@@ -38,8 +38,9 @@ _VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 def by_label(package: str) -> Mapping[str, Fact]:
     """Return what is known of the extensions of a release that is not installed yet."""
     read = ("binaries", DERIVED)
+    there = {f"{package}.binary.file", f"{package}.fa2.file"}
     return {
-        name: _THERE if name == f"{package}.binary.file" else _BY_LABEL
+        name: _THERE if name in there else _BY_LABEL
         for name, spec in build_catalogue().items()
         if spec.provider in read and name.startswith(f"{package}.")
     }

@@ -46,7 +46,17 @@ def _obstacles(environment: Environment, kernels: Kernels, backend: Backend) -> 
         yield from _presence(environment, package)
     for package in kernels.brought_by(backend):
         yield from _extensions(environment, package)
+    yield from _choices(environment, kernels.one_of(backend), kernels.label(backend))
     yield from _requirements(environment, kernels, backend)
+
+
+def _choices(
+    environment: Environment, extensions: tuple[str, ...], label: str
+) -> Iterator[Obstacle]:
+    """Yield that none of several extensions is there, where one would do."""
+    files = [environment.facts.get(f"{each}.file") for each in extensions]
+    if files and all(isinstance(file, Absent) for file in files):
+        yield Obstacle(Predicted.UNKNOWN, f"no compiled extension of {label} is there")
 
 
 def _presence(environment: Environment, package: str) -> Iterator[Obstacle]:
