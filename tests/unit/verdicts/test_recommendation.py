@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.query import Matrix
@@ -142,3 +143,15 @@ def test_the_shipped_tables(capabilities: list[str], dtype: Dtype, attention: st
     assert found is not None
     assert found.dtype is dtype
     assert found.settings["transformers"]["attn_implementation"] == attention
+
+
+def test_what_is_known_to_work_goes_before_what_is_not_known() -> None:
+    """FlashAttention-4 without what it requires was recommended beside an attention that works."""
+    known = structs.replace(failing(Backend.SDPA_FLASH), predicted=Predicted.WORKS)
+    doubt = structs.replace(failing(Backend.FA2), predicted=Predicted.UNKNOWN)
+    found = recommend(kernels(on("8.0")), [doubt, known])
+    assert found is not None
+    assert found.backend is Backend.SDPA_FLASH
+    found = recommend(kernels(on("8.0")), [doubt])
+    assert found is not None
+    assert found.backend is Backend.FA2
