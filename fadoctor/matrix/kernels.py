@@ -140,6 +140,10 @@ class Kernels:
         """Return the fact prefixes of the other packages that a backend needs."""
         return fact_words(self._row(backend, "needs"))
 
+    def one_of(self, backend: Backend) -> tuple[str, ...]:
+        """Return the compiled extensions of which a backend needs one."""
+        return fact_words(self._row(backend, "one_of"))
+
     def runs_without(self, backend: Backend, requirement: str) -> bool:
         """Return whether a backend is known to run without what its package declares to need."""
         keys = {

@@ -31,10 +31,10 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     driver; which GPUs have tensor cores; which compiled extensions a package does without; which of
     the GPUs here they have code for; and which declared requirements are not met.
     """
-    environment = _with(environment, _capabilities(environment, matrix))
+    unmet = unmet_requirements(environment.facts, matrix, PACKAGES)
+    environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
-    environment = derive_requirements(environment, matrix, PACKAGES)
     return derive_extensions(environment, matrix, EXTENSIONS)
 
 
@@ -50,8 +50,9 @@ def derive_extensions(
 ) -> Environment:
     """Return the environment with what follows about the compiled extensions of some packages."""
     known = [package for package in packages if package in EXTENSIONS]
-    environment = _with(environment, optional_extensions(environment, matrix, packages))
-    environment = _with(environment, unexplained_failures(environment, known))
+    optional = optional_extensions(environment, matrix, packages)
+    optional |= unexplained_failures(environment, known, optional)
+    environment = _with(environment, optional)
     return _with(environment, gpu_code(environment, matrix, packages))
 
 

@@ -52,23 +52,27 @@ def _optional(matrix: Matrix, keys: Mapping[str, Fact], torch: Fact, label: str)
             return None
 
 
-def unexplained_failures(environment: Environment, packages: Iterable[str]) -> dict[str, Fact]:
-    """Return for each package whether an extension does not load and none of them says why."""
-    found: dict[str, Fact] = {}
+def unexplained_failures(
+    environment: Environment, packages: Iterable[str], optional: Mapping[str, Fact]
+) -> dict[str, Fact]:
+    """Return for each package whether an extension does not load and none of them says why.
+
+    `optional`: what `optional_extensions` has found.
+    """
+    facts, found = environment.facts, dict[str, Fact]()
     for package in packages:
-        loads = environment.facts.get(f"{package}.loads")
+        loads = facts.get(f"{package}.loads")
         if loads is None:
             continue
-        extensions = [f"{package}.{name}" for name in EXTENSIONS[package]]
-        said = any(isinstance(environment.fact(f"{each}.failure"), Known) for each in extensions)
-        needed = any(not _is_spared(environment, each) for each in extensions)
-        if isinstance(loads, Known) and loads.value is False and needed and not said:
-            found[f"{package}.unexplained"] = Known("the loader refuses it", loads.source)
-        else:
-            found[f"{package}.unexplained"] = Absent("it loads, or an extension says why not")
+        found[f"{package}.unexplained"] = _NONE
+        if isinstance(loads, Known) and loads.value is False:
+            extensions = [f"{package}.{name}" for name in EXTENSIONS[package]]
+            said = any(isinstance(facts.get(f"{each}.failure"), Known) for each in extensions)
+            spared = (isinstance(optional.get(f"{each}.optional"), Known) for each in extensions)
+            if not said and not all(spared):
+                refusal = Known("the loader refuses it", loads.source)
+                found[f"{package}.unexplained"] = refusal
     return found
 
 
-def _is_spared(environment: Environment, extension: str) -> bool:
-    optional = environment.fact(f"{extension}.optional")
-    return isinstance(optional, Known) and optional.value is True
+_NONE = Absent("it loads, or an extension says why not")

@@ -46,7 +46,17 @@ def _obstacles(environment: Environment, kernels: Kernels, backend: Backend) -> 
         yield from _presence(environment, package)
     for package in kernels.brought_by(backend):
         yield from _extensions(environment, package)
+    yield from _choices(environment, kernels.one_of(backend), kernels.label(backend))
     yield from _requirements(environment, kernels, backend)
+
+
+def _choices(
+    environment: Environment, extensions: tuple[str, ...], label: str
+) -> Iterator[Obstacle]:
+    """Yield that none of several extensions is there, where one would do."""
+    files = [environment.facts.get(f"{each}.file") for each in extensions]
+    if files and all(isinstance(file, Absent) for file in files):
+        yield Obstacle(Predicted.UNKNOWN, f"no compiled extension of {label} is there")
 
 
 def _presence(environment: Environment, package: str) -> Iterator[Obstacle]:
@@ -60,20 +70,21 @@ def _presence(environment: Environment, package: str) -> Iterator[Obstacle]:
 def _extensions(environment: Environment, package: str) -> Iterator[Obstacle]:
     """Yield what is wrong with the compiled extensions that a package cannot do without."""
     broken_parts, needed = False, False
+    facts = environment.facts
     for name in EXTENSIONS.get(package, ()):
         extension = f"{package}.{name}"
-        optional = fact_text(environment.fact(f"{extension}.optional"), "") == "True"
-        failure = environment.fact(f"{extension}.failure")
-        needed |= not optional
-        if optional:
+        optional, failure = facts.get(f"{extension}.optional"), facts.get(f"{extension}.failure")
+        if isinstance(optional, Known) and optional.value is True:
             broken_parts |= isinstance(failure, Known)
-        elif isinstance(failure, Known):
+            continue
+        needed = True
+        if isinstance(failure, Known):
             says = fact_text(environment.fact(f"{extension}.says"), str(failure.value))
             yield _fails(printable(f"{PACKAGES[package][0]} does not load: {says}"))
         elif name == "binary" and _is_missing(environment, package):
             text = f"{PACKAGES[package][0]} is there without its compiled extension"
             yield Obstacle(Predicted.UNKNOWN, text)
-    loads = environment.fact(f"{package}.loads")
+    loads = facts.get(f"{package}.loads")
     is_refused = isinstance(loads, Known) and loads.value is False
     if is_refused and needed and not broken_parts:
         yield _fails(f"{PACKAGES[package][0]} does not load")
@@ -81,8 +92,8 @@ def _extensions(environment: Environment, package: str) -> Iterator[Obstacle]:
 
 def _is_missing(environment: Environment, package: str) -> bool:
     """Return whether a package is installed, and its extension is surely nowhere."""
-    there = isinstance(environment.fact(f"{package}.version"), Known)
-    return there and isinstance(environment.fact(f"{package}.binary.file"), Absent)
+    is_nowhere = isinstance(environment.facts.get(f"{package}.binary.file"), Absent)
+    return is_nowhere and isinstance(environment.fact(f"{package}.version"), Known)
 
 
 def _requirements(

@@ -36,10 +36,11 @@ def predict_backends(
     """Return the table for every visible GPU and for some backends, which are there."""
     deciding = [each for each in judgements if decides_a_verdict(each)]
     found = []
-    for gpu in visible_gpus(kernels.environment):
-        for backend in backends:
+    environment = kernels.environment
+    hindrances = {each: obstacle(environment, kernels, each) for each in backends}
+    for gpu in visible_gpus(environment):
+        for backend, hindrance in hindrances.items():
             version = fact_text(kernels.version(backend), "unknown")
-            hindrance = obstacle(kernels.environment, kernels, backend)
             for dtype in Dtype:
                 support = kernels.support(backend, dtype, gpu)
                 if dtype is Dtype.FP8 and not isinstance(support.answer, Known):

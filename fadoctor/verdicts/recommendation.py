@@ -17,7 +17,7 @@ from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.model.verdict import Verdict
 
@@ -41,12 +41,24 @@ def recommend(kernels: Kernels, verdicts: Iterable[Verdict] = ()) -> Recommendat
     """Return the best that is known to work on all visible GPUs that compute; None if nothing is.
 
     bf16 before fp16 before fp32, and within a dtype the fused kernels before the plain ones: those
-    of packages that are there. What the table says to fail, or a run has shown to, is not named.
+    of packages that are there. What the table says to work goes before what it cannot tell; what it
+    says to fail, or a run has shown to, is not named.
     """
     gpus = computing_gpus(kernels.environment)
+    idle = {gpu.label for gpu in visible_gpus(kernels.environment) if gpu not in gpus}
+    verdicts = tuple(verdict for verdict in verdicts if verdict.gpu not in idle)
+    doubtful = {(v.backend, v.dtype): v for v in verdicts if _is_doubtful(v)}
+    broken = {(v.backend, v.dtype): v for v in verdicts if _is_broken(v)}
+    sure = _best(kernels, {**doubtful, **broken}) if len(doubtful) < len(verdicts) else None
+    return sure or _best(kernels, broken)
+
+
+def _best(
+    kernels: Kernels, broken: Mapping[tuple[Backend, Dtype], Verdict]
+) -> Recommendation | None:
+    """Return the best of what is not broken."""
+    gpus = computing_gpus(kernels.environment)
     left_out = [gpu for gpu in visible_gpus(kernels.environment) if gpu not in gpus]
-    idle = {gpu.label for gpu in left_out}
-    broken = {(v.backend, v.dtype): v for v in verdicts if v.gpu not in idle and _is_broken(v)}
     ruled_out: list[str] = []
     for dtype in _DTYPES if gpus else ():
         for backend in _candidates(kernels):
@@ -77,6 +89,13 @@ def _candidates(kernels: Kernels) -> Iterator[Backend]:
         of_torch = kernels.package(backend) == "torch"
         if of_torch or isinstance(kernels.version(backend), Known):
             yield backend
+
+
+def _is_doubtful(verdict: Verdict) -> bool:
+    """Return whether a cell on a GPU is not known to work."""
+    if verdict.measured is not Measured.NOT_RUN or verdict.gpu == CPU:
+        return False
+    return verdict.predicted is Predicted.UNKNOWN
 
 
 def _is_broken(verdict: Verdict) -> bool:

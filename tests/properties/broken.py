@@ -150,7 +150,8 @@ def _empty(facts: Facts, chance: random.Random) -> None:
     there = [key for key in installed(facts) if key in EXTENSIONS]
     if there:
         package = chance.choice(there)
-        facts[f"{package}.binary.file"] = facts[f"{package}.extension"] = GONE
+        gone = [f"{package}.{name}.file" for name in EXTENSIONS[package]]
+        facts.update(dict.fromkeys((*gone, f"{package}.extension"), GONE))
         facts["flash_attn.interface"] = known(chance.choice((True, False)))
 
 

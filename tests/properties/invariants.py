@@ -45,6 +45,9 @@ def _against(cell: Verdict, facts: Facts, prognosis: Prognosis) -> Iterator[str]
             yield f"{name} is missing, or nobody knows its version"
     for name in (package, *needs):
         yield from _extensions(name, facts)
+    one_of = [facts.get(f"{name}.file") for name in str(row.get("one_of") or "").split()]
+    if one_of and all(isinstance(file, Absent) for file in one_of):
+        yield "none of its extensions is there"
     yield from _requirements(package, cell.backend.value, facts)
     capability = facts.get(f"{cell.gpu.partition(' ')[0]}.compute_capability")
     if isinstance(capability, Unknown):

@@ -27,6 +27,9 @@ THERE = {
 }
 
 
+VLLM_FILES = ("vllm.fa2.file", "vllm.fa3.file", "vllm_flash_attn.binary.file")
+
+
 def found(backend: Backend, facts: dict[str, Any]) -> tuple[str, str]:
     world = environment({**THERE, **facts})
     held = obstacle(world, Kernels(world, Matrix(shipped().tables)), backend)
@@ -66,6 +69,13 @@ def test_what_makes_it_fail(backend: Backend, facts: dict[str, Any], detail: str
         (Backend.FA2, {"torch.version": UNREAD}, "could not be read"),
         (Backend.FA2, {"flash_attn.unmet": {"einops": "(not installed)"}}, "requires einops (not"),
         (Backend.FA4, {"flash_attn_4.unmet": UNREAD}, "could not be read"),
+        (
+            Backend.VLLM_FA,
+            dict.fromkeys(
+                ("vllm.fa2.file", "vllm.fa3.file", "vllm_flash_attn.binary.file"), ABSENT
+            ),
+            "no compiled extension of vLLM's FlashAttention",
+        ),
         (Backend.FLEX, {"torch.unmet": {"sympy": "(not installed)"}}, "requires sympy"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.query import Matrix
@@ -153,3 +154,15 @@ def test_a_card_for_a_display_is_left_out_and_named() -> None:
     alone = recommend(kernels({**on("7.0"), "gpu[0].tensor_cores": False}))
     assert alone is not None
     assert "Left out" not in alone.why
+
+
+def test_what_is_known_to_work_goes_before_what_is_not_known() -> None:
+    """FlashAttention-4 without what it requires was recommended beside an attention that works."""
+    known = structs.replace(failing(Backend.SDPA_FLASH), predicted=Predicted.WORKS)
+    doubt = structs.replace(failing(Backend.FA2), predicted=Predicted.UNKNOWN)
+    found = recommend(kernels(on("8.0")), [doubt, known])
+    assert found is not None
+    assert found.backend is Backend.SDPA_FLASH
+    found = recommend(kernels(on("8.0")), [doubt])
+    assert found is not None
+    assert found.backend is Backend.FA2
