@@ -7,6 +7,7 @@ import zipfile
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import parse_version
+from fadoctor.plan.candidates import torch_requires
 from fadoctor.plan.indexes import CPU, Indexes
 from fadoctor.plan.released import words
 from fadoctor.plan.releases import BESIDE_TORCH, RELEASES
@@ -68,7 +69,7 @@ class Offer:
                 row = rows.get(version, {})
                 if self.python not in words(row.get("python")):
                     continue
-                needs = {"triton": str(row["triton"])} if row.get("triton") else {}
+                needs = torch_requires(row, PLATFORM, self.python)
                 for name in words(build["build"]):
                     self._add("torch", version, name, needs)
         self._cpu(rows)
