@@ -11,14 +11,21 @@ from fadoctor import __version__
 from fadoctor.engine.judge import Assessment, judge, order_of
 from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
 from fadoctor.matrix.query import Matrix
+from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.model.environment import Environment
+from fadoctor.model.fact import Absent
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.report import Report, RulesInfo, Summary
 from fadoctor.model.rule import Knowledge
 from fadoctor.model.smoke import SmokeReport, SmokeRun, SmokeSummary
 from fadoctor.model.verdict import Backend, Measured, Verdict
 from fadoctor.targets.derived import derive
-from fadoctor.verdicts.measurements import join_measurements, notes, with_predictions
+from fadoctor.verdicts.measurements import (
+    join_measurements,
+    notes,
+    unmeasured,
+    with_predictions,
+)
 from fadoctor.verdicts.predict import predict
 from fadoctor.verdicts.recommendation import recommend
 from fadoctor.verdicts.root_causes import find_root_causes
@@ -68,6 +75,7 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
     """Return the report of ``check``: what was foreseen, and what a run has shown."""
     environment, assessment = prognosis.environment, prognosis.assessment
     verdicts, findings = prognosis.verdicts, assessment.findings
+    unknown = (*assessment.unknown, *unmeasured(smoke))
     if smoke is not None:
         gpus = visible_gpus(environment)
         smoke = with_predictions(smoke, verdicts, gpus)
@@ -79,14 +87,27 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         target=environment.target,
         environment=environment.facts,
         findings=findings,
-        unknown=assessment.unknown,
+        unknown=unknown,
         verdicts=verdicts,
-        recommendation=recommend(prognosis.kernels),
-        summary=_summary(findings, len(assessment.unknown)),
+        recommendation=recommend(prognosis.kernels, verdicts),
+        summary=_summary(findings, len(unknown)),
         overlays=environment.overlays,
         notes=(*environment.target.notes, *notes(smoke)),
+        not_looked=tuple(_not_looked(environment)),
         rule_errors=assessment.errors,
     )
+
+
+def _not_looked(environment: Environment) -> Iterable[str]:
+    """Say what kept the report from an answer: "no findings" then proves nothing."""
+    versions = (environment.fact(f"{key}.version") for key in PACKAGES if key not in BYSTANDERS)
+    if all(isinstance(version, Absent) for version in versions):
+        yield (
+            "Nothing of the stack is installed here: there was nothing to judge. If you mean "
+            "another environment, name it with --python PATH."
+        )
+    elif isinstance(environment.fact("torch.version"), Absent):
+        yield "torch is not installed here: no attention can run."
 
 
 def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:

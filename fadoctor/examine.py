@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.errors import InputError, UsageError
+from fadoctor.model.fact import printable
 from fadoctor.model.overlays import Overlays
 from fadoctor.targets.saved import SIZE_LIMIT, read_facts, replayed
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
+    from fadoctor.targets.discover import TargetRequest
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -115,21 +117,29 @@ def _probed(request: Request, environ: Mapping[str, str]) -> Environment:
     from fadoctor.probes.nvml import nvml_command  # noqa: PLC0415
     from fadoctor.probes.world import World  # noqa: PLC0415
     from fadoctor.processes.run import remember, run  # noqa: PLC0415
-    from fadoctor.targets.discover import TargetRequest, discover, own_interpreter  # noqa: PLC0415
+    from fadoctor.targets.discover import TargetRequest, discover  # noqa: PLC0415
+    from fadoctor.targets.unnamed import own_interpreter  # noqa: PLC0415
 
     once = remember(run)
     # The driver's answer takes longest and does not depend on the target: ask now, read it later.
     threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
     wanted = TargetRequest(request.python, request.site_packages)
-    target = discover(wanted, environ, _cwd(), own_interpreter(), once)
+    target = discover(wanted, environ, _cwd(wanted), own_interpreter(), once)
     return collect(World(target, environ, once, _system(), thorough=request.thorough))
 
 
-def _cwd() -> Path:
+def _cwd(wanted: TargetRequest) -> Path:
+    """Return the current folder; where it is gone, the root, unless a name is relative to it."""
     try:
         return Path.cwd()
     except OSError as error:
-        raise UsageError(f"the current folder is gone: {error.strerror}") from error
+        for named in (wanted.python, wanted.site_packages):
+            if named and not Path(named).is_absolute():
+                raise UsageError(
+                    f"the current folder is gone, so {printable(named, 200)} is nowhere: "
+                    "name the target by its absolute path"
+                ) from error
+        return Path(os.sep)
 
 
 def _system() -> str:

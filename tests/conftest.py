@@ -5,8 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Shells start what stands in the background so, and each child of a test would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _SCRUBBED = (
     "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "COLUMNS", "FADOCTOR_PYTHON",
@@ -20,6 +25,10 @@ _SCRUBBED = (
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in _SCRUBBED:
         monkeypatch.delenv(name, raising=False)
+
+
+_ON_DEMAND = {"network": "needs a package index", "long": "takes half a minute or more"}
+"""Markers of tests that run where they are asked for: in .ci/run, and by hand."""
 
 
 def _hindrance(marker: str) -> str:
@@ -38,8 +47,9 @@ def _hindrance(marker: str) -> str:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what cannot run here; fail instead where the caller requires it."""
     required = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
-    if item.get_closest_marker("network") is not None and "network" not in required:
-        pytest.skip("needs a package index; set FADOCTOR_TESTS_REQUIRE=network")
+    for marker, reason in _ON_DEMAND.items():
+        if item.get_closest_marker(marker) is not None and marker not in required:
+            pytest.skip(f"{reason}; set FADOCTOR_TESTS_REQUIRE={marker}")
     for marker in ("torch", "gcc", "flash_attn", "gpu"):
         if item.get_closest_marker(marker) is not None and (reason := _hindrance(marker)):
             if marker in required:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.apply.changes import find_changes, write_changes
 from fadoctor.apply.journal import Journal, Stage, read_journal, write_journal
+from fadoctor.apply.ownership import claims, installed
 from fadoctor.apply.process_table import end_group, started
-from fadoctor.apply.snapshot import discard, restore, take
+from fadoctor.apply.snapshot import discard, take
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.environment import Environment
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.plan import Action, ActionKind
-from fadoctor.processes.run import Command, Result
+from fadoctor.processes.run import Command, Ending, Result
 
 if TYPE_CHECKING:
     from fadoctor.apply.store import Store
@@ -50,7 +52,7 @@ def carry_out(plan: Plan, store: Store, workshop: Workshop) -> Environment:
         discard(store)
         write_journal(store, journal)
         workshop.say("taking a snapshot")
-        take(store)
+        take(store, _is_moving(journal, store))
         journal = msgspec.structs.replace(journal, stage=Stage.READY)
         write_journal(store, journal)
     except OSError as error:
@@ -59,6 +61,7 @@ def carry_out(plan: Plan, store: Store, workshop: Workshop) -> Environment:
     for number, action in enumerate(steps):
         workshop.say(f"step {number + 1} of {len(steps)}: {action.text}")
         _step(number, action, store, workshop, journal)
+        _record(store, number, journal)
         environment = workshop.examine()
         _refuse_unchanged(action, plan, environment)
     write_journal(store, msgspec.structs.replace(journal, stage=Stage.DONE))
@@ -84,9 +87,10 @@ def _step(number: int, action: Action, store: Store, workshop: Workshop, journal
         running = msgspec.structs.replace(running, group=pid, started=started(pid))
         write_journal(store, running)
 
+    # Not in the environment's folder, which may be a project's: its email.py would shadow pip's.
     limit = BUILD_LIMIT_S if action.kind is ActionKind.BUILD else INSTALL_LIMIT_S
     env = {**os.environ, **action.env}
-    command = Command(action.argv, limit, env=env, output_limit=OUTPUT_LIMIT, cwd=str(store.prefix))
+    command = Command(action.argv, limit, env=env, output_limit=OUTPUT_LIMIT, cwd=str(store.folder))
     try:
         result = workshop.run(command, announce)
     except KeyboardInterrupt:
@@ -98,12 +102,31 @@ def _step(number: int, action: Action, store: Store, workshop: Workshop, journal
         raise ApplyError(f"{action.text}: {_reason(result)}")
 
 
+def _record(store: Store, number: int, journal: Journal) -> None:
+    """Record what the steps have changed so far; from here on the rest is somebody else's doing."""
+    try:
+        write_changes(store, find_changes(store, number, journal.planned()))
+    except OSError as error:
+        raise ApplyError(f"what was changed cannot be recorded: {error.strerror}") from error
+
+
+def _is_moving(journal: Journal, store: Store) -> Callable[[str], bool]:
+    """Return whether a path belongs to a distribution that the plan changes."""
+    there, prefix = installed(store.prefix), store.prefix
+    owned = [
+        claims(prefix, prefix, one) for name in journal.planned() for one in there.get(name, ())
+    ]
+    return lambda path: any(each.own(path) for each in owned)
+
+
 def _reason(result: Result) -> str:
     """Return the installer's own words, the last ones, in one line."""
     lines = [line for line in result.stderr.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith(("error", "fatal"))] or lines
     said = " ".join(errors[-_REASON_LINES:])
-    return printable(f"{result.describe()}: {said}" if said else result.describe(), 600)
+    if result.ending is not Ending.EXITED or not said:
+        return printable(": ".join(part for part in (result.describe(), said) if part), 600)
+    return printable(f"exited with status {result.code}: {said}", 600)
 
 
 def _refuse_unchanged(action: Action, plan: Plan, environment: Environment) -> None:
@@ -144,37 +167,3 @@ def _freeze(environment: Environment) -> tuple[str, ...]:
         f"{name} @ {origins[name]}" if name in origins else f"{name}=={version}"
         for name, version in sorted(there.items())
     )
-
-
-class Undone(msgspec.Struct, frozen=True):
-    """What an undo did."""
-
-    restored: bool
-    """False where nothing had been changed."""
-    spoiled: tuple[str, ...] = ()
-    """Files that were edited in place, and so are not as before."""
-
-
-def undo(store: Store) -> Undone:
-    """Take the last change back; the lock is the caller's. ApplyError where there is none.
-
-    A step that still runs is ended first. Can be interrupted and repeated.
-    """
-    journal = read_journal(store)
-    if journal is None:
-        raise ApplyError(f"there is nothing to undo in {store.prefix}")
-    if not end_group(journal.group, journal.started):
-        raise ApplyError("a step of the interrupted change is still running and does not end")
-    if journal.stage is Stage.SNAPSHOT:
-        discard(store)
-        return Undone(restored=False)
-    try:
-        write_journal(store, msgspec.structs.replace(journal, stage=Stage.UNDOING))
-        spoiled = restore(store)
-    except OSError as error:
-        raise ApplyError(
-            f"not everything could be brought back: {error}; the snapshot is kept, "
-            "say fadoctor fix --undo again"
-        ) from error
-    discard(store)
-    return Undone(restored=True, spoiled=spoiled)

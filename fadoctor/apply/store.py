@@ -30,20 +30,34 @@ class Store:
         self.journal = self.folder / "journal.json"
         self.snapshot = self.folder / "snapshot"
         self.manifest = self.folder / "manifest.json"
+        self.changes = self.folder / "changes.json"
+        self.decision = self.folder / "undo.json"
+        self.kept = self.folder / "kept"
+        """What others had changed in the way of an undo, moved aside."""
         self.lock = self.folder / "lock"
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the environment; ApplyError where another process does. Death releases it.
 
-        What is left empty is removed with the lock, so that an undone change leaves no trace.
+        Without a journal nothing in it counts, and it is removed with the lock: an undone change
+        leaves no trace, nor does one that was killed before it began. What was set aside stays.
         """
         with self._held():
             try:
                 yield
             finally:
-                if not self.journal.exists() and not self.snapshot.exists():
-                    shutil.rmtree(self.folder, ignore_errors=True)
+                if not self.journal.exists():
+                    self._clear()
+
+    def _clear(self) -> None:
+        if not self.kept.exists():
+            shutil.rmtree(self.folder, ignore_errors=True)
+            return
+        shutil.rmtree(self.snapshot, ignore_errors=True)
+        for path in self.folder.iterdir():
+            if path.is_file():
+                path.unlink()
 
     @contextmanager
     def _held(self) -> Iterator[None]:

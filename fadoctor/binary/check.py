@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.binary.errors import BadBinaryError
+from fadoctor.binary.notes import needed_isa
 from fadoctor.binary.reason import Kind, Reason
+from fadoctor.binary.static_tls import StaticTls
 from fadoctor.binary.symbols import Find
 
 if TYPE_CHECKING:
@@ -34,6 +36,26 @@ def _lacking_versions(process: Process, one: Loaded) -> Iterator[Reason]:
             yield Reason(Kind.VERSION_NOT_FOUND, one.path, need.name, provider=provider.path)
 
 
+def level_problems(
+    process: Process, closure: Sequence[Loaded], added: Sequence[Loaded]
+) -> list[Reason]:
+    """Return the libraries that are made for a newer x86-64 processor, in the loader's order."""
+    found: list[Reason] = []
+    isa = process.search.processor.isa
+    if not isa:
+        return found
+
+    def beyond(one: Loaded) -> Iterator[Reason]:
+        wanted = needed_isa(one.elf)
+        process.search.asked_processor |= wanted > 1
+        if wanted & ~isa:
+            yield Reason(Kind.PROCESSOR_TOO_OLD, one.path)
+
+    for one in relocation_order(closure, added):
+        found += _guarded(one, beyond(one))
+    return found
+
+
 def _guarded(one: Loaded, reasons: Iterator[Reason]) -> list[Reason]:
     """Return the reasons that concern an object; a file that cannot be read is the last of them."""
     found: list[Reason] = []
@@ -60,8 +82,9 @@ def symbol_problems(
             if known[key] is not Find.FOUND:
                 yield _problem(one, wanted, known[key])
 
+    tls = StaticTls(process, scope, added)
     for one in relocation_order(closure, added):
-        found += _guarded(one, unresolved(one))
+        found += _guarded(one, tls.problems(one)) + _guarded(one, unresolved(one))
     return found
 
 

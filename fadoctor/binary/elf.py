@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 DT_NEEDED, DT_PLTRELSZ, DT_HASH, DT_STRTAB, DT_SYMTAB = 1, 2, 4, 5, 6
 DT_RELA, DT_RELASZ, DT_STRSZ, DT_SONAME, DT_RPATH = 7, 8, 10, 14, 15
 DT_REL, DT_RELSZ, DT_PLTREL, DT_JMPREL, DT_RUNPATH = 17, 18, 20, 23, 29
+DT_FLAGS, DT_AUXILIARY, DT_FILTER = 30, 0x7FFFFFFD, 0x7FFFFFFF
 DT_GNU_HASH = 0x6FFFFEF5
 DT_VERSYM, DT_RELACOUNT, DT_RELCOUNT, DT_FLAGS_1 = 0x6FFFFFF0, 0x6FFFFFF9, 0x6FFFFFFA, 0x6FFFFFFB
 DT_VERDEF, DT_VERNEED = 0x6FFFFFFC, 0x6FFFFFFE
 
+DF_STATIC_TLS = 0x10
+DF_1_NOOPEN = 0x40
 DF_1_NODEFLIB = 0x800
 DF_1_PIE = 0x08000000
 
+_ASKS = frozenset({DT_NEEDED, DT_AUXILIARY, DT_FILTER})
 _ENTRY = struct.Struct("<QQ")
 _MAX_ENTRIES = 20_000
 _MAX_NEEDED = 500
@@ -42,17 +46,20 @@ class Elf:
         self.machine: Machine = header.machine
         self.type = header.type
         self._loads = [s for s in header.segments if s.type == PT_LOAD]
+        self.segments = header.segments
         self.interpreter = self._read_interpreter(header)
         self.tags: dict[int, int] = {}
-        needed = []
+        asked = []
         for tag, value in self._entries(header):
             self.tags[tag] = value
-            if tag == DT_NEEDED:
-                needed.append(value)
-        if len(needed) > _MAX_NEEDED:
-            raise BadBinaryError(f"{len(needed)} DT_NEEDED entries are too many")
+            if tag in _ASKS:
+                asked.append((tag, value))
+        if len(asked) > _MAX_NEEDED:
+            raise BadBinaryError(f"{len(asked)} libraries in DT_NEEDED and the like are too many")
         self._strings, self._strings_size = self._table(DT_STRTAB), self.tags.get(DT_STRSZ, 0)
-        self.needed = tuple(self.string(value) for value in needed)
+        self.asked = tuple((tag, self.string(value)) for tag, value in asked)
+        """Tag and name of what it asks for: DT_NEEDED, DT_FILTER, DT_AUXILIARY."""
+        self.needed = tuple(name for tag, name in self.asked if tag == DT_NEEDED)
         self.soname = self._string_of(DT_SONAME)
         self.runpath = self._string_of(DT_RUNPATH)
         # gABI: a DT_RPATH is ignored where there is a DT_RUNPATH.

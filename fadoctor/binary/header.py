@@ -31,6 +31,8 @@ class Segment(msgspec.Struct, frozen=True):
     offset: int
     address: int
     file_size: int
+    memory_size: int = 0
+    alignment: int = 0
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -51,7 +53,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 ET_EXEC, ET_DYN = 2, 3
-PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
+PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_TLS, PT_GNU_PROPERTY = 1, 2, 3, 4, 7, 0x6474E553
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
@@ -105,15 +107,16 @@ def _read_segments(
         return Refusal(Kind.TRUNCATED, NO_PROGRAM_HEADERS)
     table = reader.read(offset, count * _SEGMENT.size)
     segments = tuple(
-        Segment(type=t, offset=o, address=a, file_size=s)
-        for t, _, o, a, _, s, _, _ in _SEGMENT.iter_unpack(table)
+        Segment(type=t, offset=o, address=a, file_size=s, memory_size=m, alignment=n)
+        for t, _, o, a, _, s, m, n in _SEGMENT.iter_unpack(table)
     )
     loads = [s for s in segments if s.type == PT_LOAD]
     if not loads:
         return Refusal(Kind.NOT_A_LIBRARY, "object file has no loadable segments")
+    # A file of debug information only ends early, too; the loader looks at neither of its pages.
+    if not any(s.type == PT_DYNAMIC and s.file_size for s in segments):
+        return Refusal(Kind.NOT_A_LIBRARY, "object file has no dynamic section")
     end = max(s.offset + s.file_size for s in loads)
     if end > reader.size:
         return Refusal(Kind.TRUNCATED, f"{reader.size} of at least {end} bytes are there")
-    if not any(s.type == PT_DYNAMIC and s.file_size for s in segments):
-        return Refusal(Kind.NOT_A_LIBRARY, "object file has no dynamic section")
     return Header(machine, kind, segments)

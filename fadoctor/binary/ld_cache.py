@@ -1,13 +1,20 @@
-"""``/etc/ld.so.cache``: which file the system has for a soname.
+"""``/etc/ld.so.cache``: which files the system has for a soname.
 
 The format that glibc 2.2 and newer write: the text ``glibc-ld.so.cache1.1``, u32 entries, u32 bytes
-of strings, 20 bytes, then per entry i32 flags, u32 name, u32 path, u32, u64 hwcap; names and paths
-are offsets from the text. An older table may stand before it.
+of strings, u8 flags, 3 bytes, u32 extensions, 12 bytes, then per entry i32 flags, u32 name, u32
+path, u32, u64 hwcap; names, paths and extensions are offsets from the text. An older table may
+stand before it. Extensions: u32 magic, u32 sections, then per section u32 tag, u32 flags, u32
+offset, u32 size; tag 1 holds u32 offsets of the names of glibc-hwcaps folders.
+
+hwcap: 0 for every processor; bit 62: bits 0-31 number such a name, bits 32-41 the x86-64 level
+less one; others: bits of the older folders.
 """
 
 from __future__ import annotations
 
 import struct
+
+import msgspec
 
 from fadoctor.binary.header import Machine
 
@@ -15,29 +22,82 @@ LD_CACHE = "/etc/ld.so.cache"
 LD_CACHE_LIMIT = 16 << 20
 
 _MAGIC = b"glibc-ld.so.cache1.1"
-_COUNT = struct.Struct("<20sI")
-_ENTRIES = 48
+_HEADER = struct.Struct("<20sIIII12x")
 _ENTRY = struct.Struct("<iIIIQ")
+_EXTENSION_MAGIC = 0xEAA42174
+_SECTION = struct.Struct("<IIII")
+_NAMES = 1
+_MAX_SECTIONS, _MAX_NAMES = 64, 256
+_MAX_ENTRIES = 64
+"""Entries of one name that are kept."""
 _KIND = {Machine.X86_64: 0x0303, Machine.AARCH64: 0x0A03}
 """The flags of a library for glibc: 3, and the machine in the second byte."""
+_NAMED, _LEVEL = 1 << 30, 0x3FF
+"""Of the upper half of hwcap."""
 
 
-def read_ld_cache(data: bytes, machine: Machine) -> dict[str, str]:
-    """Return soname -> path; what is damaged is left out, as the loader does not insist either.
+class Cached(msgspec.Struct, frozen=True):
+    """One file for a soname."""
 
-    Entries for certain processors only are left out: they stand for the same library.
-    """
+    path: str
+    named: str = ""
+    """The folder of glibc-hwcaps that it is for: ``x86-64-v3``."""
+    level: int = 0
+    """The x86-64 level that it needs."""
+    old: bool = False
+    """It is for the processors of an older folder, which its path tells."""
+
+
+def read_ld_cache(data: bytes, machine: Machine) -> dict[str, tuple[Cached, ...]]:
+    """Return soname -> files in the cache's order; what is damaged is left out."""
     start = data.find(_MAGIC)
-    if start < 0 or start + _ENTRIES > len(data):
+    if start < 0 or start + _HEADER.size > len(data):
         return {}
-    _, count = _COUNT.unpack_from(data, start)
-    end = min(start + _ENTRIES + count * _ENTRY.size, len(data))
-    table = data[start + _ENTRIES : end - (end - start - _ENTRIES) % _ENTRY.size]
-    found: dict[str, str] = {}
+    _, count, _, _, extensions = _HEADER.unpack_from(data, start)
+    first = start + _HEADER.size
+    end = min(first + count * _ENTRY.size, len(data))
+    table = data[first : end - (end - first) % _ENTRY.size]
+    names = _names(data, start, extensions)
+    found: dict[str, tuple[Cached, ...]] = {}
     for flags, name, path, _, hwcap in _ENTRY.iter_unpack(table):
-        if flags == _KIND[machine] and not hwcap:
-            found.setdefault(_text(data, start + name), _text(data, start + path))
+        if flags == _KIND[machine]:
+            entry = _entry(_text(data, start + path), hwcap, names)
+            soname = _text(data, start + name)
+            known = found.get(soname, ())
+            if entry is not None and len(known) < _MAX_ENTRIES:
+                found[soname] = (*known, entry)
     return found
+
+
+def _entry(path: str, hwcap: int, names: list[str]) -> Cached | None:
+    upper, number = hwcap >> 32, hwcap & 0xFFFFFFFF
+    if not hwcap:
+        return Cached(path)
+    if upper & ~_LEVEL != _NAMED:
+        return Cached(path, old=True)
+    if number >= len(names):
+        return None
+    return Cached(path, named=names[number], level=(upper & _LEVEL) + 1)
+
+
+def _names(data: bytes, start: int, extensions: int) -> list[str]:
+    """Return the names of glibc-hwcaps folders that entries number."""
+    at = start + extensions
+    if not extensions or at + 8 > len(data):
+        return []
+    magic, count = struct.unpack_from("<II", data, at)
+    if magic != _EXTENSION_MAGIC:
+        return []
+    for number in range(min(count, _MAX_SECTIONS)):
+        place = at + 8 + number * _SECTION.size
+        if place + _SECTION.size > len(data):
+            break
+        tag, _, offset, size = _SECTION.unpack_from(data, place)
+        if tag == _NAMES:
+            words = min(size // 4, _MAX_NAMES, max(0, len(data) - start - offset) // 4)
+            offsets = struct.unpack_from(f"<{words}I", data, start + offset) if words else ()
+            return [_text(data, start + one) for one in offsets]
+    return []
 
 
 def _text(data: bytes, start: int) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.binary.elf import DF_1_PIE, Elf
+from fadoctor.binary.elf import DF_1_NOOPEN, DF_1_PIE, DT_AUXILIARY, DT_NEEDED, Elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.header import ET_EXEC, Header, Machine, Refusal, read_header
 from fadoctor.binary.reason import NOT_OPENED, UNDECIDED, Kind, Reason
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _MAX_OBJECTS = 600
 _MAX_PATHS = 50_000
+_NOT_FOR_DLOPEN = "shared object cannot be dlopen()ed"
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENAMETOOLONG})
 
 
@@ -127,6 +128,8 @@ class Process:
         self.objects: list[Loaded] = []
         self.scope: list[Loaded] = []
         """Where every object's symbols are looked for first, in this order."""
+        self.at_start = 0
+        """How many of the objects were there when the program started; 0 while it does."""
         self._by_name: dict[str, Loaded] = {}
         self._by_identity: dict[tuple[int, int], Loaded] = {}
 
@@ -164,30 +167,43 @@ class Process:
         if file.elf.flags_1 & DF_1_PIE:
             words = "cannot dynamically load position-independent executable"
             return Reason(Kind.NOT_A_LIBRARY, path, detail=words)
+        if self._is_for_start_only(file):
+            return Reason(Kind.NOT_FOR_DLOPEN, path, detail=_NOT_FOR_DLOPEN)
         root = self.add(file, Place(path, Origin.PATH), None)
         closure, problems = self.close([root])
         return Opened(tuple(closure), tuple(self.objects[known:]), tuple(problems))
 
     def close(self, roots: list[Loaded]) -> tuple[list[Loaded], list[Reason]]:
         """Load what objects need, and what that needs; return all of it and what was missing."""
-        listed, seen, problems = list(roots), {id(root) for root in roots}, []
-        for one in listed:
+        listed, seen, problems = list(roots), {id(root) for root in roots}, list[Reason]()
+        done, at = set[int](), 0
+        while at < len(listed):
+            one = listed[at]
+            at += 1
+            if id(one) in done:
+                continue
+            done.add(id(one))
             needed = []
-            for name in one.elf.needed:
+            for tag, name in one.elf.asked:
                 found = self.find(name) or self._load(name, one)
                 if isinstance(found, Reason):
-                    problems.append(found)
+                    problems += [] if tag == DT_AUXILIARY else [found]
                     continue
                 needed.append(found)
-                if id(found) not in seen:
-                    seen.add(id(found))
+                if tag != DT_NEEDED and _put_before(listed, found, one):
+                    at = 0
+                elif id(found) not in seen:
                     listed.append(found)
+                seen.add(id(found))
             one.needed = needed
             if len(listed) > _MAX_OBJECTS:
                 text = f"it needs more than {_MAX_OBJECTS} libraries"
                 problems.append(Reason(Kind.TOO_LARGE, roots[0].path, detail=text))
                 break
         return listed, problems
+
+    def _is_for_start_only(self, file: File) -> bool:
+        return bool(self.at_start and file.elf.flags_1 & DF_1_NOOPEN)
 
     def preload(self, name: str) -> list[Loaded]:
         """Load what LD_PRELOAD names; what cannot be loaded is only mentioned by the loader."""
@@ -210,6 +226,8 @@ class Process:
             tried = True
             file = self.files.open(place.path)
             if isinstance(file, File):
+                if self._is_for_start_only(file):
+                    return Reason(Kind.NOT_FOR_DLOPEN, name, name, detail=_NOT_FOR_DLOPEN)
                 found = self.add(file, place, asker)
                 self._by_name.setdefault(name, found)
                 return found
@@ -218,6 +236,16 @@ class Process:
             if file is not None and file.detail:
                 passed_over = Reason(file.kind, place.path, name, detail=file.detail)
         return _missing(name, asker, passed_over, tried=tried)
+
+
+def _put_before(listed: list[Loaded], found: Loaded, one: Loaded) -> bool:
+    """Put an object that another is a filter of before it: its symbols are found first."""
+    if found in listed[: listed.index(one) + 1]:
+        return False
+    if found in listed:
+        listed.remove(found)
+    listed.insert(listed.index(one), found)
+    return True
 
 
 def _missing(name: str, asker: Loaded, passed_over: Reason | None, *, tried: bool) -> Reason:

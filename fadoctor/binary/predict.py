@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.binary.abi import StringAbi, c10_abi, imports_abi
-from fadoctor.binary.check import symbol_problems, version_problems
+from fadoctor.binary.check import level_problems, symbol_problems, version_problems
 from fadoctor.binary.elf import read_elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
 from fadoctor.binary.homes import Family, family_of, is_driver
 from fadoctor.binary.loader import File, Files, Loaded, Opened, Process
-from fadoctor.binary.prediction import Library, Prediction, Stage, Verdict
+from fadoctor.binary.prediction import Library, Prediction, Stage, Verdict, agreed
+from fadoctor.binary.processor import possible_processors
 from fadoctor.binary.reason import UNDECIDED, Kind, Reason
 from fadoctor.binary.start import Started, Target, start_process
 from fadoctor.binary.torch_process import Imported, import_torch
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 MAX_LISTED = 200
+_OF_SYMBOLS = frozenset({Kind.UNDEFINED_SYMBOL, Kind.UNVERSIONED_PROVIDER})
 _SOUND = Prediction("", True, None, Stage.TORCH, None)
 
 
@@ -51,6 +53,7 @@ class Predictor:
         self._started: Started | Reason | None = None
         self._imported: Imported | None = None
         self._mixed: Prediction | None = None
+        self._others: tuple[Predictor, ...] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -63,9 +66,31 @@ class Predictor:
     def close(self) -> None:
         """Close every file."""
         self._tree.close()
+        for other in self._others or ():
+            other.close()
 
     def predict(self, path: str, *, after_torch: bool = True) -> Prediction:
         """Say what opening a library would do, after ``import torch`` or in a bare interpreter."""
+        found = self._predict(path, after_torch=after_torch)
+        for other in self._on_other_processors():
+            found = agreed(found, other.predict(path, after_torch=after_torch))
+        return found
+
+    def _on_other_processors(self) -> tuple[Predictor, ...]:
+        """Return the loader on each other processor that may be here; none where it is known."""
+        started = self._started
+        if not isinstance(started, Started) or started.is_processor_known:
+            return ()
+        search = started.process.search
+        if not search.asked_processor:
+            return ()
+        if self._others is None:
+            kinds = possible_processors(search.machine)[1:]
+            targets = (msgspec.structs.replace(self._target, processor=kind) for kind in kinds)
+            self._others = tuple(Predictor(target) for target in targets)
+        return self._others
+
+    def _predict(self, path: str, *, after_torch: bool) -> Prediction:
         started = self._start()
         if isinstance(started, Reason):
             return _described(self._bare, Prediction(path, None, started, Stage.INTERPRETER, None))
@@ -185,6 +210,7 @@ def _open(process: Process, path: str) -> Prediction:
 
 def _judge(process: Process, opened: Opened, path: str, stage: Stage) -> Prediction:
     versions = version_problems(process, opened.added)
+    levels = level_problems(process, opened.closure, opened.added)
     unresolved = symbol_problems(process, opened.closure, opened.added)
     loaded = {name for one in opened.closure for name in one.elf.needed} | {
         one.elf.soname for one in process.objects
@@ -192,9 +218,9 @@ def _judge(process: Process, opened: Opened, path: str, stage: Stage) -> Predict
     absent = {problem.name for problem in opened.problems}
     certain = [r for r in unresolved if not _may_be_in(r, absent, loaded - absent)]
     unchecked = [r.name for r in unresolved if _may_be_in(r, absent, loaded - absent)]
-    problems = [*opened.problems, *versions, *certain]
+    problems = [*opened.problems, *versions, *levels, *certain]
     # Tables that cannot be read stand among the problems, but are neither version nor symbol.
-    undefined = [r for r in certain if r.kind not in UNDECIDED]
+    undefined = [r for r in certain if r.kind in _OF_SYMBOLS]
     lacking = [r for r in versions if r.kind not in UNDECIDED]
     verdict = _verdict(problems)
     return Prediction(

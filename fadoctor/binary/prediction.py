@@ -6,7 +6,7 @@ import enum
 
 import msgspec
 
-from fadoctor.binary.reason import Reason
+from fadoctor.binary.reason import Kind, Reason
 from fadoctor.binary.search import Origin
 
 
@@ -68,3 +68,12 @@ class Prediction(msgspec.Struct, frozen=True):
     cxxabi: str = ""
     libcudart: str = ""
     """The libcudart in its DT_NEEDED, ``libcudart.so.12``; "" where it has none."""
+
+
+def agreed(one: Prediction, other: Prediction) -> Prediction:
+    """Return a prediction where two processors give the same one."""
+    if (one.loads, one.reason) == (other.loads, other.reason) or one.loads is None:
+        return one
+    words = "the processor decides which libraries are taken, and it is not known"
+    reason = Reason(Kind.PROCESSOR_UNKNOWN, one.path, detail=words)
+    return msgspec.structs.replace(one, loads=None, reason=reason, beyond_driver=None)

@@ -21,6 +21,11 @@ class Kind(enum.Enum):
     NOT_ELF = "not-elf"
     FOREIGN_MACHINE = "foreign-machine"
     NOT_A_LIBRARY = "not-a-library"
+    NOT_FOR_DLOPEN = "not-for-dlopen"
+    """It was linked to be loaded at the start of a program only."""
+    PROCESSOR_TOO_OLD = "processor-too-old"
+    STATIC_TLS = "static-tls"
+    """The block for thread-local variables that is shared by all libraries is full."""
 
     # What cannot be decided
     MALFORMED = "malformed"
@@ -29,6 +34,8 @@ class Kind(enum.Enum):
     MUSL = "musl"
     MACHINE_UNKNOWN = "machine-unknown"
     TOO_LARGE = "too-large"
+    PROCESSOR_UNKNOWN = "processor-unknown"
+    STATIC_TLS_UNSURE = "static-tls-unsure"
 
 
 UNDECIDED = frozenset(
@@ -39,6 +46,8 @@ UNDECIDED = frozenset(
         Kind.MUSL,
         Kind.MACHINE_UNKNOWN,
         Kind.TOO_LARGE,
+        Kind.PROCESSOR_UNKNOWN,
+        Kind.STATIC_TLS_UNSURE,
     }
 )
 """Kinds that say nothing about what the loader would do."""
@@ -66,6 +75,13 @@ NO_PROGRAM_HEADERS = "cannot read file data"
 """What the loader says to a file that ends within its program headers; later it just dies."""
 
 
+LOADER_ASSERTION = (
+    "check_match: Assertion `version->filename == NULL || ! _dl_name_match_p (version->filename,"
+    " map)' failed!"
+)
+"""What ld.so prints where it ends the process at a provider without versions."""
+
+
 def dlerror(reason: Reason) -> str:
     """Return the text that ``dlerror()`` gives in glibc, "" where the process dies without one."""
     path, name = reason.path, reason.name
@@ -79,8 +95,12 @@ def dlerror(reason: Reason) -> str:
         case Kind.UNDEFINED_SYMBOL:
             version = f", version {reason.version}" if reason.version else ""
             text = f"{path}: undefined symbol: {name}{version}"
-        case Kind.NOT_ELF | Kind.NOT_A_LIBRARY:
+        case Kind.NOT_ELF | Kind.NOT_A_LIBRARY | Kind.NOT_FOR_DLOPEN:
             text = f"{path}: {reason.detail}"
+        case Kind.PROCESSOR_TOO_OLD:
+            text = f"{path}: CPU ISA level is lower than required"
+        case Kind.STATIC_TLS:
+            text = f"{path}: cannot allocate memory in static TLS block"
         case Kind.TRUNCATED if reason.detail == NO_PROGRAM_HEADERS:
             text = f"{path}: {reason.detail}"
         case _:

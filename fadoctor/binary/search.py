@@ -2,20 +2,24 @@
 
 The order is that of glibc's ``_dl_map_object``: DT_RPATH of the object that asks, of those that
 loaded it and of the executable (all of it only where the one that asks has no DT_RUNPATH), then
-LD_LIBRARY_PATH, DT_RUNPATH of the one that asks, ld.so.cache, the folders that are built in.
+LD_LIBRARY_PATH, DT_RUNPATH of the one that asks, ld.so.cache, the folders that are built in. Before
+each folder come those below it that are for this processor.
 """
 
 from __future__ import annotations
 
 import enum
 import posixpath
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.binary.capability_folders import capability_folders
 from fadoctor.binary.elf import DF_1_NODEFLIB, Elf
 from fadoctor.binary.header import Machine
-from fadoctor.binary.ld_cache import LD_CACHE, LD_CACHE_LIMIT, read_ld_cache
+from fadoctor.binary.ld_cache import LD_CACHE, LD_CACHE_LIMIT, Cached, read_ld_cache
+from fadoctor.binary.processor import Processor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +28,8 @@ if TYPE_CHECKING:
 
 _MAX_FOLDERS = 200
 _TRIPLET = {Machine.X86_64: "x86_64-linux-gnu", Machine.AARCH64: "aarch64-linux-gnu"}
-_PLATFORM = {Machine.X86_64: "x86_64", Machine.AARCH64: "aarch64"}
+# $ORIGIN/lib, ${LIB}; not $LIBRARY, as glibc's is_dst has it
+_TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
 
 class Origin(enum.Enum):
@@ -64,6 +69,9 @@ class Surroundings(msgspec.Struct, frozen=True):
     executable_folder: str
     library_path: str
     working_folder: str
+    processor: Processor
+    loader: bytes
+    """The loader's own file."""
 
 
 class Search:
@@ -71,7 +79,11 @@ class Search:
 
     def __init__(self, tree: Tree, around: Surroundings) -> None:
         self._tree, self._around = tree, around
-        self._there: dict[str, bool] = {}
+        self.machine, self.processor = around.machine, around.processor
+        self.asked_processor = False
+        """Whether the processor had a say in any answer."""
+        self._capable = capability_folders(around.processor, around.loader)
+        self._there: dict[str, list[str]] = {}
         self._folders: dict[tuple[str, str], list[str]] = {}
         triplet = _TRIPLET[around.machine]
         multiarch = tree.is_folder(f"/lib/{triplet}") or tree.is_folder(f"/usr/lib/{triplet}")
@@ -80,7 +92,7 @@ class Search:
         self._default = [folder for pair in pairs for folder in pair]
         text = around.library_path.replace(";", ":")
         self._library_path = self.folders(text, around.executable_folder)
-        self._cache: dict[str, str] | None = None
+        self._cache: dict[str, tuple[Cached, ...]] | None = None
 
     def places(self, name: str, chain: Sequence[Asker], executable: Asker) -> Iterator[Place]:
         """Yield the paths where a library without slash in its name may be; all may be missing."""
@@ -93,7 +105,7 @@ class Search:
         yield from self._in(self.folders(asker.elf.runpath, asker.folder), name, Origin.RUNPATH)
         no_default = asker.elf.flags_1 & DF_1_NODEFLIB
         cached = self._cached(name)
-        if cached and not (no_default and posixpath.dirname(cached) in self._default):
+        if cached and not (no_default and self._is_default(cached)):
             yield Place(cached, Origin.LD_CACHE)
         if not no_default:
             yield from self._in(self._default, name, Origin.DEFAULT)
@@ -120,21 +132,34 @@ class Search:
         """Replace $ORIGIN, $LIB and $PLATFORM."""
         if "$" not in text:
             return text
-        platform = _PLATFORM[self._around.machine]
-        for token, value in (("ORIGIN", origin), ("LIB", self._lib), ("PLATFORM", platform)):
-            text = text.replace("${" + token + "}", value).replace("$" + token, value)
-        return text
+        self.asked_processor |= "PLATFORM" in text
+        values = {"ORIGIN": origin, "LIB": self._lib, "PLATFORM": self.processor.platform}
+        return _TOKEN.sub(lambda found: values[found[1] or found[2]], text)
 
     def _in(self, folders: list[str], name: str, origin: Origin) -> Iterator[Place]:
         for folder in folders:
             there = self._there.get(folder)
             if there is None:
-                there = self._there[folder] = self._tree.is_folder(folder)
-            if there:
-                yield Place(f"{folder.rstrip('/')}/{name}", origin)
+                there = self._there[folder] = self._with_capable(folder)
+            for one in there:
+                yield Place(f"{one.rstrip('/')}/{name}", origin)
+
+    def _with_capable(self, folder: str) -> list[str]:
+        """Return a folder that is there, behind those below it that are for this processor."""
+        is_folder = self._tree.is_folder
+        if not is_folder(folder):
+            return []
+        capable = self._capable.below(folder.rstrip("/"), is_folder)
+        self.asked_processor |= bool(capable)
+        return [*capable, folder]
+
+    def _is_default(self, path: str) -> bool:
+        return path.startswith(tuple(f"{folder}/" for folder in self._default))
 
     def _cached(self, name: str) -> str:
         if self._cache is None:
             data = self._tree.read(LD_CACHE, LD_CACHE_LIMIT)
-            self._cache = read_ld_cache(data, self._around.machine)
-        return self._cache.get(name, "")
+            self._cache = read_ld_cache(data, self.machine)
+        entries = self._cache.get(name, ())
+        self.asked_processor |= len(entries) > 1
+        return self._capable.choose(entries, self.processor.level)

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.binary.capability_folders import LOADER_LIMIT
 from fadoctor.binary.check import version_problems
 from fadoctor.binary.elf import Elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.header import Header, read_header
 from fadoctor.binary.loader import File, Files, Process
+from fadoctor.binary.processor import (
+    CPUINFO,
+    CPUINFO_LIMIT,
+    Processor,
+    possible_processors,
+    read_processor,
+)
 from fadoctor.binary.reason import Kind, Reason
 from fadoctor.binary.search import Origin, Place, Search, Surroundings
 
@@ -41,6 +49,8 @@ class Target(msgspec.Struct, frozen=True):
     """``.cpython-311-x86_64-linux-gnu.so``: which ``torch/_C`` is taken where there are several."""
     working_folder: str = ""
     """Relative folders of search paths are left out where it is not known."""
+    processor: Processor | None = None
+    """Taken instead of what /proc/cpuinfo below the root says."""
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -48,6 +58,7 @@ class Started(msgspec.Struct, frozen=True):
 
     process: Process
     problem: Reason | None
+    is_processor_known: bool = True
 
 
 def start_process(tree: Tree, target: Target) -> Started | Reason:
@@ -78,11 +89,15 @@ def _not_understood(path: str, kind: Kind, detail: str) -> Reason:
 
 
 def _start(tree: Tree, target: Target, file: File, path: str) -> Started:
+    machine = file.elf.machine
+    known = target.processor or read_processor(tree.read(CPUINFO, CPUINFO_LIMIT), machine)
     around = Surroundings(
-        machine=file.elf.machine,
+        machine=machine,
         executable_folder=path.rpartition("/")[0] or "/",
         library_path=target.environ.get("LD_LIBRARY_PATH", ""),
         working_folder=target.working_folder,
+        processor=known or possible_processors(machine)[0],
+        loader=tree.read(file.elf.interpreter, LOADER_LIMIT),
     )
     process = Process(Files(tree, around.machine), Search(tree, around))
     main = process.add(file, Place(path, Origin.EXECUTABLE), None)
@@ -94,8 +109,9 @@ def _start(tree: Tree, target: Target, file: File, path: str) -> Started:
         roots += process.preload(name)
     closure, problems = process.close(roots)
     process.make_global(closure)
+    process.at_start = len(process.objects)
     problems += version_problems(process, closure)
-    return Started(process, problems[0] if problems else None)
+    return Started(process, problems[0] if problems else None, known is not None)
 
 
 def _preloads(tree: Tree, target: Target) -> list[str]:

@@ -111,6 +111,12 @@ class SymbolTable:
                 return Find.FOUND
         return Find.FOUND if only_versioned == 1 else None
 
+    def at(self, index: int) -> Import | None:
+        """Return a symbol that is looked up by its name; None where only this file's own serves."""
+        name, info, other, _, _, _ = self._symbol(index)
+        own = info >> 4 == _LOCAL or other & 3
+        return None if own else self._import(index, name)
+
     def imports(self) -> list[Import]:
         """Return what must be found elsewhere, in the order in which the loader asks for it.
 
@@ -121,12 +127,15 @@ class SymbolTable:
             name, info, other, section, _, _ = self._symbol(index)
             if section or info >> 4 in _MAY_BE_ABSENT or other & 3 in _HIDDEN_VISIBILITY:
                 continue
-            text = self._elf.string_bytes(name)
-            version = self._needed.get(self._version_of(index) & 0x7FFF) if self._versym else None
-            found.append(Import(text, gnu_hash(text), version))
+            found.append(self._import(index, name))
             if len(found) > _MAX_IMPORTS:
                 raise BadBinaryError("too many imports")
         return found
+
+    def _import(self, index: int, name: int) -> Import:
+        text = self._elf.string_bytes(name)
+        version = self._needed.get(self._version_of(index) & 0x7FFF) if self._versym else None
+        return Import(text, gnu_hash(text), version)
 
     def _symbol(self, index: int) -> tuple[int, int, int, int, int, int]:
         if not self._symbols:
@@ -158,7 +167,7 @@ class SymbolTable:
         """Return the symbols of relocations, each once, in the loader's order."""
         found: dict[int, None] = {}
         first_hashed = self._hash.first_hashed
-        for offset, size, layout in _relocation_tables(self._elf):
+        for offset, size, layout in relocation_tables(self._elf):
             if size > _MAX_RELOCATIONS * layout.size:
                 raise BadBinaryError("too many relocations")
             for at in range(offset, offset + size, _CHUNK):
@@ -171,7 +180,7 @@ class SymbolTable:
         return found
 
 
-def _relocation_tables(elf: Elf) -> Iterator[tuple[int, int, struct.Struct]]:
+def relocation_tables(elf: Elf) -> Iterator[tuple[int, int, struct.Struct]]:
     """Yield offset, size and layout of the tables, without leading relative relocations."""
     tables = (
         (tags.DT_REL, tags.DT_RELSZ, tags.DT_RELCOUNT, _REL),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.binary.check import version_problems
+from fadoctor.binary.check import level_problems, version_problems
 from fadoctor.binary.homes import is_driver
 from fadoctor.binary.loader import Opened, Process
 from fadoctor.binary.reason import Kind, Reason
@@ -111,7 +111,8 @@ def _try(process: Process, path: str) -> tuple[Process, Opened | Reason]:
     opened = trial.open_path(path)
     if isinstance(opened, Reason):
         return trial, opened
-    problems = [*opened.problems, *version_problems(trial, opened.added)]
+    levels = level_problems(trial, opened.closure, opened.added)
+    problems = [*opened.problems, *version_problems(trial, opened.added), *levels]
     return trial, next((problem for problem in problems if not is_driver(problem)), opened)
 
 

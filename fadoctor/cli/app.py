@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Annotated
 
@@ -9,8 +10,12 @@ import typer
 
 from fadoctor import __version__
 from fadoctor.cli import check, explain, facts, fix, rules, run, smoke
+from fadoctor.cli.output import drop_output, fill_missing_streams
 from fadoctor.cli.support import EXIT_INTERNAL, EXIT_INTERRUPTED
-from fadoctor.model.errors import FadoctorError
+from fadoctor.model.errors import FadoctorError, UsageError
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the disk or the user's share of it says: no fault of this program."""
 
 app = typer.Typer(
     name="fadoctor",
@@ -49,6 +54,7 @@ app.command(context_settings={"ignore_unknown_options": True})(run.run)
 def main() -> None:
     """Run the command line; every error becomes one line on standard error and its exit code."""
     debug = "--debug" in sys.argv
+    fill_missing_streams()
     try:
         code = app(standalone_mode=False)
         if code == EXIT_INTERRUPTED:  # typer's word for Ctrl-C
@@ -58,6 +64,9 @@ def main() -> None:
             raise
         sys.stderr.write(f"fadoctor: {error}\n")
         code = error.exit_code
+    except BrokenPipeError:  # the reader of a help page has gone
+        drop_output()
+        code = 0
     except (typer.Abort, KeyboardInterrupt):
         code = _interrupted()
     except Exception as error:  # isolation point: the user sees a line, not a stack
@@ -66,6 +75,10 @@ def main() -> None:
             sys.exit(error.exit_code)
         if debug:
             raise
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            drop_output()
+            sys.stderr.write(f"fadoctor: cannot write: {error.strerror}\n")
+            sys.exit(UsageError.exit_code)
         name = type(error).__name__
         sys.stderr.write(f"fadoctor: internal error: {name}: {error} (--debug shows the stack)\n")
         code = EXIT_INTERNAL

@@ -1,21 +1,21 @@
-"""What `fix` does once a plan is there: ask, carry out, check, offer the way back; and undo."""
+"""What `fix` does once a plan is there: ask, carry out, check, offer the way back."""
 
 from __future__ import annotations
 
-import sys
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.cli.support import EXIT_FINDINGS, environment_of, smoke_of_check
+from fadoctor.cli.undo import agreed, how_to_name, say, store_of, way_back
 from fadoctor.examine import Request
-from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fadoctor.apply.carry_out import Undone, Workshop
+    from fadoctor.apply.carry_out import Workshop
     from fadoctor.apply.store import Store
     from fadoctor.model.environment import Environment, Target
     from fadoctor.model.plan import Plan
@@ -41,46 +41,54 @@ def apply_for(job: Job, plan: Plan) -> int:
     """Carry a plan out, after asking, and return the exit code; on failure offer the way back."""
     from fadoctor.apply.carry_out import carry_out, refuse_interrupted
     from fadoctor.model.errors import ApplyError
-    from fadoctor.model.plan import Answer
     from fadoctor.processes.run import run
 
     refuse_unchangeable(job.request, plan)
-    verification = plan.verification
-    if verification is not None and verification.answer is Answer.REFUSED:
-        raise ApplyError(f"{verification.by} refuses this plan: nothing was changed")
+    refuse_refused(plan)
     if not any(action.kind.is_run for action in plan.actions):
         return EXIT_FINDINGS
-    if not job.yes and not _agreed("Do this?", otherwise=False):
-        _say("nothing was changed")
+    store = store_of(plan.target)
+    with store.locked():  # a change that still runs is not one that was interrupted
+        refuse_interrupted(store)
+    refuse_unready_for(plan, store)
+    if not job.yes and not agreed("Do this?", otherwise=False):
+        say("nothing was changed")
         return EXIT_FINDINGS
     workshop = _workshop(job, run)
-    store = _store(plan.target)
     with store.locked():
         refuse_interrupted(store)
         try:
             environment = carry_out(plan, store, workshop)
             report = _report_after(environment, job)
             refuse_unrepaired(plan, report)
-        except (ApplyError, KeyboardInterrupt) as error:
-            words = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            _say(words)
-            _way_back(store, yes=job.yes)
-            raise ApplyError(f"the plan was not carried out: {words}") from error
-    _say("done; `fadoctor fix --undo` takes it back")
+        except KeyboardInterrupt:
+            way_back(store, yes=job.yes)
+            raise
+        except ApplyError as error:
+            say(str(error))
+            way_back(store, yes=job.yes)
+            raise ApplyError("the plan was not carried out") from error
+    say("done; `fadoctor fix --undo` takes it back")
     left = plan.proof.errors or plan.proof.missed or plan.proof.by_setting
     return EXIT_FINDINGS if left else 0
 
 
-def undo_for(request: Request) -> None:
-    """Take the last change of an environment back; ApplyError where that cannot be."""
-    from fadoctor.apply.carry_out import undo
-    from fadoctor.model.errors import UsageError
+def refuse_refused(plan: Plan) -> None:
+    """Refuse a plan that the installer was asked about and does not agree to."""
+    from fadoctor.model.errors import ApplyError
+    from fadoctor.model.plan import Answer
 
-    store = _named_store(request.python) or _store(_target(request))
-    if not store.journal.is_file():
-        raise UsageError(f"there is nothing to undo in {store.prefix}")
-    with store.locked():
-        _report(undo(store), store)
+    verification = plan.verification
+    if verification is not None and verification.answer is Answer.REFUSED:
+        raise ApplyError(f"{verification.by} refuses this plan: nothing was changed")
+
+
+def refuse_unready_for(plan: Plan, store: Store) -> None:
+    """Refuse a plan whose installer is missing, or would do something else."""
+    from fadoctor.apply.preflight import refuse_unready
+    from fadoctor.processes.run import run
+
+    refuse_unready(plan, store.prefix, os.environ, run)
 
 
 def refuse_unchangeable(request: Request, plan: Plan) -> None:
@@ -89,9 +97,12 @@ def refuse_unchangeable(request: Request, plan: Plan) -> None:
 
     target = plan.target
     reasons = {
-        "this is not a real environment: say --dry-run": not request.is_real,
-        "this environment was only found: name it with --python": not target.may_run,
-        "packages without an interpreter cannot be changed: say --dry-run": not target.python,
+        "saved or assumed facts are no environment that can be changed: --dry-run shows the "
+        "plan": not request.is_real,
+        how_to_name(target): not target.may_run,
+        "packages without an interpreter cannot be changed: --dry-run shows the plan": (
+            not target.python
+        ),
         f"{target.label} is no virtual or conda environment: run the commands yourself, or make "
         "one": not _is_own_folder(target),
         f"{target.label} belongs to a project of {plan.installer}: run the commands there "
@@ -114,40 +125,7 @@ def _is_own_folder(target: Target) -> bool:
 def _workshop(job: Job, run: Run) -> Workshop:
     from fadoctor.apply.carry_out import Workshop
 
-    return Workshop(run, lambda: environment_of(job.request, list(job.rules))[1], _say)
-
-
-def _store(target: Target) -> Store:
-    from fadoctor.apply.store import Store
-
-    return Store(Path(target.roots["prefix"]))
-
-
-def _named_store(named: str) -> Store | None:
-    """Return the store of the folder or interpreter that was named, where it has a journal.
-
-    Whatever was half done there, its interpreter need not run for an undo.
-    """
-    from fadoctor.apply.store import Store
-
-    path = Path(named).absolute()
-    for prefix in (path, *path.parents[1:2]) if named else ():
-        store = Store(prefix)
-        if store.journal.is_file():
-            return store
-    return None
-
-
-def _target(request: Request) -> Target:
-    """Return the target to undo in: one that may be run, as its journal says what is deleted."""
-    from fadoctor.model.errors import UsageError
-
-    if not request.is_real:
-        raise UsageError("--undo is about a real environment: name it with --python")
-    target = environment_of(request, [])[1].target
-    if not target.may_run:
-        raise UsageError("this environment was only found: name it with --python")
-    return target
+    return Workshop(run, lambda: environment_of(job.request, list(job.rules))[1], say)
 
 
 def _report_after(environment: Environment, job: Job) -> Report:
@@ -178,36 +156,3 @@ def refuse_unrepaired(plan: Plan, report: Report) -> None:
         raise ApplyError(f"afterwards there are errors: {', '.join(sorted(found))}")
     if has_failure(report.verdicts):
         raise ApplyError("afterwards a smoke test fails: fadoctor check shows which")
-
-
-def _way_back(store: Store, *, yes: bool) -> None:
-    from fadoctor.apply.carry_out import undo
-
-    if yes or _agreed("Take everything back?", otherwise=True):
-        _report(undo(store), store)
-    else:
-        _say("left as it is; `fadoctor fix --undo` takes it back")
-
-
-def _report(undone: Undone, store: Store) -> None:
-    if not undone.restored:
-        _say("nothing had been changed")
-        return
-    _say(f"{store.prefix} is as it was before")
-    if undone.spoiled:
-        names = ", ".join(undone.spoiled[:5])
-        _say(f"but {len(undone.spoiled)} files were edited in place and are not: {names}")
-
-
-def _agreed(question: str, *, otherwise: bool) -> bool:
-    """Ask on the terminal; where there is none, the answer is no, or what was typed to be it."""
-    if not sys.stdin.isatty():
-        return otherwise
-    _say(f"{question} [{'Y/n' if otherwise else 'y/N'}]")
-    answer = sys.stdin.readline().strip().lower()
-    return otherwise if not answer else answer in ("y", "yes")
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"fadoctor: {printable(text, 2000)}\n")
-    sys.stderr.flush()

@@ -36,7 +36,12 @@ def check(
         opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
     ] = opt.FailOn.ERROR,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 3 where something stayed undecided.")
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit 3 where something stayed open: undecided rules, no torch, nothing of the "
+            "stack, a smoke run that could not start.",
+        ),
     ] = False,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
@@ -67,7 +72,7 @@ def check(
     run = None
     if smoke and request.is_real:
         run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
-    report = conclude(prognosis, run)
+    report = support.with_advice(conclude(prognosis, run), request, prognosis)
     report = support.redacted(report) if redact else report
     if format_ is opt.Format.JSON:
         from fadoctor.report.json_ import render as render_json

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.explain.explain import Reading
     from fadoctor.model.environment import Environment
     from fadoctor.model.explanation import Explanation
+    from fadoctor.model.plan import Plan
     from fadoctor.model.rule import Knowledge
 
 LogFile = Annotated[
@@ -102,22 +103,61 @@ def _with_plan(
     if not any(check.agreement is Agreement.CONFIRMED for check in report.checks):
         return report
     plan = plan_of(request, knowledge, environment, Wanted())
+    report = _advised(report, request, knowledge, environment, plan)
     does = any(action.is_step for action in plan.actions)
     return msgspec.structs.replace(report, plan=plan) if does else report
 
 
+def _advised(
+    report: Explanation,
+    request: Request,
+    knowledge: Knowledge,
+    environment: Environment,
+    plan: Plan,
+) -> Explanation:
+    """Return the report with the fixes that hold for what the environment confirms."""
+    import msgspec
+
+    from fadoctor.cli.plan import advised_findings
+    from fadoctor.diagnose import foresee
+    from fadoctor.model.explanation import Agreement
+
+    before = foresee(environment, knowledge)
+    shown = {
+        finding.rule_id: finding.fixes
+        for finding in advised_findings(request, before, before.assessment.findings, plan)
+    }
+    confirmed = {
+        check.rule_id: shown.get(check.detail.partition(":")[0])
+        for check in report.checks
+        if check.agreement is Agreement.CONFIRMED
+    }
+    findings = tuple(
+        msgspec.structs.replace(finding, fixes=confirmed.get(finding.rule_id) or finding.fixes)
+        for finding in report.findings
+    )
+    return msgspec.structs.replace(report, findings=findings)
+
+
 def _read(log: str, knowledge: Knowledge) -> Reading:
     from fadoctor.explain.explain import read_log
+    from fadoctor.explain.opening import open_log
 
     if log == "-":
         if sys.stdin.isatty():
             sys.stderr.write("fadoctor: paste the log, then end it with Ctrl-D\n")
-        return read_log(sys.stdin.buffer, "standard input", knowledge)
-    try:
-        with Path(log).open("rb") as stream:
-            return read_log(stream, log, knowledge)
-    except OSError as error:
-        raise InputError(log, error.strerror or str(error)) from error
+        name = "standard input"
+        reading = read_log(open_log(sys.stdin.buffer, name), name, knowledge)
+    else:
+        name = log
+        try:
+            with Path(log).open("rb") as stream:
+                reading = read_log(open_log(stream, log), log, knowledge)
+        except OSError as error:
+            raise InputError(log, error.strerror or str(error)) from error
+    if reading.is_empty:
+        raise InputError(name, "there is no text in it")
+    return reading
 
 
 def lies_in_active(reading: Reading) -> bool:

@@ -60,6 +60,12 @@ def fix(
     undo: Annotated[
         bool, typer.Option("--undo", help="Restore what was there before the last fix.")
     ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="With --undo: restore what others have changed since, too; asks."
+        ),
+    ] = False,
     smoke: Annotated[
         bool,
         typer.Option("--smoke/--no-smoke", help="Afterwards, run a short forward and backward."),
@@ -81,15 +87,16 @@ def fix(
 ) -> None:
     """Plan the smallest change that ends in a working environment, proved before it is shown."""
     from fadoctor.cli import apply
+    from fadoctor.cli import undo as way_back
     from fadoctor.cli.terminal import log_to_stderr, spinner, style_of
 
     log_to_stderr(debug=debug)
-    refuse_unclear(dry_run=dry_run, yes=yes, undo=undo)
+    refuse_unclear(dry_run=dry_run, yes=yes, undo=undo, force=force)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform)  # fmt: skip
     if undo:
-        apply.undo_for(request)
-        return
+        code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)
+        leave(code, exit_zero=exit_zero)
     wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
                             verify)  # fmt: skip
     with spinner("reading and planning", quiet=quiet):
@@ -104,14 +111,18 @@ def fix(
     leave(code, exit_zero=exit_zero)
 
 
-def refuse_unclear(*, dry_run: bool, yes: bool, undo: bool) -> None:
+def refuse_unclear(*, dry_run: bool, yes: bool, undo: bool, force: bool) -> None:
     """Refuse options that say two things, and a change that nobody could be asked about."""
     from fadoctor.model.errors import UsageError
 
-    if dry_run + yes + undo > 1:
-        raise UsageError("--dry-run, --yes and --undo exclude each other")
+    if dry_run and yes:
+        raise UsageError("--dry-run and --yes exclude each other: one changes nothing")
+    if force and not undo:
+        raise UsageError("--force belongs to --undo")
     if not (dry_run or yes or undo or sys.stdin.isatty()):
-        raise UsageError("nobody can be asked here: say --dry-run or --yes")
+        raise UsageError(
+            "there is no terminal to ask on: --dry-run shows the plan, --yes carries it out"
+        )
 
 
 def plan_for(request: Request, rules: list[Path], wanted: Wanted) -> Planned:

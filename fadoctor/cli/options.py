@@ -69,7 +69,7 @@ Python = Annotated[
         "--python",
         metavar="PATH",
         help="Interpreter or folder of the environment. Default: FADOCTOR_PYTHON, $VIRTUAL_ENV, "
-        "$CONDA_PREFIX, the nearest .venv, this interpreter.",
+        "$CONDA_PREFIX, the nearest .venv, the python on PATH, this interpreter.",
         rich_help_panel=_TARGET,
         show_default=False,
     ),
@@ -207,7 +207,12 @@ ColourOption = Annotated[
 ]
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="Only what is wrong.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Only what is wrong: no table, no advice beyond fixes.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Verbose = Annotated[
     bool,

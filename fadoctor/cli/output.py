@@ -13,16 +13,44 @@ if TYPE_CHECKING:
 
 
 def write(text: str, output: Path | None) -> None:
-    """Write a result; UsageError where the file cannot be written."""
+    """Write a result; UsageError where it cannot be written."""
     if output is None:
-        try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # The reader has gone (`| head`): nothing is left to say; the exit code still counts.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print(text)
         return
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--output {output}: {error.strerror}") from error
+
+
+def _print(text: str) -> None:
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: nothing could be printed")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone (`| head`): nothing is left to say; the exit code still counts.
+        drop_output()
+    except OSError as error:
+        drop_output()
+        raise UsageError(f"standard output: {error.strerror or error}") from error
+
+
+def drop_output() -> None:
+    """Send what is still in standard output's buffer nowhere: its last flush would fail again."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def fill_missing_streams() -> None:
+    """Give closed standard streams a place, before files that are opened take their numbers.
+
+    Standard error goes nowhere then; standard output stays None, for `write` to say so.
+    """
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor <= 2:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    os.close(descriptor)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 -- to the end

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.finding import Severity
+from fadoctor.model.fix import StepKind
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.diagnose import Prognosis
     from fadoctor.examine import Request
     from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.fix import Step
     from fadoctor.model.plan import Plan
     from fadoctor.model.rule import Knowledge
     from fadoctor.plan.planner import Question
@@ -37,15 +45,46 @@ def plan_of(
     return _verified(request, plan, environment, question) if wanted.verify else plan
 
 
+_BY_HAND = (StepKind.SETTING, StepKind.SYSTEM, StepKind.ADVICE)
+
+
+def advised_findings(
+    request: Request, before: Prognosis, findings: tuple[Finding, ...], plan: Plan | None = None
+) -> tuple[Finding, ...]:
+    """Return the findings with the planner's answer, and without the fixes that facts refute.
+
+    Where nothing but prose and notes is there nothing is planned, and no planner is loaded.
+    """
+    if not any(map(_has_something_to_prove, findings)):
+        return findings
+    from fadoctor.plan.advise import advise
+    from fadoctor.plan.planner import session_of
+
+    # in whatever project or folder it will be carried out: the packages are the same
+    question = _question_of(request, before.environment, Wanted(ignore=before.ignore))
+    question = msgspec.structs.replace(question, project="", fresh="")
+    return advise(findings, before, session_of(before.knowledge), question, plan)
+
+
+def _has_something_to_prove(finding: Finding) -> bool:
+    steps: Iterable[Step] = (step for fix in finding.fixes for step in fix.steps)
+    return finding.severity is not Severity.NOTE and any(
+        step.kind not in _BY_HAND or step.effects for step in steps
+    )
+
+
 def _verified(request: Request, plan: Plan, environment: Environment, question: Question) -> Plan:
     """Return the plan with what the installer says of it."""
     from fadoctor.apply.verify import verify
+    from fadoctor.cli.undo import how_to_name
     from fadoctor.model.errors import UsageError
     from fadoctor.plan.requirements import requirements_of
     from fadoctor.processes.run import run
 
-    if not request.is_real or not environment.target.may_run:
+    if not request.is_real:
         raise UsageError("--verify asks the installer of a real environment: name it by --python")
+    if not environment.target.may_run:
+        raise UsageError(how_to_name(environment.target, "--dry-run", "--verify"))
     needs = requirements_of(environment, question.requirements)
     return msgspec.structs.replace(plan, verification=verify(plan, environment, needs, run))
 

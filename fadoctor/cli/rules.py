@@ -7,26 +7,22 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fadoctor.cli import options as opt
+from fadoctor.cli import support
 from fadoctor.cli.output import write
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 app = typer.Typer(
     name="rules",
     help="What fadoctor knows: list the rules, read about one, test your own.",
     no_args_is_help=True,
 )
-
-_NEAR_IDS = 3
 
 
 class PageFormat(str, enum.Enum):
@@ -101,7 +97,7 @@ def show(
     suite = load_suite(rules)
     files = suite.rules()
     if rule_id not in files:
-        raise UsageError(_no_such_rule(rule_id, files))
+        raise UsageError(support.no_such_rule(rule_id, files))
     if format_ is PageFormat.JSON:
         write(rule_page.render_json(rule_id, files), output)
         return
@@ -149,11 +145,3 @@ def schema(
     from fadoctor.report.schema import render
 
     write(render(name.value), output)
-
-
-def _no_such_rule(rule_id: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(rule_id, known, n=_NEAR_IDS, cutoff=0.6)
-    hint = f"; near: {', '.join(near)}" if near else "; `fadoctor rules list` names them all"
-    return f"there is no rule {printable(rule_id, 60)!r}{hint}"

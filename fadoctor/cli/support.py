@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import typer
 
 from fadoctor.cli.options import FailOn
-from fadoctor.model.errors import UsageError
+from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     import msgspec
@@ -62,14 +62,16 @@ def environment_of(
     from importlib import import_module
 
     from fadoctor.examine import Examination
+    from fadoctor.processes.ending import ends_by_signals
 
-    examination = Examination(request, os.environ)
-    for name in needed:
-        import_module(name)
-    from fadoctor.matrix.load import load_knowledge
+    with ends_by_signals():
+        examination = Examination(request, os.environ)
+        for name in needed:
+            import_module(name)
+        from fadoctor.matrix.load import load_knowledge
 
-    knowledge = load_knowledge(tuple(rules))
-    return knowledge, examination.environment(knowledge)
+        knowledge = load_knowledge(tuple(rules))
+        return knowledge, examination.environment(knowledge)
 
 
 def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
@@ -77,7 +79,13 @@ def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
     ids = {rule.id for rule in knowledge.rules}
     for rule_id in ignored:
         if rule_id not in ids:
-            raise UsageError(f"--ignore {printable(rule_id, 60)}: there is no rule of that id")
+            raise UsageError(f"--ignore: {no_such_rule(rule_id, ids)}")
+
+
+def no_such_rule(rule_id: str, known: Iterable[str]) -> str:
+    """Return the sentence about an id that no rule has, with those that are near."""
+    otherwise = " `fadoctor rules list` names them all."
+    return f"there is no rule {printable(rule_id, 60)!r}.{did_you_mean(rule_id, known, otherwise)}"
 
 
 def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
@@ -85,13 +93,15 @@ def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
     import msgspec
 
     from fadoctor.cli.terminal import spinner
+    from fadoctor.processes.ending import ends_by_signals
     from fadoctor.processes.run import run
     from fadoctor.processes.strays import no_strays
     from fadoctor.smoke.judge import Judge
     from fadoctor.smoke.parent import run_smoke
 
     target, judge = prognosis.environment.target, Judge(prognosis.knowledge)
-    with spinner("running forward and backward", quiet=quiet), no_strays() as stuck:
+    waiting = spinner("running forward and backward", quiet=quiet)
+    with ends_by_signals(), waiting, no_strays() as stuck:
         found = run_smoke(target, os.environ, run, choice, judge)
     problem = "; ".join(part for part in (found.problem, *stuck) if part)
     return msgspec.structs.replace(found, problem=problem)
@@ -108,6 +118,18 @@ def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> Smok
         wanted = Wanted(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
         known = doomed(prognosis.verdicts)
     return smoke_of(prognosis, choose(wanted, prognosis.kernels, known), quiet=quiet)
+
+
+def with_advice(report: Report, request: Request, prognosis: Prognosis) -> Report:
+    """Return the report with the fixes that hold, and that `fix` agrees with."""
+    if not report.findings:
+        return report
+    import msgspec
+
+    from fadoctor.cli.plan import advised_findings
+
+    findings = advised_findings(request, prognosis, report.findings)
+    return msgspec.structs.replace(report, findings=findings)
 
 
 def redacted(document: _T) -> _T:
@@ -132,7 +154,7 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
     failed = has_failure(report.verdicts) and fail_on is not FailOn.NEVER
     if failed or severity_code(report.summary, fail_on):
         return EXIT_FINDINGS
-    return EXIT_COULD_NOT_LOOK if strict and report.unknown else 0
+    return EXIT_COULD_NOT_LOOK if strict and (report.unknown or report.not_looked) else 0
 
 
 def severity_code(summary: Summary, fail_on: FailOn) -> int:

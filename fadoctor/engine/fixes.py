@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
+from fadoctor.engine.settings import setting_steps, shown_frameworks
+from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Step, StepKind
+from fadoctor.model.rule import with_rows
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import FixTemplate, StepTemplate
@@ -17,47 +23,72 @@ _REQUIREMENT = re.compile(
     r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,8}"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?")
+_SPECIAL = re.compile(r"[^A-Za-z0-9_.:/+=-]")
 _INDEX = re.compile(r"(https://[A-Za-z0-9./_-]{1,200})?")
 
 
 def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
-    """Return the fixes whose conditions surely hold and whose commands can be written out."""
+    """Return the fixes whose conditions surely hold and that can be written out whole."""
     return tuple(
-        _fix(_aside(scope), fix)
+        found
         for fix in scope.rule.fixes
-        if _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope), fix)
+        if _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope, fix), fix)
+        if (found := _fix(_aside(scope, fix), fix, ())).steps
     )
 
 
-def possible_fixes(scope: Scope) -> tuple[Fix, ...]:
-    """Return the fixes that may hold; one that hangs on facts nobody knows says on which."""
-    return tuple(
-        _fix(_aside(scope), fix) if _is_sure(scope, fix) else _open_fix(_aside(scope), fix)
+def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
+    """Return the fixes that may hold; one that hangs on facts nobody knows says on which.
+
+    `log`: the lines that were read. What they show to be tried already comes last, and says so.
+    """
+    tells = any(step.settings for fix in scope.rule.fixes for step in fix.steps)
+    named = (shown_frameworks(line, scope.matrix) for line in (log if tells else ()))
+    shown = tuple({name for names in named for name in names})
+    found = [
+        (_is_tried(fix, log), _possible(scope, fix, shown))
         for fix in scope.rule.fixes
-        if _truth(scope, fix) is not Truth.FALSE
-    )
+        if _truth(scope, fix) in (Truth.TRUE, Truth.UNKNOWN)
+    ]
+    written = [(tried, fix) for tried, fix in found if fix.steps]
+    fresh = [fix for tried, fix in written if not tried]
+    return (*fresh, *(_tried(fix) for tried, fix in written if tried))
+
+
+def _possible(scope: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
+    aside = _aside(scope, fix)
+    return _fix(aside, fix, shown) if _is_sure(scope, fix) else _open_fix(aside, fix, shown)
+
+
+def _is_tried(fix: FixTemplate, log: tuple[str, ...]) -> bool:
+    """Return whether a log shows that somebody has done this already."""
+    patterns = [re.compile(pattern) for pattern in fix.tried]
+    return any(pattern.search(line) for line in log for pattern in patterns)
+
+
+def _tried(fix: Fix) -> Fix:
+    said = Step(StepKind.ADVICE, "The log shows that this was tried.")
+    return msgspec.structs.replace(fix, steps=(*fix.steps, said))
 
 
 def _is_sure(scope: Scope, fix: FixTemplate) -> bool:
-    aside = _aside(scope)
-    texts = [text for step in fix.steps for text in _texts(step)]
-    return (
-        _truth(scope, fix) is Truth.TRUE
-        and _can_write(aside, fix)
-        and all(aside.can_fill(text) for text in texts)
-    )
+    return _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope, fix), fix)
 
 
-def _open_fix(aside: Scope, fix: FixTemplate) -> Fix:
+def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     """Return a fix with those of its steps that can be written out, and what the others need."""
     if fix.when:
         holds(fix.when, aside)
+    can_run = _can_write(aside, fix)
     steps = [
-        _step(aside, template)
+        step
         for template in fix.steps
-        if all(aside.can_fill(text) for text in _texts(template)) and _is_written(aside, template)
+        if all(aside.can_fill(text) for text in _texts(template))
+        and (can_run or not (template.install or template.uninstall))  # half of it may harm
+        for step in _steps(aside, template, shown)
     ]
-    needs = ", ".join(aside.unknown_facts()) or "this environment"
+    unknown = (n for n in aside.unknown_facts() if n.partition(".")[0] not in aside.matrix.tables)
+    needs = ", ".join(unknown) or "this environment"
     advice = f"It depends on {needs}: name the environment to have it worked out."
     return Fix(
         id=fix.id,
@@ -68,17 +99,19 @@ def _open_fix(aside: Scope, fix: FixTemplate) -> Fix:
     )
 
 
-def _aside(scope: Scope) -> Scope:
+def _aside(scope: Scope, fix: FixTemplate) -> Scope:
     """Return a scope of its own: what a fix reads is no evidence of the finding."""
-    return Scope(scope.environment, scope.matrix, scope.rule, scope.bindings)
+    return Scope(scope.environment, scope.matrix, with_rows(scope.rule, fix), scope.bindings)
 
 
 def _truth(scope: Scope, fix: FixTemplate) -> Truth:
-    return holds(fix.when, _aside(scope)) if fix.when else Truth.TRUE
+    return holds(fix.when, _aside(scope, fix)) if fix.when else Truth.TRUE
 
 
 def _can_write(aside: Scope, fix: FixTemplate) -> bool:
-    return all(_is_written(aside, step) for step in fix.steps)
+    """Return whether a fix can be written out without a hole, and its commands safely so."""
+    texts = (fix.title, fix.side_effects, *(text for step in fix.steps for text in _texts(step)))
+    return all(map(aside.can_fill, texts)) and all(_is_written(aside, step) for step in fix.steps)
 
 
 def _is_written(aside: Scope, step: StepTemplate) -> bool:
@@ -97,23 +130,37 @@ def _is_written(aside: Scope, step: StepTemplate) -> bool:
         for text in texts
     ]
     return all(
-        aside.can_fill(text) and pattern.fullmatch(aside.fill(text)) for pattern, text in forms
+        aside.can_fill(text) and all(pattern.fullmatch(item) for item in aside.fill_items(text))
+        for pattern, text in forms
     )
 
 
 def _texts(step: StepTemplate) -> tuple[str, ...]:
     lists = (*step.install, *step.uninstall, *step.set, *step.unset)
-    return (*lists, step.index, step.setting, step.system, step.advice)
+    effects = (value for value in step.effects.values() if isinstance(value, str))
+    return (*lists, step.index, step.setting, step.system, step.advice, *effects)
 
 
-def _fix(aside: Scope, fix: FixTemplate) -> Fix:
+def _fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
+    """Return the fix written out; without steps where no framework has such settings."""
+    steps = [_steps(aside, step, shown) for step in fix.steps]
+    is_empty = any(step.settings for step in fix.steps) and not any(
+        found for step, found in zip(fix.steps, steps, strict=True) if step.settings
+    )
     return Fix(
         id=fix.id,
         title=aside.fill(fix.title),
         safety=fix.safety,
-        steps=tuple(_step(aside, step) for step in fix.steps),
+        steps=() if is_empty else tuple(step for found in steps for step in found),
         side_effects=aside.fill(fix.side_effects),
     )
+
+
+def _steps(scope: Scope, step: StepTemplate, shown: tuple[str, ...]) -> tuple[Step, ...]:
+    """Return the steps that a template stands for: settings are one for each framework."""
+    if step.settings:
+        return tuple(setting_steps(step.settings, scope.environment, scope.matrix, shown))
+    return (_step(scope, step),)
 
 
 def _step(scope: Scope, step: StepTemplate) -> Step:
@@ -123,21 +170,55 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
         StepKind.SET: step.set,
         StepKind.UNSET: step.unset,
     }
+    effects = {
+        _bound(scope, name): scope.fill(value) if isinstance(value, str) else value
+        for name, value in step.effects.items()
+    }
     for kind, items in lists.items():
         if items:
-            filled = tuple(scope.fill(item) for item in items)
+            filled = tuple(text for item in items for text in scope.fill_items(item))
             index = scope.fill(step.index)
-            text = _sentence(kind, filled, step.options, index)
-            return Step(kind, text, filled, index, step.options)
+            windows = _is_windows(scope)
+            text = command(kind, filled, step.options, index, windows=windows)
+            return Step(kind, text, filled, index, step.options, effects)
     texts = {
         StepKind.SETTING: step.setting,
         StepKind.SYSTEM: step.system,
         StepKind.ADVICE: step.advice,
     }
     kind, text = next((kind, text) for kind, text in texts.items() if text)
-    return Step(kind, scope.fill(text))
+    return Step(kind, scope.fill(text), effects=effects)
 
 
-def _sentence(kind: StepKind, items: tuple[str, ...], options: tuple[str, ...], index: str) -> str:
-    words = " ".join((kind.value, *options, *items))
-    return f"{words} (index {index})" if index else words
+def _is_windows(scope: Scope) -> bool:
+    system = scope.environment.facts.get("host.os")
+    return isinstance(system, Known) and system.value == "windows"
+
+
+def _bound(scope: Scope, name: str) -> str:
+    """Return the name of a fact for the subject that is judged: ``gpu.visible`` of this GPU."""
+    head, dot, rest = name.partition(".")
+    return scope.bindings.get(head, head) + dot + rest
+
+
+def command(
+    kind: StepKind,
+    items: tuple[str, ...],
+    options: tuple[str, ...] = (),
+    index: str = "",
+    *,
+    windows: bool = False,
+) -> str:
+    """Return what a step is as a line to paste; each installer has its own name for ``pip``."""
+    match kind:
+        case StepKind.INSTALL:
+            before = ("pip", "install", *(("--index-url", index) if index else ()), *options)
+        case StepKind.UNINSTALL:
+            before = ("pip", "uninstall")
+        case _:
+            return " ".join((kind.value, *items))
+    if windows:
+        return " ".join(
+            (*before, *(f'"{item}"' if _SPECIAL.search(item) else item for item in items))
+        )
+    return shlex.join((*before, *items))

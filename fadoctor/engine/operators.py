@@ -53,6 +53,15 @@ def does_satisfy(value: Value, operand: Value) -> bool | None:
     return specifier.contains(version, prereleases=True)
 
 
+def is_patch_of(value: Value, operand: Value) -> bool | None:
+    """Return whether a specifier pins another patch of the version's own minor release."""
+    version, specifier = parse_version(str(value)), parse_specifier(str(operand))
+    if version is None or specifier is None:
+        return None
+    pins = [parse_version(clause.version) for clause in specifier if clause.operator == "=="]
+    return any(pin is not None and pin.release[:2] == version.release[:2] for pin in pins)
+
+
 def does_overlap(value: Value, operand: Value) -> bool | None:
     """Return whether two lists share a member."""
     if not isinstance(value, (tuple, list)) or not isinstance(operand, (tuple, list)):
@@ -88,6 +97,8 @@ OPERATORS: dict[str, Operator] = {
     "at_least": _opposite(is_below),
     "satisfies": does_satisfy,
     "violates": _opposite(does_satisfy),
+    "patch_of": is_patch_of,
+    "not_patch_of": _opposite(is_patch_of),
     "overlaps": does_overlap,
     "disjoint": _opposite(does_overlap),
     "contains": does_contain,

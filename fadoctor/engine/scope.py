@@ -16,8 +16,14 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix, Rows
     from fadoctor.model.environment import Environment
 
-_PLACEHOLDER = re.compile(r"\{([a-z][\w.\[\]-]{0,80})\}")
+# {gpu.name}, or {gpu.name|this GPU}: what is said where the fact is not known
+_PLACEHOLDER = re.compile(r"\{([a-z][\w.\[\]-]{0,80})(?:\|([^{}|]{0,80}))?\}")
+# [[ on {gpu.name}]]: left out where one of its facts is not known
+_OPTIONAL = re.compile(r"\[\[(.{1,400}?)\]\]", re.DOTALL)
 
+
+_SOME_GPU, _NOT_SET = "the GPU", "not set"
+"""What a text says of a GPU without a name, and of a variable that is not set."""
 
 _OPEN_ENDED = tuple(f"env.{name[:-1]}" for name in ENVIRONMENT_VARIABLES if name.endswith("*"))
 
@@ -62,12 +68,39 @@ class Scope:
         return self._rows[name]
 
     def fill(self, template: str) -> str:
-        """Return a text with its ``{paths}`` filled in; what is not known reads ``unknown``."""
-        return _PLACEHOLDER.sub(lambda match: _text(self.resolve(match[1])), template)
+        """Return a text with its ``{paths}`` filled in; what is not known reads ``unknown``.
+
+        ``{path|words}`` has words for that, and ``[[part]]`` is left out then.
+        """
+        chosen = _OPTIONAL.sub(lambda part: part[1] if self.can_fill(part[1]) else "", template)
+        found = _PLACEHOLDER.sub(lambda match: self._word(match[1], match[2]), chosen)
+        starts = chosen[:1] == "{" and found.startswith(_SOME_GPU)
+        return found[:1].upper() + found[1:] if starts else found
+
+    def _word(self, path: str, otherwise: str | None) -> str:
+        fact = self.resolve(path)
+        if isinstance(fact, Known):
+            return _text(fact)
+        if otherwise is None and path.startswith("gpu") and path.endswith(".name"):
+            return _SOME_GPU
+        if otherwise is None and path.startswith("env.") and isinstance(fact, Absent):
+            return _NOT_SET
+        return _text(fact) if otherwise is None else otherwise
+
+    def fill_items(self, template: str) -> tuple[str, ...]:
+        """Return a text filled in, or, where it is one placeholder for a list, the list."""
+        whole = _PLACEHOLDER.fullmatch(template)
+        fact = self.resolve(whole[1]) if whole else None
+        if isinstance(fact, Known) and isinstance(fact.value, tuple):
+            return fact.value
+        return (self.fill(template),)
 
     def can_fill(self, template: str) -> bool:
-        """Return whether every placeholder of a text is Known."""
-        return all(isinstance(self.resolve(p), Known) for p in _PLACEHOLDER.findall(template))
+        """Return whether every placeholder of a text is Known, or has words for where it is not."""
+        return all(
+            otherwise is not None or isinstance(self.resolve(path), Known)
+            for path, otherwise in _placeholders(_OPTIONAL.sub("", template))
+        )
 
     def unknown_facts(self) -> dict[str, Unknown]:
         """Return what was read and is Unknown, by name."""
@@ -119,6 +152,8 @@ class Scope:
     def _not_given(self, name: str) -> Fact:
         """Return what a fact is that stands nowhere."""
         facts = self.environment.facts
+        if name.startswith("log."):
+            return Absent("there is no log")
         if name.startswith("env."):
             return self._variable(name)
         version = facts.get(f"{name.partition('.')[0]}.version")
@@ -135,6 +170,11 @@ class Scope:
                 return several
         read = facts.get("env.CUDA_VISIBLE_DEVICES", Unknown("no probe has looked", name))
         return read if isinstance(read, Unknown) else Absent(f"{name[4:]} is not set")
+
+
+def _placeholders(template: str) -> list[tuple[str, str | None]]:
+    """Return paths with the words that stand for what is not known, None where there are none."""
+    return [(match[1], match[2]) for match in _PLACEHOLDER.finditer(template)]
 
 
 def _version_part(fact: Known, name: str, part: str) -> Fact:

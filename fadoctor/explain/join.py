@@ -9,18 +9,19 @@ import msgspec
 from fadoctor import __version__
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.engine.scope import Scope
-from fadoctor.explain.named import package_of
+from fadoctor.explain.named import package_of, packages_in
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.explanation import Agreement, Check
-from fadoctor.model.fact import Known
-from fadoctor.model.finding import Finding, Outcome
+from fadoctor.model.fact import Absent, Known
+from fadoctor.model.finding import Finding, Outcome, Severity
 from fadoctor.targets.derived import derive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from fadoctor.engine.evaluate import Judgement
     from fadoctor.explain.ranking import Cause
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Knowledge
@@ -35,6 +36,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     """None without an environment: the few facts that a log names decide nothing."""
     contradicted: tuple[str, ...] = ()
     """Facts that the log names otherwise than the environment; the log's count."""
+    packages: frozenset[str] = frozenset()
+    """Packages whose version the log names, by the prefix of their facts."""
 
 
 def surroundings(
@@ -42,9 +45,11 @@ def surroundings(
 ) -> Surroundings:
     """Return the facts around a log: those of an environment, overruled by the log's own."""
     matrix = Matrix(knowledge.tables)
+    packages = frozenset(name.partition(".")[0] for name in named) & PACKAGES.keys()
     if environment is None:
         target = Target(kind="log", label="log", reason="named in the log")
-        return Surroundings(Environment(__version__, target, dict(named)), matrix, None)
+        alone = Environment(__version__, target, dict(named))
+        return Surroundings(alone, matrix, None, packages=packages)
     environment = derive(environment, matrix)
     contradicted = tuple(
         name for name, fact in sorted(named.items()) if _contradicts(fact, environment.fact(name))
@@ -53,7 +58,7 @@ def surroundings(
     overruling = {name: named[name] for name in contradicted}
     environment = msgspec.structs.replace(environment, facts={**environment.facts, **overruling})
     return Surroundings(
-        environment, matrix, judge(environment, knowledge, (), matrix), contradicted
+        environment, matrix, judge(environment, knowledge, (), matrix), contradicted, packages
     )
 
 
@@ -82,8 +87,20 @@ def held_against(cause: Cause, around: Surroundings) -> tuple[Check, Finding | N
     if mine and all(each.outcome is Outcome.PASS for each in mine):
         detail = "its facts do not show it: perhaps repaired since, or the log is another's"
         return Check(rule.id, Agreement.REFUTED, detail), None
-    why = mine[0].reason if mine else "it leaves no trace in an environment"
-    return Check(rule.id, Agreement.OPEN, why or "it does not apply to these facts"), None
+    return Check(rule.id, Agreement.OPEN, _why_open(mine)), None
+
+
+def _why_open(mine: list[Judgement]) -> str:
+    """Return why facts say nothing of a cause."""
+    if not mine:
+        return "what the log shows leaves no trace in an environment"
+    if all(each.outcome is Outcome.NOT_APPLICABLE for each in mine):
+        return "what the log is about is not installed there; is it another environment's log?"
+    unknown = [name for each in mine for name in each.scope.unknown_facts()]
+    if unknown:
+        return f"{', '.join(dict.fromkeys(unknown))} would tell; that is not known here"
+    reasons = [each.reason for each in mine if each.reason]
+    return reasons[0] if reasons else "a fact that would tell is not known"
 
 
 def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
@@ -98,8 +115,38 @@ def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
     )
 
 
+def beside(causes: Iterable[Cause], around: Surroundings) -> tuple[str, ...]:
+    """Return the errors that an environment has and a log does not show: they come next."""
+    shown = {name for cause in causes for name in (cause.rule.id, *cause.consequences)}
+    findings = around.assessment.findings if around.assessment is not None else ()
+    return tuple(
+        finding.rule_id
+        for finding in findings
+        if finding.severity is Severity.ERROR
+        and not shown & {finding.rule_id, *finding.consequences}
+    )
+
+
 def scope_of(cause: Cause, around: Surroundings) -> Scope:
-    """Return what the fixes of a cause see: the extension that is named, the GPU that fails."""
+    """Return what the fixes of a cause see: what is named, the extension, the GPU that fails."""
+    scope = _scope_of(cause, around)
+    packages = tuple(sorted(around.packages | packages_in(cause.failure.text)))
+    here = {"log.packages": Known(packages, "the log"), **_named(cause)}
+    facts = {**scope.environment.facts, **here}
+    environment = msgspec.structs.replace(scope.environment, facts=facts)
+    return Scope(environment, scope.matrix, cause.rule, scope.bindings)
+
+
+def _named(cause: Cause) -> dict[str, Fact]:
+    """Return what the log names and fixes hang on: the parts of the match of these names."""
+    found = {name: cause.match.captures.get(name) for name in ("module", "setting")}
+    return {
+        f"log.{name}": Known(value, "the log") if value else Absent(f"the log names no {name}")
+        for name, value in found.items()
+    }
+
+
+def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     key = package_of(" ".join(cause.match.captures.values()))
     judgements = around.assessment.judgements if around.assessment is not None else ()
     mine = [

@@ -10,6 +10,7 @@ import msgspec
 from fadoctor.engine.symptoms import MESSAGE_LIMIT, SymptomMatch
 from fadoctor.explain.cleaning import Line
 from fadoctor.explain.messages import Failure, Raised, exceptions
+from fadoctor.explain.settled import without_settled
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import Rule
 
@@ -88,6 +89,7 @@ def rank_causes(found: list[Failure], matcher: Matcher, rules: Iterable[Rule]) -
     causes = [_cause(each, by_id[each.match.rule_id]) for each in _ordered(best.values())]
     causes = _under_their_roots(causes)
     last = _last_exception(found)
+    causes = without_settled(causes, found, last)
     unexplained = last if last is not None and not _is_explained(last, causes) else None
     if unexplained is not None:
         causes = [_quieted(cause, unexplained) for cause in causes]

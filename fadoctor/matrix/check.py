@@ -15,11 +15,19 @@ from fadoctor.matrix.check_condition import (
     check_path,
     check_template,
 )
-from fadoctor.matrix.check_symptoms import check_symptoms
+from fadoctor.matrix.check_symptoms import check_regex, check_symptoms
 from fadoctor.matrix.versions import parse_range, parse_version
 from fadoctor.model.catalogue import OPTIONAL_EXTENSION, build_catalogue
 from fadoctor.model.finding import Severity
-from fadoctor.model.rule import INSTALL_OPTIONS, SUBJECTS, Rule, StepTemplate, Table
+from fadoctor.model.rule import (
+    INSTALL_OPTIONS,
+    SUBJECTS,
+    FixTemplate,
+    Rule,
+    StepTemplate,
+    Table,
+    with_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,16 +58,27 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
         yield ("verified",), f"must be one of {', '.join(_VERIFIED)}"
     if rule.verified == "reported" and rule.severity is Severity.ERROR:
         yield ("severity",), "what was only reported is at most a warning"
+    if rule.when_severity is not None:
+        yield from _check_when_severity(rule)
     if not rule.when and not rule.symptoms:
         yield (), "needs `when`, `symptoms` or both"
     yield from _check_subjects(rule)
     yield from _check_references(rule.references)
-    yield from _check_rows(rule, names)
+    yield from _check_rows(rule.rows, (), rule, names)
     yield from _check_paths(rule, names)
     yield from check_symptoms(rule)
     for index, rule_id in enumerate(rule.explained_by):
         if rule_id not in names.rules:
             yield ("explained_by", index), f"there is no rule {rule_id}"
+
+
+def _check_when_severity(rule: Rule) -> Iterator[Problem]:
+    severities = list(Severity)
+    lower = rule.when_severity.severity if rule.when_severity else rule.severity
+    if severities.index(lower) <= severities.index(rule.severity):
+        yield ("when_severity", "severity"), "must be less than the rule's severity"
+    if not rule.when:
+        yield ("when_severity",), "belongs to rules with `when`"
 
 
 def _check_subjects(rule: Rule) -> Iterator[Problem]:
@@ -68,14 +87,27 @@ def _check_subjects(rule: Rule) -> Iterator[Problem]:
         yield ("for_each",), f"must be different ones of {', '.join(SUBJECTS)}"
     if len(kinds & {"package", "extension", OPTIONAL_EXTENSION}) > 1:
         yield ("for_each",), "an extension is that of a package: name one of them"
-    if rule.affects and rule.affects.extension != (not rule.affects.backends):
-        yield ("affects",), "needs either backends or extension"
-    if rule.affects and rule.affects.extension and "extension" not in kinds:
-        yield ("affects", "extension"), "belongs to rules that are judged for each extension"
+    yield from _check_affects(rule)
     if rule.for_each and rule.subject != "environment":
         yield ("subject",), "for_each names the subjects"
     if "{" in rule.title:
         yield ("title",), "is not filled: it holds no values"
+
+
+def _check_affects(rule: Rule) -> Iterator[Problem]:
+    affects = rule.affects
+    if affects is None:
+        return
+    given = [affects.extension, bool(affects.backends), bool(affects.nothing)]
+    if sum(given) != 1:
+        yield ("affects",), "needs either backends or extension, or says why it decides nothing"
+    if affects.extension and not {"extension", "package"} & set(rule.for_each):
+        yield (
+            ("affects", "extension"),
+            "belongs to rules that are judged for each extension or package",
+        )
+    if affects.nothing and affects.dtypes:
+        yield ("affects", "dtypes"), "of nothing there are none"
 
 
 def _check_references(references: Any) -> Iterator[Problem]:
@@ -91,20 +123,25 @@ def _check_references(references: Any) -> Iterator[Problem]:
         yield ("references",), "a source stands twice"
 
 
-def _check_rows(rule: Rule, names: Names) -> Iterator[Problem]:
-    for name, spec in rule.rows.items():
+def _check_rows(
+    rows: Mapping[str, dict[str, str]], place: Path, rule: Rule, names: Names
+) -> Iterator[Problem]:
+    for name, spec in rows.items():
         if name in _fact_heads():
-            yield ("rows", name), f"would hide the facts of {name}: take another name"
+            yield (*place, "rows", name), f"would hide the facts of {name}: take another name"
         table = names.tables.get(spec.get("table", ""))
         if table is None:
-            yield ("rows", name), f"there is no table {spec.get('table', '')!r}"
+            yield (*place, "rows", name), f"there is no table {spec.get('table', '')!r}"
             continue
         keys = set(spec) - {"table"}
         if keys != set(table.keys):
-            yield ("rows", name), f"table {table.table} has the keys {', '.join(table.keys)}"
+            yield (
+                (*place, "rows", name),
+                f"table {table.table} has the keys {', '.join(table.keys)}",
+            )
         for key in keys:
             if not spec[key].startswith("="):
-                yield from check_path(spec[key], ("rows", name, key), rule, names)
+                yield from check_path(spec[key], (*place, "rows", name, key), rule, names)
 
 
 @cache
@@ -121,6 +158,9 @@ def _check_paths(rule: Rule, names: Names) -> Iterator[Problem]:
     yield from check_circles(rule, names)
     yield from check_condition(rule.when, ("when",), rule, names)
     yield from check_condition(rule.overruled_by, ("overruled_by",), rule, names)
+    if rule.when_severity is not None:
+        place: Path = ("when_severity", "unless")
+        yield from check_condition(rule.when_severity.unless, place, rule, names)
     yield from check_template(rule.message, ("message",), rule, names)
     yield from check_template(rule.why, ("why",), rule, names)
     yield from _check_fixes(rule, names)
@@ -132,15 +172,23 @@ def _check_fixes(rule: Rule, names: Names) -> Iterator[Problem]:
         place: Path = ("fixes", index)
         if fix.id in ids[:index]:
             yield (*place, "id"), "another fix has this id"
-        yield from check_condition(fix.when, (*place, "when"), rule, names)
-        yield from check_template(fix.title, (*place, "title"), rule, names)
-        yield from check_template(fix.side_effects, (*place, "side_effects"), rule, names)
-        for number, step in enumerate(fix.steps):
-            yield from _check_step(step, (*place, "steps", number), rule, names)
+        yield from _check_fix(fix, place, with_rows(rule, fix), names)
+
+
+def _check_fix(fix: FixTemplate, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+    """Yield what is wrong with a fix, of a rule that has the look-ups of both."""
+    yield from _check_rows(fix.rows, place, rule, names)
+    yield from check_condition(fix.when, (*place, "when"), rule, names)
+    yield from check_template(fix.title, (*place, "title"), rule, names)
+    yield from check_template(fix.side_effects, (*place, "side_effects"), rule, names)
+    for number, pattern in enumerate(fix.tried):
+        yield from check_regex(pattern, (*place, "tried", number))
+    for number, step in enumerate(fix.steps):
+        yield from _check_step(step, (*place, "steps", number), rule, names)
 
 
 def _check_step(step: StepTemplate, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
-    kinds = ("install", "uninstall", "set", "unset", "setting", "system", "advice")
+    kinds = ("install", "uninstall", "set", "unset", "setting", "system", "advice", "settings")
     given = [kind for kind in kinds if getattr(step, kind)]
     if len(given) != 1:
         yield place, f"must be exactly one of {', '.join(kinds)}"
@@ -154,10 +202,23 @@ def _check_step(step: StepTemplate, place: Path, rule: Rule, names: Names) -> It
     if any(item.startswith("-") for item in (*step.install, *step.uninstall)):
         yield place, "an option is no requirement: write it under `options`"
     yield from check_template(step.index, (*place, "index"), rule, names)
+    yield from _check_settings(step, place, names)
+    for name, value in step.effects.items():
+        yield from check_path(name, (*place, "effects", name), rule, names)
+        yield from check_template(str(value), (*place, "effects", name), rule, names)
     for kind in given:
         texts = getattr(step, kind)
         for text in [texts] if isinstance(texts, str) else texts:
             yield from check_template(text, place, rule, names)
+
+
+def _check_settings(step: StepTemplate, place: Path, names: Names) -> Iterator[Problem]:
+    """Yield what frameworks are told that the table has no line for."""
+    table = names.tables.get("setting-lines")
+    known = {word for row in table.rows for word in str(row["setting"]).split()} if table else set()
+    for topic, value in step.settings.items():
+        if f"{topic}-{value}" not in known:
+            yield (*place, "settings", topic), f"table setting-lines has no {topic}-{value}"
 
 
 def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:
@@ -173,6 +234,12 @@ def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:
     for name, kind in table.columns.items():
         if kind not in _COLUMN_KINDS:
             yield ("columns", name), f"must be one of {', '.join(_COLUMN_KINDS)}"
+    for name in table.otherwise.keys() - table.columns.keys():
+        yield ("otherwise", name), "the table has no such column"
+    yield from _check_rows_of(table, names)
+
+
+def _check_rows_of(table: Table, names: Names) -> Iterator[Problem]:
     seen: set[tuple[Any, ...]] = set()
     for index, row in enumerate(table.rows):
         yield from _check_row(row, index, table, names)

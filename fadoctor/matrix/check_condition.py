@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _NAMES = {name for pair in OPERATORS for name in pair}
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_OPTIONAL = re.compile(r"\[\[.{1,400}?\]\]", re.DOTALL)
 
 
 class Names:
@@ -57,8 +58,10 @@ def check_condition(
 
 def check_template(text: str, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
     """Yield what is wrong with the placeholders of a text."""
-    for path in _PLACEHOLDER.findall(text):
-        yield from check_path(path, place, rule, names)
+    for placeholder in _PLACEHOLDER.findall(text):
+        yield from check_path(placeholder.partition("|")[0], place, rule, names)
+    if text.count("[[") != len(_OPTIONAL.findall(text)):
+        yield place, "[[ needs its ]], and stands in no other part of the kind"
 
 
 def check_path(path: str, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
@@ -151,7 +154,7 @@ def _operand_problem(name: str, operand: Any, kind: str) -> str | None:
         case "below" | "at_least":
             fits = parse_version(str(operand)) is not None
             return None if fits else f"{operand!r} is not a version"
-        case "satisfies" | "violates":
+        case "satisfies" | "violates" | "patch_of" | "not_patch_of":
             fits = isinstance(operand, str) and parse_specifier(operand) is not None
             return None if fits else f"{operand!r} is not a specifier"
         case _:

@@ -46,7 +46,7 @@ def check_symptoms(rule: Rule) -> Iterator[Problem]:
         yield from _check_pattern(symptom, place)
         for key, patterns in (("near", symptom.near), ("absent", symptom.absent)):
             for number, pattern in enumerate(patterns):
-                yield from _check_regex(pattern, (*place, key, number))
+                yield from check_regex(pattern, (*place, key, number))
         severity = symptom.severity or rule.severity
         if severities.index(severity) < severities.index(rule.severity):
             yield (*place, "severity"), "a wording cannot weigh more than its rule"
@@ -73,7 +73,7 @@ def _check_pattern(symptom: Symptom, place: Path) -> Iterator[Problem]:
     """Check the pattern, that it needs its anchor, and that the message knows its groups."""
     groups: set[str] = set()
     if symptom.pattern:
-        problems = list(_check_regex(symptom.pattern, (*place, "pattern")))
+        problems = list(check_regex(symptom.pattern, (*place, "pattern")))
         yield from problems
         if problems:
             return
@@ -89,7 +89,7 @@ def _check_pattern(symptom: Symptom, place: Path) -> Iterator[Problem]:
             yield (*place, "message"), f"the pattern has no group {name} that takes part always"
 
 
-def _check_regex(pattern: str, place: Path) -> Iterator[Problem]:
+def check_regex(pattern: str, place: Path) -> Iterator[Problem]:
     """Yield why a pattern is not allowed: not compiling, unbounded, nested or too many ways."""
     try:
         re.compile(pattern)

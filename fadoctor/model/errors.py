@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fadoctor.model.fact import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def did_you_mean(text: str, names: Iterable[str], otherwise: str = "") -> str:
+    """Return " Did you mean a, b?" with the names that are nearest, else what is said instead."""
+    from difflib import get_close_matches  # noqa: PLC0415 -- only for what nobody knows
+
+    near = get_close_matches(text.lower(), list(names), n=3, cutoff=0.6)
+    return f" Did you mean {', '.join(near)}?" if near else otherwise
 
 
 class FadoctorError(Exception):

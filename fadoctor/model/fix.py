@@ -6,6 +6,9 @@ import enum
 
 import msgspec
 
+Effect = bool | int | str | None
+"""What a fact is after a step; None is Absent."""
+
 
 class Safety(enum.Enum):
     """Whether a fix can lose something that worked before."""
@@ -41,6 +44,8 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     """Package index for ``install``, where it is not the configured one."""
     options: tuple[str, ...] = ()
     """Options of the installer: ``--no-build-isolation``."""
+    effects: dict[str, Effect] = {}
+    """Facts as they are after it, where its kind does not say so: None is Absent."""
 
 
 class Fix(msgspec.Struct, frozen=True, omit_defaults=True):

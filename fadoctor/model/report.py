@@ -52,5 +52,7 @@ class Report(msgspec.Struct, frozen=True):
     """What-if overlays that replaced facts, as typed."""
     notes: tuple[str, ...] = ()
     """Sentences about the run itself: which overlay was used, that no GPU was tested."""
+    not_looked: tuple[str, ...] = ()
+    """Why there was nothing to look at: `--strict` exits 3."""
     rule_errors: tuple[RuleError, ...] = ()
     schema_version: int = REPORT_SCHEMA_VERSION

@@ -7,14 +7,17 @@ from typing import Any
 import msgspec
 
 from fadoctor.model.finding import Confidence, Reference, Severity
-from fadoctor.model.fix import Safety
+from fadoctor.model.fix import Effect, Safety
 from fadoctor.model.verdict import Backend, Dtype
 
 Condition = dict[str, Any]
 """All of its keys must hold: fact path -> value or operators; ``any`` -> list of conditions."""
 
 Cell = bool | int | str | tuple[str, ...] | dict[str, str] | None
-"""A cell of a table. ``{unknown: reason}`` is Unknown, a missing cell or null is Absent."""
+"""A cell of a table. ``{unknown: reason}`` and a missing cell are Unknown, null is Absent.
+
+Null is what the word ``absent`` of the YAML becomes.
+"""
 
 
 OPERATORS = (
@@ -22,6 +25,7 @@ OPERATORS = (
     ("in", "not_in"),
     ("below", "at_least"),
     ("satisfies", "violates"),
+    ("patch_of", "not_patch_of"),
     ("overlaps", "disjoint"),
     ("contains", "lacks"),
     ("present", "present"),
@@ -53,6 +57,10 @@ class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     advice: str = ""
     index: str = ""
     options: tuple[str, ...] = ()
+    settings: dict[str, str] = {}
+    """What frameworks are told: ``{attention: sdpa, dtype: fp16}``, in the words of each."""
+    effects: dict[str, Effect] = {}
+    """Facts as they are after a setting, a system command or what is advised; null is Absent."""
 
 
 class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -63,7 +71,11 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     steps: tuple[StepTemplate, ...]
     safety: Safety = Safety.UNSAFE
     when: Condition = {}
+    rows: dict[str, dict[str, str]] = {}
+    """Look-ups of its own, beside those of the rule."""
     side_effects: str = ""
+    tried: tuple[str, ...] = ()
+    """Patterns of a log that show that it was tried: then others go before it."""
 
 
 class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -73,6 +85,13 @@ class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     dtypes: tuple[Dtype, ...] = ()
     extension: bool = False
     """The backends that the extension's package brings, and those that need it."""
+    nothing: str = ""
+    """Why it decides no cell, where it does not: an error about a setting, or a tool beside."""
+
+
+def with_rows(rule: Rule, fix: FixTemplate) -> Rule:
+    """Return a rule as one of its fixes sees it: with the look-ups of both."""
+    return msgspec.structs.replace(rule, rows={**rule.rows, **fix.rows}) if fix.rows else rule
 
 
 LOOKAHEAD = 512
@@ -99,6 +118,14 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Longest match in characters, which the compiler works out; 0 where it is not known."""
 
 
+class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a rule weighs where its ``when`` holds, if that is less than its severity."""
+
+    severity: Severity
+    unless: Condition = {}
+    """Where this surely holds, it weighs what the rule weighs."""
+
+
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One root cause."""
 
@@ -115,6 +142,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """source-read, reproduced or reported; only the first two may be errors."""
     when: Condition = {}
     """Empty for a root cause that shows only in logs."""
+    when_severity: WhenSeverity | None = None
+    """Where the facts alone weigh less than a log that shows it."""
     symptoms: tuple[Symptom, ...] = ()
     subject: str = "environment"
     for_each: tuple[str, ...] = ()
@@ -145,6 +174,8 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """Whether a key without a row means Absent (there is no such thing) and not Unknown."""
     apart: bool = False
     """Large and rarely asked: compiled into a file of its own, loaded by those who need it."""
+    otherwise: dict[str, Cell] = {}
+    """What a row says of a column that it leaves out; given where somebody looked at every row."""
     file: str = ""
     places: tuple[str, ...] = ()
     """``file:line`` of each row, for messages about conflicts."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 AFTER = "after the plan"
 
 _BY_LABEL = Absent(f"{AFTER}: not there to be read yet, its labels decide")
+_THERE = Known("its compiled extension", AFTER)
 _NOBODY_KNOWS = Unknown("it was read beside another torch", AFTER)
 
 _LINKED = (
@@ -38,7 +39,7 @@ def by_label(package: str) -> Mapping[str, Fact]:
     """Return what is known of the extensions of a release that is not installed yet."""
     read = ("binaries", DERIVED)
     return {
-        name: _BY_LABEL
+        name: _THERE if name == f"{package}.binary.file" else _BY_LABEL
         for name, spec in build_catalogue().items()
         if spec.provider in read and name.startswith(f"{package}.")
     }

@@ -22,6 +22,7 @@ from fadoctor.plan.released import is_there
 from fadoctor.plan.releases import RELEASES
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
 from fadoctor.plan.wishes import HALF, may_work
+from fadoctor.verdicts.obstacles import obstacle
 from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, predict_backends
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Session:
         self.relations = relations_of(knowledge.rules)
         self.judge = Judge(self.matrix).judge
         self.verdicts: dict[object, tuple[Verdict, ...]] = {}
-        """By GPUs, backend, versions of its packages, and the judgements about it."""
+        """By GPUs, backend, what is held against it, versions of its packages, judgements."""
 
 
 class Problem:
@@ -124,7 +125,8 @@ class Problem:
             keys = values_of(self._versions[backend], environment.facts)
             mine = [j for j in deciding if concerns(j, self.kernels, backend)]
             because = ((j.rule.id, j.subject, j.outcome) for j in mine)
-            asked = (self._gpu_key, backend, *keys, *because)
+            hindrance = obstacle(environment, self.kernels, backend)
+            asked = (self._gpu_key, backend, hindrance, *keys, *because)
             verdicts = self.session.verdicts.get(asked)
             if verdicts is None:
                 kernels = Kernels(environment, self.session.matrix)

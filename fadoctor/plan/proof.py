@@ -33,10 +33,11 @@ def prove(
     failed = [
         each
         for each in assessment.judgements
-        if each.outcome is Outcome.FAIL and each.rule.severity is Severity.ERROR
+        if each.outcome is Outcome.FAIL and each.severity is Severity.ERROR
     ]
-    excused = {each.rule.id for each in failed if problem.is_excused(verdicts, each)}
-    errors = {each.rule.id for each in failed if not problem.is_excused(verdicts, each)}
+    forgiven = [each for each in failed if each.outdone or problem.is_excused(verdicts, each)]
+    excused = {each.rule.id for each in forgiven}
+    errors = {each.rule.id for each in failed if each not in forgiven}
     working = {(v.gpu, v.backend, v.dtype) for v in verdicts if v.predicted is Predicted.WORKS}
     lost = sorted(
         f"{gpu.partition(' ')[0]} {backend.value} {dtype.value}"

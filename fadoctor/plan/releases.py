@@ -124,8 +124,9 @@ class Releases:
             found = (
                 self._choice(package, version, rows[version], age, columns)
                 for age, version in enumerate(order)
+                # a blank: nobody knows what it requires, so nothing proves that it fits
+                if columns.keys() <= rows[version].keys()
             )
-            # a release whose torch nobody has written down is not proposed
             needs = f"{package}.requires"
             self._all[package] = tuple(c for c in found if "torch" in mapping_of(c.facts[needs]))
         return self._all[package]

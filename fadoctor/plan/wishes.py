@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import Gpu, Kernels, visible_gpus
+from fadoctor.matrix.kernels import Gpu, Kernels, computing_gpus, visible_gpus
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.errors import UsageError
+from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import Absent, Known, printable
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 
@@ -58,7 +58,10 @@ def package_of(name: str, option: str) -> str:
     for prefix, names in PACKAGES.items():
         if plain == prefix or plain in {other.replace("-", "_") for other in names}:
             return prefix
-    raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows")
+    known = [name for names in PACKAGES.values() for name in names]
+    otherwise = f" It plans for {', '.join(names[0] for names in PACKAGES.values())}."
+    hint = did_you_mean(name, known, otherwise)
+    raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows.{hint}")
 
 
 def wishes_of(
@@ -74,10 +77,10 @@ def wishes_of(
     """
     asked = tuple(dict.fromkeys(package_of(name, "--want") for name in asked_for.want))
     kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
-    gpus = visible_gpus(kernels.environment)
+    gpus = computing_gpus(kernels.environment)
     beyond = {name for name in asked if gpus and not _of_use(kernels, name, gpus)}
     packages = {*asked, *_default(kernels, gpus)} - beyond
-    failing = _broken(kernels, gpus, verdicts, found)
+    failing = _broken(kernels, visible_gpus(kernels.environment), verdicts, found)
     cells, hopeless = [], []
     for gpu, backend in _cells(kernels, gpus, packages | beyond):
         if not has_kernel(kernels, backend, gpu):

@@ -11,7 +11,7 @@ from fadoctor.binary.hint import Hint, hints_for
 from fadoctor.binary.homes import Family, family_of
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.prediction import Stage
-from fadoctor.binary.reason import UNDECIDED, Kind, Reason, dlerror
+from fadoctor.binary.reason import LOADER_ASSERTION, UNDECIDED, Kind, Reason, dlerror
 from fadoctor.binary.search import Origin
 from fadoctor.model.fact import printable
 from fadoctor.probes.world import World, absent, known, unknown
@@ -37,6 +37,9 @@ _FAILURES = {
     Kind.NOT_ELF: "not-elf",
     Kind.NOT_A_LIBRARY: "not-elf",
     Kind.FOREIGN_MACHINE: "other-machine",
+    Kind.NOT_FOR_DLOPEN: "refused",
+    Kind.PROCESSOR_TOO_OLD: "processor",
+    Kind.STATIC_TLS: "static-tls",
 }
 _SYMBOL_CAUSES = {
     Cause.OLD_STRING: "string-abi",
@@ -70,7 +73,8 @@ _FOUND_BY = {
 }
 _SAYS = {
     Kind.TRUNCATED: "the file ends before its last segment does",
-    Kind.UNVERSIONED_PROVIDER: "the library has no versions at all",
+    Kind.UNVERSIONED_PROVIDER: f"the library has no versions at all, so ld.so ends the process: "
+    f"Inconsistency detected by ld.so: dl-lookup.c: {LOADER_ASSERTION}",
 }
 
 

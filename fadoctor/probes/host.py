@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fadoctor.probes.host_libraries import libc_facts, libstdcxx_fact
+from fadoctor.probes.tegra import tegra_fact
 from fadoctor.probes.world import absent, known, unknown
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:  # noqa: ARG001 -- 
         "host.platform": _platform(world, machine),
         "host.memory_bytes": _memory(world),
         "host.cores": _cores(world),
+        "host.tegra": tegra_fact(world),
     }
     if world.os != "linux":
         found["host.wsl"] = known(False, f"the system is {world.os}")

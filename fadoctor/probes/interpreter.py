@@ -5,6 +5,7 @@ Starts one process, and only for a target that was named or is active.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 10.0
 SCRIPT = Path(__file__).parent / "child" / "_fadoctor_interpreter.py"
+
+OLDEST = (3, 8)
+"""The oldest Python that the scripts that run inside an environment are written for."""
+
+# Any Python from 2.4 on can run this; it says its version where SCRIPT is a syntax error.
+_VERSION_CODE = "import sys; sys.stdout.write('\\nPython %d.%d.%d\\n' % sys.version_info[:3])"
+_VERSION_LINE = re.compile(r"^Python (\d{1,3}\.\d{1,3}\.\d{1,3})$", re.MULTILINE)
 
 Run = Callable[[Command], Result]
 
@@ -75,6 +83,19 @@ class Problem(msgspec.Struct, frozen=True):
     reason: str
 
 
+class TooOld(Problem, frozen=True):
+    """An interpreter that works, and is older than what fadoctor examines."""
+
+
+def refuse_old(version: str) -> TooOld | None:
+    """Return the problem with a version, ``3.6.15``; None where it is new enough, or unclear."""
+    numbers = tuple(int(number) for number in re.findall(r"\d{1,3}", version)[:2])
+    if len(numbers) < len(OLDEST) or numbers >= OLDEST:
+        return None
+    oldest = ".".join(str(number) for number in OLDEST)
+    return TooOld(printable(f"Python {version}; fadoctor examines Python {oldest} and newer", 120))
+
+
 def ask_interpreter(
     python: str, run: Run, environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
 ) -> InterpreterAnswer | Problem:
@@ -84,16 +105,25 @@ def ask_interpreter(
     env = child_environment(environ, __PYVENV_LAUNCHER__=None)
     result = run(Command((python, "-B", str(SCRIPT)), timeout_s, env))
     if not result.ok:
-        return Problem(printable(result.describe()))
+        old = _old_version(python, run, env, timeout_s) if result.code else None
+        return old or Problem(printable(result.describe()))
     answer = last_json_object(result.stdout)
     if answer is None:
         return Problem("printed no answer" + _excerpt(result))
     if not answer.get("ok"):
         return Problem(printable(f"could not describe itself: {answer.get('error')}"))
     try:
-        return msgspec.convert(answer, InterpreterAnswer)
+        found = msgspec.convert(answer, InterpreterAnswer)
     except msgspec.ValidationError as error:
         return Problem(printable(f"gave an answer that cannot be understood: {error}"))
+    return refuse_old(found.version) or found
+
+
+def _old_version(python: str, run: Run, env: dict[str, str], timeout_s: float) -> TooOld | None:
+    """Ask an interpreter that does not understand the script for its version alone."""
+    result = run(Command((python, "-B", "-c", _VERSION_CODE), timeout_s, env))
+    found = _VERSION_LINE.findall(result.stdout) if result.ok else []
+    return refuse_old(found[-1]) if found else None
 
 
 def _excerpt(result: Result) -> str:

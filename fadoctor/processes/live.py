@@ -2,12 +2,14 @@
 
 The one process without a deadline and without a group of its own: the terminal's signals reach it
 as they would without us, and those that only we get are passed on. Where our output is a terminal,
-so is the command's.
+so is the command's. What it has left running in the background when it ends may go on writing: a
+relay of its own process passes that on, and we end as a shell does.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -33,6 +35,23 @@ _CHUNK = 1 << 16
 _DIED_OF_SIGNAL = 128
 _WINSIZE_BYTES = 8
 """Of struct winsize: four unsigned shorts."""
+
+_RELAY = """
+import os
+while True:
+    try:
+        chunk = os.read(0, 65536)
+    except OSError:
+        break
+    if not chunk:
+        break
+    try:
+        while chunk:
+            chunk = chunk[os.write(1, chunk):]
+    except OSError:
+        pass
+"""
+"""Copies input to output to the end; a reader that has gone does not end the writer."""
 
 _PASSED_ON = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT")
 
@@ -106,6 +125,7 @@ class _Output:
         self._begun = b""
         """A line that has not ended: a program writes one in pieces, between those of others."""
         self._thread = threading.Thread(target=self._copy, daemon=True)
+        self._awake, self._wake = os.pipe()
 
     def start(self) -> None:
         self._thread.start()
@@ -114,16 +134,39 @@ class _Output:
         """Stop reading: at the end, or a grace after the command's, if others hold the pipe."""
         if self._thread.ident is not None:
             self._thread.join(GRACE_S)
+        if self._thread.is_alive():
+            self._hand_over()
         self._kept.add(self._begun)
-        if not self._thread.is_alive():
-            os.close(self._read)
+        if self._thread.is_alive():
+            return
+        for descriptor in (self._read, self._awake, self._wake):
+            os.close(descriptor)
+
+    def _hand_over(self) -> None:
+        """Leave the rest to a process that outlives us; what is unread waits in the pipe."""
+        if sys.platform == "win32":  # where nothing wakes a thread that reads
+            return
+        os.write(self._wake, b"x")
+        self._thread.join()
+        with suppress(OSError):
+            relay = subprocess.Popen(
+                (sys.executable, "-I", "-S", "-c", _RELAY), stdin=self._read, stdout=self._target,
+                stderr=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+            relay.returncode = 0  # nobody is to wait for it
 
     def resize(self) -> None:
         """Give the command's terminal the size of ours."""
         _copy_size(self._target, self._read)
 
+    def _may_read(self) -> bool:
+        """Wait until there is something to read; False where another is to read it."""
+        if sys.platform == "win32":  # it can wait for sockets only
+            return True
+        return self._awake not in select.select([self._read, self._awake], [], [])[0]
+
     def _copy(self) -> None:
-        while chunk := _read(self._read):
+        while self._may_read() and (chunk := _read(self._read)):
             ended, newline, begun = (self._begun + chunk).rpartition(b"\n")
             if not newline and len(begun) > _CHUNK:  # a progress bar, or no text
                 ended, begun = begun, b""

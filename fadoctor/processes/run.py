@@ -17,12 +17,14 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.processes.deadline import Deadline, Pulse
+from fadoctor.processes.ending import RUNNING
+from fadoctor.processes.tied import tied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -58,6 +60,8 @@ class Command(msgspec.Struct, frozen=True):
     """Bytes of each stream that are kept."""
     cwd: str | None = None
     pulse: Pulse | None = None
+    tied: bool = False
+    """Whether its group is killed when we are gone: `argv` then begins with a path."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -106,11 +110,19 @@ def run(command: Command, announce: Callable[[int], None] | None = None) -> Resu
     `announce` is told the process id, which is the group's too, before the command does anything.
     """
     started = time.monotonic()
-    try:
-        child = _start(command) if announce is None else _start_announced(command, announce)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return Result(Ending.NOT_STARTED, 0, "", reason, time.monotonic() - started)
+    life = tied(command.argv) if command.tied else nullcontext((command.argv, subprocess.DEVNULL))
+    with ExitStack() as stack:
+        try:
+            argv, stdin = stack.enter_context(life)
+            given = msgspec.structs.replace(command, argv=argv)
+            child = _start(given, stdin) if announce is None else _start_announced(given, announce)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            return Result(Ending.NOT_STARTED, 0, "", reason, time.monotonic() - started)
+        return _run_to_end(child, command, started)
+
+
+def _run_to_end(child: subprocess.Popen[bytes], command: Command, started: float) -> Result:
     output = _Output(command.output_limit)
     try:
         finished = _read_until_end(
@@ -132,20 +144,32 @@ def run(command: Command, announce: Callable[[int], None] | None = None) -> Resu
 
 
 def _start(command: Command, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    if RUNNING.closing:
+        raise ValueError("fadoctor is being ended")
     child = subprocess.Popen(
         command.argv,
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=command.env,
-        cwd=command.cwd,
+        cwd=command.cwd or _root_if_lost(),
         start_new_session=True,
         bufsize=0,
     )
+    RUNNING.groups.add(child.pid)
     for pipe in (child.stdout, child.stderr):
         if pipe is not None:
             os.set_blocking(pipe.fileno(), False)
     return child
+
+
+def _root_if_lost() -> str | None:
+    """Return the root where our own folder was deleted: libraries look for files from there."""
+    try:
+        os.getcwd()  # noqa: PTH109 -- only whether it is there
+    except OSError:
+        return os.sep
+    return None
 
 
 _GATE = (
@@ -247,6 +271,7 @@ def _end_group(child: subprocess.Popen[bytes]) -> bool:
         child.wait(REAP_S)
     except subprocess.TimeoutExpired:
         return False
+    RUNNING.groups.discard(child.pid)
     return True
 
 

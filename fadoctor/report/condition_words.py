@@ -31,6 +31,8 @@ _WORDS = {
     "at_least": "is at least",
     "satisfies": "satisfies",
     "violates": "violates",
+    "patch_of": "is of the minor release that is pinned in",
+    "not_patch_of": "is of no minor release that is pinned in",
     "overlaps": "shares a member with",
     "disjoint": "shares no member with",
     "contains": "contains",

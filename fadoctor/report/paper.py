@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Finding, Severity
+from fadoctor.model.fix import Fix, Safety, StepKind
 from fadoctor.report.words import value_text
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Paper:
         """Take how to print."""
         self.style = style
         self.lines: list[str] = []
+        self.printed: dict[tuple[str, tuple[str, ...]], str] = {}
+        """Fixes with commands that stand above: title and commands -> the rule they stand at."""
 
     def text(self) -> str:
         """Return everything that was printed."""
@@ -80,12 +83,12 @@ class Paper:
             self.line(text, "dim", indent=4, hang=2)
         if not self.style.quiet:
             self.line(f"why: {finding.why}", indent=2)
-        for fix in finding.fixes if self.style.verbose else finding.fixes[:1]:
-            self.line(f"fix: {fix.title} ({fix.safety.value})", "bold", indent=2)
-            for step in fix.steps:
-                self.line(f"- {step.text}", indent=4, hang=2)
-            if fix.side_effects:
-                self.line(f"side effects: {fix.side_effects}", indent=4)
+        shown = finding.fixes if self.style.verbose else _foremost(finding.fixes)
+        for fix in shown:
+            self.fix(fix, finding.rule_id)
+        others = [_as_part(fix.title) for fix in finding.fixes if fix not in shown]
+        if others:
+            self.line(f"or: {'; '.join(others)} (--verbose)", indent=2, hang=4)
         if finding.consequences:
             self.line(f"also explains: {', '.join(finding.consequences)}", indent=2)
         self.line(
@@ -96,3 +99,32 @@ class Paper:
                 value = "absent" if evidence.value is None else value_text(evidence.value)
                 self.line(f"{evidence.fact}: {value}  [{evidence.source}]", "dim", indent=4)
         self.line("")
+
+    def fix(self, fix: Fix, rule_id: str) -> None:
+        """Print a way to repair a finding, and what is at stake; what was printed is named only."""
+        does = tuple(step.text for step in fix.steps if step.items)
+        first = self.printed.setdefault((fix.title, does), rule_id) if does else rule_id
+        if first != rule_id:
+            self.line(f"fix: the same as for {first}, above", "bold", indent=2)
+            return
+        self.line(f"fix: {fix.title}", "bold", indent=2)
+        for step in fix.steps:
+            if step.items or step.kind is StepKind.SYSTEM:  # stays one line, to be copied
+                self.lines.append(f"    - {printable(step.text, _LINE_LIMIT)}")
+            else:
+                self.line(f"- {step.text}", indent=4, hang=2)
+        if fix.side_effects:
+            self.line(f"but: {fix.side_effects}", indent=4, hang=2)
+
+
+def _foremost(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+    """Return the best fix, and the best that risks nothing where that is another one."""
+    safe = next((fix for fix in fixes if fix.safety is Safety.SAFE), None)
+    first = fixes[:1]
+    return (*first, safe) if safe is not None and safe not in first else first
+
+
+def _as_part(title: str) -> str:
+    """Return a title within a sentence: without the ``Or`` that stands before an alternative."""
+    plain = title.removeprefix("Or ").removeprefix("or ")
+    return plain if plain[:2].isupper() else plain[:1].lower() + plain[1:]

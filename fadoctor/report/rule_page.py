@@ -11,6 +11,7 @@ from fadoctor.engine.case_examples import LogExample, example_message, log_examp
 from fadoctor.engine.suite import RuleFile, cases_of, outcome_of
 from fadoctor.model.finding import Outcome, Reference
 from fadoctor.model.fix import Safety
+from fadoctor.model.rule import with_rows
 from fadoctor.report.condition_words import ConditionWords
 from fadoctor.report.page import (
     Block,
@@ -48,10 +49,7 @@ _VERIFIED = {
     "reproduced": "reproduced by running it",
     "reported": "reported by others, not reproduced",
 }
-_SAFETY = {
-    Safety.SAFE: "safe: what worked before keeps working",
-    Safety.UNSAFE: "unsafe: something that worked before can stop working",
-}
+_SAFE = " (what worked before keeps working)"
 _CASE_WORDS = (
     ("found", {Outcome.FAIL}),
     ("not found", {Outcome.PASS, Outcome.NOT_APPLICABLE}),
@@ -110,6 +108,8 @@ def _subject(rule: Rule) -> str:
 def _cells(rule: Rule) -> Spans:
     if rule.affects is None:
         return ()
+    if rule.affects.nothing:
+        return spans(" It decides no verdict: ", rule.affects.nothing, ".")
     backends = joined([code(backend.value) for backend in rule.affects.backends])
     dtypes = joined([code(dtype.value) for dtype in rule.affects.dtypes])
     if rule.affects.extension:
@@ -195,11 +195,16 @@ def _repairs(rule: Rule) -> Iterator[Block]:
 def _repair(rule: Rule, fix: FixTemplate) -> Item:
     below: list[Item] = []
     if fix.when:
-        below.append(Item(spans("offered only where:"), ConditionWords(rule).condition(fix.when)))
+        below.append(
+            Item(
+                spans("offered only where:"),
+                ConditionWords(with_rows(rule, fix)).condition(fix.when),
+            )
+        )
     below += [Item(part) for step in fix.steps for part in _step(step)]
     if fix.side_effects:
         below.append(Item(spans(f"side effects: {fix.side_effects}")))
-    return Item(spans(f"{fix.title} ({_SAFETY[fix.safety]})"), tuple(below))
+    return Item(spans(fix.title + (_SAFE if fix.safety is Safety.SAFE else "")), tuple(below))
 
 
 def _step(step: StepTemplate) -> Iterator[Spans]:
@@ -214,6 +219,8 @@ def _step(step: StepTemplate) -> Iterator[Spans]:
             yield spans(f"{word} ", *joined([code(item) for item in items], " "), index)
     if step.setting:
         yield spans("setting: ", code(step.setting))
+    for topic, value in step.settings.items():
+        yield spans("setting: ", f"{topic} ", code(value), ", in the words of the framework")
     if step.system:
         yield spans("run by hand: ", code(step.system))
     if step.advice:

@@ -1,4 +1,4 @@
-"""Text for a person: the environment first, then findings, the table, the advice."""
+"""Text for a person: the environment, the answer, then findings and the table behind it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fact import printable
+from fadoctor.model.fact import Absent, Known, Unknown, printable
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.paper import Paper
 from fadoctor.report.words import counted, setting_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding, Undecided
     from fadoctor.model.report import Report
     from fadoctor.report.style import Style
@@ -37,15 +38,18 @@ def render(report: Report, style: Style) -> str:
     page.header(report)
     if not style.quiet:
         page.environment(report)
+        page.recommendation(report)
+    for sentence in report.not_looked:
+        page.line(sentence, "bold yellow")
+        page.line("")
     for alike in _alike(report.findings):
         page.finding(alike[0], [finding.subject for finding in alike])
-    if not report.findings:
+    if not (report.findings or report.not_looked):
         page.line("No findings.", "green")
         page.line("")
-    page.undecided(report.unknown)
     if not style.quiet:
-        page.verdicts(report.verdicts)
-    page.recommendation(report)
+        page.undecided(report.unknown)
+        page.verdicts(report)
     page.closing(report)
     return page.text()
 
@@ -79,10 +83,11 @@ class _Page(Paper):
             self.line(f"? {reason}: {', '.join(shown)}{tail}", indent=2, hang=2)
         self.line("")
 
-    def verdicts(self, verdicts: tuple[Verdict, ...]) -> None:
+    def verdicts(self, report: Report) -> None:
         """Print a table for each GPU, one for those that are alike."""
+        verdicts = report.verdicts
         if not verdicts:
-            self.line("No table: there is no GPU here. Ask about one with --gpu A100.")
+            self.line(_without_table(report.environment))
             self.line("")
         tables: dict[tuple[Verdict, ...], list[str]] = {}
         for gpu in dict.fromkeys(verdict.gpu for verdict in verdicts):
@@ -126,8 +131,18 @@ class _Page(Paper):
     def recommendation(self, report: Report) -> None:
         advice = report.recommendation
         if advice is None:
+            if report.verdicts:
+                self.line("Nothing can be recommended yet: repair what is wrong below first.")
+                self.line("")
             return
-        self.line(f"Use {advice.dtype.value} with {advice.backend.value}", "bold green")
+        cells = [
+            verdict
+            for verdict in report.verdicts
+            if verdict.backend is advice.backend and verdict.dtype is advice.dtype
+        ]
+        works = all(verdict.predicted is Predicted.WORKS for verdict in cells)
+        later = "" if works else ", once what is wrong below is repaired"
+        self.line(f"Use {advice.dtype.value} with {advice.backend.value}{later}", "bold green")
         self.line(advice.why, indent=2)
         for framework, settings in advice.settings.items():
             text = f"{framework}: {setting_text(framework, settings)}"
@@ -145,6 +160,18 @@ class _Page(Paper):
             f"{counted(total.note, 'note')}, {total.unknown} undecided. "
             f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
         )
+
+
+def _without_table(facts: Mapping[str, Fact]) -> str:
+    """Say why there is no table: what is missing first is named."""
+    if isinstance(facts.get("torch.version"), Absent):
+        return "No table: without torch no backend works."
+    count = facts.get("gpu.count")
+    if isinstance(count, Known) and count.value == 0:
+        return "No table: there is no GPU here. Ask about one with --gpu A100."
+    if isinstance(count, Unknown):
+        return f"No table: which GPUs are here is unknown ({count.reason}). Name one: --gpu A100."
+    return "No table: no backend that is here runs on a GPU that programs can see."
 
 
 def _alike(findings: tuple[Finding, ...]) -> Iterable[list[Finding]]:
@@ -168,7 +195,9 @@ def _reasons(verdicts: Iterable[Verdict]) -> Iterable[str]:
         if verdict.measured is not Measured.NOT_RUN:
             yield f"{verdict.backend.value} {verdict.dtype.value}: {verdict.detail}"
         elif verdict.predicted is not Predicted.WORKS:
-            because = ", ".join(verdict.because)
+            because = ", ".join(verdict.because[:_IDS_SHOWN])
+            more = len(verdict.because) - _IDS_SHOWN
+            because += f" and {more} more" if more > 0 else ""
             why = ": ".join(part for part in (because, verdict.detail) if part)
             cells = said.setdefault(f"{verdict.predicted.value}, {why}", {})
             cells.setdefault(verdict.backend.value, []).append(verdict.dtype.value)

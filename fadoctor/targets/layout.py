@@ -74,6 +74,11 @@ def site_folders(prefix: Path, home: str = "") -> tuple[str, ...]:
     return _unique(folders)
 
 
+def stated_version(prefix: Path) -> str:
+    """Return X.Y of an environment by its pyvenv.cfg; empty where it has none."""
+    return _version(read_pyvenv(prefix) or {})
+
+
 def _version(config: dict[str, str]) -> str:
     for key in ("version_info", "version"):
         match = re.match(r"\d{1,3}\.\d{1,3}", config.get(key, ""))

@@ -12,6 +12,7 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.targets.gpu_name import find_gpu
+from fadoctor.targets.tegra import is_tegra, unknown_cuda
 
 if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix
@@ -44,7 +45,7 @@ def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix)
         facts = {name: fact for name, fact in facts.items() if not name.startswith("gpu[")}
         facts.update(_gpu_facts(overlays.gpu, matrix))
     if overlays.driver:
-        facts.update(_driver_facts(overlays.driver, matrix))
+        facts.update(_driver_facts(overlays.driver, facts, matrix))
         if overlays.gpu:
             facts.update(_working_driver(overlays.driver))
     if overlays.glibc:
@@ -62,7 +63,8 @@ def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix)
 
 def _version(option: str, value: str) -> Known:
     if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){0,3}", value) or parse_version(value) is None:
-        raise UsageError(f"{option} {printable(value, 40)}: not a version like 2.35")
+        example = "550.54.15" if option == "--driver" else "2.35"
+        raise UsageError(f"{option} {printable(value, 40)}: not a version like {example}")
     return Known(value, f"{option} {value}")
 
 
@@ -122,20 +124,26 @@ def _given(value: str, source: str) -> Fact:
     return Known(value, source) if value else Absent(source)
 
 
-def _driver_facts(text: str, matrix: Matrix) -> dict[str, Fact]:
+def _driver_facts(text: str, facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     version = _version("--driver", text)
     cuda = matrix.find("driver-cuda", {"driver": version}).cell("cuda")
     return {
         "driver.version": version,
-        "driver.cuda": cuda,
+        "driver.cuda": unknown_cuda(version.source) if is_tegra(facts, matrix) else cuda,
         "driver.forward_compat": Unknown("not given", f"--driver {text}"),
     }
 
 
 def _working_driver(text: str) -> dict[str, Fact]:
-    """Return what an assumed GPU with an assumed driver implies: that the driver is in place."""
+    """Return what an assumed GPU with an assumed driver implies: that the driver is in place.
+
+    Whether its kernel module is the open one is left to who installs it: it drives that GPU.
+    """
     source = f"--driver {text}"
     return {
+        "driver.kernel_module": Absent(f"{source} drives the GPU that is assumed"),
+        "driver.nvml": Absent(f"{source} is assumed: nothing was asked"),
+        "driver.tegra": Absent(source),
         "driver.library": Known("libcuda.so.1", source),
         "driver.library_version": Known(text, source),
         "driver.device_nodes": Known(value=True, source=source),

@@ -15,7 +15,10 @@ from fadoctor.binary.header import Machine
 from fadoctor.binary.hint import overloads
 from fadoctor.binary.ld_cache import read_ld_cache
 from fadoctor.binary.loader import File, Loaded
+from fadoctor.binary.notes import needed_isa
+from fadoctor.binary.processor import read_processor
 from fadoctor.binary.search import Origin, Place
+from fadoctor.binary.static_tls import offset_symbols
 
 if TYPE_CHECKING:
     import random
@@ -29,6 +32,7 @@ _LOOKED_UP = 50
 def exercise(data: bytes) -> None:
     """Read a file whole; raises BadBinaryError, and nothing else, where that cannot be."""
     read_ld_cache(data, Machine.X86_64)
+    read_processor(data, Machine.X86_64)
     descriptor = os.memfd_create("mutation")
     try:
         os.write(descriptor, data)
@@ -42,7 +46,10 @@ def exercise(data: bytes) -> None:
             _DEMANGLER.demangle(name)
         c10_abi(symbols)
         names = [wanted.name.decode("latin-1") for wanted in imports[:3]]
-        list(overloads(Loaded(file, Place("/x", Origin.PATH), None), names))
+        one = Loaded(file, Place("/x", Origin.PATH), None)
+        list(overloads(one, names))
+        needed_isa(file.elf)
+        offset_symbols(one)
     finally:
         os.close(descriptor)
 

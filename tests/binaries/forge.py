@@ -45,6 +45,8 @@ class Answer(NamedTuple):
     status: int
     """How the process ended."""
     stage: str = ""
+    said: str = ""
+    """What stands on stderr where the process was ended."""
 
 
 class Forge:
@@ -123,7 +125,7 @@ def really_open(path: Path, torch: Path | None, environ: dict[str, str]) -> Answ
         cwd="/",
     )
     if done.returncode:
-        return Answer(False, "", done.returncode)
+        return Answer(False, "", done.returncode, said=done.stderr)
     stage, text = json.loads(done.stdout)
     return Answer(not text, text, 0, stage)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.binary.prediction import Stage
@@ -526,3 +527,234 @@ def text_in_the_search_ends_it(forge: Forge) -> Case:
     path = forge.library("ext.so", uses("a"), "-Wl,-rpath,$ORIGIN/a", needs=(a,))
     b.write_text("INPUT(/usr/lib/libdep.so.1)\n" * 8, encoding="utf-8")
     return Case(path, Kind.NOT_ELF, "libdep.so", library_path=(b.parent,))
+
+
+# Folders for some processors, and the tokens of search paths
+
+
+def _tagged(kind: str) -> tuple[str, ...]:
+    return f"-Wl,-rpath,$ORIGIN/{kind}", "-Wl,--disable-new-dtags"
+
+
+def _below(forge: Forge, below: str, *flags: str) -> Case:
+    """Open what needs a library that only a folder below the search path has whole."""
+    path = forge.library("ext.so", uses("a"), *flags, needs=(_two_sorts(forge)[0],))
+    forge.below("lib").library("libdep.so", offers("b"))
+    forge.below(f"lib/{below}").library("libdep.so", offers("a"))
+    return Case(path, None)
+
+
+@_case
+def processor_folder_of_rpath(forge: Forge) -> Case:
+    return _below(forge, "glibc-hwcaps/x86-64-v2", *_tagged("lib"))
+
+
+@_case
+def processor_folder_of_runpath(forge: Forge) -> Case:
+    flags = ("-Wl,-rpath,$ORIGIN/lib", "-Wl,--enable-new-dtags")
+    return _below(forge, "glibc-hwcaps/x86-64-v2", *flags)
+
+
+@_case
+def processor_folder_of_library_path(forge: Forge) -> Case:
+    case = _below(forge, "glibc-hwcaps/x86-64-v2")
+    return case._replace(library_path=(forge.folder / "lib",))
+
+
+@_case
+def processor_folder_alone(forge: Forge) -> Case:
+    case = _below(forge, "glibc-hwcaps/x86-64-v2", *_tagged("lib"))
+    (forge.folder / "lib" / "libdep.so").unlink()
+    return case
+
+
+@_case
+def best_processor_folder_goes_first(forge: Forge) -> Case:
+    case = _below(forge, "glibc-hwcaps/x86-64-v3", *_tagged("lib"))
+    forge.below("lib/glibc-hwcaps/x86-64-v2").library("libdep.so", offers("b"))
+    return case
+
+
+@_case
+def processor_folder_of_no_processor(forge: Forge) -> Case:
+    case = _below(forge, "glibc-hwcaps/x86-64-v99", *_tagged("lib"))
+    return case._replace(kind=Kind.UNDEFINED_SYMBOL, name="a")
+
+
+@_case
+def foreign_library_in_a_processor_folder(forge: Forge) -> Case:
+    case = _below(forge, "glibc-hwcaps/x86-64-v2", *_tagged("lib"))
+    dep = forge.folder / "lib" / "glibc-hwcaps" / "x86-64-v2" / "libdep.so"
+    content = dep.read_bytes()
+    dep.write_bytes(content[:18] + struct.pack("<H", 183) + content[20:])
+    return case._replace(kind=Kind.UNDEFINED_SYMBOL, name="a")
+
+
+@_case
+def token_of_the_platform(forge: Forge) -> Case:
+    path = forge.library("ext.so", uses("a"), *_tagged("$PLATFORM"), needs=(_two_sorts(forge)[0],))
+    for platform in ("haswell", "xeon_phi", "x86_64", "aarch64"):
+        forge.below(platform).library("libdep.so", offers("a"))
+    return Case(path, None)
+
+
+@_case
+def token_of_the_library_folder(forge: Forge) -> Case:
+    path = forge.library("ext.so", uses("a"), *_tagged("${LIB}"), needs=(_two_sorts(forge)[0],))
+    for folder in ("lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64"):
+        forge.below(folder).library("libdep.so", offers("a"))
+    return Case(path, None)
+
+
+@_case
+def token_within_a_word(forge: Forge) -> Case:
+    path = forge.library("ext.so", uses("a"), *_tagged("$LIBRARY"), needs=(_two_sorts(forge)[0],))
+    forge.below("$LIBRARY").library("libdep.so", offers("a"))
+    return Case(path, None)
+
+
+# What is found, and not taken
+
+
+@_case
+def not_for_dlopen(forge: Forge) -> Case:
+    return Case(forge.library("ext.so", "", "-Wl,-z,nodlopen"), Kind.NOT_FOR_DLOPEN)
+
+
+@_case
+def dependency_not_for_dlopen(forge: Forge) -> Case:
+    dep = forge.library("libdep.so", offers("f"), "-Wl,-z,nodlopen")
+    path = forge.library("ext.so", uses("f"), "-Wl,-rpath,$ORIGIN", needs=(dep,))
+    return Case(path, Kind.NOT_FOR_DLOPEN, "libdep.so")
+
+
+@_case
+def preloaded_and_not_for_dlopen(forge: Forge) -> Case:
+    preload = forge.library("libpre.so", offers("f"), "-Wl,-z,nodlopen")
+    path = forge.library("ext.so", uses("f"), needs=(preload,))
+    return Case(path, None, preload=preload)
+
+
+@_case
+def filter_of_a_missing_library(forge: Forge) -> Case:
+    path = forge.library("ext.so", offers("f"), "-Wl,-F,libgone.so")
+    return Case(path, Kind.MISSING_SONAME, "libgone.so")
+
+
+@_case
+def auxiliary_filter_of_a_missing_library(forge: Forge) -> Case:
+    return Case(forge.library("ext.so", offers("f"), "-Wl,-f,libgone.so"), None)
+
+
+@_case
+def filtered_library_brings_its_symbols(forge: Forge) -> Case:
+    forge.library("libbehind.so", offers("a"))
+    flags = ("-Wl,-F,libbehind.so", "-Wl,-rpath,$ORIGIN")
+    dep = forge.library("libdep.so", offers("b"), *flags)
+    path = forge.library("ext.so", uses("a", "b"), "-Wl,-rpath,$ORIGIN", needs=(dep,))
+    return Case(path, None)
+
+
+@_case
+def filtered_library_wants_what_is_missing(forge: Forge) -> Case:
+    away = forge.below("away").library("libgone.so", offers("g"))
+    forge.library("libbehind.so", offers("a"), needs=(away,))
+    flags = ("-Wl,-f,libbehind.so", "-Wl,-rpath,$ORIGIN")
+    path = forge.library("ext.so", uses("a"), *flags)
+    return Case(path, Kind.MISSING_SONAME, "libgone.so")
+
+
+@_case
+def filter_of_itself(forge: Forge) -> Case:
+    return Case(forge.library("ext.so", offers("f"), "-Wl,-F,ext.so", "-Wl,-rpath,$ORIGIN"), None)
+
+
+def _needs_level(path: Path, bits: int) -> Path:
+    """Change the levels in a file that the linker was told to mark for x86-64-v4."""
+    data = path.read_bytes()
+    at = data.index(struct.pack("<II", 0xC0008002, 4)) + 8
+    path.write_bytes(data[:at] + struct.pack("<I", bits) + data[at + 4 :])
+    return path
+
+
+@_case
+def made_for_a_processor_of_the_future(forge: Forge) -> Case:
+    path = forge.library("ext.so", uses("gone"), "-Wl,-z,x86-64-v4")
+    return Case(_needs_level(path, 1 << 9), Kind.PROCESSOR_TOO_OLD)
+
+
+@_case
+def dependency_for_a_processor_of_the_future(forge: Forge) -> Case:
+    dep = _needs_level(forge.library("libdep.so", offers("f"), "-Wl,-z,x86-64-v4"), 1 << 9)
+    path = forge.library("ext.so", uses("gone"), "-Wl,-rpath,$ORIGIN", needs=(dep,))
+    return Case(path, Kind.PROCESSOR_TOO_OLD)
+
+
+@_case
+def made_for_the_oldest_processor(forge: Forge) -> Case:
+    return Case(_needs_level(forge.library("ext.so", offers("f"), "-Wl,-z,x86-64-v4"), 1), None)
+
+
+# Thread-local variables
+
+
+def _thread_local(size: int, model: str = "initial-exec") -> str:
+    there = f'__thread char there[{size}] __attribute__((tls_model("{model}")));'
+    return f"{there} char *get(void) {{ return there; }}"
+
+
+@_case
+def few_thread_local_variables(forge: Forge) -> Case:
+    return Case(forge.library("ext.so", _thread_local(600)), None)
+
+
+@_case
+def too_many_thread_local_variables(forge: Forge) -> Case:
+    return Case(forge.library("ext.so", _thread_local(4000)), Kind.STATIC_TLS)
+
+
+@_case
+def too_many_thread_local_variables_together(forge: Forge) -> Case:
+    deps = [
+        forge.library(f"libdep{size}.so", "static " + _thread_local(size)) for size in (1500, 900)
+    ]
+    path = forge.library("ext.so", "", "-Wl,-rpath,$ORIGIN", needs=tuple(deps))
+    return Case(path, Kind.STATIC_TLS)
+
+
+@_case
+def one_thread_local_variable_of_many_libraries(forge: Forge) -> Case:
+    """All of them mean the first library's, so that one place is enough."""
+    deps = [forge.library(f"libdep{n}.so", _thread_local(500)) for n in range(6)]
+    return Case(forge.library("ext.so", "", "-Wl,-rpath,$ORIGIN", needs=tuple(deps)), None)
+
+
+@_case
+def many_thread_local_variables_elsewhere(forge: Forge) -> Case:
+    """Only a fixed distance wants a place in the block that every thread has from its start."""
+    return Case(forge.library("ext.so", _thread_local(100_000, "global-dynamic")), None)
+
+
+@_case
+def many_thread_local_variables_of_a_dependency(forge: Forge) -> Case:
+    dep = forge.library("libdep.so", _thread_local(100_000, "global-dynamic"))
+    source = 'extern __thread char there[] __attribute__((tls_model("initial-exec")));'
+    source += "char *mine(void) { return there; }"
+    path = forge.library("ext.so", source, "-Wl,-rpath,$ORIGIN", needs=(dep,))
+    return Case(path, Kind.STATIC_TLS)
+
+
+@_case
+def thread_local_variables_from_the_start(forge: Forge) -> Case:
+    preload = forge.library("libpre.so", _thread_local(100_000))
+    return Case(forge.library("ext.so", "", needs=(preload,)), None, preload=preload)
+
+
+# Files without what is loaded
+
+
+@_case
+def debug_information_alone(forge: Forge) -> Case:
+    path = forge.library("ext.so", "char data[20000] = {1};" + offers("f"), "-g")
+    subprocess.run(["objcopy", "--only-keep-debug", path], check=True)
+    return Case(path, Kind.NOT_A_LIBRARY)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.reason import Kind, dlerror
+from fadoctor.binary.reason import LOADER_ASSERTION, Kind, dlerror
 from fadoctor.binary.start import Target
 from tests.binaries.elf_writer import Spec, Symbol, elf_file
 from tests.binaries.forge import Forge, offers, really_open, target_of, uses
@@ -46,6 +46,7 @@ def test_prediction_is_what_happens(build: Callable[[Forge], Case], forge: Forge
         text = dlerror(found.reason)
         assert text == real.text
         assert text or real.status == _WORDLESS[found.reason.kind]
+        assert (real.status == _LOADER_ASSERTION) == (LOADER_ASSERTION in real.said)
 
 
 def test_files_written_by_hand_are_real(tmp_path: Path) -> None:
@@ -79,3 +80,12 @@ def test_search_path_of_the_executable(forge: Forge, tags: str) -> None:
     real = subprocess.run([program, extension], capture_output=True, text=True, check=True).stdout
     assert (dlerror(found.reason) if found.reason else "") == real.strip()
     assert found.loads is (tags == "--disable-new-dtags")
+
+
+@pytest.mark.parametrize("size", [1100, 2000])
+def test_between_what_fits_and_what_does_not_nothing_is_said(forge: Forge, size: int) -> None:
+    source = f'__thread char a[{size}] __attribute__((tls_model("initial-exec")));'
+    path = forge.library("ext.so", source + "char *get(void) { return a; }")
+    with Predictor(target_of(None, {})) as predictor:
+        found = predictor.predict(str(path), after_torch=False)
+    assert (found.loads, found.reason and found.reason.kind) == (None, Kind.STATIC_TLS_UNSURE)

@@ -34,7 +34,8 @@ def run(tmp_path: Path) -> Run:
     folder.mkdir()
 
     def run_it(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        env = {**os.environ, **options.pop("env", {})}
+        # Wide: sentences stay whole however long the temporary folder's name is.
+        env = {**os.environ, "COLUMNS": "500", **options.pop("env", {})}
         options.setdefault("cwd", folder)
         argv = [*COMMAND, *arguments]
         return subprocess.run(

@@ -34,6 +34,8 @@ def remove(name):
         shutil.rmtree(folder)
 
 command, *rest = sys.argv[1:]
+if command == "config":
+    sys.exit(0)
 names = [word for word in rest if not word.startswith("-")]
 if command == FAIL:
     with (SITE / "paths.pth").open("a") as file:
@@ -53,10 +55,21 @@ for word in names:
 """
 
 
-def broken_environment(folder: Path, *, delay: float = 0.0, fail: str = "") -> Path:
+def add_record(site: Path, name: str) -> None:
+    """Write the list of a distribution's files, as installers do."""
+    [info] = site.glob(f"{name}-*.dist-info")
+    files = [path for folder in (info, site / name) for path in sorted(folder.rglob("*"))]
+    rows = [f"{path.relative_to(site)},,\n" for path in files]
+    (info / "RECORD").write_text("".join([*rows, f"{info.name}/RECORD,,\n"]))
+
+
+def broken_environment(
+    folder: Path, *, delay: float = 0.0, fail: str = "", parts: int = 20
+) -> Path:
     """Make an environment without a GPU's torch, with a flash-attn that was never compiled.
 
-    `fail`: the pip command that ends with an error after it changed something.
+    `fail`: the pip command that ends with an error after it changed something. `parts`: how many
+    files the package that is replaced has, so that bringing them back takes its time.
     """
     site = make_environment(folder)
     add_torch(site, "2.13.0+cpu", None)
@@ -64,8 +77,10 @@ def broken_environment(folder: Path, *, delay: float = 0.0, fail: str = "") -> P
     add_flash_attn(site, "2.8.3", extension=False)
     add_package(site, "xformers", "0.0.28", "torch==2.4.1")
     (site / "xformers").mkdir()
-    for number in range(20):
+    for number in range(parts):
         (site / "xformers" / f"old{number}.py").write_text("old = 1\n")
+    for name in ("xformers", "flash_attn"):
+        add_record(site, name)
     (site / "paths.pth").write_text("# nothing\n")
     (site / "pip").mkdir()
     (site / "pip" / "__init__.py").write_text("")

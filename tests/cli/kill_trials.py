@@ -1,9 +1,11 @@
-"""Kill `fadoctor fix` with SIGKILL at random moments, and see that it can always be undone.
+"""Kill `fadoctor fix`, and `fix --undo`, with SIGKILL, and see that all can always be undone.
 
-    python -m tests.cli.kill_trials [TRIALS]
+    python -m tests.cli.kill_trials [TRIALS] [TRIALS OF UNDO]
 
 Each trial makes an environment with a slow pip, starts `fix --yes`, kills it after a random time,
-says `fix --undo` and compares every file with what was there before. The seed is fixed.
+says `fix --undo` and compares every file with what was there before. A trial of undo lets the fix
+end, kills the undo when its journal says that it is bringing files back, and says `--undo` again;
+a file that somebody wrote after the fix must still be there. The seed is fixed.
 """
 
 from __future__ import annotations
@@ -24,6 +26,10 @@ SEED = 20_26
 LONGEST_S = 4.0
 """A fix of this environment takes about three seconds."""
 
+UNDO_S = 0.25
+"""Bringing back MANY files takes about that long."""
+MANY = 3_000
+
 _QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 _NOTHING_TO_UNDO = 2
 
@@ -31,6 +37,13 @@ _NOTHING_TO_UNDO = 2
 def fadoctor(*arguments: str) -> list[str]:
     """Return the command."""
     return [sys.executable, "-m", "fadoctor", *arguments]
+
+
+def interruptible(*arguments: str) -> list[str]:
+    """Return the command that Ctrl-C reaches, also where the tests themselves ignore it."""
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from fadoctor.cli.app import main; main()"
+    return [sys.executable, "-c", code, *arguments]
 
 
 def trial(folder: Path, after_s: float) -> str:
@@ -48,6 +61,8 @@ def trial(folder: Path, after_s: float) -> str:
     if manifest(folder) != before:
         changed = {path for path in before if manifest(folder).get(path) != before[path]}
         return f"NOT AS BEFORE after {after_s:.3f} s: {sorted(changed)[:5]} {undo.stderr}"
+    if (folder / ".fadoctor").exists():
+        return f"LEFT TRACES after {after_s:.3f} s: {undo.stderr}"
     if undo.returncode == 0:
         return "nothing changed yet" if "nothing had been" in undo.stderr else "restored"
     if undo.returncode == _NOTHING_TO_UNDO and "nothing to undo" in undo.stderr:
@@ -55,19 +70,59 @@ def trial(folder: Path, after_s: float) -> str:
     return f"UNDO FAILED after {after_s:.3f} s: {undo.stderr}"
 
 
-def trials(count: int) -> dict[str, int]:
+def undo_trial(folder: Path, after_s: float) -> str:
+    """Kill an undo some time after it has begun to bring files back; return how that ended."""
+    site = broken_environment(folder, parts=MANY)
+    before = manifest(folder)
+    fix = fadoctor("fix", "--yes", "--no-smoke", "--python", str(folder))
+    subprocess.run(fix, check=True, capture_output=True, timeout=60)
+    (folder / "train.py").write_text("later\n")
+    fixed = manifest(folder)
+    argv = fadoctor("fix", "--undo", "--python", str(folder))
+    with subprocess.Popen(argv, start_new_session=True, **_QUIET) as undo:  # type: ignore[call-overload] # two of its options
+        while undo.poll() is None and not _is_undoing(folder):
+            time.sleep(0.0005)
+        time.sleep(after_s)
+        os.kill(undo.pid, signal.SIGKILL)
+    begun, between = _is_undoing(folder), manifest(folder)
+    again = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
+    after = manifest(folder)
+    if after.pop("train.py", None) is None:
+        return f"LOST a file of somebody else: {again.stderr}"
+    if after != before:
+        changed = {path for path in before.keys() | after if after.get(path) != before.get(path)}
+        return f"NOT AS BEFORE after {after_s:.4f} s: {sorted(changed)[:5]} {again.stderr}"
+    if not begun:
+        return "undo had ended already"
+    half = between not in (fixed, {**before, "train.py": between.get("train.py")})
+    if again.returncode or (site / "xformers" / "part0.py").exists():
+        return f"UNDO FAILED after {after_s:.4f} s: {again.stderr}"
+    return "undo killed half-way, restored" if half else "undo killed in undoing, restored"
+
+
+def _is_undoing(folder: Path) -> bool:
+    try:
+        return b'"undoing"' in (folder / ".fadoctor" / "journal.json").read_bytes()
+    except FileNotFoundError:
+        return False
+
+
+def trials(count: int, undos: int = 0) -> dict[str, int]:
     """Return how many trials ended how."""
     chance = random.Random(SEED)  # noqa: S311 -- not for secrets
     found: dict[str, int] = {}
-    for _ in range(count):
+    for number in range(count + undos):
+        longest, one = (LONGEST_S, trial) if number < count else (UNDO_S, undo_trial)
+        shortest = 0.1 if number < count else 0.0
         with tempfile.TemporaryDirectory() as name:
-            answer = trial(Path(name, "env").resolve(), chance.uniform(0.1, LONGEST_S))
+            answer = one(Path(name, "env").resolve(), chance.uniform(shortest, longest))
         found[answer] = found.get(answer, 0) + 1
     return found
 
 
 if __name__ == "__main__":
-    results = trials(int(sys.argv[1]) if len(sys.argv) > 1 else 50)
+    numbers = [int(word) for word in sys.argv[1:3]] or [50, 20]
+    results = trials(*numbers)
     for answer, number in sorted(results.items()):
         print(f"{number:4} {answer}")
     raise SystemExit(any(answer.isupper() or answer[:4].isupper() for answer in results))

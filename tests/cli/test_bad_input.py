@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.conftest import COMMAND
 from tests.cli.environments import add_package, add_torch, make_environment
 
 if TYPE_CHECKING:
@@ -163,3 +168,45 @@ def test_fix_without_dry_run_says_so(run: Run) -> None:
     result = run("fix")
     assert (result.returncode, result.stdout) == (2, "")
     assert "--dry-run" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--driver", "abc"), "--driver abc: not a version like 550.54.15"),
+        (("--gpu", "V1000"), "Did you mean"),
+        (("--ignore", "driver-to-old"), "Did you mean driver-too-old"),
+    ],
+)
+def test_what_is_misspelt_gets_a_hint(run: Run, arguments: tuple[str, ...], words: str) -> None:
+    result = run("check", "--no-smoke", "--python", sys.prefix, *arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert words in result.stderr
+
+
+def test_a_wish_that_is_misspelt_gets_a_hint(run: Run) -> None:
+    base = ("fix", "--dry-run", "--python", sys.prefix, "--gpu", "A100", "--want")
+    assert "Did you mean torch?" in run(*base, "torchh").stderr
+    assert "It plans for torch, triton, flash-attn" in run(*base, "qqqq").stderr
+
+
+def test_a_deleted_working_folder_matters_only_where_a_name_is_relative(
+    stack: Path, tmp_path: Path
+) -> None:
+    """It ended every command, also where the target was named by an absolute path."""
+    gone = tmp_path / "gone"
+
+    def in_it(*arguments: str) -> subprocess.CompletedProcess[str]:
+        gone.mkdir()
+        words = shlex.join([*COMMAND, *arguments])
+        line = f'cd "{gone}" && rmdir "{gone}" && exec {words}'
+        return subprocess.run(
+            ["sh", "-c", line], capture_output=True, text=True, timeout=120, check=False
+        )
+
+    absolute = in_it("check", "--no-smoke", "--format", "json", "--python", str(stack))
+    assert absolute.returncode in (0, 1), absolute.stderr
+    assert json.loads(absolute.stdout)["target"]["label"] == str(stack)
+    relative = in_it("check", "--no-smoke", "--python", ".venv")
+    assert relative.returncode == 2
+    assert "the current folder is gone, so .venv is nowhere" in relative.stderr

@@ -180,6 +180,32 @@ def test_exit_codes(run: Run, stack: Path) -> None:
     assert strict.returncode == 3
 
 
+def test_strict_is_no_green_light_where_there_was_nothing_to_look_at(
+    run: Run, tmp_path: Path
+) -> None:
+    """CI that examined the wrong environment must not be told that all is well."""
+    empty, other = tmp_path / "empty", tmp_path / "other"
+    make_environment(empty)
+    add_package(make_environment(other), "transformers", "4.55.0")
+    for folder, words in ((empty, "Nothing of the stack"), (other, "torch is not installed")):
+        base = ("check", "--no-smoke", "--python", str(folder))
+        result = run(*base, "--strict", "--fail-on", "never")
+        assert (result.returncode, words in result.stdout) == (3, True)
+        assert words in run(*base, "--quiet").stdout
+
+
+def test_strict_is_no_green_light_where_the_smoke_run_could_not_start(
+    run: Run, stack: Path
+) -> None:
+    python = stack / "bin" / "python"
+    python.unlink()
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    result = run("check", "--python", str(stack), "--strict", "--fail-on", "never")
+    assert result.returncode == 3
+    assert "The smoke run could not start" in result.stdout
+
+
 def test_an_environment_that_was_only_found_is_read_and_not_run(run: Run, tmp_path: Path) -> None:
     site = make_environment(tmp_path / "project" / ".venv")
     add_torch(site, "2.8.0", "12.8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -117,6 +118,21 @@ def test_what_cannot_be_read_is_said_in_one_line(run: Run, tmp_path: Path) -> No
         result = run("explain", str(path))
         assert (result.returncode, result.stdout) == (2, "")
         assert result.stderr.count("\n") == 1
+
+
+def test_what_is_no_log_is_said_in_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "core").write_bytes(b"\x7fELF\x02\x01\x01" + b"\0" * 4_000)
+    (tmp_path / "empty.log").write_bytes(b" \n\n")
+    for name, words in (("core", "not a log but"), ("empty.log", "there is no text in it")):
+        done = run("explain", name, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert words in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_packed_log_is_read(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.log.gz").write_bytes(gzip.compress(AMPERE.encode()))
+    assert "gpu-too-old-fa2" in run("explain", "train.log.gz", cwd=tmp_path).stdout
 
 
 def test_escapes_and_markup_of_a_log_do_not_get_through(run: Run) -> None:

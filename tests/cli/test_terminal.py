@@ -48,8 +48,18 @@ def test_quiet_and_verbose(run: Run, stack: Path) -> None:
     quiet = run(*BASE, str(stack), "--quiet").stdout
     verbose = run(*BASE, str(stack), "--verbose").stdout
     assert "why:" not in quiet
+    assert "sdpa-math" not in quiet
     assert "gpu-too-old-fa2" in quiet
     assert "flash_attn.version: 2.8.3" in verbose
+
+
+def test_the_answer_comes_before_its_reasons(run: Run, stack: Path) -> None:
+    lines = run(*BASE, str(stack)).stdout.splitlines()
+    places = [
+        next(number for number, line in enumerate(lines) if line.startswith(words))
+        for words in ("Environment:", "Use fp16 with", "✗ error:", "gpu[0] ", "1 error")
+    ]
+    assert places == sorted(places)
 
 
 def test_output_goes_to_a_file(run: Run, stack: Path, tmp_path: Path) -> None:
@@ -81,6 +91,36 @@ def test_a_reader_that_goes_away_is_no_error(stack: Path) -> None:
         errors = child.stderr.read()
     assert child.returncode == 0
     assert errors == ""
+
+
+def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run fadoctor in a shell line, where it stands as "$@"; the line prints its exit code."""
+    argv = ["sh", "-c", f"{line}; echo $? >&3", "sh", *COMMAND]
+    return subprocess.run(
+        ["sh", "-c", 'exec 3>&1; exec "$@"', "sh", *argv],
+        capture_output=True, text=True, timeout=120, check=False, cwd=cwd,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("what", ["check --no-smoke --python .", "facts --python .", "--help"])
+def test_a_full_disk_is_one_line_and_wrong_usage(stack: Path, what: str) -> None:
+    result = shell(f'"$@" {what} >/dev/full', stack)
+    assert result.stdout == "2\n"
+    assert result.stderr.startswith("fadoctor: ")
+    assert result.stderr.endswith("No space left on device\n")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_closed_standard_output_is_one_line_and_wrong_usage(stack: Path) -> None:
+    result = shell('"$@" check --no-smoke --python . >&-', stack)
+    assert result.stdout == "2\n"
+    assert result.stderr == "fadoctor: standard output is closed: nothing could be printed\n"
+
+
+def test_a_closed_standard_error_changes_nothing(stack: Path) -> None:
+    assert shell('"$@" check --no-smoke --python . >/dev/null 2>&-', stack).stdout == "0\n"
+    assert shell('"$@" check --python /nowhere >/dev/null 2>&-', stack).stdout == "2\n"
 
 
 def test_redacted_output_names_no_folder_user_or_host(run: Run, stack: Path) -> None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.diagnose import diagnose
+from fadoctor.diagnose import conclude, foresee
 from fadoctor.matrix.load import load_knowledge
+from fadoctor.plan.advise import advise
 from fadoctor.plan.planner import Question, make_plan, session_of
 from fadoctor.report import json_, plan_text, text
 from fadoctor.report.style import Style
@@ -45,7 +46,10 @@ def environment(name: str) -> Environment:
 
 def report(name: str, knowledge: Knowledge) -> Report:
     """Return the report on a case, without what changes with every release."""
-    found = diagnose(environment(name), knowledge)
+    before = foresee(environment(name), knowledge)
+    found = conclude(before)
+    findings = advise(found.findings, before, session_of(knowledge), Question())
+    found = msgspec.structs.replace(found, findings=findings)
     rules = msgspec.structs.replace(found.rules, version=_VERSION, sha256="")
     return msgspec.structs.replace(found, fadoctor=_VERSION, rules=rules)
 

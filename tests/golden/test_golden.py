@@ -48,8 +48,16 @@ def test_the_same_facts_give_the_same_bytes(name: str, knowledge: Knowledge) -> 
 
 @pytest.mark.parametrize("name", cases.names())
 def test_lines_keep_to_the_width(name: str) -> None:
-    assert [line for line in _golden(name, "out.txt").splitlines() if len(line) > 80] == []
-    assert [line for line in _golden(name, "out.wide.txt").splitlines() if len(line) > 160] == []
+    assert [
+        line
+        for line in _golden(name, "out.txt").splitlines()
+        if len(line) > 80 and not _is_command(line)
+    ] == []
+    assert [
+        line
+        for line in _golden(name, "out.wide.txt").splitlines()
+        if len(line) > 160 and not _is_command(line)
+    ] == []
 
 
 @pytest.mark.parametrize("name", cases.names())
@@ -72,3 +80,8 @@ def _golden(name: str, file: str) -> str:
 def _differences(name: str, wanted: str, found: str) -> list[str]:
     lines = difflib.unified_diff(wanted.splitlines(), found.splitlines(), name, "found", "", "", 1)
     return [line for line, _ in zip(lines, range(60), strict=False)]
+
+
+def _is_command(line: str) -> bool:
+    """Return whether a line is one to paste, which stays whole."""
+    return line.lstrip().startswith("- pip ")

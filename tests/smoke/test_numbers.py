@@ -49,12 +49,12 @@ def test_healthy_torch_passes_with_room_to_spare(backend: Backend) -> None:
     assert not found.gpu_tested
     for cell in found.cells:
         assert all(error < 0.7 * limits[cell.dtype].of(name) for name, error in cell.errors.items())
-        assert cell.speed is not None
-        assert cell.speed.forward_tflops
+        assert (cell.speed is not None) == (cell.case == "causal")  # what a CPU is timed at
+        assert cell.speed is None or cell.speed.forward_tflops
 
 
 def test_every_case_of_torch_passes_or_is_refused() -> None:
-    cases = ("gqa", "hdim128", "hdim256", "mixed", "mixed-autocast", "fp32-autocast")
+    cases = ("gqa", "long", "hdim128", "hdim256", "mixed", "mixed-autocast", "fp32-autocast")
     found = smoke_on_cpu(cases=cases, dtypes=(Dtype.BF16, Dtype.FP16))
     results = {cell.case: cell.measured for cell in found.cells}
     assert results.pop("mixed") is Measured.REFUSED
@@ -94,6 +94,33 @@ def test_fault_is_found(judgements: Judgements, fault: str, dtype: str, case: st
     found = judgements[fault, dtype, case]
     assert (found.measured, found.failure) == (Measured.FAILED, Failure.NUMBERS)
     assert "out is wrong" in found.detail or "out holds NaN" in found.detail
+
+
+RARE = {
+    "batch": {"full", "causal"},
+    "head dimension 128": {"full"},
+    "grouped heads": {"gqa"},
+    "long sequence": {"long"},
+    "dtype of the output": {"full", "causal", "gqa", "long"},
+    "second call": {"causal"},
+    "no rare one": set(),
+}
+"""Fault -> the cells of the default set that find it. In float32 a wider output is none."""
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("fault", RARE)
+def test_default_set_finds_what_is_wrong_for_some_shapes(
+    judgements: Judgements, fault: str, dtype: str
+) -> None:
+    cases = ("full", "causal", "gqa", "long")
+    found = {case for case in cases if is_failed(judgements[fault, dtype, case])}
+    harmless = fault == "dtype of the output" and dtype == "fp32"
+    assert found == (set() if harmless else RARE[fault])
+
+
+def is_failed(found: Judgement) -> bool:
+    return found.measured is Measured.FAILED and found.failure is Failure.NUMBERS
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from fadoctor.apply.carry_out import Workshop, carry_out, undo
+from fadoctor.apply.carry_out import Workshop, carry_out
 from fadoctor.apply.journal import Stage, read_journal, write_journal
 from fadoctor.apply.store import Store
+from fadoctor.apply.undo import Undone
+from fadoctor.apply.undo import undo as undo_store
 from fadoctor.model.environment import Target
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome
@@ -60,6 +62,12 @@ class Machine:
         if found.ok and command.argv[1] == "install":
             self.packages["a"] = "2"
         return found
+
+
+def undo(store: Store) -> Undone:
+    undone = undo_store(store)
+    assert undone is not None
+    return undone
 
 
 @pytest.fixture
@@ -142,7 +150,7 @@ def test_a_missing_installer_is_one_sentence(machine: Machine) -> None:
 
 
 def test_no_snapshot_no_change(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: Store) -> None:
+    def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("fadoctor.apply.carry_out.take", full)
@@ -187,7 +195,7 @@ def test_an_interrupted_undo_can_be_repeated(
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        patched.setattr("fadoctor.apply.snapshot._bring_back", full)
+        patched.setattr("fadoctor.apply.restore._Work.bring_back", full)
         with pytest.raises(ApplyError, match="say fadoctor fix --undo again"):
             undo(machine.store)
     assert stage(machine) is Stage.UNDOING

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.apply.snapshot import Entry, discard, read_manifest, restore, take
+from fadoctor.apply.restore import Job
+from fadoctor.apply.restore import restore as restore_job
+from fadoctor.apply.snapshot import Entry, discard, present, read_manifest, take
 from fadoctor.apply.store import Store, write_safely
 from fadoctor.model.errors import ApplyError
 from tests.unit.apply.trees import grow, manifest
@@ -24,6 +26,13 @@ def store(tmp_path: Path) -> Store:
     prefix.mkdir()
     grow(prefix)
     return Store(prefix)
+
+
+def restore(store: Store) -> tuple[str, ...]:
+    """Bring everything back; nobody misses what is there."""
+    before = read_manifest(store)
+    every = before.keys() | {entry.path for entry in present(store.prefix)}
+    return restore_job(store, Job(before, {}, every, every)).spoiled
 
 
 def site(store: Store) -> Path:
@@ -62,6 +71,7 @@ def _rights(folder: Path) -> None:
     prefix = folder.parents[1]
     (prefix / "bin" / "tool").chmod(0o600)
     (prefix / "empty").chmod(0o700)
+    (folder / "torch" / "version.py").chmod(0o400)  # linked: the snapshot's has these rights, too
 
 
 def _delete_everything(folder: Path) -> None:
@@ -95,7 +105,7 @@ def test_taking_changes_nothing_and_restoring_nothing_is_a_no_op(store: Store) -
 
 def test_large_files_are_linked_and_edited_ones_are_copied(store: Store) -> None:
     take(store)
-    kinds = {entry.path: entry.kind for entry in read_manifest(store)}
+    kinds = {path: entry.kind for path, entry in read_manifest(store).items()}
     folder = "lib/site-packages"
     assert kinds[f"{folder}/torch/lib/libtorch.so"] == "linked"
     assert kinds[f"{folder}/paths.pth"] == "copied"
@@ -113,6 +123,27 @@ def test_a_linked_file_that_was_edited_is_named(store: Store) -> None:
     assert restore(store) == ("lib/site-packages/torch/version.py",)
 
 
+def test_a_small_file_of_a_package_that_moves_survives_being_cut_off(store: Store) -> None:
+    before = manifest(store.prefix)
+    take(store, lambda path: "/torch/" in path)
+    os.truncate(site(store) / "torch" / "version.py", 0)
+    assert restore(store) == ()
+    assert manifest(store.prefix) == before
+
+
+def test_what_only_the_project_has_does_not_stop_a_snapshot(store: Store) -> None:
+    """A named pipe, a name that is no text, and a link that leads nowhere."""
+    os.mkfifo(store.prefix / "pipe.txt")
+    os.close(os.open(os.fsencode(store.prefix) + b"/\xff", os.O_CREAT | os.O_WRONLY))
+    (store.prefix / "nowhere").symlink_to("/does/not/exist")
+    take(store)
+    _upgrade(site(store))
+    before = read_manifest(store)
+    paths = {path for path in before if path.startswith("lib/")}
+    assert restore_job(store, Job(before, {}, paths, paths)).spoiled == ()
+    assert (store.prefix / "pipe.txt").exists()
+
+
 def test_where_links_are_impossible_files_are_copied(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,7 +153,7 @@ def test_where_links_are_impossible_files_are_copied(
     monkeypatch.setattr(os, "link", refuse)
     before = manifest(store.prefix)
     take(store)
-    assert "linked" not in {entry.kind for entry in read_manifest(store)}
+    assert "linked" not in {entry.kind for entry in read_manifest(store).values()}
     _upgrade(site(store))
     assert restore(store) == ()
     assert manifest(store.prefix) == before
@@ -156,7 +187,7 @@ def test_a_name_that_is_no_text_is_refused(store: Store) -> None:
 def test_a_manifest_reaches_nothing_outside(store: Store, path: str) -> None:
     """Somebody else may have written it; lib64 is a link in this tree."""
     take(store)
-    entries = [*read_manifest(store), Entry(path, "copied", 0o600, 1, 1)]
+    entries = [*read_manifest(store).values(), Entry(path, "copied", 0o600, 1, 1)]
     write_safely(store.manifest, entries)
     before = manifest(store.prefix)
     with pytest.raises(ApplyError, match="outside"):

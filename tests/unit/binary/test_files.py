@@ -11,6 +11,7 @@ from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import BLOCK, BlockCache, Reader, Tree
 from fadoctor.binary.header import Machine
 from fadoctor.binary.ld_cache import read_ld_cache
+from fadoctor.binary.processor import Processor
 from fadoctor.binary.search import Search, Surroundings
 
 if TYPE_CHECKING:
@@ -103,20 +104,21 @@ def test_links_are_followed_below_the_root(tmp_path: Path) -> None:
 
 def test_words_in_search_paths(tmp_path: Path) -> None:
     (tmp_path / "lib" / "aarch64-linux-gnu").mkdir(parents=True)
-    around = Surroundings(Machine.AARCH64, "/usr/bin", "/a;b", "")
+    arm, old = Processor(0, "aarch64"), Processor(1, "x86_64")
+    around = Surroundings(Machine.AARCH64, "/usr/bin", "/a;b", "", arm, b"")
     with Tree(str(tmp_path)) as tree:
         search = Search(tree, around)
-        assert search.folders("$ORIGIN/x:/$LIB:/${PLATFORM}/", "/here") == [
+        assert search.folders("$ORIGIN/x:/$LIB:/${PLATFORM}/:/$LIBS:/${LIB", "/here") == [
             "/here/x",
             "/lib/aarch64-linux-gnu",
             "/aarch64",
+            "/$LIBS",
+            "/${LIB",
         ]
         # Without a working folder relative ones lead nowhere.
         assert search.folders("a::b", "/here") == []
-        assert Search(tree, Surroundings(Machine.X86_64, "/", "", "/w")).folders("a:", "/") == [
-            "/w/a",
-            "/w/.",
-        ]
+        around = Surroundings(Machine.X86_64, "/", "", "/w", old, b"")
+        assert Search(tree, around).folders("a:", "/") == ["/w/a", "/w/."]
 
 
 @pytest.mark.parametrize(

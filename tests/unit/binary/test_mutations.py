@@ -83,10 +83,16 @@ def test_mutations_that_follow_the_code() -> None:
 
 
 @pytest.mark.property
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_mutations() -> None:
     found = fuzz(look, CORPUS, 100_000, seed=2)
     assert found.slowest_s < 5
+
+
+@pytest.mark.property
+def test_some_mutations() -> None:
+    found = fuzz(look, CORPUS, 3_000, seed=3)
+    assert found.runs >= 3_000
 
 
 @pytest.mark.parametrize("data", CORPUS[:-1])

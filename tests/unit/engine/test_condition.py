@@ -61,6 +61,13 @@ V = "torch.version"
         ("2.6.0", {"satisfies": ""}, TRUE),
         ("2.6.0+cu126", {"satisfies": "==2.6.0"}, TRUE),
         ("2.6.0", {"satisfies": "about 2"}, UNKNOWN),
+        ("2.14.1", {"patch_of": "==2.14.0"}, TRUE),
+        ("2.9.0+cu130", {"patch_of": "==2.9.1"}, TRUE),
+        ("2.1.2", {"patch_of": "==2.14.0"}, FALSE),
+        ("2.14.1", {"patch_of": ">=2.14.0,<2.15"}, FALSE),
+        ("2.15.0", {"not_patch_of": "==2.14.0"}, TRUE),
+        ("2.14.1", {"not_patch_of": ">=2.15"}, TRUE),
+        ("2.14.1", {"patch_of": "two"}, UNKNOWN),
         ("weird", {"violates": ">=2"}, UNKNOWN),
         (("8.0", "9.0"), {"overlaps": ["9.0"]}, TRUE),
         (("8.0", "9.0"), {"overlaps": ["10.0"]}, FALSE),
@@ -198,7 +205,7 @@ PINS = table(
     "pins",
     {"torch": "word"},
     {"triton": "version"},
-    [{"torch": "2.6", "triton": "3.2.0"}, {"torch": "2.5"}],
+    [{"torch": "2.6", "triton": "3.2.0"}, {"torch": "2.5", "triton": None}, {"torch": "2.3"}],
 )
 
 
@@ -211,6 +218,7 @@ PINS = table(
         (UNREAD, "2.6", UNKNOWN),  # not Absent: nothing takes its place
         (ABSENT, "2.5", NOT_THERE),
         (ABSENT, "2.4", UNKNOWN),
+        (ABSENT, "2.3", UNKNOWN),  # a blank is not known
     ],
 )
 def test_let_takes_the_first_that_is_not_absent(requires: Any, torch: str, expected: Truth) -> None:

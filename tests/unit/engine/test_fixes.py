@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from packaging.requirements import InvalidRequirement, Requirement
 
+from fadoctor.engine.fixes import possible_fixes
+from fadoctor.engine.scope import Scope
+from fadoctor.matrix.query import Matrix
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
-from tests.unit.engine.builders import ABSENT, UNREAD, assess, rule
+from tests.unit.engine.builders import ABSENT, UNREAD, assess, environment, rule
 
 TORCH = {
     "torch.version": "2.6.0+cu124",
@@ -39,7 +42,7 @@ def step(facts: dict[str, Any], template: dict[str, Any]) -> Step:
             {"install": ["triton{torch.requires.triton}", "einops"]},
             Step(
                 StepKind.INSTALL,
-                "install triton==3.2.0 einops",
+                "pip install triton==3.2.0 einops",
                 ("triton==3.2.0", "einops"),
             ),
         ),
@@ -47,13 +50,13 @@ def step(facts: dict[str, Any], template: dict[str, Any]) -> Step:
             {"install": ["vllm"], "index": "https://e.org/cu124", "options": ["--no-deps"]},
             Step(
                 StepKind.INSTALL,
-                "install --no-deps vllm (index https://e.org/cu124)",
+                "pip install --index-url https://e.org/cu124 --no-deps vllm",
                 ("vllm",),
                 "https://e.org/cu124",
                 ("--no-deps",),
             ),
         ),
-        ({"uninstall": ["triton"]}, Step(StepKind.UNINSTALL, "uninstall triton", ("triton",))),
+        ({"uninstall": ["triton"]}, Step(StepKind.UNINSTALL, "pip uninstall triton", ("triton",))),
         (
             {"set": ["TORCH_VERSION={torch.version}"]},
             Step(StepKind.SET, "set TORCH_VERSION=2.6.0+cu124", ("TORCH_VERSION=2.6.0+cu124",)),
@@ -72,15 +75,20 @@ def test_the_index_is_filled_wherever_it_stands() -> None:
     template = {"install": ["torch"], "index": "https://e.org/{torch.version.local}"}
     found = step(TORCH, template)
     assert found.index == "https://e.org/cu124"
-    assert found.text == "install torch (index https://e.org/cu124)"
+    assert found.text == "pip install --index-url https://e.org/cu124 torch"
 
 
 def test_title_and_side_effects_are_filled_and_the_default_is_unsafe() -> None:
     [found] = offered(
         TORCH,
-        fix("one", {"advice": "Do it."}, title="For {host.os}", side_effects="Loses {host.glibc}."),
+        fix(
+            "one",
+            {"advice": "Do it."},
+            title="For {host.os}",
+            side_effects="Loses {host.glibc|it}.",
+        ),
     )
-    assert (found.title, found.side_effects) == ("For linux", "Loses unknown.")
+    assert (found.title, found.side_effects) == ("For linux", "Loses it.")
     assert found.safety is Safety.UNSAFE
 
 
@@ -110,6 +118,9 @@ def test_a_fix_is_offered_only_where_its_condition_surely_holds(
         {"uninstall": ["{triton.distribution}"]},
         {"set": ["CC={toolkit.gcc.path}"]},
         {"install": ["torch"], "index": "https://e.org/{torch.version.local}"},
+        {"advice": "Look at {toolkit.gcc.path}."},
+        {"setting": "compiler: {toolkit.gcc.path}"},
+        {"advice": "Look.", "effects": {"toolkit.gxx.path": "{toolkit.gcc.path}"}},
     ],
 )
 @pytest.mark.parametrize("missing", [ABSENT, UNREAD])
@@ -156,3 +167,49 @@ def is_plain_requirement(text: str) -> bool:
         return Requirement(text).url is None
     except InvalidRequirement:
         return False
+
+
+def possible(
+    facts: dict[str, Any], log: tuple[str, ...], *fixes: dict[str, Any]
+) -> tuple[Fix, ...]:
+    one = rule(when={"torch.version": {"present": True}}, fixes=list(fixes))
+    world = environment(facts)
+    return possible_fixes(Scope(world, Matrix({}), one, {}), log)
+
+
+def test_what_a_log_shows_to_be_tried_comes_last() -> None:
+    """A person whose log says bf16: true was told to set bf16: true."""
+    fixes = (
+        fix("set-bf16", {"setting": "bf16: true"}, tried=["bf16: {0,4}true"]),
+        fix("look", {"advice": "Look."}),
+    )
+    found = possible(TORCH, ("x", "bf16: true"), *fixes)
+    assert [each.id for each in found] == ["look", "set-bf16"]
+    assert found[1].steps[-1].text == "The log shows that this was tried."
+    assert [each.id for each in possible(TORCH, ("fp16: true",), *fixes)] == ["set-bf16", "look"]
+
+
+def test_no_half_of_commands_is_printed() -> None:
+    facts = {**TORCH, "triton.version": UNREAD}
+    both = ({"uninstall": ["triton"]}, {"install": ["triton=={triton.version}"]})
+    [found] = possible(facts, (), fix("one", *both))
+    assert [step.kind for step in found.steps] == [StepKind.ADVICE]
+    assert "triton.version" in found.steps[0].text
+
+
+@pytest.mark.parametrize(
+    ("template", "known", "unknown"),
+    [
+        ("for {host.glibc|an old system}", "for 2.35", "for an old system"),
+        ("old[[, {host.glibc}]].", "old, 2.35.", "old."),
+        ("{gpu[0].name} is old", "T4 is old", "The GPU is old"),
+        ("CC is {env.CC}", "CC is gcc", "CC is not set"),
+    ],
+)
+def test_what_is_not_known_has_words_of_its_own(template: str, known: str, unknown: str) -> None:
+    one = rule(when={"torch.version": {"present": True}}, message=template)
+    there = {"host.glibc": "2.35", "gpu[0].name": "T4", "env.CC": "gcc"}
+    [finding] = assess({**TORCH, **there}, one).findings
+    assert finding.message == known
+    [finding] = assess({**TORCH, **dict.fromkeys(there, ABSENT)}, one).findings
+    assert finding.message == unknown

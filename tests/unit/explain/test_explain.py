@@ -185,3 +185,19 @@ def test_what_more_to_paste(knowledge: Knowledge, log: str, note: str) -> None:
 def test_the_same_log_gives_the_same_report(knowledge: Knowledge) -> None:
     log = "\n".join(CAUSES.values())
     assert explained(knowledge, log) == explained(knowledge, log)
+
+
+@pytest.mark.parametrize(
+    ("log", "fixes"),
+    [
+        ("No module named 'rotary_emb'", ["use-what-replaced-it", "build-the-part"]),
+        ("No module named 'fused_dense_lib'", ["build-the-part"]),
+        ("No module named 'flash_attn_2_cuda'", ["clear-cache-and-reinstall", "remove-flash-attn"]),
+    ],
+)
+def test_what_is_missing_decides_which_fixes_are_offered(
+    knowledge: Knowledge, log: str, fixes: list[str]
+) -> None:
+    [finding] = explained(knowledge, f"ModuleNotFoundError: {log}").findings
+    assert finding.rule_id == "fa-extension-missing"
+    assert [fix.id for fix in finding.fixes] == fixes

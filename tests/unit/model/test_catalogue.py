@@ -11,6 +11,7 @@ from fadoctor.model.catalogue import (
     DERIVED,
     ENVIRONMENT_VARIABLES,
     LATER,
+    LOG,
     PACKAGES,
     build_catalogue,
     find_spec,
@@ -26,7 +27,7 @@ def test_every_fact_is_fully_described() -> None:
     for name, spec in CATALOGUE.items():
         assert spec.name == name
         assert spec.type in TYPES, name
-        assert spec.provider in {*PROBES, DERIVED, LATER}, name
+        assert spec.provider in {*PROBES, DERIVED, LATER, LOG}, name
         assert spec.meaning, name
         assert name.startswith("env.") or re.fullmatch(r"[a-z][a-z0-9_.\[\]]*", name), name
 

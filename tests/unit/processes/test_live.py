@@ -123,3 +123,61 @@ def test_what_cannot_be_started_is_said() -> None:
     ended = run_live(("no-such-command-anywhere",))
     assert (ended.code, ended.tail) == (COMMAND_NOT_FOUND, b"")
     assert "No such file" in ended.problem
+
+
+_LATE = "(sleep 3; echo late; echo $? > {code}; echo later >&2; echo $? >> {code}) & echo hi"
+
+
+def test_background_child_goes_on_writing_after_the_end(argv: Argv, tmp_path: Path) -> None:
+    """As under a shell: the command's end is ours, and what comes late is lost to nobody."""
+    code = tmp_path / "code"
+    late = _LATE.format(code=code)
+    command = [*argv(f"import os; os.execvp('sh', ['sh', '-c', {late!r}])")]
+    out, err = (tmp_path / "out").open("w+b"), (tmp_path / "err").open("w+b")
+    with out, err:
+        started = time.monotonic()
+        assert subprocess.run(command, stdout=out, stderr=err, check=False).returncode == 0
+        assert time.monotonic() - started < 2.8
+        assert (tmp_path / "out").read_bytes() == b"hi\n"
+        deadline = time.monotonic() + 20
+        while (tmp_path / "err").read_bytes() == b"" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.1)
+    assert (tmp_path / "out").read_bytes() == b"hi\nlate\n"
+    assert (tmp_path / "err").read_bytes() == b"later\n"
+    assert code.read_text() == "0\n0\n"
+
+
+def test_background_child_is_read_to_its_end_through_a_pipe(argv: Argv, tail: Path) -> None:
+    """Who waits for the end of the pipe gets every byte, as from the command itself."""
+    late = "(sleep 1; head -c 1000000 /dev/zero; echo end) & echo hi"
+    command = argv(f"import os; os.execvp('sh', ['sh', '-c', {late!r}])")
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    assert ended.stdout == b"hi\n" + b"\0" * 1_000_000 + b"end\n"
+    assert (ended.returncode, tail.read_bytes()) == (0, b"hi\n")
+
+
+def test_slow_reader_loses_nothing(argv: Argv) -> None:
+    """What the command has written before its end waits for a pager, however slow."""
+    code = "import sys; sys.stdout.write('x' * 150_000)"
+    with subprocess.Popen(argv(code), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        time.sleep(2)
+        assert len(child.stdout.read()) == 150_000
+        assert child.wait(timeout=20) == 0
+
+
+def test_background_child_of_a_terminal_goes_on_writing(argv: Argv) -> None:
+    ours, theirs = pty.openpty()
+    late = "(sleep 1; echo late) & echo hi"
+    command = argv(f"import os; os.execvp('sh', ['sh', '-c', {late!r}])")
+    try:
+        null = subprocess.DEVNULL
+        subprocess.run(command, stdin=null, stdout=theirs, stderr=null, check=False, timeout=60)
+        seen = b""
+        while b"late" not in seen:
+            seen += os.read(ours, 100)
+        assert seen == b"hi\r\nlate\r\n"
+    finally:
+        os.close(theirs)
+        os.close(ours)

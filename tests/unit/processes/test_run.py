@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -139,3 +141,25 @@ def test_pulse_that_never_came_has_a_limit_of_its_own(tmp_path: Path) -> None:
     result = python("import time; time.sleep(60)", 30, pulse=Pulse(str(tmp_path / "none"), 5, 0.5))
     assert result.ending is Ending.TIMED_OUT
     assert result.elapsed_s < 4
+
+
+def test_children_of_tests_hear_ctrl_c() -> None:
+    """Also where a shell has started the tests in the background, with SIGINT ignored."""
+    code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+    assert said == b"False\n"
+    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_tied_child_is_the_command_and_nothing_else(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; print(os.getpid() == os.getpgrp() == os.getsid(0), sys.stdin.read(),"
+        " sys.argv[1:], len(os.listdir('/proc/self/fd')) < 6 if os.path.isdir('/proc') else True)"
+    )
+    argv = (sys.executable, "-c", code, "a b", "--c")
+    result = run(Command(argv, 20, tied=True))
+    assert result.stdout == "True  ['a b', '--c'] True\n"
+    assert run(Command((str(tmp_path / "none"),), 5, tied=True)).ending is Ending.NOT_STARTED
+    assert python("import os; os.kill(os.getpid(), 11)", tied=True).ending is Ending.SIGNALLED
+    assert python("import sys; sys.exit(7)", tied=True).code == 7

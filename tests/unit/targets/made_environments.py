@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from fadoctor.processes.run import Command, Ending, Result
-from fadoctor.targets.discover import Own, TargetRequest, discover
+from fadoctor.targets.discover import TargetRequest, discover
+from fadoctor.targets.unnamed import Own
 
 if TYPE_CHECKING:
     from collections.abc import Callable

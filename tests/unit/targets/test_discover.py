@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -10,7 +11,8 @@ import pytest
 
 from fadoctor.model.errors import TargetError
 from fadoctor.processes.run import Command, Result, remember, run
-from fadoctor.targets.discover import Own, TargetRequest, discover, own_interpreter
+from fadoctor.targets.discover import TargetRequest, discover
+from fadoctor.targets.unnamed import Own, own_interpreter
 from tests.unit.targets.made_environments import (
     SYSTEM,
     answer,
@@ -88,11 +90,83 @@ def test_the_one_that_runs_fadoctor_may_be_run_though_it_was_found(tmp_path: Pat
 
 def test_last_the_interpreter_that_runs_fadoctor(tmp_path: Path) -> None:
     home = make_env(tmp_path / "home")
+    (home / "lib/python3.11/site-packages/flash_attn-2.8.3.dist-info").mkdir()
     own = Own(str(home / "bin" / "python"), str(home), "/usr", "3.11.7")
     (tmp_path / "empty").mkdir()
     target = find(tmp_path / "empty", own=own)
     assert (target.label, target.may_run) == (str(home), True)
     assert target.reason == "the interpreter that runs fadoctor"
+
+
+def test_an_own_environment_without_the_stack_is_not_worth_a_look(tmp_path: Path) -> None:
+    """`fadoctor check --strict` in CI must not be green about fadoctor's own environment."""
+    home = make_env(tmp_path / "home")
+    for name in ("numpy-2.2.0.dist-info", "torchlike-1.0.dist-info", "torch"):
+        (home / "lib/python3.11/site-packages" / name).mkdir()
+    own = Own(str(home / "bin" / "python"), str(home), "/usr", "3.11.7")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TargetError, match="own environment holds nothing of the stack"):
+        find(tmp_path / "empty", own=own)
+    assert find(tmp_path, TargetRequest(python=str(home)), own=own).label == str(home)
+
+
+def test_the_python_on_path_comes_before_fadoctors_own(tmp_path: Path) -> None:
+    env = make_env(tmp_path / "env")
+    (tmp_path / "empty").mkdir()
+    path = f"{tmp_path / 'empty'}:{env / 'bin'}"
+    target = find(tmp_path / "empty", run=saying(answer(env)), PATH=path)
+    assert (target.label, target.may_run) == (str(env / "bin" / "python"), True)
+    assert target.reason == "python on PATH"
+
+
+def test_a_program_on_path_is_asked_where_it_lives(tmp_path: Path) -> None:
+    """The shim of a version manager lies in no environment; what it starts does."""
+    env, shims = make_env(tmp_path / "env"), tmp_path / "shims"
+    shims.mkdir()
+    (shims / "python3").symlink_to("/bin/true")
+    target = find(tmp_path, run=saying(answer(env)), PATH=shims)
+    assert (target.label, target.reason) == (str(shims / "python3"), "python3 on PATH")
+    assert target.roots["prefix"] == str(env)
+
+
+def test_a_python_on_path_that_does_not_answer_is_passed_over_and_told(tmp_path: Path) -> None:
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    (shims / "python").symlink_to("/bin/true")
+    with pytest.raises(TargetError, match=f"{shims / 'python'} on PATH was passed over"):
+        find(tmp_path, PATH=shims)
+
+
+def test_relative_folders_of_path_do_not_count(tmp_path: Path) -> None:
+    make_env(tmp_path / "env")
+    with pytest.raises(TargetError):
+        find(tmp_path, run=never, PATH=f"env/bin:.:{os.pathsep}")
+
+
+def test_fadoctors_own_python_on_path_is_its_own(tmp_path: Path) -> None:
+    home = make_env(tmp_path / "home")
+    own = Own(str(home / "bin" / "python"), str(home), "/usr", "3.11.7")
+    with pytest.raises(TargetError):
+        find(tmp_path, own=own, PATH=home / "bin")
+
+
+def test_an_isolated_tools_python_on_path_is_passed_over(tmp_path: Path) -> None:
+    """`uvx` puts the folder of its own environment first."""
+    tool, env = make_env(tmp_path / "archive-v0" / "x"), make_env(tmp_path / "env")
+    own = Own(str(tool / "bin" / "python"), str(tool), "/usr", "3.11.7")
+    path = f"{tool / 'bin'}:{env / 'bin'}"
+    target = find(tmp_path, own=own, run=saying(answer(env)), PATH=path)
+    assert target.label == str(env / "bin" / "python")
+
+
+def test_fadoctors_own_python_first_on_path_hides_no_other(tmp_path: Path) -> None:
+    home, env = make_env(tmp_path / "home"), make_env(tmp_path / "env")
+    own = Own(str(home / "bin" / "python"), str(home), "/usr", "3.11.7")
+    path = f"{home / 'bin'}:{env / 'bin'}"
+    found = find(tmp_path, own=own, run=saying(answer(env)), PATH=path)
+    assert found.label == str(env / "bin" / "python")
+    (home / "lib/python3.11/site-packages/torch-2.8.0.dist-info").mkdir()
+    assert find(tmp_path, own=own, PATH=path).label == str(home)
 
 
 @pytest.mark.parametrize("receipt", ["uv-receipt.toml", "pipx_metadata.json"])

@@ -106,7 +106,8 @@ def test_an_assumed_gpu_with_an_assumed_driver(matrix: Matrix) -> None:
     found = applied(matrix, gpu=("H100",), driver="550.54.15")
     assert states(found, "driver.version", "driver.cuda") == ["550.54.15", "12.4"]
     assert states(found, "driver.device_nodes", "driver.forward_compat") == [True, False]
-    assert states(found, "driver.kernel_module") == ["?"]
+    undecided = [name for name, fact in found.facts.items() if isinstance(fact, Unknown)]
+    assert not [name for name in undecided if name.startswith("driver.")]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,89 @@
+"""Die by a signal as one should: what we started is ended first, and what we made is removed.
+
+SIGTERM and SIGHUP end a Python program on the spot by default: no ``finally`` runs, and a child in
+a group of its own goes on for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LAST_RESORT_S = 1.5
+"""Time for tidying up, seconds; then the process ends without."""
+
+_SIGNALS = ("SIGTERM", "SIGHUP")
+
+
+class _Ended(BaseException):
+    """A signal came: unwind, and let every ``finally`` run."""
+
+
+class Running:
+    """The groups of children that are running. A signal handler uses it: no lock."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.groups: set[int] = set()
+        self.closing = False
+        """Whether no other child may be started."""
+
+    def end_all(self) -> None:
+        """Kill every group; whoever waits for one hears of it by the child's end."""
+        self.closing = True
+        for group in tuple(self.groups):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
+
+
+RUNNING = Running()
+"""Of this process, as signals are."""
+
+
+@contextmanager
+def ends_by_signals() -> Iterator[None]:
+    """End children and leave all contexts where SIGTERM or SIGHUP comes, then die of it.
+
+    A signal that is ignored (nohup) or has a handler already is left alone, and so is everything
+    outside the main thread.
+    """
+    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread() or not numbers:
+        yield
+        return
+    came: list[int] = []
+
+    def end(number: int, _frame: object) -> None:
+        for each in numbers:  # `timeout` sends it twice
+            signal.signal(each, signal.SIG_IGN)
+        came.append(number)
+        RUNNING.end_all()
+        last_resort = threading.Timer(LAST_RESORT_S, os._exit, (128 + number,))
+        last_resort.daemon = True
+        last_resort.start()
+        raise _Ended
+
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield
+    except _Ended:
+        _die(came[0])
+        raise
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _die(number: int) -> None:
+    """End by a signal, so that who waits for us sees which."""
+    RUNNING.end_all()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -1,0 +1,148 @@
+"""`fadoctor fix --undo` as a user types it: what others did stays, and what is said is enough."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.fake_pip import broken_environment
+from tests.cli.kill_trials import interruptible, trials
+from tests.unit.apply.trees import manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def fixed(run: Run, tmp_path: Path) -> Path:
+    """Return a project's folder that is an environment, repaired, with work done since."""
+    folder = tmp_path / "project"
+    broken_environment(folder)
+    (folder / "train.py").write_text("first\n")
+    result = run("fix", "--yes", "--no-smoke", "--python", str(folder))
+    assert result.returncode == 0, result.stderr
+    (folder / "new.py").write_text("second\n")
+    (folder / "new.py").replace(folder / "train.py")
+    (folder / "checkpoint.bin").write_text("weights")
+    return folder
+
+
+def test_what_others_did_is_said_and_stays(run: Run, fixed: Path) -> None:
+    result = run("fix", "--undo", "--python", str(fixed))
+    assert result.returncode == 0
+    assert "left as it is" in result.stderr
+    assert "train.py (changed)" in result.stderr
+    assert "checkpoint.bin (new)" in result.stderr
+    assert (fixed / "train.py").read_text() == "second\n"
+    assert (fixed / "checkpoint.bin").exists()
+    assert list(fixed.glob("lib/*/site-packages/xformers/old0.py"))
+
+
+def test_an_undo_can_be_foretold(run: Run, fixed: Path) -> None:
+    before = manifest(fixed)
+    result = run("fix", "--undo", "--dry-run", "--python", str(fixed))
+    assert result.returncode == 0
+    assert "would be brought back" in result.stderr
+    assert "train.py (changed)" in result.stderr
+    assert manifest(fixed) == before
+    assert run("fix", "--undo", "--python", str(fixed)).returncode == 0
+
+
+def test_force_shows_asks_and_loses_nothing(run: Run, fixed: Path) -> None:
+    before = manifest(fixed)
+    refused = run("fix", "--undo", "--force", "--python", str(fixed))
+    assert refused.returncode == 2
+    assert "train.py (changed)" in refused.stderr
+    assert "--yes" in refused.stderr
+    assert manifest(fixed) == before
+    forced = run("fix", "--undo", "--force", "--yes", "--python", str(fixed))
+    assert forced.returncode == 0, forced.stderr
+    assert (fixed / "train.py").read_text() == "first\n"
+    assert (fixed / ".fadoctor" / "kept" / "train.py").read_text() == "second\n"
+    assert (fixed / "checkpoint.bin").exists()
+
+
+def test_what_cannot_be_brought_back_is_named_and_an_exit_code(run: Run, fixed: Path) -> None:
+    [kept] = fixed.glob(".fadoctor/snapshot/lib/*/site-packages/xformers/old3.py")
+    os.truncate(kept, 1)
+    result = run("fix", "--undo", "--python", str(fixed))
+    assert result.returncode == 1
+    assert "xformers/old3.py" in result.stderr
+
+
+def test_a_lock_that_was_left_is_removed(run: Run, tmp_path: Path) -> None:
+    """A fix that was killed before its journal leaves it; it then said so for ever."""
+    broken_environment(tmp_path / "env")
+    folder = tmp_path / "env" / ".fadoctor"
+    folder.mkdir()
+    (folder / "lock").touch()
+    result = run("fix", "--undo", "--python", str(tmp_path / "env"))
+    assert result.returncode == 2
+    assert "nothing to undo" in result.stderr
+    assert not folder.exists()
+
+
+def test_an_environment_that_was_only_found_is_told_how_to_be_named(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a project"
+    folder.mkdir()
+    broken_environment(folder / ".venv")
+    before = manifest(folder / ".venv")
+    fixed = run("fix", "--yes", "--no-smoke", "--python", ".venv", cwd=folder)
+    assert fixed.returncode == 0, fixed.stderr
+    scrubbed = {"VIRTUAL_ENV": "", "CONDA_PREFIX": "", "FADOCTOR_PYTHON": ""}
+    result = run("fix", "--undo", cwd=folder, env=scrubbed)
+    assert result.returncode == 2
+    command = shlex.split(result.stderr.partition("To name it: ")[2])
+    assert command == ["fadoctor", "fix", "--undo", "--python", ".venv"]
+    assert run(*command[1:], cwd=folder).returncode == 0
+    assert manifest(folder / ".venv") == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--dry-run", "--yes"), "exclude each other"),
+        (("--force", "--dry-run"), "--force belongs to --undo"),
+        ((), "--dry-run shows the plan, --yes carries it out"),
+    ],
+)
+def test_options_that_say_two_things(
+    run: Run, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    result = run("fix", *arguments, "--python", str(tmp_path))
+    assert (result.returncode, result.stdout) == (2, "")
+    assert words in result.stderr
+
+
+def test_ctrl_c_under_the_lock_before_anything_was_written(tmp_path: Path) -> None:
+    """It said that there is nothing to undo, and left with 1."""
+    folder = (tmp_path / "env").resolve()
+    broken_environment(folder)
+    before = manifest(folder)
+    argv = interruptible("fix", "--yes", "--no-smoke", "--python", str(folder))
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=pipe, text=True) as fix:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (folder / ".fadoctor" / "lock").exists():
+            time.sleep(0.001)
+        os.kill(fix.pid, signal.SIGINT)
+        _, said = fix.communicate(timeout=60)
+    assert fix.returncode == 130, said
+    assert manifest(folder) == before
+    assert not (folder / ".fadoctor").exists()
+
+
+@pytest.mark.slow
+def test_an_undo_that_was_killed_can_be_undone() -> None:
+    found = trials(0, 3)
+    assert all("restored" in answer or "ended" in answer for answer in found), found

@@ -1,0 +1,46 @@
+"""An error that a log quotes as over is no cause where another one follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.explain.conftest import found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fadoctor.explain.explain import Reading
+
+AMPERE = "RuntimeError: FlashAttention only supports Ampere GPUs or newer."
+DTYPE = "RuntimeError: FlashAttention only support fp16 and bf16 data type"
+
+
+def loud(reading: Reading) -> list[str]:
+    return [rule_id for rule_id, severity in found(reading) if severity != "note"]
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        f"At first:\n{AMPERE}\n\nOn the other machine:\n{DTYPE}",
+        f"{AMPERE}\nThis went away on an A100.\n{DTYPE}",
+        f"{AMPERE} (solved by another card)\nnow\n{DTYPE}",
+    ],
+)
+def test_the_error_that_is_left_is_named(read: Callable[[str], Reading], quoted: str) -> None:
+    assert loud(read(quoted)) == ["dtype-fp32-into-fa2"]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        f"{AMPERE}\nThis is not fixed by an upgrade.\nKeyError: 'a'",
+        f"{AMPERE}\nHow can this be solved?\nKeyError: 'a'",
+        f"Earlier it ran.\n{AMPERE}",
+        f"{DTYPE}\nI fixed the tokenizer since.",
+    ],
+)
+def test_what_is_open_or_last_stays_loud(read: Callable[[str], Reading], log: str) -> None:
+    assert len(loud(read(log))) == 1
