@@ -118,7 +118,8 @@ def with_flash_attn(environment: Environment, **facts: Any) -> Environment:
         "direct_url": WHEEL, "extension": "flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so",
         "interface": True, "namespace_only": False, "wheel.torch": "2.8", "wheel.cuda": "cu12",
         "wheel.cuda_major": "12", "wheel.cxx11_abi": True, "wheel.python": "cp312",
-        "wheel.origin": "official", **facts,
+        "wheel.origin": "official", "binary.file": "flash_attn_2_cuda.so",
+        "binary.failure": None, **facts,
     }  # fmt: skip
     new = {f"flash_attn.{name}": fact_of(value) for name, value in given.items()}
     return msgspec.structs.replace(found, facts={**found.facts, **new})
