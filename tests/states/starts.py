@@ -61,7 +61,7 @@ def start(name: str, gpu: tuple[str, str, str], python: str = "3.12") -> Environ
         there = {f"{package}.binary.file": fact_of(f"{package}/_C.so")}
         there |= {f"{package}.binary.failure": Absent("test")}
         if package == "triton":
-            there |= {"triton.binary.needed": fact_of(["libc.so.6"])}
+            there |= {"triton.binary.needed": fact_of(("libc.so.6",))}
         if package in EXTENSIONS:
             found = msgspec.structs.replace(found, facts={**found.facts, **there})
         if package == "xformers":
