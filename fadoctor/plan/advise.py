@@ -67,22 +67,18 @@ def _fixes(finding: Finding, prover: FixProver, answer: Fix | None) -> Iterator[
 
     A proved fix that is a part of the answer stands for it: the rest is for other findings.
     """
-    left = answer
-    for fix in finding.fixes:
+    standings = [(fix, prover.prove(finding, fix).standing) for fix in finding.fixes]
+    proved = [fix for fix, standing in standings if standing is Standing.PROVED]
+    left = answer and next((fix for fix in proved if _is_part(fix, answer)), answer)
+    for fix, standing in standings:
         is_about_packages = any(step.kind in _PACKAGES for step in fix.steps)
-        standing = prover.prove(finding, fix).standing
-        is_part = answer is not None and is_about_packages and _is_part(fix, answer)
-        if standing is Standing.PROVED and is_part:
-            left = None
-            yield fix
-            continue
-        if left is not None and (is_about_packages or standing is not Standing.PROVED):
+        if left is not None and (is_about_packages or fix not in proved):
             yield left
             left = None
         if answer is not None and is_about_packages and _is_same(fix, answer):
             continue
         may_be = standing in (Standing.OPEN, Standing.PROSE)
-        if standing is Standing.PROVED or (may_be and not (answer and is_about_packages)):
+        if fix in proved or (may_be and not (answer and is_about_packages)):
             yield fix
     if left is not None:
         yield left
@@ -90,8 +86,9 @@ def _fixes(finding: Finding, prover: FixProver, answer: Fix | None) -> Iterator[
 
 def _is_part(fix: Fix, answer: Fix) -> bool:
     """Return whether a fix does a part of the answer; where torch moves all of it is one thing."""
-    moves_torch = any(_NAME.sub("", item) == "torch" for item in _items(fix))
-    return not moves_torch and _items(fix) <= _items(answer)
+    items = _items(fix)
+    moves_torch = any(_NAME.sub("", item) == "torch" for item in items)
+    return bool(items) and not moves_torch and items <= _items(answer)
 
 
 def _items(fix: Fix) -> set[str]:

@@ -13,9 +13,12 @@ import pytest
 
 from fadoctor.diagnose import Prognosis, foresee
 from fadoctor.model.finding import Severity
+from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Predicted
 from fadoctor.plan.advice_proof import FixProver, Proved, Standing
+from fadoctor.plan.advise import advised, answer_of, solves
 from fadoctor.plan.fix_state import FixState
+from fadoctor.plan.planner import Question, make_plan
 from tests.advice.states import foreseen_whole, of_rule
 from tests.properties.worlds import knowledge
 from tests.unit.plan.problems import session
@@ -122,6 +125,21 @@ def test_what_is_shown_holds(rule: Rule, standings: dict[str, set[Standing]]) ->
         if problem := harm(trial):
             wrong[key] = problem
     assert wrong == {}
+
+
+def test_check_shows_what_fix_does() -> None:
+    """The first commands of a finding that a plan repairs are those of the plan, or of it."""
+    packages = (StepKind.INSTALL, StepKind.UNINSTALL)
+    for before in foreseen_whole()[:: 1 if ALL else 8]:
+        plan = make_plan(before.environment, session(), Question())
+        answer = answer_of(plan)
+        planned = {item for step in answer.steps for item in step.items}
+        found = advised(before.assessment.findings, FixProver(before, session()), plan)
+        for finding in found:
+            commands = [f for f in finding.fixes if any(s.kind in packages for s in f.steps)]
+            if solves(plan, finding):
+                items = {i for s in commands[0].steps if s.kind in packages for i in s.items}
+                assert items <= planned, (finding.rule_id, commands[0])
 
 
 def listed() -> dict[str, str]:
