@@ -55,6 +55,11 @@ class Offer:
             write_wheel(path, distribution.replace("_", "-"), public, {"torch": "", "einops": ""})
         return path
 
+    def also(self, name: str, version: str, needs: Mapping[str, str]) -> None:
+        """Offer what is installed already, if no table knows it."""
+        if name in self._needed and "+" not in version:
+            self._write(PYPI, name, version, needs)
+
     def _torch(self) -> None:
         rows = {
             version: row
