@@ -28,6 +28,7 @@ _LINKED = (
 """What reading an extension says of it and torch together: void when torch changes."""
 
 _BROKEN = ("truncated", "not-elf")
+_OF_TORCH = ("libtorch", "libc10")
 _OWN_FAILURES = (*_BROKEN, "other-machine")
 _SYSTEM_CAUSES = ("glibc", "libstdcxx", "python")
 _TORCH_FUNCTIONS = ("string-abi", "torch-function", "stable-abi")
@@ -86,6 +87,8 @@ def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> 
     for package, extension in _read(facts):
         if alike and _value(facts, f"{package}.loads") == "True":
             continue
+        if package != "torch" and _is_apart(facts, extension):
+            continue
         failure, cause = (_value(facts, f"{extension}.{name}") for name in ("failure", "cause"))
         if package in ("torch", *_ALONE) or failure in _OWN_FAILURES or cause in _SYSTEM_CAUSES:
             continue
@@ -94,6 +97,13 @@ def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> 
         fact = _BY_LABEL if _names_torch(facts, package) and not is_wrong else _NOBODY_KNOWS
         changed |= _void(facts, package, extension, fact)
     return changed
+
+
+def _is_apart(facts: Mapping[str, Fact], extension: str) -> bool:
+    """Return whether an extension is linked to nothing of torch, as triton's is."""
+    needed = facts.get(f"{extension}.needed")
+    names = needed.value if isinstance(needed, Known) else None
+    return isinstance(names, tuple) and not any(name.startswith(_OF_TORCH) for name in names)
 
 
 def without_variables(facts: Mapping[str, Fact], names: frozenset[str]) -> dict[str, Fact]:

@@ -134,6 +134,9 @@ class _Planning:
     ) -> PlanOutcome:
         if proof.errors or proof.missed or proof.requirements or conflicts:
             return PlanOutcome.PARTIAL if actions else PlanOutcome.IMPOSSIBLE
+        undecided = bool(proof.unknown) and not any(action.is_step for action in actions)
+        if undecided:
+            return PlanOutcome.PARTIAL
         if proof.by_setting or not any(action.is_step for action in actions):
             return PlanOutcome.PARTIAL if actions else PlanOutcome.NOTHING
         return PlanOutcome.REPAIRS

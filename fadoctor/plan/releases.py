@@ -49,7 +49,6 @@ RELEASES = {
         "unsloth-releases",
         {
             "torch": "torch",
-            "torchvision": "torchvision",
             "xformers": "xformers",
             "triton": "triton",
             "transformers": "transformers",

@@ -41,6 +41,8 @@ _UNPROVED = (
     "What could not be proved stands below."
 )
 
+_UNDECIDED = "Nothing is known to be wrong. What could not be decided stands below."
+
 
 def render(plan: Plan, style: Style = Style()) -> str:  # noqa: B008 -- frozen
     """Return the plan. Commands are never wrapped, so that they can be pasted."""
@@ -88,6 +90,8 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
 
 def _answer(plan: Plan, by_hand: Sequence[Action]) -> str:
     """Return the answer in a sentence, which what follows must not contradict."""
+    if plan.outcome is PlanOutcome.PARTIAL and plan.proof.clean and plan.proof.unknown:
+        return _UNDECIDED
     if plan.outcome is not PlanOutcome.REPAIRS:
         return _ANSWERS[plan.outcome]
     if plan.proof.unknown:

@@ -65,6 +65,8 @@ class Resolver:
         python = ".".join(str(version.value).split(".")[:2])
         offer = self._offer(python)
         known = dict(requires)
+        for name, there in state.items():
+            offer.also(name, there, requires.get(name, {}))
         for action in plan.actions:
             if action.kind is ActionKind.UNINSTALL:
                 for name in action.requirements:

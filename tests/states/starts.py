@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.versions import version_part
-from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.fact import Absent
 from fadoctor.plan.releases import RELEASES
 from fadoctor.targets.derived import derive
@@ -58,6 +58,12 @@ def start(name: str, gpu: tuple[str, str, str], python: str = "3.12") -> Environ
     for line in STARTS[name]:
         package, version, *more = line.split()
         found = with_package(found, package, version, requires_of(package, version))
+        there = {f"{package}.binary.file": fact_of(f"{package}/_C.so")}
+        there |= {f"{package}.binary.failure": Absent("test")}
+        if package == "triton":
+            there |= {"triton.binary.needed": fact_of(("libc.so.6",))}
+        if package in EXTENSIONS:
+            found = msgspec.structs.replace(found, facts={**found.facts, **there})
         if package == "xformers":
             there = {"xformers.extension": fact_of("_C.so")}
             found = msgspec.structs.replace(found, facts={**found.facts, **there})

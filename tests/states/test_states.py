@@ -18,7 +18,7 @@ from fadoctor.model.plan import ActionKind, Plan, PlanOutcome
 from fadoctor.plan.planner import Question, make_plan
 from tests.catalogue.evaluation import Doctor
 from tests.states.commands import Commands, commands, difference
-from tests.states.enumeration import DRIVERS, Judged, Space, State, made, violated
+from tests.states.enumeration import DRIVERS, PYTHONS, Judged, Space, State, made, violated
 from tests.states.resolver import UV, Resolver
 from tests.unit.plan.problems import session
 
@@ -49,7 +49,9 @@ def fault(plan: Plan, state: State) -> str:
     if plan.proof.clean and not any(action.kind.is_run for action in plan.actions):
         return ""  # only warnings, for a person
     # A driver of CUDA 11 knows no Blackwell, and no torch of CUDA 11 has code for it.
-    hopeless = state.driver == DRIVERS[0] and state.gpu in ("10.0", "12.0")
+    # Of those torch builds none requires a triton for Python 3.13: there is no flex attention.
+    too_new = state.gpu in ("10.0", "12.0") or state.python == PYTHONS[-1]
+    hopeless = state.driver == DRIVERS[0] and too_new
     because = {text for conflict in plan.conflicts for text in conflict.because}
     if hopeless and f"the NVIDIA driver is {state.driver}" in because:
         return ""

@@ -7,6 +7,7 @@ import zipfile
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import parse_version
+from fadoctor.plan.candidates import torch_requires
 from fadoctor.plan.indexes import CPU, Indexes
 from fadoctor.plan.released import words
 from fadoctor.plan.releases import BESIDE_TORCH, RELEASES
@@ -54,6 +55,11 @@ class Offer:
             write_wheel(path, distribution.replace("_", "-"), public, {"torch": "", "einops": ""})
         return path
 
+    def also(self, name: str, version: str, needs: Mapping[str, str]) -> None:
+        """Offer what is installed already, if no table knows it."""
+        if name in self._needed and "+" not in version:
+            self._write(PYPI, name, version, needs)
+
     def _torch(self) -> None:
         rows = {
             version: row
@@ -68,7 +74,7 @@ class Offer:
                 row = rows.get(version, {})
                 if self.python not in words(row.get("python")):
                     continue
-                needs = {"triton": str(row["triton"])} if row.get("triton") else {}
+                needs = torch_requires(row, PLATFORM, self.python)
                 for name in words(build["build"]):
                     self._add("torch", version, name, needs)
         self._cpu(rows)

@@ -118,7 +118,8 @@ def with_flash_attn(environment: Environment, **facts: Any) -> Environment:
         "direct_url": WHEEL, "extension": "flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so",
         "interface": True, "namespace_only": False, "wheel.torch": "2.8", "wheel.cuda": "cu12",
         "wheel.cuda_major": "12", "wheel.cxx11_abi": True, "wheel.python": "cp312",
-        "wheel.origin": "official", **facts,
+        "wheel.origin": "official", "binary.file": "flash_attn_2_cuda.so",
+        "binary.failure": None, **facts,
     }  # fmt: skip
     new = {f"flash_attn.{name}": fact_of(value) for name, value in given.items()}
     return msgspec.structs.replace(found, facts={**found.facts, **new})
@@ -199,3 +200,53 @@ def test_a_plan_from_nothing_takes_no_time(wish: tuple[str, ...]) -> None:
     begin = time.process_time()
     plan(environment, want=wish)
     assert time.process_time() - begin < 4
+
+
+def test_what_the_installer_brings_along_is_in_the_plan() -> None:
+    """torch lacks its triton: whatever is installed beside it brings that, so it is planned."""
+    environment = start("missing triton", A100)
+    requires = {"torch.requires": fact_of({"triton": "==3.4.0"})}
+    facts = {**environment.facts, **requires}
+    environment = msgspec.structs.replace(environment, facts=facts)
+    found = plan(environment, want=("flash-attn",))
+    assert changed(found)["triton"] == "3.4.0"
+
+
+@pytest.mark.parametrize(("python", "pins"), [("3.11", {"triton": "==2.3.1"}), ("3.12", {})])
+def test_a_requirement_with_a_marker_counts_where_it_holds(
+    python: str, pins: dict[str, str]
+) -> None:
+    """torch 2.3.1 requires triton below Python 3.12."""
+    found = session().candidates.torch(start("empty", A100, python))
+    [torch] = [choice for choice in found if choice.version == "2.3.1"]
+    assert torch.facts["torch.requires"] == Known(pins, torch.facts["torch.requires"].source)
+
+
+def test_uv_is_told_to_ask_every_index() -> None:
+    """uv asks the first index that has a package, and the index of torch has old ones of many."""
+    found = plan(start("empty", A100), want=("unsloth",), installer="uv")
+    [action] = [action for action in found.actions if action.argv]
+    assert "--index-url" not in action.argv
+    if action.index:
+        words = " ".join(action.argv)
+        assert f"--extra-index-url {action.index} --index-strategy unsafe-best-match" in words
+
+
+def test_a_wish_that_cannot_be_decided_is_said() -> None:
+    """flash-attn-4 is there and runs forward on an A100: nobody says that it trains."""
+    found = plan(start("empty", A100), want=("fa4",))
+    assert found.conflicts == ()
+    assert found.proof.missed == ()
+    assert found.proof.unknown
+    assert "could not be proved" in render(found)
+
+
+def test_of_vllm_only_what_was_compiled_for_this_cuda_is_proposed() -> None:
+    """Its wheels link the CUDA of the torch on PyPI: beside another major they do not load."""
+    environment = start("torch 2.11", A100_580)
+    there = {choice.version for choice in session().candidates.releases("vllm", environment)}
+    facts = {"torch.version": "2.11.0+cu126", "torch.build": "cu126", "torch.cuda": "12.6"}
+    new = {name: fact_of(value) for name, value in facts.items()}
+    other = msgspec.structs.replace(environment, facts={**environment.facts, **new})
+    assert there
+    assert session().candidates.releases("vllm", other) == ()
