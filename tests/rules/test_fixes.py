@@ -34,7 +34,8 @@ def unbounded(item: str, free: set[str]) -> bool:
     match = _ITEM.fullmatch(item.replace(" ", ""))
     assert match, item
     name, specifier = match[1], match[2]
-    if "{" in specifier:
+    is_whole = name.startswith("{") and not name.endswith((".distribution}", ".name}"))
+    if "{" in specifier or (is_whole and not specifier):
         return False  # what a package's metadata or a table says
     parts = [part for part in specifier.split(",") if part]
     has_end = any(part.startswith(("==", "<", "~=")) for part in parts)
@@ -45,6 +46,7 @@ def test_an_open_end_is_seen() -> None:
     assert unbounded("flash-attn>=2.8.3", set())
     assert unbounded("vllm", set())
     assert unbounded("psutil", set())
+    assert unbounded("{package.distribution}", set())
     assert not unbounded("psutil", {"psutil"})
     assert not unbounded("transformers>=5.4,<6", set())
     assert not unbounded("{package.distribution}=={package.version}", set())
