@@ -155,22 +155,31 @@ def folders_above(theirs: Claims) -> frozenset[str]:
 
 
 def _is_inside(path: str) -> bool:
-    return bool(path) and not path.startswith(("..", "/")) and path != "."
+    return bool(path) and "\0" not in path and not path.startswith(("..", "/")) and path != "."
 
 
 def _record(info: Path, prefix: Path, site: str) -> Iterator[str]:
     """Yield RECORD's paths; those of a wheel that is just being unpacked as they will be."""
     # torch/version.py,sha256=...,123      ../../../bin/torchrun,sha256=...,212
-    for row in csv.reader(_lines(info / "RECORD")):
-        path = row[0] if row else ""
+    for line in _lines(info / "RECORD"):
+        path = _first_field(line)
         if Path(path).is_absolute():
             path = os.path.relpath(path, prefix)
-        elif ".data/" in path:
+        elif path.partition("/")[0].endswith(".data"):
             yield from _unpacked(path, site)
             continue
         else:
             path = posixpath.normpath(f"{site}/{path}")
         yield path.replace(os.sep, "/")
+
+
+def _first_field(line: str) -> str:
+    if not line.startswith('"'):
+        return line.partition(",")[0]
+    try:
+        return next(csv.reader([line]), [""])[0]
+    except csv.Error:  # a zero byte, a field without end
+        return ""
 
 
 def _unpacked(path: str, site: str) -> Iterator[str]:
@@ -206,6 +215,8 @@ def _script_names(info: Path) -> Iterator[str]:
 
 
 def _lines(path: Path) -> list[str]:
+    if not path.is_file():  # a named pipe would be waited for
+        return []
     with suppress(OSError, ValueError), path.open("rb") as file:
         return file.read(_SIZE_LIMIT).decode("utf-8", "replace").splitlines()
     return []

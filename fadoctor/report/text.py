@@ -131,9 +131,7 @@ class _Page(Paper):
     def recommendation(self, report: Report) -> None:
         advice = report.recommendation
         if advice is None:
-            if report.verdicts:
-                self.line("Nothing can be recommended yet: repair what is wrong below first.")
-                self.line("")
+            self.no_advice(report)
             return
         cells = [
             verdict
@@ -147,6 +145,18 @@ class _Page(Paper):
         for framework, settings in advice.settings.items():
             text = f"{framework}: {setting_text(framework, settings)}"
             self.line(text, indent=2, hang=2)
+        self.line("")
+
+    def no_advice(self, report: Report) -> None:
+        """Say why nothing is recommended, where a table was asked for."""
+        if not report.verdicts:
+            return
+        if isinstance(report.environment.get("torch.version"), Absent):
+            self.line("Nothing can be recommended: there is no torch here.", "bold")
+        elif any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
+            self.line("Nothing can be recommended yet: repair what is wrong below first.", "bold")
+        else:
+            self.line("Nothing can be recommended: nothing is known to work here.", "bold")
         self.line("")
 
     def closing(self, report: Report) -> None:

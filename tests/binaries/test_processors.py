@@ -10,7 +10,7 @@ import pytest
 
 from fadoctor.binary.capability_folders import capability_folders
 from fadoctor.binary.header import Machine
-from fadoctor.binary.ld_cache import Cached, read_ld_cache
+from fadoctor.binary.ld_cache import LdCache
 from fadoctor.binary.processor import Processor, possible_processors, read_processor
 from fadoctor.binary.reason import Kind
 from tests.binaries.elf_writer import Spec, Symbol
@@ -186,15 +186,16 @@ def test_cache_that_ldconfig_writes(forge: Forge) -> None:
     if subprocess.run(argv, capture_output=True, check=False).returncode:
         pytest.skip("ldconfig wants to be root")
     data = (forge.folder / "etc" / "ld.so.cache").read_bytes()
-    found = read_ld_cache(data, Machine.X86_64)["libdep.so.1"]
+    found = LdCache(data, Machine.X86_64).find("libdep.so.1")
     assert {each.named: each.level for each in found} == {"": 0, "x86-64-v2": 2, "x86-64-v3": 3}
     assert {each.path for each in found if not each.named} == {"/usr/lib/libdep.so.1"}
 
 
 @pytest.mark.parametrize("end", range(0, 200, 7))
 def test_a_cache_that_ends_early(end: int) -> None:
-    found = read_ld_cache(cache(FOR_V3, PLAIN)[:end], Machine.X86_64)
-    assert all(isinstance(each, Cached) for entries in found.values() for each in entries)
+    whole = {each.path for each in LdCache(cache(FOR_V3, PLAIN), Machine.X86_64).find("libdep.so")}
+    found = LdCache(cache(FOR_V3, PLAIN)[:end], Machine.X86_64)
+    assert {each.path for each in found.find("libdep.so")} <= whole | {""}
 
 
 @pytest.mark.parametrize(

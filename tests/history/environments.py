@@ -169,6 +169,8 @@ def _attention(stack: Stack, package: str) -> dict[str, Any]:
     if package == "xformers":
         requires = {"torch": stack.xformers_torch or f"=={stack.torch}", "numpy": ""}
     facts = _package(package, distribution, version, requires)
+    if package == "xformers":
+        facts["xformers.extension"] = "_C.so"
     if package == "flash_attn":
         return facts | _flash_attn(stack)
     if package == "flash_attn_4":

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.matrix.wheels import Wheels
 from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from tests.catalogue.environments import Torches
 from tests.history.environments import ATTENTION, GPUS, environment, stacks
 from tests.hosts import recording
 from tests.properties.worlds import cases, knowledge, of_case
+from tests.states.enumeration import Space, made
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,12 +71,29 @@ def _sound(chance: random.Random) -> Environment:
     match chance.randrange(10):
         case 0:
             return of_case(chance.choice(cases())[1])
-        case 1 | 2 | 3 | 4:
+        case 1 | 2 | 3:
             return chance.choice(_hosts())
+        case 4 | 5:
+            return _state(chance)
         case _:
             stack = chance.choice(list(stacks().values()))
             gpus = tuple(chance.sample(GPUS, chance.choice((1, 1, 2))))
             return environment(stack, chance.choice(("", *ATTENTION)), gpus, knowledge())
+
+
+@cache
+def _space() -> Space:
+    """Return the enumeration of torch, file, Python, GPU and driver."""
+    tables = knowledge().tables
+    return Space(knowledge(), Torches(tables), tuple(Wheels(tables).official()))
+
+
+def _state(chance: random.Random) -> Environment:
+    """Return one state of the enumeration."""
+    state = None
+    while state is None:
+        state = _space().member(tuple(chance.randrange(10**9) for _ in range(7)))
+    return made(state, _space())
 
 
 def _listed(world: Environment) -> Environment:

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.property
 
 FULL = "invariants" in os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
 TRIES = 20_000 if FULL else 400
-BLANKS = 2_000 if FULL else 60
+BLANKS = 1_000 if FULL else 60
 
 
 def test_the_table_never_contradicts_a_finding_or_a_fact() -> None:

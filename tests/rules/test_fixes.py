@@ -34,8 +34,7 @@ def unbounded(item: str, free: set[str]) -> bool:
     match = _ITEM.fullmatch(item.replace(" ", ""))
     assert match, item
     name, specifier = match[1], match[2]
-    is_whole = name.startswith("{") and not name.endswith((".distribution}", ".name}"))
-    if "{" in specifier or (is_whole and not specifier):
+    if "{" in specifier or name == "{package.unmet_alone}":
         return False  # what a package's metadata or a table says
     parts = [part for part in specifier.split(",") if part]
     has_end = any(part.startswith(("==", "<", "~=")) for part in parts)

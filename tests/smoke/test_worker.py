@@ -266,6 +266,18 @@ def test_times_of_a_gpu(
     assert clock.calls < 200
 
 
+def test_what_compiles_has_the_limit_for_each_phase() -> None:
+    beats: list[str] = []
+    log = types.SimpleNamespace(
+        emit=lambda event, **_: beats.append(event), beat=lambda: beats.append("beat")
+    )
+    trace = worker.Trace(log, "cuda:0", {"backend": "flex", "dtype": "bf16", "case": "full"})  # type: ignore[arg-type]  # a stub
+    trace.phase("forward")
+    trace.patient = True
+    trace.phase("backward")
+    assert beats == ["phase", "beat", "phase"]
+
+
 def test_precision_is_pinned() -> None:
     """Also where a torch has none of these switches."""
 

@@ -20,6 +20,7 @@ def run(torch: Any, trace: Any) -> None:
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
     except ImportError:
         raise LackingError("this torch has no flex_attention") from None
+    trace.patient = True
     # All cells compile the same code object: without a reset the limit of recompilations is soon
     # reached, and attention would run uncompiled and pass. `fullgraph` makes that an error.
     torch.compiler.reset()

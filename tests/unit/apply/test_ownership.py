@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,11 +62,12 @@ def test_compiled_files_belong_to_their_sources() -> None:
 def test_a_record_names_scripts_and_data(tmp_path: Path) -> None:
     record = (
         "tool/__init__.py,sha256=x,1\n../../../bin/tool,,\n../../../share/man/tool.1,,\n"
-        f'{tmp_path}/etc/tool.conf,,\n"tool/a,b.py",,\n'
+        f'{tmp_path}/etc/tool.conf,,\n"tool/a,b.py",,\ntool/x.data/y,,\n'
     )
     owned = claimed(tmp_path, "tool-1.dist-info", RECORD=record)
     for path in ("bin/tool", "share/man/tool.1", "etc/tool.conf", f"{SITE}/tool/a,b.py"):
         assert owned.own(path)
+    assert owned.own(f"{SITE}/tool/x.data/y")
     assert owned.own(f"{SITE}/tool/__pycache__/__init__.cpython-311.pyc")
     assert owned.own(f"{SITE}/tool-1.dist-info/METADATA")
     assert not owned.own(f"{SITE}/tool/mine.py")
@@ -75,7 +77,17 @@ def test_a_record_names_scripts_and_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", ["../../../../outside", "/etc/passwd", "../../..", "x.data/data/../../etc/x", "\0", ""]
+    "row",
+    [
+        "../../../../outside",
+        "/etc/passwd",
+        "../../..",
+        "x.data/data/../../etc/x",
+        "\0",
+        "",
+        '"' + "x" * 200_000,
+        '"\0"',
+    ],
 )
 def test_a_record_reaches_nothing_outside(tmp_path: Path, row: str) -> None:
     owned = claimed(tmp_path, "tool-1.dist-info", RECORD=f"tool.py,,\n{row},,\n")
@@ -118,3 +130,11 @@ def test_an_egg_has_a_list_of_its_own(tmp_path: Path) -> None:
     owned = claims(tmp_path, tmp_path, one)
     assert owned.own(f"{SITE}/tool/__init__.py")
     assert owned.own("bin/tool")
+
+
+def test_a_list_that_is_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    folder = tmp_path / SITE / "tool-1.dist-info"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "RECORD")
+    [[one]] = installed(tmp_path).values()
+    assert claims(tmp_path, tmp_path, one).own(f"{SITE}/tool/x.py")
