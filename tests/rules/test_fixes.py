@@ -45,6 +45,7 @@ def test_an_open_end_is_seen() -> None:
     assert unbounded("flash-attn>=2.8.3", set())
     assert unbounded("vllm", set())
     assert unbounded("psutil", set())
+    assert unbounded("{package.distribution}", set())
     assert not unbounded("psutil", {"psutil"})
     assert not unbounded("transformers>=5.4,<6", set())
     assert not unbounded("{package.distribution}=={package.version}", set())

@@ -213,3 +213,11 @@ def test_what_is_not_known_has_words_of_its_own(template: str, known: str, unkno
     assert finding.message == known
     [finding] = assess({**TORCH, **dict.fromkeys(there, ABSENT)}, one).findings
     assert finding.message == unknown
+
+
+def test_a_list_is_as_many_requirements() -> None:
+    facts = {"torch.version": "2.8.0", "gpu[0].list": ("einops", "triton==3.4.0")}
+    found = step(facts, {"install": ["{gpu[0].list}"]})
+    assert found.items == ("einops", "triton==3.4.0")
+    hostile = {**facts, "gpu[0].list": ("einops", "--index-url=https://example.org")}
+    assert offered(hostile, fix("one", {"install": ["{gpu[0].list}"]})) == ()

@@ -105,5 +105,8 @@ def test_an_attention_that_does_not_run_either_is_not_advised() -> None:
 
 
 def test_what_another_gpu_needs_is_not_removed() -> None:
-    fixes = advised("linux-v100-and-a100")["gpu-too-old-fa2"].fixes
-    assert [fix.id for fix in fixes] == ["use-sdpa-fp16"]
+    found = advised("linux-v100-and-a100").values()
+    items = [item for f in found for fix in f.fixes for step in fix.steps for item in step.items]
+    assert "flash-attn" not in items
+    removal = Fix("one", "One", steps=(Step(StepKind.UNINSTALL, "", ("flash-attn",)),))
+    assert prove("linux-v100-and-a100", "weaker-gpu-visible", removal) is Standing.REFUTED
