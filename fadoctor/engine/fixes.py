@@ -97,7 +97,8 @@ def _is_written(aside: Scope, step: StepTemplate) -> bool:
         for text in texts
     ]
     return all(
-        aside.can_fill(text) and pattern.fullmatch(aside.fill(text)) for pattern, text in forms
+        aside.can_fill(text) and all(pattern.fullmatch(item) for item in aside.fill_items(text))
+        for pattern, text in forms
     )
 
 
@@ -125,7 +126,7 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
     }
     for kind, items in lists.items():
         if items:
-            filled = tuple(scope.fill(item) for item in items)
+            filled = tuple(text for item in items for text in scope.fill_items(item))
             index = scope.fill(step.index)
             text = _sentence(kind, filled, step.options, index)
             return Step(kind, text, filled, index, step.options)

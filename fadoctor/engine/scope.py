@@ -65,6 +65,14 @@ class Scope:
         """Return a text with its ``{paths}`` filled in; what is not known reads ``unknown``."""
         return _PLACEHOLDER.sub(lambda match: _text(self.resolve(match[1])), template)
 
+    def fill_items(self, template: str) -> tuple[str, ...]:
+        """Return a text filled in, or, where it is one placeholder for a list, the list."""
+        whole = _PLACEHOLDER.fullmatch(template)
+        fact = self.resolve(whole[1]) if whole else None
+        if isinstance(fact, Known) and isinstance(fact.value, tuple):
+            return fact.value
+        return (self.fill(template),)
+
     def can_fill(self, template: str) -> bool:
         """Return whether every placeholder of a text is Known."""
         return all(isinstance(self.resolve(p), Known) for p in _PLACEHOLDER.findall(template))

@@ -68,14 +68,27 @@ def _check_subjects(rule: Rule) -> Iterator[Problem]:
         yield ("for_each",), f"must be different ones of {', '.join(SUBJECTS)}"
     if len(kinds & {"package", "extension", OPTIONAL_EXTENSION}) > 1:
         yield ("for_each",), "an extension is that of a package: name one of them"
-    if rule.affects and rule.affects.extension != (not rule.affects.backends):
-        yield ("affects",), "needs either backends or extension"
-    if rule.affects and rule.affects.extension and "extension" not in kinds:
-        yield ("affects", "extension"), "belongs to rules that are judged for each extension"
+    yield from _check_affects(rule)
     if rule.for_each and rule.subject != "environment":
         yield ("subject",), "for_each names the subjects"
     if "{" in rule.title:
         yield ("title",), "is not filled: it holds no values"
+
+
+def _check_affects(rule: Rule) -> Iterator[Problem]:
+    affects = rule.affects
+    if affects is None:
+        return
+    given = [affects.extension, bool(affects.backends), bool(affects.nothing)]
+    if sum(given) != 1:
+        yield ("affects",), "needs either backends or extension, or says why it decides nothing"
+    if affects.extension and not {"extension", "package"} & set(rule.for_each):
+        yield (
+            ("affects", "extension"),
+            "belongs to rules that are judged for each extension or package",
+        )
+    if affects.nothing and affects.dtypes:
+        yield ("affects", "dtypes"), "of nothing there are none"
 
 
 def _check_references(references: Any) -> Iterator[Problem]:
@@ -173,6 +186,12 @@ def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:
     for name, kind in table.columns.items():
         if kind not in _COLUMN_KINDS:
             yield ("columns", name), f"must be one of {', '.join(_COLUMN_KINDS)}"
+    for name in table.otherwise.keys() - table.columns.keys():
+        yield ("otherwise", name), "the table has no such column"
+    yield from _check_rows_of(table, names)
+
+
+def _check_rows_of(table: Table, names: Names) -> Iterator[Problem]:
     seen: set[tuple[Any, ...]] = set()
     for index, row in enumerate(table.rows):
         yield from _check_row(row, index, table, names)

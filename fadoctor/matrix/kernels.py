@@ -69,6 +69,11 @@ def fact_text(fact: Fact, otherwise: str) -> str:
     return str(fact.value) if isinstance(fact, Known) else otherwise
 
 
+def fact_words(fact: Fact) -> tuple[str, ...]:
+    """Return the members of a list fact; none of any other."""
+    return fact.value if isinstance(fact, Known) and isinstance(fact.value, tuple) else ()
+
+
 class Kernels:
     """The backends of one environment, with queries."""
 
@@ -115,18 +120,22 @@ class Kernels:
         """Return the fact prefixes of the packages without which there is no such backend."""
         return (self.package(backend), *self.needs(backend))
 
-    def unmet_need(self, backend: Backend) -> Absent | Unknown | None:
-        """Return why another package that a backend needs is not there, or may not be."""
-        found = {name: self.environment.fact(f"{name}.version") for name in self.needs(backend)}
-        for name, fact in found.items():
-            if isinstance(fact, Absent):
-                return Absent(f"needs {name}, which is not installed")
-        return next((fact for fact in found.values() if isinstance(fact, Unknown)), None)
-
     def needs(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the other packages that a backend needs."""
-        needs = self._row(backend, "needs")
-        return needs.value if isinstance(needs, Known) and isinstance(needs.value, tuple) else ()
+        return fact_words(self._row(backend, "needs"))
+
+    def one_of(self, backend: Backend) -> tuple[str, ...]:
+        """Return the compiled extensions of which a backend needs one."""
+        return fact_words(self._row(backend, "one_of"))
+
+    def runs_without(self, backend: Backend, requirement: str) -> bool:
+        """Return whether a backend is known to run without what its package declares to need."""
+        keys = {
+            "package": Known(self.package(backend), "asked"),
+            "requirement": Known(requirement, "asked"),
+        }
+        idle = self.matrix.find("requirements-idle", keys).cell("backends")
+        return backend.value in fact_words(idle)
 
     def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what a backend can do in a dtype on a GPU."""

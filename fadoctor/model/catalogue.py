@@ -241,6 +241,14 @@ jit_for     | list    | compute capabilities of the GPUs here for which it has P
 jit_isa     | version | highest ISA of the PTX that would be compiled for them
 """
 
+_UNMET_ROWS = """
+unmet       | mapping | what it requires and is not met here -> the specifier, and what is installed; Absent where all is met
+unmet_alone | list    | the requirements of these that no rule of their own speaks of, as an installer takes them
+missing     | list    | the names of these that are not installed at all
+"""
+
+_UNEXPLAINED = "that an extension of it does not load, where no extension says why"
+
 OPTIONAL_EXTENSION = "optional_extension"
 """The kind of subject that an extension is which its package does without."""
 
@@ -257,11 +265,13 @@ def build_catalogue() -> dict[str, FactSpec]:
     specs = [FactSpec(*row) for row in _rows(_ROWS)]
     for key in PACKAGES:
         specs += [FactSpec(f"{key}.{n}", t, "packages", m) for n, t, m in _rows(_PACKAGE_ROWS)]
+        specs += [FactSpec(f"{key}.{n}", t, DERIVED, m) for n, t, m in _rows(_UNMET_ROWS)]
     meaning = (
         "the loader would load every compiled extension of it, after torch where it needs torch"
     )
     for key, names in EXTENSIONS.items():
         specs.append(FactSpec(f"{key}.loads", "boolean", "binaries", meaning))
+        specs.append(FactSpec(f"{key}.unexplained", "text", DERIVED, _UNEXPLAINED))
         for extension in (f"{key}.{name}" for name in names):
             for rows, by in ((_EXTENSION_ROWS, "binaries"), (_DERIVED_ROWS, DERIVED)):
                 specs += [FactSpec(f"{extension}.{n}", t, by, m) for n, t, m in _rows(rows)]

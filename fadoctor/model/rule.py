@@ -14,7 +14,10 @@ Condition = dict[str, Any]
 """All of its keys must hold: fact path -> value or operators; ``any`` -> list of conditions."""
 
 Cell = bool | int | str | tuple[str, ...] | dict[str, str] | None
-"""A cell of a table. ``{unknown: reason}`` is Unknown, a missing cell or null is Absent."""
+"""A cell of a table. ``{unknown: reason}`` and a missing cell are Unknown, null is Absent.
+
+Null is what the word ``absent`` of the YAML becomes.
+"""
 
 
 OPERATORS = (
@@ -73,6 +76,8 @@ class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     dtypes: tuple[Dtype, ...] = ()
     extension: bool = False
     """The backends that the extension's package brings, and those that need it."""
+    nothing: str = ""
+    """Why it decides no cell, where it does not: an error about a setting, or a tool beside."""
 
 
 LOOKAHEAD = 512
@@ -145,6 +150,8 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """Whether a key without a row means Absent (there is no such thing) and not Unknown."""
     apart: bool = False
     """Large and rarely asked: compiled into a file of its own, loaded by those who need it."""
+    otherwise: dict[str, Cell] = {}
+    """What a row says of a column that it leaves out; given where somebody looked at every row."""
     file: str = ""
     places: tuple[str, ...] = ()
     """``file:line`` of each row, for messages about conflicts."""

@@ -70,8 +70,12 @@ def common(package: str, version: str, **more: object) -> dict[str, Fact]:
 
 
 def released(package: str, version: str, **more: object) -> dict[str, Fact]:
-    """Return what a release of the tables gives, whose compiled files nobody has read here."""
-    return {**by_label(package), **common(package, version, **more)}
+    """Return what a release of the tables gives, whose compiled files nobody has read here.
+
+    It is offered for the Python that is here alone, so its own wish is met.
+    """
+    python = {f"{package}.requires_python": known(None)}
+    return {**by_label(package), **python, **common(package, version, **more)}
 
 
 class Candidates:
@@ -239,6 +243,8 @@ class Candidates:
         found = []
         for age, version in enumerate(sorted(rows, key=version_key, reverse=True)):
             row = rows[version]
+            if not columns.keys() <= row.keys():
+                continue  # a blank: nobody knows what it requires, so nothing proves that it fits
             requires = {
                 name: str(row[column]) for column, name in columns.items() if row.get(column)
             }

@@ -15,7 +15,7 @@ from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
-from fadoctor.targets.derived import derive_extensions
+from fadoctor.targets.derived import derive_extensions, derive_requirements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,6 +62,7 @@ class PostState:
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
         after = msgspec.structs.replace(environment, facts=facts)
+        after = derive_requirements(after, self.matrix, PACKAGES)
         return derive_extensions(after, self.matrix, (choice.package,))
 
     def _facts(self, facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:

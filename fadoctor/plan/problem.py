@@ -24,6 +24,7 @@ from fadoctor.plan.reads import Reading, values_of
 from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
 from fadoctor.plan.wishes import HALF
+from fadoctor.verdicts.obstacles import obstacle
 from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, predict_backends
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Session:
         self.relations = relations_of(knowledge.rules)
         self.judge = Judge(self.matrix).judge
         self.verdicts: dict[object, tuple[Verdict, ...]] = {}
-        """By GPUs, backend, versions of its packages, and the judgements about it."""
+        """By GPUs, backend, what is held against it, versions of its packages, judgements."""
 
 
 class Problem:
@@ -174,7 +175,8 @@ class Problem:
             keys = values_of(self._versions[backend], environment.facts)
             mine = [j for j in deciding if concerns(j, self.kernels, backend)]
             because = ((j.rule.id, j.subject, j.outcome) for j in mine)
-            asked = (self._gpu_key, backend, *keys, *because)
+            hindrance = obstacle(environment, self.kernels, backend)
+            asked = (self._gpu_key, backend, hindrance, *keys, *because)
             verdicts = self.session.verdicts.get(asked)
             if verdicts is None:
                 kernels = Kernels(environment, self.session.matrix)

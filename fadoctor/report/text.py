@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fact import printable
+from fadoctor.model.fact import Absent, Known, Unknown, printable
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.paper import Paper
 from fadoctor.report.words import counted, setting_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding, Undecided
     from fadoctor.model.report import Report
     from fadoctor.report.style import Style
@@ -40,11 +41,10 @@ def render(report: Report, style: Style) -> str:
     for alike in _alike(report.findings):
         page.finding(alike[0], [finding.subject for finding in alike])
     if not report.findings:
-        page.line("No findings.", "green")
-        page.line("")
+        page.nothing_found(report)
     page.undecided(report.unknown)
     if not style.quiet:
-        page.verdicts(report.verdicts)
+        page.verdicts(report)
     page.recommendation(report)
     page.closing(report)
     return page.text()
@@ -64,6 +64,15 @@ class _Page(Paper):
             self.line(text, indent=2, hang=2)
         self.line("")
 
+    def nothing_found(self, report: Report) -> None:
+        """Say that no rule has found anything; without torch that is no good news."""
+        if isinstance(report.environment.get("torch.version"), Absent):
+            text = "There is no torch in this environment: nothing here can compute attention."
+            self.line(text, "bold yellow")
+        else:
+            self.line("No findings.", "green")
+        self.line("")
+
     def undecided(self, unknown: tuple[Undecided, ...]) -> None:
         """Say what stayed open, by reason: one fact that could not be read opens many rules."""
         if not unknown:
@@ -79,10 +88,11 @@ class _Page(Paper):
             self.line(f"? {reason}: {', '.join(shown)}{tail}", indent=2, hang=2)
         self.line("")
 
-    def verdicts(self, verdicts: tuple[Verdict, ...]) -> None:
+    def verdicts(self, report: Report) -> None:
         """Print a table for each GPU, one for those that are alike."""
+        verdicts = report.verdicts
         if not verdicts:
-            self.line("No table: there is no GPU here. Ask about one with --gpu A100.")
+            self.line(_without_table(report.environment))
             self.line("")
         tables: dict[tuple[Verdict, ...], list[str]] = {}
         for gpu in dict.fromkeys(verdict.gpu for verdict in verdicts):
@@ -126,12 +136,25 @@ class _Page(Paper):
     def recommendation(self, report: Report) -> None:
         advice = report.recommendation
         if advice is None:
+            self.no_advice(report)
             return
         self.line(f"Use {advice.dtype.value} with {advice.backend.value}", "bold green")
         self.line(advice.why, indent=2)
         for framework, settings in advice.settings.items():
             text = f"{framework}: {setting_text(framework, settings)}"
             self.line(text, indent=2, hang=2)
+        self.line("")
+
+    def no_advice(self, report: Report) -> None:
+        """Say why nothing is recommended, where a table was asked for."""
+        if not report.verdicts:
+            return
+        if isinstance(report.environment.get("torch.version"), Absent):
+            self.line("Nothing can be recommended: there is no torch here.", "bold")
+        elif any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
+            self.line("Nothing can be recommended yet: repair what fails above first.", "bold")
+        else:
+            self.line("Nothing can be recommended: nothing is known to work here.", "bold")
         self.line("")
 
     def closing(self, report: Report) -> None:
@@ -145,6 +168,18 @@ class _Page(Paper):
             f"{counted(total.note, 'note')}, {total.unknown} undecided. "
             f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
         )
+
+
+def _without_table(facts: Mapping[str, Fact]) -> str:
+    """Say why there is no table: what is missing first is named."""
+    if isinstance(facts.get("torch.version"), Absent):
+        return "No table: without torch no backend works."
+    count = facts.get("gpu.count")
+    if isinstance(count, Known) and count.value == 0:
+        return "No table: there is no GPU here. Ask about one with --gpu A100."
+    if isinstance(count, Unknown):
+        return f"No table: which GPUs are here is unknown ({count.reason}). Name one: --gpu A100."
+    return "No table: no backend that is here runs on a GPU that programs can see."
 
 
 def _alike(findings: tuple[Finding, ...]) -> Iterable[list[Finding]]:

@@ -1,14 +1,14 @@
-"""Which compiled extensions a package does without."""
+"""Which compiled extensions a package does without, and which fail without a reason."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import EXTENSIONS
-from fadoctor.model.fact import Fact, Known
+from fadoctor.model.fact import Absent, Fact, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -34,3 +34,28 @@ def optional_extensions(
                 source = f"{package} {version.value}: {instead.value} instead"
                 found[f"{package}.{name}.optional"] = Known(value=True, source=source)
     return found
+
+
+def unexplained_failures(
+    environment: Environment, packages: Iterable[str], optional: Mapping[str, Fact]
+) -> dict[str, Fact]:
+    """Return for each package whether an extension does not load and none of them says why.
+
+    `optional`: what `optional_extensions` has found.
+    """
+    facts, found = environment.facts, dict[str, Fact]()
+    for package in packages:
+        loads = facts.get(f"{package}.loads")
+        if loads is None:
+            continue
+        found[f"{package}.unexplained"] = _NONE
+        if isinstance(loads, Known) and loads.value is False:
+            extensions = [f"{package}.{name}" for name in EXTENSIONS[package]]
+            said = any(isinstance(facts.get(f"{each}.failure"), Known) for each in extensions)
+            if not said and not all(f"{each}.optional" in optional for each in extensions):
+                refusal = Known("the loader refuses it", loads.source)
+                found[f"{package}.unexplained"] = refusal
+    return found
+
+
+_NONE = Absent("it loads, or an extension says why not")

@@ -15,7 +15,7 @@ import msgspec
 import yaml
 
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
+from fadoctor.model.catalogue import EXTENSIONS, LATER, PACKAGES, build_catalogue
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.overlays import Overlays
@@ -168,6 +168,8 @@ def _attention(stack: Stack, package: str) -> dict[str, Any]:
     if package == "xformers":
         requires = {"torch": stack.xformers_torch or f"=={stack.torch}", "numpy": ""}
     facts = _package(package, distribution, version, requires)
+    if package == "xformers":
+        facts["xformers.extension"] = "_C.so"
     if package == "flash_attn":
         return facts | _flash_attn(stack)
     if package == "flash_attn_4":
@@ -209,4 +211,6 @@ def _package(key: str, distribution: str, version: str, requires: dict[str, str]
         "requires_python": ">=3.8",
         "missing_files": 0,
     }
+    if key in EXTENSIONS:
+        values["binary.file"] = f"$site/{key}.so"
     return {f"{key}.{name}": value for name, value in values.items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.matrix.load import load_knowledge
-from fadoctor.model.catalogue import build_catalogue
+from fadoctor.model.catalogue import EXTENSIONS, build_catalogue
 from fadoctor.model.environment import Target
 from fadoctor.model.smoke import CellKey
 from fadoctor.model.verdict import Backend, Dtype
@@ -201,4 +201,6 @@ def write_fake_flash_attn(folder: Path, accident: str = "pass", extra: str = "")
 def complete(facts: dict[str, Any]) -> dict[str, Any]:
     """Return facts with all others Absent: somebody has looked, and there is no such thing."""
     names = (name for name in build_catalogue() if "[]" not in name and "*" not in name)
-    return {**dict.fromkeys(names), **facts}
+    there = [key for key in EXTENSIONS if facts.get(f"{key}.version") is not None]
+    files = {f"{key}.binary.file": f"$site/{key}.so" for key in there}
+    return {**dict.fromkeys(names), **files, **facts}
