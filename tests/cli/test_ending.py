@@ -27,7 +27,7 @@ _GONE_WITHIN_S = 2.0
 _HANG = """
 import os, subprocess, sys, time
 code = "import time; time.sleep(120)"
-child = subprocess.Popen([sys.executable, "-c", code])
+child = subprocess.Popen([sys.executable, "-I", "-S", "-c", code])  # no sitecustomize again
 open({pids!r}, "w").write("%d %d\\n" % (os.getpid(), child.pid))
 time.sleep(120)
 """
