@@ -173,3 +173,12 @@ def is_gone(pid: int) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def test_the_sample_of_the_readme_is_what_is_printed(run: Run) -> None:
+    root = Path(__file__).parents[2]
+    shown = (root / "README.md").read_text(encoding="utf-8").partition("\n    $ fadoctor ")[2]
+    command, _, block = shown.partition("\n")
+    lines = [line.removeprefix("    ") for line in block.partition("\n## ")[0].rstrip().split("\n")]
+    printed = run(*command.split(), cwd=root, env={"COLUMNS": "80"}).stdout.rstrip().split("\n")
+    assert lines[:-1] == printed[:-1]
