@@ -18,7 +18,7 @@ from fadoctor.model.environment import Environment
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.plan import Action, ActionKind
-from fadoctor.processes.run import Command, Ending, Result
+from fadoctor.processes.run import NO_TRACES, Command, Ending, Result, child_environment
 
 if TYPE_CHECKING:
     from fadoctor.apply.store import Store
@@ -89,7 +89,7 @@ def _step(number: int, action: Action, store: Store, workshop: Workshop, journal
 
     # Not in the environment's folder, which may be a project's: its email.py would shadow pip's.
     limit = BUILD_LIMIT_S if action.kind is ActionKind.BUILD else INSTALL_LIMIT_S
-    env = {**os.environ, **action.env}
+    env = child_environment({**os.environ, **action.env}, **NO_TRACES)
     command = Command(action.argv, limit, env=env, output_limit=OUTPUT_LIMIT, cwd=str(store.folder))
     try:
         result = workshop.run(command, announce)

@@ -10,7 +10,7 @@ from fadoctor.apply.ownership import installed
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind
-from fadoctor.processes.run import Command
+from fadoctor.processes.run import NO_TRACES, Command, child_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -81,7 +81,7 @@ def _refuse_bad_pip(
     argv: tuple[str, ...], environ: Mapping[str, str], run: Callable[[Command], Result]
 ) -> None:
     # `config list` starts pip, and shows variables and files with settings in one.
-    ask = Command((*argv, "config", "list"), TIMEOUT_S, dict(environ))
+    ask = Command((*argv, "config", "list"), TIMEOUT_S, child_environment(environ, **NO_TRACES))
     result = run(ask)
     if not result.ok:
         raise UsageError(

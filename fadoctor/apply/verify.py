@@ -15,7 +15,7 @@ from fadoctor.matrix.versions import parse_version
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.plan import ActionKind, Answer, Verification
 from fadoctor.plan.requirements import violations
-from fadoctor.processes.run import Command, Ending
+from fadoctor.processes.run import NO_TRACES, Command, Ending, child_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def _ask(plan: Plan, python: str, by: str, wanted: list[str], run: Run) -> Resul
                 python, "-m", "pip", "install", "--dry-run", "--quiet", "--report", "-",
                 "--only-binary", ":all:", "--disable-pip-version-check", "--no-input", *extra,
             )  # fmt: skip
-        env = dict(os.environ)
+        env = child_environment(os.environ, **NO_TRACES)
         command = Command((*argv, "-r", str(file)), TIMEOUT_S, env=env, output_limit=OUTPUT_LIMIT)
         return run(command)
 

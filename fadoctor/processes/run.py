@@ -284,6 +284,13 @@ def _ending(returncode: int | None, *, finished: bool, reaped: bool) -> tuple[En
     return (Ending.SIGNALLED, -code) if code < 0 else (Ending.EXITED, code)
 
 
+NO_TRACES: dict[str, str | None] = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""For a program of the target's Python: what it imports is not compiled into the environment.
+
+pip compiles what it installs all the same.
+"""
+
+
 def child_environment(environ: Mapping[str, str], **changes: str | None) -> dict[str, str]:
     """Return a copy of an environment with variables set, or removed where the value is None."""
     env = dict(environ)
