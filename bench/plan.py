@@ -3,8 +3,9 @@
 Usage: python bench/plan.py [--runs N]
 
 Least processor times of repeated runs in this process, after one warm-up, for each golden
-environment: making the plan, less the diagnosis that `check` does anyway. Then the releases of
-torch, and with them the files of flash-attn, are repeated under new version numbers.
+environment: making the plan, less the diagnosis that `check` does anyway. Then plans from an empty
+environment, which have everything to choose from. Then the releases of torch, and with them the
+files of flash-attn, are repeated under new version numbers.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from fadoctor.matrix.load import load_apart, load_knowledge  # noqa: E402
 from fadoctor.plan.planner import Question, make_plan  # noqa: E402
 from fadoctor.plan.problem import Session  # noqa: E402
 from fadoctor.targets.saved import read_facts  # noqa: E402
+from tests.states.starts import start  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge, Table
 
 BAR_S = 0.3
+EMPTY_BAR_S = 2.0
 COPIES = (1, 2, 4, 8)
 
 _GROWING = ("torch-releases", "torch-builds", "flash-attn-wheels", "flash-attn-wheels-community")
@@ -41,6 +44,12 @@ _QUESTIONS = {
     " --keep torch": Question(keep=("torch",)),
     " --want flash-attn": Question(want=("flash-attn",)),
 }
+_WISHES = (("flash-attn",), ("vllm",), ("vllm", "flash-attn"), ("unsloth",), ("fa3",), ("fa4",))
+_MACHINES = (
+    ("A100", "8.0", "550.54.15"),
+    ("H100", "9.0", "580.65.06"),
+    ("B200", "10.0", "580.65.06"),
+)
 
 
 def main() -> None:
@@ -58,6 +67,7 @@ def main() -> None:
             worst = max(worst, spent)
             plan = make_plan(environment, Session(knowledge, apart), question)
             print(f"{name + words:58} {spent * 1000:15.1f}  {plan.outcome.value}")
+    slowest = from_nothing(knowledge, apart, runs)
     print("\nlinux-5090-torch26, torch and flash-attn in several copies")
     for copies in COPIES:
         tables = {name: grown(table, copies) for name, table in knowledge.tables.items()}
@@ -68,6 +78,27 @@ def main() -> None:
         print(f"{copies:3} copies, {rows:6} rows {spent * 1000:12.1f} ms")
     met = "met" if worst <= BAR_S else "MISSED"
     print(f"\nslowest: {worst * 1000:.0f} ms; bar {BAR_S * 1000:.0f} ms: {met}")
+    met = "met" if slowest <= EMPTY_BAR_S else "MISSED"
+    print(f"from nothing: {slowest * 1000:.0f} ms; bar {EMPTY_BAR_S * 1000:.0f} ms: {met}")
+
+
+def from_nothing(knowledge: Knowledge, apart: dict[str, Table], runs: int) -> float:
+    """Print what plans from an empty environment take; return the slowest, seconds."""
+    slowest = 0.0
+    print("\nfrom an empty environment, all of it")
+    for machine in _MACHINES:
+        environment = start("empty", machine)
+        for want in _WISHES:
+            question = Question(want=want)
+
+            def plan(environment: Environment = environment, question: Question = question) -> None:
+                make_plan(environment, Session(knowledge, apart), question)
+
+            spent = least(plan, runs) + least(load_apart, runs)
+            slowest = max(slowest, spent)
+            name = f"{machine[0]}, driver {machine[2]}, --want {' --want '.join(want)}"
+            print(f"{name:58} {spent * 1000:15.1f}")
+    return slowest
 
 
 def golden(name: str) -> Environment:

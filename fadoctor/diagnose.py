@@ -20,7 +20,12 @@ from fadoctor.model.rule import Knowledge
 from fadoctor.model.smoke import SmokeReport, SmokeRun, SmokeSummary
 from fadoctor.model.verdict import Backend, Measured, Verdict
 from fadoctor.targets.derived import derive
-from fadoctor.verdicts.measurements import join_measurements, notes, with_predictions
+from fadoctor.verdicts.measurements import (
+    join_measurements,
+    notes,
+    unmeasured,
+    with_predictions,
+)
 from fadoctor.verdicts.predict import predict
 from fadoctor.verdicts.recommendation import recommend
 from fadoctor.verdicts.root_causes import find_root_causes
@@ -70,6 +75,7 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
     """Return the report of ``check``: what was foreseen, and what a run has shown."""
     environment, assessment = prognosis.environment, prognosis.assessment
     verdicts, findings = prognosis.verdicts, assessment.findings
+    unknown = (*assessment.unknown, *unmeasured(smoke))
     if smoke is not None:
         gpus = visible_gpus(environment)
         smoke = with_predictions(smoke, verdicts, gpus)
@@ -81,18 +87,18 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         target=environment.target,
         environment=environment.facts,
         findings=findings,
-        unknown=assessment.unknown,
+        unknown=unknown,
         verdicts=verdicts,
-        recommendation=recommend(prognosis.kernels),
-        summary=_summary(findings, len(assessment.unknown)),
+        recommendation=recommend(prognosis.kernels, verdicts),
+        summary=_summary(findings, len(unknown)),
         overlays=environment.overlays,
         notes=(*environment.target.notes, *notes(smoke)),
-        not_looked=tuple(_not_looked(environment, smoke)),
+        not_looked=tuple(_not_looked(environment)),
         rule_errors=assessment.errors,
     )
 
 
-def _not_looked(environment: Environment, smoke: SmokeRun | None) -> Iterable[str]:
+def _not_looked(environment: Environment) -> Iterable[str]:
     """Say what kept the report from an answer: "no findings" then proves nothing."""
     versions = (environment.fact(f"{key}.version") for key in PACKAGES if key not in BYSTANDERS)
     if all(isinstance(version, Absent) for version in versions):
@@ -102,8 +108,6 @@ def _not_looked(environment: Environment, smoke: SmokeRun | None) -> Iterable[st
         )
     elif isinstance(environment.fact("torch.version"), Absent):
         yield "torch is not installed here: no attention can run."
-    elif smoke is not None and smoke.problem and not smoke.ran:
-        yield f"The smoke run could not start: {smoke.problem}"
 
 
 def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:

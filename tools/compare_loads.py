@@ -4,11 +4,11 @@ Usage: python tools/compare_loads.py --cache FOLDER [--python PYTHON]...
            [--wheel NAME[==VERSION]]... [--mode bare|stubs|mixed]... [--library-path FOLDER]...
            [--markdown] [--no-torch] [--fresh]
 
-Downloads the wheels listed here into the cache folder (through the index that pip is configured
-for), unpacks their shared libraries, and opens each one in each interpreter: a child imports torch
-and forks, and every fork opens one library with `ctypes.CDLL`; with --fresh each library gets a
-process that imports torch for it alone, which takes seconds instead of milliseconds. Verdict and
-error text must be those that were predicted.
+Downloads the wheels listed here, or others that are named with their version, into the cache folder
+(through the index that pip is configured for), unpacks their shared libraries, and opens each one
+in each interpreter: a child imports torch and forks, and every fork opens one library with
+`ctypes.CDLL`; with --fresh each library gets a process that imports torch for it alone, which takes
+seconds instead of milliseconds. Verdict and error text must be those that were predicted.
 
 `stubs` puts generated libraries in the place of whatever is missing, so that the loader goes on to
 versions and symbols; gcc makes them. `mixed` puts the folders of --library-path on LD_LIBRARY_PATH.
@@ -338,6 +338,7 @@ def main() -> int:
     options = parser.parse_args()
     cache = options.cache.resolve()
     chosen = [w for w in WHEELS if not options.wheel or {w, w.split("==")[0]} & {*options.wheel}]
+    chosen += [w for w in options.wheel if "==" in w and w not in WHEELS]
     paths = {str(path): wheel for wheel in chosen for path in libraries(download(wheel, cache))}
     results = []
     for python in options.python or [sys.executable]:

@@ -28,14 +28,17 @@ FILE = ROOT / "rules" / "matrix" / "flash-attn-for-torch.yaml"
 _HEAD = """\
 table: flash-attn-for-torch
 doc: >-
-  The newest flash-attn whose setup.py finds a ready-made file for a torch: asked for by exactly this
-  version, nothing is compiled. torch is a minor, cuda the major of torch.version.cuda, abi torch's C++ string
-  ABI, python the ABI tag. Made from flash-attn-lookup, flash-attn-wheels and flash-attn-wheel-abi by
-  tools/write_flash_attn_fit.py; files that may be missing, and releases with a known fault, are left out.
+  The newest flash-attn whose setup.py finds a ready-made file for a torch: asked for by exactly
+  this version, nothing is compiled. torch is a minor, cuda the major of torch.version.cuda, abi
+  torch's C++ string ABI, python the ABI tag. Made from flash-attn-lookup, flash-attn-wheels and
+  flash-attn-wheel-abi by tools/write_flash_attn_fit.py; files that may be missing, and releases
+  with a known fault, are left out.
 keys: {torch: word, cuda: word, abi: word, python: word, platform: word}
 columns: {version: version}
 references:
-  - {type: EVIDENCE, url: "https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/setup.py", note: which file a version asks for}
+  - type: EVIDENCE
+    url: https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/setup.py
+    note: which file a version asks for
 verified: source-read
 complete: true
 rows:
@@ -63,7 +66,7 @@ def fits(tables: Mapping[str, Table]) -> Iterator[Fit]:
         if row.get("on_pypi") is True and row.get("yanked") is not True
         for word in _words(row["version"])
     }
-    newest: dict[tuple[str, ...], str] = {}
+    newest: dict[tuple[str, str, str, str, str], str] = {}
     for file in wheels.official():
         if not file.verified or file.version in bad or file.release not in published:
             continue

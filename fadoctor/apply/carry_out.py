@@ -52,7 +52,7 @@ def carry_out(plan: Plan, store: Store, workshop: Workshop) -> Environment:
         discard(store)
         write_journal(store, journal)
         workshop.say("taking a snapshot")
-        take(store, _is_moving(plan, store))
+        take(store, _is_moving(journal, store))
         journal = msgspec.structs.replace(journal, stage=Stage.READY)
         write_journal(store, journal)
     except OSError as error:
@@ -61,7 +61,7 @@ def carry_out(plan: Plan, store: Store, workshop: Workshop) -> Environment:
     for number, action in enumerate(steps):
         workshop.say(f"step {number + 1} of {len(steps)}: {action.text}")
         _step(number, action, store, workshop, journal)
-        _record(store, number)
+        _record(store, number, journal)
         environment = workshop.examine()
         _refuse_unchanged(action, plan, environment)
     write_journal(store, msgspec.structs.replace(journal, stage=Stage.DONE))
@@ -102,20 +102,19 @@ def _step(number: int, action: Action, store: Store, workshop: Workshop, journal
         raise ApplyError(f"{action.text}: {_reason(result)}")
 
 
-def _record(store: Store, number: int) -> None:
+def _record(store: Store, number: int, journal: Journal) -> None:
     """Record what the steps have changed so far; from here on the rest is somebody else's doing."""
     try:
-        write_changes(store, find_changes(store, number))
+        write_changes(store, find_changes(store, number, journal.planned()))
     except OSError as error:
         raise ApplyError(f"what was changed cannot be recorded: {error.strerror}") from error
 
 
-def _is_moving(plan: Plan, store: Store) -> Callable[[str], bool]:
+def _is_moving(journal: Journal, store: Store) -> Callable[[str], bool]:
     """Return whether a path belongs to a distribution that the plan changes."""
-    there = installed(store.prefix)
-    moving = {change.distribution for change in plan.changes}
+    there, prefix = installed(store.prefix), store.prefix
     owned = [
-        claims(store.prefix, store.prefix, one) for name in moving for one in there.get(name, ())
+        claims(prefix, prefix, one) for name in journal.planned() for one in there.get(name, ())
     ]
     return lambda path: any(each.own(path) for each in owned)
 

@@ -14,15 +14,19 @@ from fadoctor.apply.ownership import (
     claimed_outside,
     in_packages,
     installed,
+    unequal,
 )
 from fadoctor.apply.snapshot import Entry, gone, present, read_manifest, same
 from fadoctor.apply.store import write_safely
 from fadoctor.model.errors import ApplyError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from fadoctor.apply.store import Store
+
+_OF_INSTALLERS = frozenset({".lock"})
+"""What installers leave in an environment's folder, and no package owns: uv's lock."""
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -39,12 +43,21 @@ class Changes(msgspec.Struct, frozen=True):
         return {entry.path: entry for entry in self.entries}
 
 
-def find_changes(store: Store, step: int) -> Changes:
-    """Compare an environment, as a step left it, with its snapshot."""
+def find_changes(store: Store, step: int, planned: Collection[str]) -> Changes:
+    """Compare an environment, as a step left it, with its snapshot.
+
+    `planned`: the distributions that the plan changes. Outside of the folders with packages only
+    what they own counts, and what others own that came or went; what any owns and is gone, too: an
+    installer that is killed has removed scripts before it removes the list that names them.
+    """
     before = read_manifest(store)
     here = {entry.path: entry for entry in present(store.prefix)}
-    outside = claimed_outside(store.snapshot, store.prefix)
-    outside |= claimed_outside(store.prefix, store.prefix)
+    was, now = installed(store.snapshot), installed(store.prefix)
+    names = unequal(was, now).union(planned)
+    outside = claimed_outside(store.snapshot, store.prefix, names)
+    outside |= claimed_outside(store.prefix, store.prefix, names) | _OF_INSTALLERS
+    owned = claimed_outside(store.snapshot, store.prefix, was)
+    outside |= {path for path in owned if path not in here}
     changed = {
         path
         for path in before.keys() | here.keys()
@@ -57,7 +70,7 @@ def find_changes(store: Store, step: int) -> Changes:
         if (parent in before) is not (parent in here)
     }
     entries = tuple(here.get(path, gone(path)) for path in sorted(changed))
-    return Changes(step, entries, installed(store.prefix))
+    return Changes(step, entries, now)
 
 
 def differs(path: str, one: Mapping[str, Entry], other: Mapping[str, Entry]) -> bool:

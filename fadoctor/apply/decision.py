@@ -16,6 +16,7 @@ from fadoctor.apply.ownership import (
     installed,
     is_compiled,
     source_of,
+    unequal,
 )
 from fadoctor.apply.snapshot import present, read_manifest
 from fadoctor.apply.store import write_safely
@@ -81,10 +82,10 @@ class _Scene:
         self.left = changes.by_path()
         self.here: dict[str, Entry] = {entry.path: entry for entry in present(store.prefix)}
         was, self.installed = installed(store.snapshot), installed(store.prefix)
-        self.names = tuple(sorted(_unequal(changes.installed, self.installed)))
+        self.names = tuple(sorted(unequal(changes.installed, self.installed)))
         self.protected = self._claims(self.names, was)
         """What belongs to distributions that somebody has changed since the fix."""
-        self.moved = self._claims(sorted(_unequal(was, changes.installed)), was)
+        self.moved = self._claims(sorted(unequal(was, changes.installed)), was)
         """What belongs to distributions that the fix changed."""
         self._around = folders_above(self.protected)
 
@@ -131,7 +132,3 @@ class _Scene:
             found += [claims(prefix, prefix, one) for one in self.installed.get(name, ())]
         files: frozenset[str] = frozenset().union(*(each.files for each in found))
         return Claims(files, tuple(folder for each in found for folder in each.folders))
-
-
-def _unequal(one: Installed, other: Installed) -> set[str]:
-    return {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}

@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.apply.store import write_safely
 from fadoctor.model.errors import ApplyError
-from fadoctor.model.plan import Plan
+from fadoctor.model.plan import ActionKind, Plan
 
 if TYPE_CHECKING:
     from fadoctor.apply.store import Store
@@ -43,6 +43,17 @@ class Journal(msgspec.Struct, frozen=True):
     started: int = 0
     """When the group's leader started, in clock ticks since boot."""
     schema_version: int = 1
+
+    def planned(self) -> frozenset[str]:
+        """Return the distributions that the plan changes."""
+        changed = {change.distribution for change in self.plan.changes}
+        removed = (
+            name
+            for action in self.plan.actions
+            if action.kind is ActionKind.UNINSTALL
+            for name in action.requirements
+        )
+        return frozenset(changed.union(removed))
 
 
 def write_journal(store: Store, journal: Journal) -> None:

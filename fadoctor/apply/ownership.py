@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 _SITES = frozenset({"site-packages", "dist-packages"})
 _LIBRARIES = ("lib", "lib64", "Lib")
@@ -129,13 +129,18 @@ def claims(root: Path, prefix: Path, distribution: Distribution) -> Claims:
     return Claims(frozenset(path for path in files if _is_inside(path)), tuple(folders))
 
 
-def claimed_outside(root: Path, prefix: Path) -> frozenset[str]:
-    """Return what distributions own outside of the folders with packages: scripts, data."""
+def claimed_outside(root: Path, prefix: Path, names: Container[str]) -> frozenset[str]:
+    """Return what distributions of these names own outside of the folders with packages."""
     found: set[str] = set()
-    for several in installed(root).values():
-        for one in several:
+    for name, several in installed(root).items():
+        for one in several if name in names else ():
             found.update(path for path in claims(root, prefix, one).files if not in_packages(path))
     return frozenset(found)
+
+
+def unequal(one: Installed, other: Installed) -> set[str]:
+    """Return the names of distributions that two states do not have alike."""
+    return {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
 
 
 def folders_above(theirs: Claims) -> frozenset[str]:
@@ -150,22 +155,31 @@ def folders_above(theirs: Claims) -> frozenset[str]:
 
 
 def _is_inside(path: str) -> bool:
-    return bool(path) and not path.startswith(("..", "/")) and path != "."
+    return bool(path) and "\0" not in path and not path.startswith(("..", "/")) and path != "."
 
 
 def _record(info: Path, prefix: Path, site: str) -> Iterator[str]:
     """Yield RECORD's paths; those of a wheel that is just being unpacked as they will be."""
     # torch/version.py,sha256=...,123      ../../../bin/torchrun,sha256=...,212
-    for row in csv.reader(_lines(info / "RECORD")):
-        path = row[0] if row else ""
+    for line in _lines(info / "RECORD"):
+        path = _first_field(line)
         if Path(path).is_absolute():
             path = os.path.relpath(path, prefix)
-        elif ".data/" in path:
+        elif path.partition("/")[0].endswith(".data"):
             yield from _unpacked(path, site)
             continue
         else:
             path = posixpath.normpath(f"{site}/{path}")
         yield path.replace(os.sep, "/")
+
+
+def _first_field(line: str) -> str:
+    if not line.startswith('"'):
+        return line.partition(",")[0]
+    try:
+        return next(csv.reader([line]), [""])[0]
+    except csv.Error:  # a zero byte, a field without end
+        return ""
 
 
 def _unpacked(path: str, site: str) -> Iterator[str]:
@@ -201,6 +215,8 @@ def _script_names(info: Path) -> Iterator[str]:
 
 
 def _lines(path: Path) -> list[str]:
+    if not path.is_file():  # a named pipe would be waited for
+        return []
     with suppress(OSError, ValueError), path.open("rb") as file:
         return file.read(_SIZE_LIMIT).decode("utf-8", "replace").splitlines()
     return []

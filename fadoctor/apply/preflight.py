@@ -38,6 +38,9 @@ _OFF = frozenset({"", "0", "false", "no", "off", "n", "f"})
 # :env:.target='/somewhere'
 _SETTING = re.compile(r"([a-z:]{1,20})\.([a-z-]{1,40})='(.{0,1000})'")
 
+#         target: Some(
+_UV_SETTING = re.compile(r"^ {1,40}(target|prefix): Some\(", re.MULTILINE)
+
 
 def refuse_unready(
     plan: Plan, prefix: Path, environ: Mapping[str, str], run: Callable[[Command], Result]
@@ -52,13 +55,19 @@ def refuse_unready(
                 f"{argv[0]} is not installed, or not on PATH: nothing was changed"
                 + ("; --installer pip takes pip instead" if argv[0] == "uv" else "")
             )
+        elif argv[0] == "uv":
+            _refuse_bad_uv(plan.target.python or "", prefix, environ, run)
     without = [one for one in _replaced(plan, steps, prefix) if not _has_record(prefix, one)]
     for one in without:
+        again = (
+            f"uv pip install --python {plan.target.python} --reinstall"
+            if plan.installer.startswith("uv")
+            else f"{plan.target.python} -m pip install --ignore-installed"
+        )
         raise UsageError(
             f"{one.name} {one.version} has no RECORD, the list of its files, so no installer can "
-            f"remove it: nothing was changed. This writes a new one: "
-            f"{plan.target.python} -m pip install --ignore-installed --no-deps "
-            f"{one.name}=={one.version}"
+            "remove it whole: nothing was changed. This writes a new one: "
+            f"{again} --no-deps {one.name}=={one.version}"
         )
 
 
@@ -90,6 +99,20 @@ def _refuse_bad_pip(
             raise UsageError(
                 f"{where} is set, so {_MISLEADING[name]}: unset it first; nothing was changed"
             )
+
+
+def _refuse_bad_uv(
+    python: str, prefix: Path, environ: Mapping[str, str], run: Callable[[Command], Result]
+) -> None:
+    """Refuse settings of uv.toml that send packages elsewhere; where uv does not tell, go on."""
+    words = ("--dry-run", "--offline", "--show-settings", "--python", python, "pip")
+    ask = Command(("uv", "pip", "install", *words), TIMEOUT_S, dict(environ), cwd=str(prefix))
+    match = _UV_SETTING.search(run(ask).stdout)
+    if match:
+        raise UsageError(
+            f"{match[1]} is set in uv's configuration, so {_MISLEADING[match[1]]}: "
+            "unset it first; nothing was changed"
+        )
 
 
 def _replaced(plan: Plan, steps: list[Action], prefix: Path) -> Iterator[Distribution]:

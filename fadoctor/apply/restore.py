@@ -70,6 +70,7 @@ class _Work:
     def __init__(self, store: Store, job: Job, here: dict[str, Entry]) -> None:
         self.store, self.job, self.here = store, job, here
         self.aside: list[str] = []
+        self._real_folders: set[str] = set()
 
     def clear(self, path: str) -> None:
         """Remove what was not there before, or is of another kind by now."""
@@ -153,11 +154,13 @@ class _Work:
 
         A link there would lead out of the environment.
         """
-        for above in reversed(_above(path)):
+        missing = [above for above in _above(path) if above not in self._real_folders]
+        for above in reversed(missing):
             folder = self.store.prefix / above
             if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
                 return False
             folder.mkdir(exist_ok=True)
+            self._real_folders.add(above)
         return True
 
 

@@ -116,7 +116,7 @@ def _walk(prefix: Path) -> Iterator[os.DirEntry[str]]:
 
 def _entry(prefix: Path, found: os.DirEntry[str]) -> Entry | None:
     """Return the entry; None for what no journal can hold and no installer has written."""
-    path = os.path.relpath(found.path, prefix)
+    path = os.path.relpath(found.path, prefix).replace(os.sep, "/")
     try:
         status = found.stat(follow_symlinks=False)
         target = os.fspath(Path(found.path).readlink()) if found.is_symlink() else ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
-from contextlib import contextmanager
+import threading
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -43,11 +45,15 @@ class Store:
         Without a journal nothing in it counts, and it is removed with the lock: an undone change
         leaves no trace, nor does one that was killed before it began. What was set aside stays.
         """
-        with self._held():
+        is_held = False
+        with ExitStack() as stack:
             try:
+                with _interrupted_later():
+                    stack.enter_context(self._held())
+                    is_held = True
                 yield
             finally:
-                if not self.journal.exists():
+                if is_held and not self.journal.exists():
                     self._clear()
 
     def _clear(self) -> None:
@@ -85,6 +91,22 @@ class Store:
             return os.path.samestat(os.fstat(descriptor), self.lock.stat())
         except FileNotFoundError:
             return False
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Let Ctrl-C wait: between making the lock and knowing of it nobody would remove it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: waiting.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if waiting and callable(before):
+            before(signal.SIGINT, None)
 
 
 def _lock(descriptor: int) -> None:

@@ -57,7 +57,7 @@ def look(store: Store, *, force: bool = False) -> Outlook | None:
     killed = journal.stage in (Stage.READY, Stage.RUNNING)
     if (killed and (changes is None or changes.step < journal.step)) or (force and not changes):
         # It was killed within a step: what differs in the folders with packages is its doing.
-        changes = find_changes(store, journal.step)
+        changes = find_changes(store, journal.step, journal.planned())
     if changes is None:
         raise ApplyError(
             f"{store.changes} is gone, so what the fix changed is not known: "

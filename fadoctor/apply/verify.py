@@ -67,7 +67,15 @@ def verify(
     by = "uv" if plan.installer.startswith("uv") and uv else "pip"
     if not wanted:
         return Verification(Answer.RESOLVES, by, detail=_skipped(skipped))
-    python = environment.target.python or ""
+    try:
+        result = _ask(plan, environment.target.python or "", by, wanted, run)
+    except OSError as error:  # a file system that is read-only has no temporary folder
+        reason = error.strerror or str(error)
+        return Verification(Answer.UNREACHABLE, by, detail=f"no temporary folder: {reason}")
+    return _judged(result, by, skipped)
+
+
+def _ask(plan: Plan, python: str, by: str, wanted: list[str], run: Run) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "requirements.txt")
         file.write_text("\n".join(wanted) + "\n", encoding="utf-8")
@@ -82,8 +90,7 @@ def verify(
             )  # fmt: skip
         env = dict(os.environ)
         command = Command((*argv, "-r", str(file)), TIMEOUT_S, env=env, output_limit=OUTPUT_LIMIT)
-        result = run(command)
-    return _judged(result, by, skipped)
+        return run(command)
 
 
 def _requirements(

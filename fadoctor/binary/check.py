@@ -42,7 +42,7 @@ def level_problems(
     """Return the libraries that are made for a newer x86-64 processor, in the loader's order."""
     found: list[Reason] = []
     isa = process.search.processor.isa
-    if not isa:
+    if not (isa and process.search.checks_level):
         return found
 
     def beyond(one: Loaded) -> Iterator[Reason]:

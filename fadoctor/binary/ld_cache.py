@@ -48,36 +48,48 @@ class Cached(msgspec.Struct, frozen=True):
     """It is for the processors of an older folder, which its path tells."""
 
 
-def read_ld_cache(data: bytes, machine: Machine) -> dict[str, tuple[Cached, ...]]:
-    """Return soname -> files in the cache's order; what is damaged is left out."""
-    start = data.find(_MAGIC)
-    if start < 0 or start + _HEADER.size > len(data):
-        return {}
-    _, count, _, _, extensions = _HEADER.unpack_from(data, start)
-    first = start + _HEADER.size
-    end = min(first + count * _ENTRY.size, len(data))
-    table = data[first : end - (end - first) % _ENTRY.size]
-    names = _names(data, start, extensions)
-    found: dict[str, tuple[Cached, ...]] = {}
-    for flags, name, path, _, hwcap in _ENTRY.iter_unpack(table):
-        if flags == _KIND[machine]:
-            entry = _entry(_text(data, start + path), hwcap, names)
-            soname = _text(data, start + name)
-            known = found.get(soname, ())
-            if entry is not None and len(known) < _MAX_ENTRIES:
-                found[soname] = (*known, entry)
-    return found
+class LdCache:
+    """The entries for one machine; their paths are read when they are asked for."""
 
+    def __init__(self, data: bytes, machine: Machine) -> None:
+        self._data, self._start = data, data.find(_MAGIC)
+        self._places: dict[bytes, list[tuple[int, int]]] = {}
+        self._names: list[str] = []
+        if self._start >= 0 and self._start + _HEADER.size <= len(data):
+            self._read(_KIND[machine])
 
-def _entry(path: str, hwcap: int, names: list[str]) -> Cached | None:
-    upper, number = hwcap >> 32, hwcap & 0xFFFFFFFF
-    if not hwcap:
-        return Cached(path)
-    if upper & ~_LEVEL != _NAMED:
-        return Cached(path, old=True)
-    if number >= len(names):
-        return None
-    return Cached(path, named=names[number], level=(upper & _LEVEL) + 1)
+    def _read(self, kind: int) -> None:
+        data, start, places = self._data, self._start, self._places
+        _, count, _, _, extensions = _HEADER.unpack_from(data, start)
+        first = start + _HEADER.size
+        end = min(first + count * _ENTRY.size, len(data))
+        table = data[first : end - (end - first) % _ENTRY.size]
+        for flags, name, path, _, hwcap in _ENTRY.iter_unpack(table):
+            if flags == kind:
+                places.setdefault(_text(data, start + name), []).append((path, hwcap))
+        self._names = _names(data, start, extensions)
+
+    @property
+    def sonames(self) -> list[str]:
+        """What it has files for."""
+        return [name.decode("utf-8", "surrogateescape") for name in self._places]
+
+    def find(self, soname: str) -> tuple[Cached, ...]:
+        """Return the files for a name in the cache's order, without those that are damaged."""
+        places = self._places.get(soname.encode("utf-8", "surrogateescape"), [])[:_MAX_ENTRIES]
+        entries = (self._entry(path, hwcap) for path, hwcap in places)
+        return tuple(entry for entry in entries if entry is not None)
+
+    def _entry(self, path_at: int, hwcap: int) -> Cached | None:
+        path = _text(self._data, self._start + path_at).decode("utf-8", "surrogateescape")
+        upper, number = hwcap >> 32, hwcap & 0xFFFFFFFF
+        if not hwcap:
+            return Cached(path)
+        if upper & ~_LEVEL != _NAMED:
+            return Cached(path, old=True)
+        if number >= len(self._names):
+            return None
+        return Cached(path, named=self._names[number], level=(upper & _LEVEL) + 1)
 
 
 def _names(data: bytes, start: int, extensions: int) -> list[str]:
@@ -96,10 +108,10 @@ def _names(data: bytes, start: int, extensions: int) -> list[str]:
         if tag == _NAMES:
             words = min(size // 4, _MAX_NAMES, max(0, len(data) - start - offset) // 4)
             offsets = struct.unpack_from(f"<{words}I", data, start + offset) if words else ()
-            return [_text(data, start + one) for one in offsets]
+            return [_text(data, start + one).decode("ascii", "replace") for one in offsets]
     return []
 
 
-def _text(data: bytes, start: int) -> str:
+def _text(data: bytes, start: int) -> bytes:
     end = data.find(b"\0", start, start + 4096)
-    return data[start : max(end, start)].decode("utf-8", "surrogateescape")
+    return data[start : max(end, start)]

@@ -176,7 +176,7 @@ class Process:
     def close(self, roots: list[Loaded]) -> tuple[list[Loaded], list[Reason]]:
         """Load what objects need, and what that needs; return all of it and what was missing."""
         listed, seen, problems = list(roots), {id(root) for root in roots}, list[Reason]()
-        done, at = set[int](), 0
+        done, at, moves = set[int](), 0, 0
         while at < len(listed):
             one = listed[at]
             at += 1
@@ -191,12 +191,12 @@ class Process:
                     continue
                 needed.append(found)
                 if tag != DT_NEEDED and _put_before(listed, found, one):
-                    at = 0
+                    at, moves = 0, moves + 1
                 elif id(found) not in seen:
                     listed.append(found)
                 seen.add(id(found))
             one.needed = needed
-            if len(listed) > _MAX_OBJECTS:
+            if max(len(listed), moves) > _MAX_OBJECTS:
                 text = f"it needs more than {_MAX_OBJECTS} libraries"
                 problems.append(Reason(Kind.TOO_LARGE, roots[0].path, detail=text))
                 break

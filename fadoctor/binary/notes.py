@@ -24,6 +24,8 @@ _ISA_NEEDED = 0xC0008002
 """GNU_PROPERTY_X86_ISA_1_NEEDED"""
 _MAX_NOTES = 64 << 10
 """Bytes of one segment of notes that are read."""
+_MAX_SEGMENTS = 16
+"""Real files have one or two; a file could name thousands that are all the same bytes."""
 _ALIGNMENT = 8
 """Notes of another alignment have no properties that a 64-bit loader reads."""
 
@@ -33,9 +35,10 @@ def needed_isa(elf: Elf) -> int:
 
     BadBinaryError where a segment of notes lies outside of the file.
     """
-    chosen = [s for s in elf.segments if s.type == PT_GNU_PROPERTY]
+    properties = [s for s in elf.segments if s.type == PT_GNU_PROPERTY]
     # As the loader: other notes are only looked at where none holds properties alone.
-    for segment in chosen or (s for s in elf.segments if s.type == PT_NOTE):
+    chosen = properties or [s for s in elf.segments if s.type == PT_NOTE]
+    for segment in chosen[:_MAX_SEGMENTS]:
         if segment.alignment == _ALIGNMENT:
             size = min(segment.file_size, _MAX_NOTES)
             for data in _properties(elf.reader.read(segment.offset, size)):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.binary.abi import StringAbi, c10_abi, imports_abi
 from fadoctor.binary.check import level_problems, symbol_problems, version_problems
+from fadoctor.binary.described import described
 from fadoctor.binary.elf import read_elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
@@ -93,7 +93,7 @@ class Predictor:
     def _predict(self, path: str, *, after_torch: bool) -> Prediction:
         started = self._start()
         if isinstance(started, Reason):
-            return _described(self._bare, Prediction(path, None, started, Stage.INTERPRETER, None))
+            return described(self._bare, Prediction(path, None, started, Stage.INTERPRETER, None))
         process, stage, reason = started.process, Stage.INTERPRETER, started.problem
         if reason is None and after_torch and self._target.torch:
             imported = self._import()
@@ -101,7 +101,7 @@ class Predictor:
             reason = imported.problem or self._mixed_torch_problem(imported)
         if reason is not None:
             loads = None if reason.kind in UNDECIDED else False
-            return _described(process.files, Prediction(path, loads, reason, stage, None))
+            return described(process.files, Prediction(path, loads, reason, stage, None))
         prediction = _open(process.copy(), path)
         if stage is Stage.TORCH and (driver := self._import().driver) is not None:
             beyond = Verdict(prediction.loads, prediction.reason)
@@ -112,6 +112,12 @@ class Predictor:
 
     def check_torch(self) -> Prediction:
         """Check torch's own libraries with all their symbols, in the scope of ``torch/_C``."""
+        found = self._check_torch()
+        for other in self._on_other_processors():
+            found = agreed(found, other.check_torch())
+        return found
+
+    def _check_torch(self) -> Prediction:
         started = self._start()
         if isinstance(started, Reason):
             return Prediction(self._target.torch, None, started, Stage.INTERPRETER, None)
@@ -204,8 +210,8 @@ def _open(process: Process, path: str) -> Prediction:
     opened = process.open_path(path)
     if isinstance(opened, Reason):
         loads = None if opened.kind in UNDECIDED else False
-        return _described(process.files, Prediction(path, loads, opened, Stage.EXTENSION, None))
-    return _described(process.files, _judge(process, opened, path, Stage.EXTENSION))
+        return described(process.files, Prediction(path, loads, opened, Stage.EXTENSION, None))
+    return described(process.files, _judge(process, opened, path, Stage.EXTENSION))
 
 
 def _judge(process: Process, opened: Opened, path: str, stage: Stage) -> Prediction:
@@ -268,28 +274,3 @@ def _may_be_in(reason: Reason, absent: set[str], loaded: set[str]) -> bool:
 def _library(one: Loaded) -> Library:
     asked_by = one.asked_by.path if one.asked_by else ""
     return Library(one.elf.soname, one.path, one.origin, asked_by)
-
-
-def _described(files: Files, prediction: Prediction) -> Prediction:
-    """Add what the file itself says."""
-    file = files.open(prediction.path)
-    if not isinstance(file, File):
-        return prediction
-    try:
-        names = [need.name for need in file.needs]
-    except (BadBinaryError, OSError):
-        names = []
-    return msgspec.structs.replace(
-        prediction,
-        needed=file.elf.needed,
-        glibc=_highest(names, "GLIBC_"),
-        glibcxx=_highest(names, "GLIBCXX_"),
-        cxxabi=_highest(names, "CXXABI_"),
-        libcudart=next((n for n in file.elf.needed if n.startswith("libcudart.so")), ""),
-    )
-
-
-def _highest(names: Sequence[str], prefix: str) -> str:
-    # GLIBC_2.34, GLIBCXX_3.4.30, CXXABI_1.3; not GLIBC_PRIVATE, CXXABI_FLOAT128
-    found = [m[1] for n in names if (m := re.fullmatch(prefix + r"(\d{1,4}(?:\.\d{1,4}){1,3})", n))]
-    return max(found, key=lambda text: [int(part) for part in text.split(".")], default="")

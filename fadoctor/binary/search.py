@@ -18,7 +18,7 @@ import msgspec
 from fadoctor.binary.capability_folders import capability_folders
 from fadoctor.binary.elf import DF_1_NODEFLIB, Elf
 from fadoctor.binary.header import Machine
-from fadoctor.binary.ld_cache import LD_CACHE, LD_CACHE_LIMIT, Cached, read_ld_cache
+from fadoctor.binary.ld_cache import LD_CACHE, LD_CACHE_LIMIT, LdCache
 from fadoctor.binary.processor import Processor
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fadoctor.binary.files import Tree
 
 _MAX_FOLDERS = 200
+_CHECKS_LEVEL = b"CPU ISA level is lower than required"
 _TRIPLET = {Machine.X86_64: "x86_64-linux-gnu", Machine.AARCH64: "aarch64-linux-gnu"}
 # $ORIGIN/lib, ${LIB}; not $LIBRARY, as glibc's is_dst has it
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
@@ -80,6 +81,8 @@ class Search:
     def __init__(self, tree: Tree, around: Surroundings) -> None:
         self._tree, self._around = tree, around
         self.machine, self.processor = around.machine, around.processor
+        self.checks_level = _CHECKS_LEVEL in around.loader
+        """Whether this loader refuses what is made for a newer processor; old ones do not."""
         self.asked_processor = False
         """Whether the processor had a say in any answer."""
         self._capable = capability_folders(around.processor, around.loader)
@@ -92,7 +95,7 @@ class Search:
         self._default = [folder for pair in pairs for folder in pair]
         text = around.library_path.replace(";", ":")
         self._library_path = self.folders(text, around.executable_folder)
-        self._cache: dict[str, tuple[Cached, ...]] | None = None
+        self._cache: LdCache | None = None
 
     def places(self, name: str, chain: Sequence[Asker], executable: Asker) -> Iterator[Place]:
         """Yield the paths where a library without slash in its name may be; all may be missing."""
@@ -159,7 +162,7 @@ class Search:
     def _cached(self, name: str) -> str:
         if self._cache is None:
             data = self._tree.read(LD_CACHE, LD_CACHE_LIMIT)
-            self._cache = read_ld_cache(data, self.machine)
-        entries = self._cache.get(name, ())
+            self._cache = LdCache(data, self.machine)
+        entries = self._cache.find(name)
         self.asked_processor |= len(entries) > 1
         return self._capable.choose(entries, self.processor.level)

@@ -48,7 +48,8 @@ def apply_for(job: Job, plan: Plan) -> int:
     if not any(action.kind.is_run for action in plan.actions):
         return EXIT_FINDINGS
     store = store_of(plan.target)
-    refuse_interrupted(store)
+    with store.locked():  # a change that still runs is not one that was interrupted
+        refuse_interrupted(store)
     refuse_unready_for(plan, store)
     if not job.yes and not agreed("Do this?", otherwise=False):
         say("nothing was changed")
@@ -96,9 +97,12 @@ def refuse_unchangeable(request: Request, plan: Plan) -> None:
 
     target = plan.target
     reasons = {
-        "this is not a real environment: say --dry-run": not request.is_real,
+        "saved or assumed facts are no environment that can be changed: --dry-run shows the "
+        "plan": not request.is_real,
         how_to_name(target): not target.may_run,
-        "packages without an interpreter cannot be changed: say --dry-run": not target.python,
+        "packages without an interpreter cannot be changed: --dry-run shows the plan": (
+            not target.python
+        ),
         f"{target.label} is no virtual or conda environment: run the commands yourself, or make "
         "one": not _is_own_folder(target),
         f"{target.label} belongs to a project of {plan.installer}: run the commands there "

@@ -76,12 +76,15 @@ def _has_something_to_prove(finding: Finding) -> bool:
 def _verified(request: Request, plan: Plan, environment: Environment, question: Question) -> Plan:
     """Return the plan with what the installer says of it."""
     from fadoctor.apply.verify import verify
+    from fadoctor.cli.undo import how_to_name
     from fadoctor.model.errors import UsageError
     from fadoctor.plan.requirements import requirements_of
     from fadoctor.processes.run import run
 
-    if not request.is_real or not environment.target.may_run:
+    if not request.is_real:
         raise UsageError("--verify asks the installer of a real environment: name it by --python")
+    if not environment.target.may_run:
+        raise UsageError(how_to_name(environment.target, "--dry-run", "--verify"))
     needs = requirements_of(environment, question.requirements)
     return msgspec.structs.replace(plan, verification=verify(plan, environment, needs, run))
 

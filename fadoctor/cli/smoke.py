@@ -14,7 +14,8 @@ from fadoctor.cli.output import write
 from fadoctor.cli.support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
-from fadoctor.model.verdict import Backend, Dtype
+from fadoctor.model.verdict import Dtype
+from fadoctor.smoke.catalogue import RUN
 
 if TYPE_CHECKING:
     from fadoctor.diagnose import Prognosis
@@ -41,9 +42,10 @@ def smoke(
         typer.Option("--dtype", help="Only this dtype. Repeatable.", show_default=False),
     ] = [],  # noqa: B006 -- typer copies defaults
     backend: Annotated[
-        list[Backend],
+        list[str],
         typer.Option(
             "--backend",
+            metavar=f"[{'|'.join(RUN)}]",
             help="Only this backend, also one that the default set leaves out. Repeatable.",
             show_default=False,
         ),
@@ -83,16 +85,15 @@ def smoke(
 ) -> None:
     """Run attention forward and backward on this machine, and compare it with float64."""
     from fadoctor.cli.terminal import log_to_stderr, spinner, style_of
-    from fadoctor.smoke.catalogue import entry_of
+    from fadoctor.smoke.catalogue import backend_of
     from fadoctor.smoke.choice import AUTO, Wanted, choose
 
     log_to_stderr(debug=debug)
     if device and not _DEVICE.fullmatch(device):
         raise UsageError(f"--device {printable(device, 40)}: give cuda, cuda:N, cpu or all")
     where = device or ("all" if require_gpu else AUTO)
-    for name in backend:
-        entry_of(name)  # refuses what is never run, before anything is read
-    wanted = Wanted(tuple(backend), tuple(dtype), where, thorough, timeout)
+    backends = tuple(map(backend_of, backend))  # refuses before anything is read
+    wanted = Wanted(backends, tuple(dtype), where, thorough, timeout)
     request = support.request_of(target, python)
     with spinner("reading", quiet=quiet):
         knowledge, environment = support.environment_of(request, rules, "fadoctor.diagnose")

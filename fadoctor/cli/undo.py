@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from fadoctor.cli.support import EXIT_FINDINGS, environment_of
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.apply.store import Store
     from fadoctor.apply.undo import Outlook, Undone
@@ -35,12 +36,9 @@ def undo_for(request: Request, *, force: bool, yes: bool, dry_run: bool) -> int:
     with store.locked():  # also removes what a fix that was killed early has left
         if not has_journal:
             raise UsageError(f"there is nothing to undo in {store.prefix}")
-        try:
-            agree = (lambda outlook: _agrees(outlook, yes=yes)) if force else (lambda _: True)
+        agree = (lambda outlook: _agrees(outlook, yes=yes)) if force else (lambda _: True)
+        with _repeatable(store):
             undone = undo(store, force=force, agree=agree)
-        except KeyboardInterrupt:
-            say("the way back was interrupted: say fadoctor fix --undo again")
-            raise
     if undone is None:
         say("nothing was changed")
         return EXIT_FINDINGS
@@ -57,9 +55,21 @@ def way_back(store: Store, *, yes: bool) -> None:
     if not (yes or agreed("Take everything back?", otherwise=True)):
         say("left as it is; `fadoctor fix --undo` takes it back")
         return
-    undone = undo(store)
+    with _repeatable(store):
+        undone = undo(store)
     if undone is not None:
         tell(undone, store)
+
+
+@contextmanager
+def _repeatable(store: Store) -> Iterator[None]:
+    """Say what to do after Ctrl-C on the way back."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if store.journal.is_file():
+            say("the way back was interrupted: say fadoctor fix --undo again")
+        raise
 
 
 def tell(undone: Undone, store: Store, *, force: bool = False) -> int:

@@ -10,11 +10,12 @@ from fadoctor.engine.judge import judge
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.finding import Outcome
+from fadoctor.model.finding import Outcome, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge, Rule
 
 _WORST_FIRST = (
@@ -30,6 +31,8 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a case expects."""
 
     outcome: Outcome
+    severity: Severity | None = None
+    """Of the first finding: where it can be less than the rule's."""
     message: str = ""
     """A part of the message."""
     fixes: tuple[str, ...] | None = None
@@ -96,10 +99,18 @@ def run_case(rule: Rule, case: Case, knowledge: Knowledge) -> str:
     if outcome is not case.expect.outcome:
         reasons = "; ".join(each.reason for each in assessment.judgements if each.reason)
         return f"{outcome.value} instead of {case.expect.outcome.value} {reasons}".rstrip()
-    messages = [finding.message for finding in assessment.findings]
+    return _wrong_findings(case, assessment.findings)
+
+
+def _wrong_findings(case: Case, findings: tuple[Finding, ...]) -> str:
+    """Return what the findings of a case lack."""
+    messages = [finding.message for finding in findings]
     if case.expect.message and not any(case.expect.message in text for text in messages):
         return f"no message holds {case.expect.message!r}: {messages}"
-    offered = tuple(fix.id for finding in assessment.findings[:1] for fix in finding.fixes)
+    severities = [finding.severity for finding in findings]
+    if case.expect.severity is not None and severities[:1] != [case.expect.severity]:
+        return f"is {[each.value for each in severities]} instead of {case.expect.severity.value}"
+    offered = tuple(fix.id for finding in findings[:1] for fix in finding.fixes)
     if case.expect.fixes is not None and offered != case.expect.fixes:
         return f"offers {offered} instead of {case.expect.fixes}"
     return ""

@@ -11,7 +11,7 @@ from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
 from fadoctor.model.environment import Subject
 from fadoctor.model.fact import Known, Unknown
-from fadoctor.model.finding import Outcome
+from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.rule import Rule
 
 if TYPE_CHECKING:
@@ -34,6 +34,21 @@ class Judgement(msgspec.Struct, frozen=True):
     scope: Scope
     reason: str = ""
     """Why it is unknown, or what went wrong."""
+    lowered: Severity | None = None
+    """What it weighs where that is less than its rule."""
+    outdone: bool = False
+    """It is about one of several GPUs, and another one, which programs see too, does without."""
+
+    @property
+    def severity(self) -> Severity:
+        """What it weighs for what it is about."""
+        return self.lowered or self.rule.severity
+
+    @property
+    def shown_severity(self) -> Severity:
+        """What its finding weighs: where another GPU does without, no more than a warning."""
+        mild = self.outdone and self.severity is Severity.ERROR
+        return Severity.WARNING if mild else self.severity
 
     @property
     def subject(self) -> str:
@@ -109,7 +124,8 @@ def _judge(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
             return Judgement(rule, subject, Outcome.PASS, scope, "overruled by evidence")
     match truth:
         case Truth.TRUE:
-            return Judgement(rule, subject, Outcome.FAIL, scope)
+            lowered = _lowered(rule, scope)
+            return Judgement(rule, subject, Outcome.FAIL, scope, lowered=lowered)
         case Truth.FALSE:
             return Judgement(rule, subject, Outcome.PASS, scope)
         case Truth.NOT_THERE:
@@ -121,7 +137,17 @@ def _judge(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
 def _unknown(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
     reasons = [fact.reason for fact in scope.unknown_facts().values()]
     reason = reasons[0] if reasons else "two values cannot be compared"
-    return Judgement(rule, subject, Outcome.UNKNOWN, scope, reason)
+    return Judgement(rule, subject, Outcome.UNKNOWN, scope, reason, _lowered(rule, scope))
+
+
+def _lowered(rule: Rule, scope: Scope) -> Severity | None:
+    """Return the lower severity that a rule has here, if it has one."""
+    if rule.when_severity is None:
+        return None
+    aside = Scope(scope.environment, scope.matrix, rule, scope.bindings)
+    unless = rule.when_severity.unless
+    is_grave = bool(unless) and holds(unless, aside) is Truth.TRUE
+    return None if is_grave else rule.when_severity.severity
 
 
 def _uncounted(count: Fact) -> bool:

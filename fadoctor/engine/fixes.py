@@ -42,7 +42,9 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
 
     `log`: the lines that were read. What they show to be tried already comes last, and says so.
     """
-    shown = tuple({name for line in log for name in shown_frameworks(line, scope.matrix)})
+    tells = any(step.settings for fix in scope.rule.fixes for step in fix.steps)
+    named = (shown_frameworks(line, scope.matrix) for line in (log if tells else ()))
+    shown = tuple({name for names in named for name in names})
     found = [
         (_is_tried(fix, log), _possible(scope, fix, shown))
         for fix in scope.rule.fixes
@@ -77,13 +79,16 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     """Return a fix with those of its steps that can be written out, and what the others need."""
     if fix.when:
         holds(fix.when, aside)
+    can_run = _can_write(aside, fix)
     steps = [
         step
         for template in fix.steps
-        if all(aside.can_fill(text) for text in _texts(template)) and _is_written(aside, template)
+        if all(aside.can_fill(text) for text in _texts(template))
+        and (can_run or not (template.install or template.uninstall))  # half of it may harm
         for step in _steps(aside, template, shown)
     ]
-    needs = ", ".join(aside.unknown_facts()) or "this environment"
+    unknown = (n for n in aside.unknown_facts() if n.partition(".")[0] not in aside.matrix.tables)
+    needs = ", ".join(unknown) or "this environment"
     advice = f"It depends on {needs}: name the environment to have it worked out."
     return Fix(
         id=fix.id,
@@ -125,7 +130,8 @@ def _is_written(aside: Scope, step: StepTemplate) -> bool:
         for text in texts
     ]
     return all(
-        aside.can_fill(text) and pattern.fullmatch(aside.fill(text)) for pattern, text in forms
+        aside.can_fill(text) and all(pattern.fullmatch(item) for item in aside.fill_items(text))
+        for pattern, text in forms
     )
 
 
@@ -170,7 +176,7 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
     }
     for kind, items in lists.items():
         if items:
-            filled = tuple(scope.fill(item) for item in items)
+            filled = tuple(text for item in items for text in scope.fill_items(item))
             index = scope.fill(step.index)
             windows = _is_windows(scope)
             text = command(kind, filled, step.options, index, windows=windows)

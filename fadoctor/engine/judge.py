@@ -10,6 +10,12 @@ import msgspec
 
 from fadoctor.engine.evaluate import Judgement, evaluate
 from fadoctor.engine.fixes import offered_fixes
+from fadoctor.engine.outdone import (
+    evaluate_outcomes,
+    mark_outdone,
+    reads_outcomes,
+    with_outcomes,
+)
 from fadoctor.engine.scope import Scope
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Subject
@@ -55,10 +61,17 @@ def judge(
     matrix = matrix or Matrix(knowledge.tables)
     judgements: list[Judgement] = []
     errors: list[RuleError] = []
-    for rule in knowledge.rules:
-        if rule.when and rule.id not in ignore:
+    rules = [rule for rule in knowledge.rules if rule.when and rule.id not in ignore]
+    about_gpus = [rule for rule in rules if reads_outcomes(rule)]
+    for rule in rules:
+        if rule not in about_gpus:
             work = partial(evaluate, rule, environment, matrix)
             judgements += _isolated(rule.id, errors, work) or [_broken(rule, environment, matrix)]
+    judgements = mark_outdone(judgements, environment)
+    environment = with_outcomes(environment, judgements) if about_gpus else environment
+    for rule in about_gpus:
+        work = partial(evaluate_outcomes, rule, environment, matrix)
+        judgements += _isolated(rule.id, errors, work) or [_broken(rule, environment, matrix)]
     failed = [each for each in judgements if each.outcome is Outcome.FAIL]
     return Assessment(
         tuple(judgements),
@@ -121,10 +134,10 @@ def _root(each: Judgement, failed: list[Judgement]) -> Judgement:
 
 def _nearest_cause(each: Judgement, failed: list[Judgement]) -> Judgement | None:
     """Return a failure that explains this one; an error does not hide under a warning."""
-    weight = _SEVERITIES.index(each.rule.severity)
+    weight = _SEVERITIES.index(each.shown_severity)
     for other in failed:
         same_subject = other.subject in (each.subject, *each.about.within, "environment")
-        as_grave = _SEVERITIES.index(other.rule.severity) <= weight
+        as_grave = _SEVERITIES.index(other.shown_severity) <= weight
         is_named = other is not each and other.rule.id in each.rule.explained_by
         if is_named and same_subject and as_grave:
             return other
@@ -155,7 +168,7 @@ def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
         raise ValueError(f"{rule.id} failed without reading a fact")
     return Finding(
         rule_id=rule.id,
-        severity=rule.severity,
+        severity=each.shown_severity,
         confidence=rule.confidence,
         title=rule.title,
         message=each.scope.fill(rule.message),

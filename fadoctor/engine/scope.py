@@ -22,6 +22,9 @@ _PLACEHOLDER = re.compile(r"\{([a-z][\w.\[\]-]{0,80})(?:\|([^{}|]{0,80}))?\}")
 _OPTIONAL = re.compile(r"\[\[(.{1,400}?)\]\]", re.DOTALL)
 
 
+_SOME_GPU, _NOT_SET = "the GPU", "not set"
+"""What a text says of a GPU without a name, and of a variable that is not set."""
+
 _OPEN_ENDED = tuple(f"env.{name[:-1]}" for name in ENVIRONMENT_VARIABLES if name.endswith("*"))
 
 
@@ -70,11 +73,27 @@ class Scope:
         ``{path|words}`` has words for that, and ``[[part]]`` is left out then.
         """
         chosen = _OPTIONAL.sub(lambda part: part[1] if self.can_fill(part[1]) else "", template)
-        return _PLACEHOLDER.sub(lambda match: self._word(match[1], match[2]), chosen)
+        found = _PLACEHOLDER.sub(lambda match: self._word(match[1], match[2]), chosen)
+        starts = chosen[:1] == "{" and found.startswith(_SOME_GPU)
+        return found[:1].upper() + found[1:] if starts else found
 
     def _word(self, path: str, otherwise: str | None) -> str:
         fact = self.resolve(path)
-        return _text(fact) if otherwise is None or isinstance(fact, Known) else otherwise
+        if isinstance(fact, Known):
+            return _text(fact)
+        if otherwise is None and path.startswith("gpu") and path.endswith(".name"):
+            return _SOME_GPU
+        if otherwise is None and path.startswith("env.") and isinstance(fact, Absent):
+            return _NOT_SET
+        return _text(fact) if otherwise is None else otherwise
+
+    def fill_items(self, template: str) -> tuple[str, ...]:
+        """Return a text filled in, or, where it is one placeholder for a list, the list."""
+        whole = _PLACEHOLDER.fullmatch(template)
+        fact = self.resolve(whole[1]) if whole else None
+        if isinstance(fact, Known) and isinstance(fact.value, tuple):
+            return fact.value
+        return (self.fill(template),)
 
     def can_fill(self, template: str) -> bool:
         """Return whether every placeholder of a text is Known, or has words for where it is not."""

@@ -25,12 +25,14 @@ def setting_steps(
 ) -> Iterator[Step]:
     """Yield one step for each framework that is at work, and that has such settings.
 
-    `shown`: frameworks that a log shows. Where nobody knows of any, all are named.
+    `shown`: frameworks that a log shows. Where nobody knows of any, those are named that have a
+    setting for all that is wanted.
     """
-    for name in frameworks_at_work(environment, matrix, shown):
+    at_work = frameworks_at_work(environment, matrix, shown)
+    for name in at_work or _installable(matrix):
         label = fact_text(_cell(matrix, "frameworks", "label", framework=name), name)
         lines, effects = _told(name, wanted, environment, matrix)
-        if lines:
+        if len(lines) == len(wanted) or (lines and at_work):
             yield Step(StepKind.SETTING, f"{label}: {', '.join(lines)}", effects=effects)
 
 
@@ -39,7 +41,7 @@ def frameworks_at_work(
 ) -> tuple[str, ...]:
     """Return the frameworks whose settings count: those of a configuration, a log, or installed.
 
-    One that another calls is left out where it is shown only as called.
+    One that another calls is left out where it is shown only as called. None: nobody knows.
     """
     rows = {str(row["framework"]): row for row in matrix.tables["frameworks"].rows}
     configured = fact_text(environment.fact("config.framework"), "")
@@ -48,13 +50,16 @@ def frameworks_at_work(
     if at_work := [name for name in rows if name in shown]:
         called = {word for name in at_work for word in _words(rows[name].get("calls"))}
         return tuple(name for name in at_work if name not in called)
-    packages = {name: str(row["package"]) for name, row in rows.items() if row.get("package")}
-    installed = [
+    return tuple(
         name
-        for name, package in packages.items()
-        if isinstance(environment.facts.get(f"{package}.version"), Known)
-    ]
-    return tuple(installed or packages)
+        for name in _installable(matrix)
+        if isinstance(environment.facts.get(f"{rows[name]['package']}.version"), Known)
+    )
+
+
+def _installable(matrix: Matrix) -> tuple[str, ...]:
+    rows = matrix.tables["frameworks"].rows
+    return tuple(str(row["framework"]) for row in rows if row.get("package"))
 
 
 def shown_frameworks(text: str, matrix: Matrix) -> tuple[str, ...]:

@@ -12,13 +12,14 @@ from fadoctor.engine.fixes import possible_fixes
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.explain.cleaning import Line, clean_lines
-from fadoctor.explain.join import held_against, scope_of, surroundings
+from fadoctor.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.explain.messages import failures
 from fadoctor.explain.named import facts_named
 from fadoctor.explain.notes import notes_on
 from fadoctor.explain.ranking import Ranked, rank_causes
 from fadoctor.explain.reading import read_blocks
 from fadoctor.explain.sieve import Sifted, sift
+from fadoctor.explain.vendor import Vendor
 from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from fadoctor.explain.reading import Readable
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
+
+OTHERS_FIXES = "Fixes for GPUs of another vendor than the one that the log names are left out."
+
+NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 
 EVIDENCE_LIMIT = 300
 """Longest line of a log that is shown, in characters."""
@@ -72,13 +77,20 @@ def explain(
     named = facts_named(reading.lines, reading.name)
     said = {name: str(fact.value) for name, fact in named.items() if isinstance(fact, Known)}
     around = surroundings(named, environment, knowledge)
+    vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
+    notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
     findings, checks = [], []
     for cause in reading.ranked.causes:
         if cause.rule.id in ignore:
             continue
         finding, check = _finding(cause, around, reading)
-        findings.append(finding)
+        fixes = tuple(fix for fix in finding.fixes if vendor.suits(fix))
+        if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
+            notes.append(OTHERS_FIXES)
+        findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
+    if others := beside(reading.ranked.causes, around):
+        notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
     return Explanation(
         fadoctor=__version__,
         rules=RulesInfo(knowledge.version, knowledge.sha256),
@@ -87,7 +99,7 @@ def explain(
         summary=_summary(findings),
         target=environment.target if environment is not None else None,
         checks=tuple(checks),
-        notes=notes_on(reading.lines, reading.ranked, reading.sifted),
+        notes=tuple(notes),
         overlays=environment.overlays if environment is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )

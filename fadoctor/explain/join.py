@@ -9,17 +9,18 @@ import msgspec
 from fadoctor import __version__
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.engine.scope import Scope
-from fadoctor.explain.named import package_of
+from fadoctor.explain.named import package_of, packages_in
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Known
-from fadoctor.model.finding import Finding, Outcome
+from fadoctor.model.finding import Finding, Outcome, Severity
 from fadoctor.targets.derived import derive
+from fadoctor.targets.tegra import driver_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fadoctor.engine.evaluate import Judgement
     from fadoctor.explain.ranking import Cause
@@ -36,6 +37,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     """None without an environment: the few facts that a log names decide nothing."""
     contradicted: tuple[str, ...] = ()
     """Facts that the log names otherwise than the environment; the log's count."""
+    packages: frozenset[str] = frozenset()
+    """Packages whose version the log names, by the prefix of their facts."""
 
 
 def surroundings(
@@ -43,18 +46,23 @@ def surroundings(
 ) -> Surroundings:
     """Return the facts around a log: those of an environment, overruled by the log's own."""
     matrix = Matrix(knowledge.tables)
+    packages = frozenset(name.partition(".")[0] for name in named) & PACKAGES.keys()
     if environment is None:
         target = Target(kind="log", label="log", reason="named in the log")
-        return Surroundings(Environment(__version__, target, dict(named)), matrix, None)
+        alone = Environment(__version__, target, dict(named))
+        return Surroundings(alone, matrix, None, packages=packages)
     environment = derive(environment, matrix)
     contradicted = tuple(
         name for name, fact in sorted(named.items()) if _contradicts(fact, environment.fact(name))
     )
     # A log often shortens what an environment spells out: only what differs replaces.
     overruling = {name: named[name] for name in contradicted}
-    environment = msgspec.structs.replace(environment, facts={**environment.facts, **overruling})
+    facts = {**environment.facts, **overruling}
+    # A Jetson's log names its driver too: it is compared with no other.
+    facts |= driver_facts(facts, matrix) if "driver.version" in overruling else {}
+    environment = msgspec.structs.replace(environment, facts=facts)
     return Surroundings(
-        environment, matrix, judge(environment, knowledge, (), matrix), contradicted
+        environment, matrix, judge(environment, knowledge, (), matrix), contradicted, packages
     )
 
 
@@ -92,6 +100,9 @@ def _why_open(mine: list[Judgement]) -> str:
         return "what the log shows leaves no trace in an environment"
     if all(each.outcome is Outcome.NOT_APPLICABLE for each in mine):
         return "what the log is about is not installed there; is it another environment's log?"
+    unknown = [name for each in mine for name in each.scope.unknown_facts()]
+    if unknown:
+        return f"{', '.join(dict.fromkeys(unknown))} would tell; that is not known here"
     reasons = [each.reason for each in mine if each.reason]
     return reasons[0] if reasons else "a fact that would tell is not known"
 
@@ -108,18 +119,35 @@ def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
     )
 
 
+def beside(causes: Iterable[Cause], around: Surroundings) -> tuple[str, ...]:
+    """Return the errors that an environment has and a log does not show: they come next."""
+    shown = {name for cause in causes for name in (cause.rule.id, *cause.consequences)}
+    findings = around.assessment.findings if around.assessment is not None else ()
+    return tuple(
+        finding.rule_id
+        for finding in findings
+        if finding.severity is Severity.ERROR
+        and not shown & {finding.rule_id, *finding.consequences}
+    )
+
+
 def scope_of(cause: Cause, around: Surroundings) -> Scope:
     """Return what the fixes of a cause see: what is named, the extension, the GPU that fails."""
     scope = _scope_of(cause, around)
-    facts = {**scope.environment.facts, "log.module": _module(cause)}
+    packages = tuple(sorted(around.packages | packages_in(cause.failure.text)))
+    here = {"log.packages": Known(packages, "the log"), **_named(cause)}
+    facts = {**scope.environment.facts, **here}
     environment = msgspec.structs.replace(scope.environment, facts=facts)
     return Scope(environment, scope.matrix, cause.rule, scope.bindings)
 
 
-def _module(cause: Cause) -> Fact:
-    """Return the part that a log names as missing."""
-    name = cause.match.captures.get("module")
-    return Known(name, "the log") if name else Absent("the log names none")
+def _named(cause: Cause) -> dict[str, Fact]:
+    """Return what the log names and fixes hang on: the parts of the match of these names."""
+    found = {name: cause.match.captures.get(name) for name in ("module", "setting")}
+    return {
+        f"log.{name}": Known(value, "the log") if value else Absent(f"the log names no {name}")
+        for name, value in found.items()
+    }
 
 
 def _scope_of(cause: Cause, around: Surroundings) -> Scope:

@@ -45,6 +45,9 @@ _PLAIN = (
     ),
 )
 
+# /site-packages/x_transformers/attend.py | C:\\v\\Lib\\site-packages\\peft\\peft_model.py
+_FOLDER = re.compile(r"[\\/](?=[a-z])(\w{2,30})(?=[\\/])")
+
 # "xformers 0.0.27 requires torch==2.4.0": what is wanted is not what is there.
 _WISH = re.compile(r"(?i)require|depend|incompatible|specifier|built for|>=|<=|collecting|download")
 
@@ -71,6 +74,14 @@ def _in_line(text: str) -> Iterable[tuple[str, str]]:
     for fact, form in _PLAIN:
         for match in form.finditer(text):
             yield fact, match["version"]
+
+
+def packages_in(text: str) -> frozenset[str]:
+    """Return the packages whose folders stand in paths of a text, by the prefix of their facts.
+
+    .../site-packages/x_transformers/attend.py is one of x_transformers.
+    """
+    return frozenset(_FOLDER.findall(text)) & PACKAGES.keys()
 
 
 def package_of(text: str) -> str:

@@ -27,10 +27,12 @@ _OVER = re.compile(
 _BEFORE = re.compile(
     r"(?i)\b(?:earlier|previously|at first|used to|the old error|before that|originally)\b"
 )
-# not fixed | how can this be solved? | never resolved | fix it | still
+# not fixed | fixed in 2.9 | how can this be solved? | never resolved | fix it | still
 _OPEN = re.compile(
     r"(?i)\b(?:not|never|cannot|can't|isn't|wasn't|how|should|would|could|to|be|still|until|unless)"
     r" (?:\w{1,12} ){0,2}(?:solved|fixed|resolved)|\?"
+    r"|\b(?:solved|fixed|resolved) (?:in|by|with) (?:version|release|v?\d|main\b|master\b|#|PR\b"
+    r"|the (?:next|latest|newest))"
 )
 
 

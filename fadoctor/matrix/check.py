@@ -58,6 +58,8 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
         yield ("verified",), f"must be one of {', '.join(_VERIFIED)}"
     if rule.verified == "reported" and rule.severity is Severity.ERROR:
         yield ("severity",), "what was only reported is at most a warning"
+    if rule.when_severity is not None:
+        yield from _check_when_severity(rule)
     if not rule.when and not rule.symptoms:
         yield (), "needs `when`, `symptoms` or both"
     yield from _check_subjects(rule)
@@ -70,20 +72,42 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
             yield ("explained_by", index), f"there is no rule {rule_id}"
 
 
+def _check_when_severity(rule: Rule) -> Iterator[Problem]:
+    severities = list(Severity)
+    lower = rule.when_severity.severity if rule.when_severity else rule.severity
+    if severities.index(lower) <= severities.index(rule.severity):
+        yield ("when_severity", "severity"), "must be less than the rule's severity"
+    if not rule.when:
+        yield ("when_severity",), "belongs to rules with `when`"
+
+
 def _check_subjects(rule: Rule) -> Iterator[Problem]:
     kinds = set(rule.for_each)
     if not kinds <= set(SUBJECTS) or len(kinds) < len(rule.for_each):
         yield ("for_each",), f"must be different ones of {', '.join(SUBJECTS)}"
     if len(kinds & {"package", "extension", OPTIONAL_EXTENSION}) > 1:
         yield ("for_each",), "an extension is that of a package: name one of them"
-    if rule.affects and rule.affects.extension != (not rule.affects.backends):
-        yield ("affects",), "needs either backends or extension"
-    if rule.affects and rule.affects.extension and "extension" not in kinds:
-        yield ("affects", "extension"), "belongs to rules that are judged for each extension"
+    yield from _check_affects(rule)
     if rule.for_each and rule.subject != "environment":
         yield ("subject",), "for_each names the subjects"
     if "{" in rule.title:
         yield ("title",), "is not filled: it holds no values"
+
+
+def _check_affects(rule: Rule) -> Iterator[Problem]:
+    affects = rule.affects
+    if affects is None:
+        return
+    given = [affects.extension, bool(affects.backends), bool(affects.nothing)]
+    if sum(given) != 1:
+        yield ("affects",), "needs either backends or extension, or says why it decides nothing"
+    if affects.extension and not {"extension", "package"} & set(rule.for_each):
+        yield (
+            ("affects", "extension"),
+            "belongs to rules that are judged for each extension or package",
+        )
+    if affects.nothing and affects.dtypes:
+        yield ("affects", "dtypes"), "of nothing there are none"
 
 
 def _check_references(references: Any) -> Iterator[Problem]:
@@ -134,6 +158,9 @@ def _check_paths(rule: Rule, names: Names) -> Iterator[Problem]:
     yield from check_circles(rule, names)
     yield from check_condition(rule.when, ("when",), rule, names)
     yield from check_condition(rule.overruled_by, ("overruled_by",), rule, names)
+    if rule.when_severity is not None:
+        place: Path = ("when_severity", "unless")
+        yield from check_condition(rule.when_severity.unless, place, rule, names)
     yield from check_template(rule.message, ("message",), rule, names)
     yield from check_template(rule.why, ("why",), rule, names)
     yield from _check_fixes(rule, names)
@@ -207,6 +234,12 @@ def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:
     for name, kind in table.columns.items():
         if kind not in _COLUMN_KINDS:
             yield ("columns", name), f"must be one of {', '.join(_COLUMN_KINDS)}"
+    for name in table.otherwise.keys() - table.columns.keys():
+        yield ("otherwise", name), "the table has no such column"
+    yield from _check_rows_of(table, names)
+
+
+def _check_rows_of(table: Table, names: Names) -> Iterator[Problem]:
     seen: set[tuple[Any, ...]] = set()
     for index, row in enumerate(table.rows):
         yield from _check_row(row, index, table, names)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.matrix.blanks import blank_cells, filled
 from fadoctor.matrix.check import check_rule, check_table
 from fadoctor.matrix.check_condition import Names
 from fadoctor.matrix.check_symptoms import longest_match
@@ -118,7 +119,12 @@ def _claim(name: str, origin: dict[str, Document], document: Document, known: An
 def _table(document: Document, name: str, folder: str) -> Table:
     raw = _mapping(document)
     raw["rows"] = rows = raw.get("rows") or []
+    for path, problem in blank_cells(rows):
+        raise document.error(path, problem)
     count = len(rows) if isinstance(rows, list) else 0
+    otherwise = raw.get("otherwise")
+    if count and (otherwise is None or isinstance(otherwise, dict)):
+        raw["rows"] = [filled(row, otherwise or {}) for row in rows]
     places = [f"{folder}/{name}:{document.line(('rows', index))}" for index in range(count)]
     table: Table = _convert(document, {**raw, "file": name, "places": places}, Table)
     return table
@@ -205,8 +211,9 @@ def _knowledge(
 
 def _on_top(base: Table, table: Table) -> Table:
     """Return a table with a user's rows; where they contradict it, `_conflicts` says so."""
+    rows = tuple(filled(row, base.otherwise) for row in table.rows)
     return msgspec.structs.replace(
-        base, rows=(*base.rows, *table.rows), places=(*base.places, *table.places)
+        base, rows=(*base.rows, *rows), places=(*base.places, *table.places)
     )
 
 

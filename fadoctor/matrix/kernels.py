@@ -64,9 +64,30 @@ def visible_gpus(environment: Environment) -> list[Gpu]:
     return found
 
 
+def computing_gpus(environment: Environment) -> list[Gpu]:
+    """Return the visible GPUs without those that stand beside others for a display.
+
+    A GPU without tensor cores beside one that has them is not what people compute on.
+    """
+    gpus = visible_gpus(environment)
+    facts = [environment.fact(f"{gpu.subject}.tensor_cores") for gpu in gpus]
+    has = [fact.value if isinstance(fact, Known) else None for fact in facts]
+    return [gpu for gpu, yes in zip(gpus, has, strict=True) if yes is not False or True not in has]
+
+
 def fact_text(fact: Fact, otherwise: str) -> str:
     """Return a Known fact as text, else `otherwise`."""
     return str(fact.value) if isinstance(fact, Known) else otherwise
+
+
+def fact_words(fact: Fact) -> tuple[str, ...]:
+    """Return the members of a list fact; none of any other."""
+    return fact.value if isinstance(fact, Known) and isinstance(fact.value, tuple) else ()
+
+
+def _support_of(rows: Rows) -> Support:
+    rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
+    return Support(rows.cell("support"), rule, note)
 
 
 class Kernels:
@@ -115,29 +136,64 @@ class Kernels:
         """Return the fact prefixes of the packages without which there is no such backend."""
         return (self.package(backend), *self.needs(backend))
 
-    def unmet_need(self, backend: Backend) -> Absent | Unknown | None:
-        """Return why another package that a backend needs is not there, or may not be."""
-        found = {name: self.environment.fact(f"{name}.version") for name in self.needs(backend)}
-        for name, fact in found.items():
-            if isinstance(fact, Absent):
-                return Absent(f"needs {name}, which is not installed")
-        return next((fact for fact in found.values() if isinstance(fact, Unknown)), None)
-
     def needs(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the other packages that a backend needs."""
-        needs = self._row(backend, "needs")
-        return needs.value if isinstance(needs, Known) and isinstance(needs.value, tuple) else ()
+        return fact_words(self._row(backend, "needs"))
+
+    def one_of(self, backend: Backend) -> tuple[str, ...]:
+        """Return the compiled extensions of which a backend needs one."""
+        return fact_words(self._row(backend, "one_of"))
+
+    def runs_without(self, backend: Backend, requirement: str) -> bool:
+        """Return whether a backend is known to run without what its package declares to need."""
+        keys = {
+            "package": Known(self.package(backend), "asked"),
+            "requirement": Known(requirement, "asked"),
+        }
+        idle = self.matrix.find("requirements-idle", keys).cell("backends")
+        return backend.value in fact_words(idle)
 
     def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
-        """Return what a backend can do in a dtype on a GPU."""
+        """Return what a backend can do in a dtype on a GPU, with what it needs as it is here."""
+        found = self._own_support(backend, dtype, gpu)
+        if found.fails:
+            return found
+        others = [self._support_by(name, backend, dtype, gpu) for name in self.needs(backend)]
+        others.append(here := self._support_here(backend))
+        failing = next((other for other in others if other.fails), None)
+        doubtful = found.works and isinstance(here.answer, Unknown)
+        return failing or (here if doubtful else found)
+
+    def _support_here(self, backend: Backend) -> Support:
+        """Return what is different on this operating system; Absent where nothing is."""
+        keys = {
+            "backend": Known(backend.value, "asked"),
+            "os": self.environment.fact("host.os"),
+            "version": self.or_newest(self.package(backend)),
+        }
+        rows = self.matrix.find("kernel-support-os", keys)
+        return _support_of(rows) if rows.rows else Support(Absent("nothing is different here"))
+
+    def _support_by(self, package: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
+        """Return what a package that a backend needs makes of it."""
+        keys = {
+            "backend": Known(backend.value, "asked"),
+            "needs": Known(package, "asked"),
+            "version": self.environment.fact(f"{package}.version"),
+            "cc": gpu.capability,
+            "dtype": Known(dtype.value, "asked"),
+        }
+        return _support_of(self.matrix.find("kernel-support-needs", keys))
+
+    def _own_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
+        """Return what the kernels of a backend can do, whatever else is here."""
         kernels = self._kernels_for(backend, gpu)
         if isinstance(kernels, (Absent, Unknown)):
             return Support(kernels)
         rows = kernels.having("dtype", dtype.value)
         if not rows.rows:
             return Support(Unknown("no source says", "matrix kernel-support"))
-        rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
-        return Support(rows.cell("support"), rule, note)
+        return _support_of(rows)
 
     def _kernels_for(self, backend: Backend, gpu: Gpu) -> Rows | Absent | Unknown:
         """Return the rows about a backend on a GPU, whatever the dtype; or why there are none."""

@@ -42,8 +42,10 @@ class Rows:
     def _agreed(self, column: str) -> Fact:
         source = f"matrix {self.table.table}"
         kind = self.table.columns.get(column, "text")
-        first = typed_cell(self.rows[0].get(column), kind)
-        if any(typed_cell(row.get(column), kind) != first for row in self.rows[1:]):
+        if any(column not in row for row in self.rows):
+            return Unknown(f"{source} does not say {column} there", source)
+        first = typed_cell(self.rows[0][column], kind)
+        if any(typed_cell(row[column], kind) != first for row in self.rows[1:]):
             return Unknown(f"rows of the matrix disagree about {column}", source)
         if any(row.get("verified") == "unverified" for row in self.rows):
             return Unknown(f"{column} is not verified", source)

@@ -48,6 +48,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "causal_conv1d": ("causal-conv1d",),
     "mamba_ssm": ("mamba-ssm",),
     "apex": ("apex",),
+    "torchao": ("torchao",),
     "einops": ("einops",),
     "numpy": ("numpy",),
 }
@@ -83,6 +84,8 @@ EXTENSIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "mamba_ssm": {"binary": ("selective_scan_cuda",)},
     "apex": {"binary": ("amp_C", "fused_layer_norm_cuda")},
     "flashinfer": {"binary": ("flashinfer/_kernels", "flashinfer/_prefill_kernels")},
+    "torchvision": {"binary": ("torchvision/_C",)},
+    "torchaudio": {"binary": ("torchaudio/lib/libtorchaudio",)},
 }
 """Fact prefix -> its compiled extensions: name -> files, below an import folder, without suffix.
 
@@ -144,7 +147,7 @@ python.free_threaded   | boolean | interpreter | built without the GIL
 python.headers         | text    | interpreter | path of Python.h; Absent where it is not installed
 python.externally_managed | boolean | interpreter | an EXTERNALLY-MANAGED file forbids pip
 python.installer       | text    | interpreter | what made or manages the environment: venv, uv, conda, virtualenv, system
-driver.version         | version | gpu         | NVIDIA driver version, X.Y or X.Y.Z; Absent on a Jetson
+driver.version         | version | gpu         | NVIDIA driver version; Absent on a Jetson
 driver.tegra           | version | derived     | driver version of a Jetson, which is compared with no other driver's
 driver.cuda            | version | gpu         | highest CUDA version that the driver supports
 driver.library         | text    | driver      | path of libcuda.so.1 as the loader finds it
@@ -161,6 +164,9 @@ gpu[].compute_capability | version | gpu       | X.Y, NVIDIA only
 gpu[].gfx              | text    | gpu         | gfx942 and the like, AMD only
 gpu[].memory_bytes     | integer | gpu         | total memory, bytes
 gpu[].mig              | boolean | gpu         | Multi-Instance GPU mode is on
+gpu[].tensor_cores     | boolean | derived     | it has units for matrix products in half precision
+gpu[].outdone_by       | list    | derived     | other visible GPUs on which works what fails on this one
+gpu[].selection        | text    | derived     | ordinals in PCI bus order of the GPUs to leave visible instead of this one
 gpu[].visible          | boolean | gpu         | CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) leaves it visible
 toolkit.count          | integer | toolkit     | CUDA toolkits found
 toolkit[].version      | version | toolkit     | version of its nvcc, X.Y
@@ -197,6 +203,8 @@ flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the e
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
 config.dtype           | text    | later       | dtype that a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | later       | attention implementation that a configuration asks for
+log.packages           | list    | log         | packages that a log names with a version or in a path, by the prefix of their facts
+log.setting            | text    | log         | the setting whose value a log calls wrong; Absent where there is no log
 log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
 config.framework       | text    | later       | transformers, llamafactory, axolotl, deepspeed, vllm
 config.quantization    | text    | later       | 4bit, 8bit
@@ -249,6 +257,14 @@ jit_for     | list    | compute capabilities of the GPUs here for which it has P
 jit_isa     | version | highest ISA of the PTX that would be compiled for them
 """
 
+_UNMET_ROWS = """
+unmet       | mapping | what it requires and is not met here -> the specifier, and what is installed; Absent where all is met
+unmet_alone | list    | the requirements of these that no rule of their own speaks of, as an installer takes them
+missing     | list    | the names of these that are not installed at all
+"""
+
+_UNEXPLAINED = "that an extension of it does not load, where no extension says why"
+
 OPTIONAL_EXTENSION = "optional_extension"
 """The kind of subject that an extension is which its package does without."""
 
@@ -268,11 +284,13 @@ def build_catalogue() -> dict[str, FactSpec]:
     specs = [FactSpec(*row) for row in _rows(_ROWS)]
     for key in PACKAGES:
         specs += [FactSpec(f"{key}.{n}", t, "packages", m) for n, t, m in _rows(_PACKAGE_ROWS)]
+        specs += [FactSpec(f"{key}.{n}", t, DERIVED, m) for n, t, m in _rows(_UNMET_ROWS)]
     meaning = (
         "the loader would load every compiled extension of it, after torch where it needs torch"
     )
     for key, names in EXTENSIONS.items():
         specs.append(FactSpec(f"{key}.loads", "boolean", "binaries", meaning))
+        specs.append(FactSpec(f"{key}.unexplained", "text", DERIVED, _UNEXPLAINED))
         for extension in (f"{key}.{name}" for name in names):
             for rows, by in ((_EXTENSION_ROWS, "binaries"), (_DERIVED_ROWS, DERIVED)):
                 specs += [FactSpec(f"{extension}.{n}", t, by, m) for n, t, m in _rows(rows)]

@@ -159,6 +159,8 @@ class Plan(msgspec.Struct, frozen=True):
     verification: Verification | None = None
     """None where it was not asked for."""
     notes: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    """What was assumed of the machine, not read: ``--gpu A100``."""
     rule_errors: tuple[str, ...] = ()
     """Ids of rules that broke: what they would have said is missing."""
     windows: bool = False

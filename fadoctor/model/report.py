@@ -53,6 +53,6 @@ class Report(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     """Sentences about the run itself: which overlay was used, that no GPU was tested."""
     not_looked: tuple[str, ...] = ()
-    """Why there was nothing to look at, or what could not be tried: `--strict` exits 3 for each."""
+    """Why there was nothing to look at: `--strict` exits 3."""
     rule_errors: tuple[RuleError, ...] = ()
     schema_version: int = REPORT_SCHEMA_VERSION

@@ -14,7 +14,10 @@ Condition = dict[str, Any]
 """All of its keys must hold: fact path -> value or operators; ``any`` -> list of conditions."""
 
 Cell = bool | int | str | tuple[str, ...] | dict[str, str] | None
-"""A cell of a table. ``{unknown: reason}`` is Unknown, a missing cell or null is Absent."""
+"""A cell of a table. ``{unknown: reason}`` and a missing cell are Unknown, null is Absent.
+
+Null is what the word ``absent`` of the YAML becomes.
+"""
 
 
 OPERATORS = (
@@ -82,6 +85,8 @@ class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     dtypes: tuple[Dtype, ...] = ()
     extension: bool = False
     """The backends that the extension's package brings, and those that need it."""
+    nothing: str = ""
+    """Why it decides no cell, where it does not: an error about a setting, or a tool beside."""
 
 
 def with_rows(rule: Rule, fix: FixTemplate) -> Rule:
@@ -113,6 +118,14 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Longest match in characters, which the compiler works out; 0 where it is not known."""
 
 
+class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a rule weighs where its ``when`` holds, if that is less than its severity."""
+
+    severity: Severity
+    unless: Condition = {}
+    """Where this surely holds, it weighs what the rule weighs."""
+
+
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One root cause."""
 
@@ -129,6 +142,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """source-read, reproduced or reported; only the first two may be errors."""
     when: Condition = {}
     """Empty for a root cause that shows only in logs."""
+    when_severity: WhenSeverity | None = None
+    """Where the facts alone weigh less than a log that shows it."""
     symptoms: tuple[Symptom, ...] = ()
     subject: str = "environment"
     for_each: tuple[str, ...] = ()
@@ -159,6 +174,8 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """Whether a key without a row means Absent (there is no such thing) and not Unknown."""
     apart: bool = False
     """Large and rarely asked: compiled into a file of its own, loaded by those who need it."""
+    otherwise: dict[str, Cell] = {}
+    """What a row says of a column that it leaves out; given where somebody looked at every row."""
     file: str = ""
     places: tuple[str, ...] = ()
     """``file:line`` of each row, for messages about conflicts."""

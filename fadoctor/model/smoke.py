@@ -120,11 +120,10 @@ class SmokeRun(msgspec.Struct, frozen=True):
     """What torch warned of while it looked for GPUs: often why it finds none."""
     interrupted: bool = False
     """Whether Ctrl-C ended it."""
-
-    @property
-    def ran(self) -> bool:
-        """Whether any cell ran at all."""
-        return any(cell.measured is not Measured.NOT_RUN for cell in self.cells)
+    remarks: tuple[str, ...] = ()
+    """What to know of how it was run: the order of GPUs, switches that were not passed on."""
+    unable: bool = False
+    """Whether it could not begin: nobody knows what would have come out."""
 
     @property
     def gpu_tested(self) -> bool:

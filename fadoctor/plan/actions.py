@@ -14,6 +14,7 @@ from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.dialect import Dialect, command_line, is_windows
 from fadoctor.plan.post_state import old_cuda_wheels
 from fadoctor.plan.released import mapping_of
+from fadoctor.plan.releases import BESIDE_TORCH
 from fadoctor.plan.undoing import undo_commands
 from fadoctor.plan.wheel_facts import text_of
 
@@ -86,6 +87,10 @@ class Writer:
         """Return the choice to install again what is there already."""
         version = self._version(package)
         name = self._installed_name(package)
+        if package in BESIDE_TORCH:
+            index = self.problem.session.candidates.indexes.of(version_part(version, "local") or "")
+            requirement = f"{name}=={version if index else _public(version)}"
+            return Choice(package, Kind.INSTALL, version, version, requirement, index)
         if package != "torch":
             return Choice(package, Kind.INSTALL, version, version, f"{name}=={_public(version)}")
         choice = self.problem.session.candidates.torch_like(self.environment)

@@ -167,7 +167,7 @@ def _errors(judgements: Iterable[Judgement]) -> frozenset[tuple[str, str]]:
     return frozenset(
         (each.rule.id, each.subject)
         for each in judgements
-        if each.outcome is Outcome.FAIL and each.rule.severity is Severity.ERROR
+        if each.outcome is Outcome.FAIL and each.severity is Severity.ERROR
     )
 
 

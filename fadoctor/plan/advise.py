@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 ANSWER = "as-fadoctor-fix-does"
 """The id of the fix that is the planner's answer."""
 
+# flash-attn==2.8.3, flash-attn @ https://...
+_NAME = re.compile(r"[^A-Za-z0-9._-].*")
 _PACKAGES = (StepKind.INSTALL, StepKind.UNINSTALL)
 
 
@@ -47,8 +50,8 @@ def advise(
 def advised(findings: Iterable[Finding], prover: FixProver, plan: Plan) -> tuple[Finding, ...]:
     """Return the findings with the fixes that hold.
 
-    The planner's answer takes the place of the first fix that changes packages; others stay behind
-    it where they are proved on these facts.
+    The planner's answer takes the place of the first fix that changes packages, or that nobody can
+    prove; others that change packages stay behind it where they are proved on these facts.
     """
     answer = answer_of(plan)
     return tuple(
@@ -60,20 +63,36 @@ def advised(findings: Iterable[Finding], prover: FixProver, plan: Plan) -> tuple
 
 
 def _fixes(finding: Finding, prover: FixProver, answer: Fix | None) -> Iterator[Fix]:
-    given = answer is None
-    for fix in finding.fixes:
+    """Yield the fixes that hold; the answer stands before what nobody has proved.
+
+    A proved fix that is a part of the answer stands for it: the rest is for other findings.
+    """
+    standings = [(fix, prover.prove(finding, fix).standing) for fix in finding.fixes]
+    proved = [fix for fix, standing in standings if standing is Standing.PROVED]
+    left = answer and next((fix for fix in proved if _is_part(fix, answer)), answer)
+    for fix, standing in standings:
         is_about_packages = any(step.kind in _PACKAGES for step in fix.steps)
-        if answer is not None and is_about_packages and not given:
-            given = True
-            yield answer
-            if _is_same(fix, answer):
-                continue
-        standing = prover.prove(finding, fix).standing
+        if left is not None and (is_about_packages or fix not in proved):
+            yield left
+            left = None
+        if answer is not None and is_about_packages and _is_same(fix, answer):
+            continue
         may_be = standing in (Standing.OPEN, Standing.PROSE)
-        if standing is Standing.PROVED or (may_be and not (answer and is_about_packages)):
+        if fix in proved or (may_be and not (answer and is_about_packages)):
             yield fix
-    if answer is not None and not given:
-        yield answer
+    if left is not None:
+        yield left
+
+
+def _is_part(fix: Fix, answer: Fix) -> bool:
+    """Return whether a fix does a part of the answer; where torch moves all of it is one thing."""
+    items = _items(fix)
+    moves_torch = any(_NAME.sub("", item) == "torch" for item in items)
+    return bool(items) and not moves_torch and items <= _items(answer)
+
+
+def _items(fix: Fix) -> set[str]:
+    return {item for step in fix.steps if step.kind in _PACKAGES for item in step.items}
 
 
 def solves(plan: Plan, finding: Finding) -> bool:
@@ -114,7 +133,13 @@ def _step(action: Action, *, windows: bool) -> Step:
 
 
 def _is_same(fix: Fix, answer: Fix) -> bool:
-    """Return whether a fix changes what the answer changes, to the same."""
-    mine = {item for step in fix.steps for item in step.items}
-    theirs = {item for step in answer.steps for item in step.items}
-    return mine <= theirs
+    """Return whether a fix replaces nothing that the answer does not replace too."""
+    mine, theirs = (
+        {_NAME.sub("", item).lower() for step in each.steps if step.kind in _PACKAGES
+         for item in step.items}
+        for each in (fix, answer)
+    )  # fmt: skip
+    installs = any(step.kind is StepKind.INSTALL for step in fix.steps)
+    return mine <= theirs and (
+        installs or not any(s.kind is StepKind.INSTALL for s in answer.steps)
+    )

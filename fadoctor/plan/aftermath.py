@@ -44,11 +44,26 @@ def aftermath(problem: Problem, state: State, environment: Environment) -> After
         if follower is not None:
             found.setdefault(follower.package, bool(each.found) or follower.kind is Kind.FOLLOW)
             followers.setdefault(follower.package, follower)
-        elif (each.distribution, each.needs) not in problem.broken_before:
+        elif not _was_so(problem, state, each):
             broken.append(each)
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
     )
+
+
+def _was_so(problem: Problem, state: State, each: Violation) -> bool:
+    """Return whether a requirement did not hold before, and an installer will leave it at that.
+
+    It brings what is missing of packages that it comes across, and of those that it replaces.
+    """
+    if (each.distribution, each.needs) not in problem.broken_before:
+        return False
+    asker = state.get(package_of(each.distribution, each.distribution))
+    decided = package_of(each.needs, each.needs) in state
+    if asker is None or asker.kind is Kind.REMOVE or not decided:
+        return True
+    installs = any(c.is_change and c.kind is not Kind.REMOVE for c in state.values())
+    return not (asker.is_change or (installs and not each.found))
 
 
 def _follower(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import visible_gpus
+from fadoctor.matrix.kernels import computing_gpus
 from fadoctor.matrix.versions import is_in, version_key, version_part
 from fadoctor.matrix.wheel_label import STEM, wheel_facts
 from fadoctor.model.fact import Fact, Known
@@ -124,7 +124,7 @@ def architectures(environment: Environment) -> tuple[str, ...]:
     Code of sm_80 runs on 8.6 and 8.9 too; flash-attn's setup.py knows no finer one.
     """
     majors = set()
-    for gpu in visible_gpus(environment):
+    for gpu in computing_gpus(environment):
         if isinstance(gpu.capability, Known):
             majors.add(f"{version_part(str(gpu.capability.value), 'major')}.0")
     return tuple(sorted(majors, key=float))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from packaging.markers import Marker
 
 from fadoctor.matrix.query import typed_cell
 from fadoctor.matrix.versions import parse_specifier, version_key, version_part
@@ -77,18 +78,19 @@ class Candidates:
                     continue
                 # of a row for "pypi cu128" PyPI's is the one to take: no other index is needed
                 build = words(row["build"])[0]
-                found.append(self._torch_choice(version, build, row, release, order.index(version)))
+                requires = torch_requires(release, platform, python)
+                age = order.index(version)
+                found.append(self._torch_choice(version, build, row, requires, age))
         return [choice for choice in found if choice is not None]
 
     def _torch_choice(
-        self, version: str, build: str, row: Row, release: Row, age: int
+        self, version: str, build: str, row: Row, requires: dict[str, str], age: int
     ) -> Choice | None:
         index = self.indexes.of(build)
         sm = typed_cell(row.get("sm"), "list")
         if (build != PYPI and not index) or not isinstance(sm, tuple):
             return None  # nobody knows where it is, or for which GPUs it has code
         full = version if build == PYPI else f"{version}+{build}"
-        requires = {"triton": str(release["triton"])} if release.get("triton") else {}
         facts = released(
             "torch", full, build=build, cuda=row["cuda"], hip=None, cxx11_abi=row["cxx11_abi"]
         )
@@ -123,6 +125,20 @@ class Candidates:
     def releases(self, package: str, environment: Environment) -> tuple[Choice, ...]:
         """Return the releases of a package that ask for the environment's torch, newest first."""
         return self.listed.fitting(package, environment)
+
+
+def torch_requires(release: Row, platform: str, python: str) -> dict[str, str]:
+    """Return what a release of torch requires on a platform and a Python, as the table says it."""
+    system, _, machine = platform.partition("_")
+    where = {
+        "platform_system": system.capitalize(),
+        "platform_machine": machine,
+        "python_version": python.rstrip("t"),
+    }
+    pin, marker = release.get("triton"), release.get("triton_marker")
+    if not isinstance(pin, str) or (isinstance(marker, str) and not Marker(marker).evaluate(where)):
+        return {}
+    return {"triton": pin}
 
 
 def _triton(version: str, row: Row) -> Choice:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 AFTER = "after the plan"
 
 _BY_LABEL = Absent(f"{AFTER}: not there to be read yet, its labels decide")
+_THERE = Known("its compiled extension", AFTER)
 _NOBODY_KNOWS = Unknown("it was read beside another torch", AFTER)
 
 _LINKED = (
@@ -27,9 +28,12 @@ _LINKED = (
 """What reading an extension says of it and torch together: void when torch changes."""
 
 _BROKEN = ("truncated", "not-elf")
+_OF_TORCH = ("libtorch", "libc10")
 _OWN_FAILURES = (*_BROKEN, "other-machine")
 _SYSTEM_CAUSES = ("glibc", "libstdcxx", "python")
 _TORCH_FUNCTIONS = ("string-abi", "torch-function", "stable-abi")
+_ALONE = ("triton",)
+"""Packages whose extensions are linked to nothing of torch: they load beside any."""
 _VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 
 
@@ -37,8 +41,9 @@ _VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 def by_label(package: str) -> Mapping[str, Fact]:
     """Return what is known of the extensions of a release that is not installed yet."""
     read = ("binaries", DERIVED)
+    there = {f"{package}.binary.file", f"{package}.fa2.file"}
     return {
-        name: _BY_LABEL
+        name: _THERE if name in there else _BY_LABEL
         for name, spec in build_catalogue().items()
         if spec.provider in read and name.startswith(f"{package}.")
     }
@@ -82,14 +87,23 @@ def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> 
     for package, extension in _read(facts):
         if alike and _value(facts, f"{package}.loads") == "True":
             continue
+        if package != "torch" and _is_apart(facts, extension):
+            continue
         failure, cause = (_value(facts, f"{extension}.{name}") for name in ("failure", "cause"))
-        if package == "torch" or failure in _OWN_FAILURES or cause in _SYSTEM_CAUSES:
+        if package in ("torch", *_ALONE) or failure in _OWN_FAILURES or cause in _SYSTEM_CAUSES:
             continue
         # a label that already was wrong about this torch says nothing
         is_wrong = same and cause in _TORCH_FUNCTIONS
         fact = _BY_LABEL if _names_torch(facts, package) and not is_wrong else _NOBODY_KNOWS
         changed |= _void(facts, package, extension, fact)
     return changed
+
+
+def _is_apart(facts: Mapping[str, Fact], extension: str) -> bool:
+    """Return whether an extension is linked to nothing of torch, as triton's is."""
+    needed = facts.get(f"{extension}.needed")
+    names = needed.value if isinstance(needed, Known) else None
+    return isinstance(names, tuple) and not any(name.startswith(_OF_TORCH) for name in names)
 
 
 def without_variables(facts: Mapping[str, Fact], names: frozenset[str]) -> dict[str, Fact]:

@@ -37,6 +37,13 @@ if TYPE_CHECKING:
     Relaxed = Callable[["Environment", Wishes], tuple["Environment", Wishes]]
 
 
+_OWN = (Backend.SDPA_FLASH, Backend.SDPA_EFFICIENT)
+_INSTEAD = {
+    Predicted.WORKS: "nothing has to be installed",
+    Predicted.UNKNOWN: "nothing has to be installed; that it works here is not proved",
+}
+"""What is said of torch's own attention, the better answer first."""
+
 _PYTHONS_TRIED = 3
 """Nearest ones first: most files are made for all Pythons of their time."""
 
@@ -163,13 +170,14 @@ def _changes(problem: Problem, solution: Solution) -> Iterator[Change]:
 
 
 def _instead(gpu: Gpu, after: Iterable[Verdict]) -> Iterator[Alternative]:
-    """Yield torch's own attention, where it works on the same GPU."""
-    for verdict in after:
-        own = verdict.backend in (Backend.SDPA_FLASH, Backend.SDPA_EFFICIENT)
-        if own and verdict.gpu == gpu.label and verdict.predicted is Predicted.WORKS:
-            name = f"use torch's own attention ({verdict.backend.value}, {verdict.dtype.value})"
-            yield Alternative(f"{name}: nothing has to be installed", ())
-            return
+    """Yield torch's own attention, where it works on the same GPU, or may."""
+    own = [v for v in after if v.backend in _OWN and v.gpu == gpu.label]
+    for answer, words in _INSTEAD.items():
+        for verdict in own:
+            if verdict.predicted is answer:
+                name = f"use torch's own attention ({verdict.backend.value}, {verdict.dtype.value})"
+                yield Alternative(f"{name}: {words}", ())
+                return
 
 
 def _constraints(problem: Problem) -> Iterator[Constraint]:

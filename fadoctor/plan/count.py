@@ -37,7 +37,7 @@ def failures(
 ) -> int:
     """Return how many rules of a severity fail, and are not excused."""
     return sum(
-        each.outcome is Outcome.FAIL and each.rule.severity is severity and not is_excused(each)
+        each.outcome is Outcome.FAIL and each.severity is severity and not is_excused(each)
         for each in judgements
     )
 

@@ -12,11 +12,11 @@ from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.load import load_apart
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
-from fadoctor.model.verdict import Predicted
 from fadoctor.plan.actions import Writer
 from fadoctor.plan.advice import advice_for, variable_actions
 from fadoctor.plan.compiled import AFTER, without_variables
 from fadoctor.plan.conflict import explain_conflicts, kept_conflicts
+from fadoctor.plan.count import FAILS, best_answers
 from fadoctor.plan.dialect import choose_dialect, is_windows
 from fadoctor.plan.problem import Base, Problem, Session
 from fadoctor.plan.proof import prove
@@ -70,6 +70,7 @@ class _Planning:
         self.question = question
         self.session = session
         self.target = before.environment.target
+        self.assumed = before.environment.overlays
         self.findings = before.assessment.findings
         self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
         self.variables = tuple(variable_actions(before.environment, self.findings))
@@ -119,6 +120,7 @@ class _Planning:
             conflicts=conflicts,
             wishes=describe(self.wishes),
             notes=tuple(self._notes(solution)),
+            assumed=self.assumed,
             rule_errors=self.broken_rules,
             windows=is_windows(self.problem.environment),
         )
@@ -132,6 +134,9 @@ class _Planning:
     ) -> PlanOutcome:
         if proof.errors or proof.missed or proof.requirements or conflicts:
             return PlanOutcome.PARTIAL if actions else PlanOutcome.IMPOSSIBLE
+        undecided = bool(proof.unknown) and not any(action.is_step for action in actions)
+        if undecided:
+            return PlanOutcome.PARTIAL
         if proof.by_setting or not any(action.is_step for action in actions):
             return PlanOutcome.PARTIAL if actions else PlanOutcome.NOTHING
         return PlanOutcome.REPAIRS
@@ -144,9 +149,9 @@ class _Planning:
             return
         kernels = Kernels(after, self.session.matrix)
         verdicts = predict(kernels, assessment)
-        working = {(v.gpu, v.backend) for v in verdicts if v.predicted is Predicted.WORKS}
+        best = best_answers(verdicts, assessment.judgements)
         wished = (*self.wishes.cells, *self.wishes.hopeless)
-        missed = [cell for cell in wished if (cell[0].label, cell[1]) not in working]
+        missed = [cell for cell in wished if best.get((cell[0].label, cell[1]), FAILS) == FAILS]
         yield from explain_conflicts(self.problem, self.base, missed, verdicts)
 
     def _notes(self, solution: Solution) -> Iterable[str]:

@@ -15,7 +15,7 @@ from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
-from fadoctor.targets.derived import derive_extensions
+from fadoctor.targets.derived import derive_extensions, derive_requirements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,6 +62,8 @@ class PostState:
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
         after = msgspec.structs.replace(environment, facts=facts)
+        after = derive_requirements(after, self.matrix, PACKAGES)
+        after = _with_requirements(after)
         return derive_extensions(after, self.matrix, (choice.package,))
 
     def _facts(self, facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
@@ -70,6 +72,20 @@ class PostState:
             return dict.fromkeys(names, Absent(f"{AFTER}: removed"))
         given = {name: _UNKNOWN for name in names if name in facts or name not in self.later}
         return {**given, **choice.facts}
+
+
+def _with_requirements(environment: Environment) -> Environment:
+    """Return the environment with what the installer brings along for all that it installs.
+
+    What follows from a whole plan, and what cannot, is told by `aftermath`.
+    """
+    met = Absent(f"{AFTER}: the installer brings it")
+    brought: dict[str, Fact] = {}
+    for package in PACKAGES:
+        requires = environment.facts.get(f"{package}.requires")
+        if isinstance(requires, Known) and requires.source == AFTER:
+            brought |= {f"{package}.{name}": met for name in ("unmet", "unmet_alone", "missing")}
+    return msgspec.structs.replace(environment, facts={**environment.facts, **brought})
 
 
 def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:

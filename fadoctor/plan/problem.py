@@ -21,7 +21,8 @@ from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.released import is_there
 from fadoctor.plan.releases import RELEASES
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
-from fadoctor.plan.wishes import HALF
+from fadoctor.plan.wishes import HALF, may_work
+from fadoctor.verdicts.obstacles import obstacle
 from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, predict_backends
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Session:
         self.relations = relations_of(knowledge.rules)
         self.judge = Judge(self.matrix).judge
         self.verdicts: dict[object, tuple[Verdict, ...]] = {}
-        """By GPUs, backend, versions of its packages, and the judgements about it."""
+        """By GPUs, backend, what is held against it, versions of its packages, judgements."""
 
 
 class Problem:
@@ -80,6 +81,10 @@ class Problem:
             (v.gpu, v.backend, v.dtype) for v in base.verdicts if v.predicted is Predicted.WORKS
         )
         self.gpus = visible_gpus(environment)
+        self.can_work = frozenset(
+            (gpu, backend) for gpu, backend in wishes.cells if may_work(self.kernels, backend, gpu)
+        )
+        """Wished cells that some release is known to serve: the others stay undecided at best."""
         self._gpu_key = tuple((gpu.label, str(gpu.capability)) for gpu in self.gpus)
         self._versions = {
             backend: [Reading(f"{name}.version") for name in self.kernels.brought_by(backend)]
@@ -120,7 +125,8 @@ class Problem:
             keys = values_of(self._versions[backend], environment.facts)
             mine = [j for j in deciding if concerns(j, self.kernels, backend)]
             because = ((j.rule.id, j.subject, j.outcome) for j in mine)
-            asked = (self._gpu_key, backend, *keys, *because)
+            hindrance = obstacle(environment, self.kernels, backend)
+            asked = (self._gpu_key, backend, hindrance, *keys, *because)
             verdicts = self.session.verdicts.get(asked)
             if verdicts is None:
                 kernels = Kernels(environment, self.session.matrix)

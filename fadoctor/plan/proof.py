@@ -12,7 +12,7 @@ from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.plan.count import FAILS, Answer, best_answers
 from fadoctor.plan.requirements import violations
-from fadoctor.plan.wishes import wish_text
+from fadoctor.plan.wishes import HALF, wish_text
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Verdict
     from fadoctor.plan.problem import Problem
-
-_ANSWERS = {1: "cannot be decided", 2: "fails"}
 
 
 def prove(
@@ -35,10 +33,11 @@ def prove(
     failed = [
         each
         for each in assessment.judgements
-        if each.outcome is Outcome.FAIL and each.rule.severity is Severity.ERROR
+        if each.outcome is Outcome.FAIL and each.severity is Severity.ERROR
     ]
-    excused = {each.rule.id for each in failed if problem.is_excused(verdicts, each)}
-    errors = {each.rule.id for each in failed if not problem.is_excused(verdicts, each)}
+    forgiven = [each for each in failed if each.outdone or problem.is_excused(verdicts, each)]
+    excused = {each.rule.id for each in forgiven}
+    errors = {each.rule.id for each in failed if each not in forgiven}
     working = {(v.gpu, v.backend, v.dtype) for v in verdicts if v.predicted is Predicted.WORKS}
     lost = sorted(
         f"{gpu.partition(' ')[0]} {backend.value} {dtype.value}"
@@ -68,13 +67,16 @@ def _missed(
             yield f"{package} is not installed"
     best: Mapping[object, Answer] = best_answers(verdicts, assessment.judgements)  # type: ignore[assignment] # read only
     for gpu, backend in (*problem.wishes.cells, *problem.wishes.hopeless):
-        missed, _ = best.get((gpu.label, backend), FAILS)
-        if missed:
-            yield f"{wish_text((gpu, backend))} {_ANSWERS[missed]}"
+        if best.get((gpu.label, backend), FAILS) == FAILS:
+            yield f"{wish_text((gpu, backend))} fails"
 
 
 def _unknown(problem: Problem, verdicts: Iterable[Verdict]) -> Iterable[str]:
+    """Yield why wished cells cannot be decided, of those that work in no half-precision dtype."""
     wished = {(gpu.label, backend) for gpu, backend in problem.wishes.cells}
-    for verdict in verdicts:
-        if (verdict.gpu, verdict.backend) in wished and verdict.predicted is Predicted.UNKNOWN:
+    found = [v for v in verdicts if v.dtype in HALF and (v.gpu, v.backend) in wished]
+    proved = {(v.gpu, v.backend) for v in found if v.predicted is Predicted.WORKS}
+    for verdict in found:
+        cell = (verdict.gpu, verdict.backend)
+        if cell not in proved and verdict.predicted is Predicted.UNKNOWN:
             yield f"{verdict.backend.value}: {verdict.detail or ', '.join(verdict.because)}"

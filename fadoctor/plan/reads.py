@@ -141,7 +141,8 @@ def _catalogue() -> dict[str, FactSpec]:
 def _all_paths(rule: Rule, package: str) -> list[str]:
     """Return the paths that lead to facts, each once."""
     found: dict[str, None] = {}
-    for condition in (rule.when, rule.overruled_by):
+    unless = rule.when_severity.unless if rule.when_severity else {}
+    for condition in (rule.when, rule.overruled_by, unless):
         for path in _paths(condition, package):
             found |= dict.fromkeys(_behind(rule, path))
     return list(found)

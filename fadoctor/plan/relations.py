@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.engine.evaluate import Judgement, evaluate, evaluate_for
+from fadoctor.engine.outdone import reads_outcomes
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Known
@@ -48,10 +49,13 @@ class Relation(msgspec.Struct, frozen=True):
 
 
 def relations_of(rules: Iterable[Rule]) -> tuple[Relation, ...]:
-    """Return the relations of the rules that weigh more than a note, for all packages."""
+    """Return the relations of the rules that weigh more than a note, for all packages.
+
+    Those about how others came out for GPUs beside others are none: no package decides them.
+    """
     found = []
     for rule in rules:
-        if not rule.when or rule.severity is Severity.NOTE:
+        if not rule.when or rule.severity is Severity.NOTE or reads_outcomes(rule):
             continue
         if not is_for_packages(rule):
             found.append(Relation(rule, packages_read(rule), key=rule.id))

@@ -29,8 +29,12 @@ def common(package: str, version: str, **more: object) -> dict[str, Fact]:
 
 
 def released(package: str, version: str, **more: object) -> dict[str, Fact]:
-    """Return what a release of the tables gives, whose compiled files nobody has read here."""
-    return {**by_label(package), **common(package, version, **more)}
+    """Return what a release of the tables gives, whose compiled files nobody has read here.
+
+    It is offered for the Python that is here alone, so its own wish is met.
+    """
+    python = {f"{package}.requires_python": known(None)}
+    return {**by_label(package), **python, **common(package, version, **more)}
 
 
 def mapping_of(fact: Fact) -> dict[str, str]:

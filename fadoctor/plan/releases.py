@@ -49,7 +49,6 @@ RELEASES = {
         "unsloth-releases",
         {
             "torch": "torch",
-            "torchvision": "torchvision",
             "xformers": "xformers",
             "triton": "triton",
             "transformers": "transformers",
@@ -106,7 +105,7 @@ class Releases:
             return []
         found = [
             choice
-            for choice in self._of(package)
+            for choice in self.every(package)
             if accepts(mapping_of(choice.facts[f"{package}.requires"])["torch"], torch)
             and is_in_specifier(python.rstrip("t"), choice.facts.get(f"{package}.requires_python"))
             and (not choice.pythons or python in choice.pythons)
@@ -115,7 +114,7 @@ class Releases:
             found = [self._built_like_torch(choice, environment) for choice in found]
         return found
 
-    def _of(self, package: str) -> tuple[Choice, ...]:
+    def every(self, package: str) -> tuple[Choice, ...]:
         """Return all releases of a package, newest first."""
         if package not in self._all:
             table, columns = RELEASES[package]
@@ -124,8 +123,9 @@ class Releases:
             found = (
                 self._choice(package, version, rows[version], age, columns)
                 for age, version in enumerate(order)
+                # a blank: nobody knows what it requires, so nothing proves that it fits
+                if columns.keys() <= rows[version].keys()
             )
-            # a release whose torch nobody has written down is not proposed
             needs = f"{package}.requires"
             self._all[package] = tuple(c for c in found if "torch" in mapping_of(c.facts[needs]))
         return self._all[package]

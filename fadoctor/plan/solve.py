@@ -13,9 +13,17 @@ from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Backend
 from fadoctor.plan.aftermath import aftermath
-from fadoctor.plan.choice import Choice, Kind
+from fadoctor.plan.choice import Choice, Kind, keep
 from fadoctor.plan.cost import Cost
-from fadoctor.plan.count import FAILS, Answer, best_answers, count_lost, count_missed, failures
+from fadoctor.plan.count import (
+    FAILS,
+    UNDECIDED,
+    Answer,
+    best_answers,
+    count_lost,
+    count_missed,
+    failures,
+)
 from fadoctor.plan.reads import EVERYTHING
 from fadoctor.plan.relations import State
 
@@ -90,6 +98,7 @@ class _Search:
         self.backends: list[list[Backend]] = [[] for _ in range(self.depth + 1)]
         for backend in wished if any_will_do else Backend:
             self.backends[self._backend_depth(backend)].append(backend)
+        self.relevant = self._relevant(wished) if any_will_do else set(problem.packages)
         self.best: Solution | None = None
         self.nodes = 0
 
@@ -100,6 +109,13 @@ class _Search:
             return None
         complete = self.nodes < NODE_LIMIT
         return msgspec.structs.replace(self.best, nodes=self.nodes, complete=complete)
+
+    def _relevant(self, wished: set[Backend]) -> set[str]:
+        """Return the packages that can keep backends from working, or that are wished for."""
+        kernels = self.problem.kernels
+        found = {name for relations in self.relations for r in relations for name in r.mentions}
+        found |= {name for backend in wished for name in kernels.brought_by(backend)}
+        return found | set(self.problem.wishes.packages)
 
     def _place(self, package: str) -> int:
         """Return the depth at which a package is decided; 0 for one that is never asked."""
@@ -140,7 +156,7 @@ class _Search:
             self._finish(node)
             return
         package = self.problem.packages[depth]
-        first, *others = self.problem.domain(package, node.environment, node.state)
+        first, *others = self._domain(package, node)
         children = [self._child(node, package, first)]
         if children[0].bound.is_no_worse_than(node.bound):
             self._descend(children.pop())
@@ -154,6 +170,11 @@ class _Search:
             children = []
         for child in chain(children, promising):
             self._descend(child)
+
+    def _domain(self, package: str, node: _Node) -> list[Choice]:
+        if package not in self.relevant:
+            return [keep(package)]  # whatever is wrong with it does not matter
+        return self.problem.domain(package, node.environment, node.state)
 
     def _child(self, node: _Node, package: str, choice: Choice) -> _Node:
         after = self.problem.session.post.apply(node.environment, choice)
@@ -216,8 +237,12 @@ class _Search:
         best = best_answers(verdicts, node.judgements)
         missed, unproved = count_missed(wishes, node.state, node.environment, best, backends)
         waiting = [cell for cell in wishes.cells if cell[1] not in backends]
-        doomed = len(self.problem.doomed(node.judgements, waiting))
-        return missed + FAILS[0] * doomed, unproved
+        doomed = set(self.problem.doomed(node.judgements, waiting))
+        least = sum(
+            FAILS[0] if cell in doomed else UNDECIDED[0] * (cell not in self.problem.can_work)
+            for cell in waiting
+        )
+        return missed + least, unproved
 
     def _finish(self, node: _Node) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import Gpu, Kernels, visible_gpus
+from fadoctor.matrix.kernels import Gpu, Kernels, computing_gpus, visible_gpus
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import Absent, Known, printable
@@ -77,17 +77,19 @@ def wishes_of(
     """
     asked = tuple(dict.fromkeys(package_of(name, "--want") for name in asked_for.want))
     kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
-    gpus = visible_gpus(kernels.environment)
+    gpus = computing_gpus(kernels.environment)
     beyond = {name for name in asked if gpus and not _of_use(kernels, name, gpus)}
     packages = {*asked, *_default(kernels, gpus)} - beyond
-    failing = _broken(kernels, gpus, verdicts, found)
+    failing = _broken(kernels, visible_gpus(kernels.environment), verdicts, found)
     cells, hopeless = [], []
     for gpu, backend in _cells(kernels, gpus, packages | beyond):
         if not has_kernel(kernels, backend, gpu):
             hopeless.append((gpu, backend))
         elif kernels.package(backend) in asked or (gpu.label, backend) in failing:
             cells.append((gpu, backend))
-    hopeless = [cell for cell in hopeless if kernels.package(cell[1]) in asked]
+    # torch and the frameworks bring several ways to attend: one of them that cannot be is no loss
+    named = [name for name in asked if name in ATTENTION]
+    hopeless = [cell for cell in hopeless if kernels.package(cell[1]) in named]
     ordered = tuple(name for name in PACKAGES if name in packages)
     may_build = asked_for.allow_build
     return Wishes(ordered, tuple(cells), tuple(hopeless), asked, kept, may_build)
@@ -160,6 +162,19 @@ def has_kernel(kernels: Kernels, backend: Backend, gpu: Gpu) -> bool:
         if any(row.get("support") != "fails" for row in rows):
             return True
     return False
+
+
+def may_work(kernels: Kernels, backend: Backend, gpu: Gpu) -> bool:
+    """Return whether the matrix says of any release that its kernel works on a GPU."""
+    if not isinstance(gpu.capability, Known):
+        return False
+    keys = {"backend": Known(backend.value, "asked"), "cc": gpu.capability}
+    halves = {dtype.value for dtype in HALF}
+    return any(
+        row.get("support") == "works"
+        for row in kernels.matrix.find("kernel-support", keys).rows
+        if halves & {*str(row.get("dtype")).split(), *(halves if row.get("dtype") == "*" else ())}
+    )
 
 
 def wish_text(cell: tuple[Gpu, Backend]) -> str:

@@ -41,13 +41,17 @@ _NVIDIA = ("libcu", "libnv", "libnccl")
 
 def probe(world: World, facts: Mapping[str, Fact]) -> Facts:
     """Return what each extension of the stack needs, whether it loads, and for which GPUs it is."""
-    if (reason := _unreadable(facts)) is not None:
-        return _all(reason)
     extensions: list[Extension] = []
     for each in find_extensions(world, facts):
         if isinstance(each, Unknown):
             return _all(each)
         extensions.append(each)
+    if (reason := _unreadable(facts)) is not None:
+        return _all(reason) | {
+            f"{each.prefix}.file": known(world.name(each.path), "import path")
+            for each in extensions
+            if each.path
+        }
     found = _all(absent("its package is not there"))
     with Predictor(_target(world, facts, extensions)) as predictor:
         naming = Naming(world, predictor)
@@ -128,10 +132,12 @@ def _facts_of(
     extension: Extension, prediction: Prediction | None, naming: Naming, facts: Mapping[str, Fact]
 ) -> Facts:
     if prediction is None:
-        missing = absent_extension(extension)
+        missing, name = absent_extension(extension), naming.world.name(extension.path)
         if extension.path:
-            missing = absent(f"{naming.world.name(extension.path)}: too small for a library")
-        return {n: missing for n in _all(missing) if n.startswith(f"{extension.prefix}.")}
+            missing = absent(f"{name}: too small for a library")
+        none: Facts = {n: missing for n in _all(missing) if n.startswith(f"{extension.prefix}.")}
+        there: Facts = {f"{extension.prefix}.file": known(name, name)} if extension.path else {}
+        return none | there
     found = loader_facts(extension, prediction, naming) | _code_of(extension, naming, facts)
     found |= _sizes(extension, naming)
     return {f"{extension.prefix}.{name}": fact for name, fact in found.items()}

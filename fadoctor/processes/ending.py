@@ -76,7 +76,6 @@ def ends_by_signals() -> Iterator[None]:
         yield
     except _Ended:
         _die(came[0])
-        raise
     finally:
         for number in numbers:
             signal.signal(number, signal.SIG_DFL)
@@ -87,3 +86,4 @@ def _die(number: int) -> None:
     RUNNING.end_all()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
+    os._exit(128 + number)  # the first process of a container does not die of its own signal

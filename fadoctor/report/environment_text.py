@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _GIB = 1 << 30
 
+_NAMED = 3
+"""Packages that are named where nobody knows their versions, for one reason."""
+
 
 def environment_lines(facts: dict[str, Fact]) -> Iterable[str]:
     """Yield a line about the host, the driver, each GPU and the packages of the stack."""
@@ -83,14 +86,22 @@ def _is_number(fact: Fact) -> bool:
 
 
 def _package_lines(facts: dict[str, Fact]) -> Iterable[str]:
-    found = []
+    found: list[str] = []
+    open_: dict[str, list[str]] = {}
     for key in PACKAGES:
         version = _fact(facts, f"{key}.version")
-        if not isinstance(version, Absent):
-            name = _fact(facts, f"{key}.distribution")
-            label = str(name.value) if isinstance(name, Known) else PACKAGES[key][0]
+        if isinstance(version, Absent):
+            continue
+        name = _fact(facts, f"{key}.distribution")
+        label = str(name.value) if isinstance(name, Known) else PACKAGES[key][0]
+        if isinstance(version, Unknown):
+            open_.setdefault(version.reason, []).append(label)
+        else:
             found.append(f"{label} {_say(version)}")
     build = _fact(facts, "torch.build")
     if found and isinstance(build, Known) and found[0].startswith("torch "):
         found[0] += f" ({build.value} build)"
+    for reason, labels in open_.items():
+        named = ", ".join(labels) if len(labels) <= _NAMED else f"{len(labels)} others"
+        found.append(f"{named} unknown ({reason})")
     yield f"Packages: {', '.join(found) or 'none of the stack'}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.fix import Fix, Safety, StepKind
@@ -84,8 +86,8 @@ class Paper:
         if not self.style.quiet:
             self.line(f"why: {finding.why}", indent=2)
         shown = finding.fixes if self.style.verbose else _foremost(finding.fixes)
-        for fix in shown:
-            self.fix(fix, finding.rule_id)
+        for index, fix in enumerate(shown):
+            self.fix(fix if index else _as_first(fix), finding.rule_id)
         others = [_as_part(fix.title) for fix in finding.fixes if fix not in shown]
         if others:
             self.line(f"or: {'; '.join(others)} (--verbose)", indent=2, hang=4)
@@ -122,6 +124,14 @@ def _foremost(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
     safe = next((fix for fix in fixes if fix.safety is Safety.SAFE), None)
     first = fixes[:1]
     return (*first, safe) if safe is not None and safe not in first else first
+
+
+def _as_first(fix: Fix) -> Fix:
+    """Return a fix whose title is no alternative to another one: what stood before may be gone."""
+    if not fix.title.startswith("Or "):
+        return fix
+    plain = fix.title.removeprefix("Or ")
+    return msgspec.structs.replace(fix, title=plain[:1].upper() + plain[1:])
 
 
 def _as_part(title: str) -> str:

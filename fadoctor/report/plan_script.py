@@ -25,6 +25,7 @@ def render(plan: Plan) -> str:
 def _opening(plan: Plan, comment: str) -> Iterator[str]:
     yield "@echo off" if plan.windows else "#!/bin/sh"
     yield f"{comment} {plan.target.label} ({plan.target.reason})"
+    yield from (f"{comment} assumed: {overlay}" for overlay in plan.assumed)
     yield f"{comment} {plan.outcome.value}; undo each step with the command beside it"
     if not plan.windows:
         yield "set -eu"

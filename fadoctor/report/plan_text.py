@@ -12,7 +12,7 @@ from fadoctor.report.style import Style
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fadoctor.model.plan import (
         Action,
@@ -28,11 +28,20 @@ _LINE_LIMIT = 4_000
 
 _ANSWERS = {
     PlanOutcome.NOTHING: "Nothing to repair.",
-    PlanOutcome.REPAIRS: "Afterwards nothing is wrong: every rule was judged on the facts as they "
-    "will be.",
-    PlanOutcome.PARTIAL: "Afterwards something is left that no change of packages removes.",
-    PlanOutcome.IMPOSSIBLE: "No change of packages helps.",
+    PlanOutcome.PARTIAL: "Afterwards something is left, and is named below.",
+    PlanOutcome.IMPOSSIBLE: "No change to releases that are known helps.",
 }
+_CLEAN = "Afterwards nothing is wrong: every rule was judged on the facts as they will be."
+_BY_HAND = (
+    "Afterwards no rule finds an error: each was judged on the facts as they will be. What is left "
+    "to do by hand stands below."
+)
+_UNPROVED = (
+    "Afterwards nothing is known to be wrong: every rule was judged on the facts as they will be. "
+    "What could not be proved stands below."
+)
+
+_UNDECIDED = "Nothing is known to be wrong. What could not be decided stands below."
 
 
 def render(plan: Plan, style: Style = Style()) -> str:  # noqa: B008 -- frozen
@@ -50,6 +59,7 @@ def steps(plan: Plan, style: Style) -> Iterator[str]:
 
 def _lines(plan: Plan, width: int) -> Iterator[str]:
     yield f"Environment: {plan.target.label} ({plan.target.reason})"
+    yield from (f"Assumed: {overlay}" for overlay in plan.assumed)
     yield from _steps(plan, width)
 
 
@@ -57,7 +67,7 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
     run = [action for action in plan.actions if action.is_step]
     by_hand = [action for action in plan.actions if action not in run]
     steps = f"{counted(len(run), 'step')} for {plan.installer}. " if run else ""
-    yield from _wrapped(f"{steps}{_ANSWERS[plan.outcome]}", width)
+    yield from _wrapped(f"{steps}{_answer(plan, by_hand)}", width)
     for number, action in enumerate(run, 1):
         yield ""
         yield from _step(number, action, width, windows=plan.windows)
@@ -76,6 +86,17 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
     for note in plan.notes:
         yield ""
         yield from _wrapped(f"Note: {note}", width)
+
+
+def _answer(plan: Plan, by_hand: Sequence[Action]) -> str:
+    """Return the answer in a sentence, which what follows must not contradict."""
+    if plan.outcome is PlanOutcome.PARTIAL and plan.proof.clean and plan.proof.unknown:
+        return _UNDECIDED
+    if plan.outcome is not PlanOutcome.REPAIRS:
+        return _ANSWERS[plan.outcome]
+    if plan.proof.unknown:
+        return _UNPROVED
+    return _BY_HAND if by_hand else _CLEAN
 
 
 def _verified(found: Verification) -> str:

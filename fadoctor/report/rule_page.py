@@ -108,6 +108,8 @@ def _subject(rule: Rule) -> str:
 def _cells(rule: Rule) -> Spans:
     if rule.affects is None:
         return ()
+    if rule.affects.nothing:
+        return spans(" It decides no verdict: ", rule.affects.nothing, ".")
     backends = joined([code(backend.value) for backend in rule.affects.backends])
     dtypes = joined([code(dtype.value) for dtype in rule.affects.dtypes])
     if rule.affects.extension:

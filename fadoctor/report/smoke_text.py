@@ -26,6 +26,9 @@ _MEGA = 1 << 20
 _Beside = SmokeCell | None
 """The cell of SDPA's plain form in the same dtype and case."""
 
+_MANY = 12
+"""Cells from which on one line says more than as many rows."""
+
 _INDENT = 2
 _GAP = 2
 
@@ -58,9 +61,11 @@ class _Page(Paper):
         if self.style.quiet and not failed:
             return
         self.line(_device(first), "bold")
-        if shown:
+        if _share_a_fate(shown):
+            self.fate(shown)
+        elif shown:
             self.table(shown, ran)
-        self.reasons(shown)
+            self.reasons(shown)
         self.remarks(shown)
         if not self.style.quiet:
             self.not_run(cells)
@@ -92,6 +97,15 @@ class _Page(Paper):
             rule = f" ({rule_id})" if rule_id else ""
             colour = _SHADES[measured] if measured is Measured.FAILED else "dim"
             self.line(f"{word}: {_names(alike)}: {detail}{rule}", colour, indent=2, hang=2)
+
+    def fate(self, cells: list[SmokeCell]) -> None:
+        """Say once what became of all cells: torch cannot be imported, or not run there."""
+        first = cells[0]
+        rule = f" ({first.rule_id})" if first.rule_id else ""
+        backends = ", ".join(dict.fromkeys(cell.backend.value for cell in cells))
+        text = f"{first.measured.value}, all {len(cells)} cells: {first.detail}{rule}"
+        self.line(text, _SHADES[first.measured], indent=2, hang=2)
+        self.line(f"backends: {backends}", "dim", indent=2, hang=2)
 
     def remarks(self, cells: Iterable[SmokeCell]) -> None:
         """Say once each how cells were run, where that was not the usual way."""
@@ -127,6 +141,12 @@ class _Page(Paper):
             f"{total.passed} passed, {total.refused} refused, {total.failed} failed, "
             f"{total.not_run} not run. Rules {report.rules.version}, fadoctor {report.fadoctor}."
         )
+
+
+def _share_a_fate(cells: list[SmokeCell]) -> bool:
+    """Tell whether all cells failed for one reason, so that a table would only repeat it."""
+    fates = {(cell.measured, cell.detail, cell.rule_id) for cell in cells}
+    return len(cells) >= _MANY and len(fates) == 1 and cells[0].measured is Measured.FAILED
 
 
 def _device(cell: SmokeCell) -> str:

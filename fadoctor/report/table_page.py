@@ -33,7 +33,7 @@ def build_page(knowledge: Knowledge) -> Page:
             spans("Tables about the world, one file each below ",
                   Span("rules/matrix/", code=True, href="../rules/matrix"),
                   ". What the words mean: ", Span("rule format", href="rule-format.md#a-table"),
-                  ". A cell without a value means that there is no such thing.")
+                  '. A cell without a value is not known; "absent" says that there is none.')
         ),
     ]  # fmt: skip
     for name in sorted(knowledge.tables):

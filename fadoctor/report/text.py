@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fact import printable
+from fadoctor.model.fact import Absent, Known, Unknown, printable
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.paper import Paper
 from fadoctor.report.words import counted, setting_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding, Undecided
     from fadoctor.model.report import Report
     from fadoctor.report.style import Style
@@ -48,7 +49,7 @@ def render(report: Report, style: Style) -> str:
         page.line("")
     if not style.quiet:
         page.undecided(report.unknown)
-        page.verdicts(report.verdicts)
+        page.verdicts(report)
     page.closing(report)
     return page.text()
 
@@ -82,10 +83,11 @@ class _Page(Paper):
             self.line(f"? {reason}: {', '.join(shown)}{tail}", indent=2, hang=2)
         self.line("")
 
-    def verdicts(self, verdicts: tuple[Verdict, ...]) -> None:
+    def verdicts(self, report: Report) -> None:
         """Print a table for each GPU, one for those that are alike."""
+        verdicts = report.verdicts
         if not verdicts:
-            self.line("No table: there is no GPU here. Ask about one with --gpu A100.")
+            self.line(_without_table(report.environment))
             self.line("")
         tables: dict[tuple[Verdict, ...], list[str]] = {}
         for gpu in dict.fromkeys(verdict.gpu for verdict in verdicts):
@@ -129,6 +131,7 @@ class _Page(Paper):
     def recommendation(self, report: Report) -> None:
         advice = report.recommendation
         if advice is None:
+            self.no_advice(report)
             return
         cells = [
             verdict
@@ -144,6 +147,18 @@ class _Page(Paper):
             self.line(text, indent=2, hang=2)
         self.line("")
 
+    def no_advice(self, report: Report) -> None:
+        """Say why nothing is recommended, where a table was asked for."""
+        if not report.verdicts:
+            return
+        if isinstance(report.environment.get("torch.version"), Absent):
+            self.line("Nothing can be recommended: there is no torch here.", "bold")
+        elif any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
+            self.line("Nothing can be recommended yet: repair what is wrong below first.", "bold")
+        else:
+            self.line("Nothing can be recommended: nothing is known to work here.", "bold")
+        self.line("")
+
     def closing(self, report: Report) -> None:
         for error in report.rule_errors:
             self.line(f"rule {error.rule_id} broke: {error.reason}", "bold red")
@@ -155,6 +170,18 @@ class _Page(Paper):
             f"{counted(total.note, 'note')}, {total.unknown} undecided. "
             f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
         )
+
+
+def _without_table(facts: Mapping[str, Fact]) -> str:
+    """Say why there is no table: what is missing first is named."""
+    if isinstance(facts.get("torch.version"), Absent):
+        return "No table: without torch no backend works."
+    count = facts.get("gpu.count")
+    if isinstance(count, Known) and count.value == 0:
+        return "No table: there is no GPU here. Ask about one with --gpu A100."
+    if isinstance(count, Unknown):
+        return f"No table: which GPUs are here is unknown ({count.reason}). Name one: --gpu A100."
+    return "No table: no backend that is here runs on a GPU that programs can see."
 
 
 def _alike(findings: tuple[Finding, ...]) -> Iterable[list[Finding]]:
@@ -178,7 +205,9 @@ def _reasons(verdicts: Iterable[Verdict]) -> Iterable[str]:
         if verdict.measured is not Measured.NOT_RUN:
             yield f"{verdict.backend.value} {verdict.dtype.value}: {verdict.detail}"
         elif verdict.predicted is not Predicted.WORKS:
-            because = ", ".join(verdict.because)
+            because = ", ".join(verdict.because[:_IDS_SHOWN])
+            more = len(verdict.because) - _IDS_SHOWN
+            because += f" and {more} more" if more > 0 else ""
             why = ": ".join(part for part in (because, verdict.detail) if part)
             cells = said.setdefault(f"{verdict.predicted.value}, {why}", {})
             cells.setdefault(verdict.backend.value, []).append(verdict.dtype.value)

@@ -10,7 +10,11 @@ import enum
 import msgspec
 
 from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
 from fadoctor.model.verdict import Backend, Dtype
+
+PREDICTED = ("full", "causal", "long", "rotary", "layer-norm", "cross-entropy", "matmul")
+"""Cases whose shapes a prediction speaks of: what is within every documented limit."""
 
 TRAPS = ("mixed", "mixed-autocast", "fp32-autocast")
 """Cases whose tensors have the wrong dtypes on purpose, as a user's do."""
@@ -52,26 +56,27 @@ class Entry(msgspec.Struct, frozen=True):
     """What it imports: where there is no such module, there is nothing to run."""
 
 
-_BASIC = ("full", "causal")
+_BASIC = ("full", "causal", "long")
+_GROUPED = ("full", "causal", "gqa", "long")
 _DIMS = ("hdim128", "hdim256")
 _GENERATION = ("varlen", "kvcache")
 _FA, _SDPA, _OPS = "_fadoctor_flash_attn", "_fadoctor_sdpa", "_fadoctor_fa_ops"
 _NORM = ("out", "dx", "dweight", "dbias")
 
 CATALOGUE = (
-    Entry(Backend.FA2, _FA, _BASIC, ("gqa", *_DIMS, *_GENERATION, *TRAPS), on_cpu=OnCpu.FLASH_ATTN,
+    Entry(Backend.FA2, _FA, _GROUPED, (*_DIMS, *_GENERATION, *TRAPS), on_cpu=OnCpu.FLASH_ATTN,
           package="flash_attn"),
-    Entry(Backend.FA3, _FA, _BASIC, ("gqa", *_DIMS, *_GENERATION, *TRAPS), EIGHT,
+    Entry(Backend.FA3, _FA, _GROUPED, (*_DIMS, *_GENERATION, *TRAPS), EIGHT,
           package="flash_attn_interface"),
-    Entry(Backend.FA4, _FA, _BASIC, ("gqa", "hdim128", "varlen", *TRAPS), EIGHT,
+    Entry(Backend.FA4, _FA, _GROUPED, ("hdim128", "varlen", *TRAPS), EIGHT,
           slow="it compiles each kernel on the spot", package="flash_attn.cute"),
-    Entry(Backend.SDPA_FLASH, _SDPA, _BASIC, ("gqa", *_DIMS, *TRAPS), on_cpu=OnCpu.YES),
+    Entry(Backend.SDPA_FLASH, _SDPA, _GROUPED, (*_DIMS, *TRAPS), on_cpu=OnCpu.YES),
     Entry(Backend.SDPA_EFFICIENT, _SDPA, _BASIC, (*_DIMS, *TRAPS)),
-    Entry(Backend.SDPA_CUDNN, _SDPA, _BASIC, ("gqa", "hdim128", *TRAPS)),
-    Entry(Backend.SDPA_MATH, _SDPA, _BASIC, ("gqa", *_DIMS, *TRAPS), on_cpu=OnCpu.YES),
+    Entry(Backend.SDPA_CUDNN, _SDPA, _GROUPED, ("hdim128", *TRAPS)),
+    Entry(Backend.SDPA_MATH, _SDPA, _GROUPED, (*_DIMS, *TRAPS), on_cpu=OnCpu.YES),
     Entry(Backend.XFORMERS, "_fadoctor_xformers", _BASIC, (*_DIMS, *TRAPS),
           package="xformers"),
-    Entry(Backend.VLLM_FA, "_fadoctor_vllm_fa", _BASIC, ("gqa", "hdim128", "varlen", *TRAPS),
+    Entry(Backend.VLLM_FA, "_fadoctor_vllm_fa", _GROUPED, ("hdim128", "varlen", *TRAPS),
           tensors=("out",), slow="importing vllm takes many seconds", package="vllm"),
     Entry(Backend.FA_ROTARY, _OPS, ("rotary",), tensors=("out", "dx"), package="flash_attn"),
     Entry(Backend.FA_LAYER_NORM, _OPS, ("layer-norm",), tensors=_NORM, package="flash_attn"),
@@ -84,13 +89,24 @@ CATALOGUE = (
 )  # fmt: skip
 
 
+RUN = tuple(entry.backend.value for entry in CATALOGUE)
+"""Names of the backends that a run can try."""
+
+
 def entry_of(backend: Backend) -> Entry:
     """Return a backend's entry; UsageError for one that is predicted and never run."""
     for entry in CATALOGUE:
         if entry.backend is backend:
             return entry
-    names = ", ".join(entry.backend.value for entry in CATALOGUE)
-    raise UsageError(f"{backend.value} is predicted, but never run: choose one of {names}")
+    raise UsageError(f"{backend.value} is predicted, but never run: choose one of {', '.join(RUN)}")
+
+
+def backend_of(name: str) -> Backend:
+    """Return the backend of a name on the command line; UsageError where none of that name runs."""
+    if name not in {each.value for each in Backend}:
+        shown = printable(name, 40)
+        raise UsageError(f"--backend {shown}: no such backend; choose one of {', '.join(RUN)}")
+    return entry_of(Backend(name)).backend
 
 
 def compared(backend: Backend, dtype: Dtype, case: str, device: str) -> tuple[str, ...]:
@@ -98,5 +114,6 @@ def compared(backend: Backend, dtype: Dtype, case: str, device: str) -> tuple[st
     entry = entry_of(backend)
     if case == "kvcache":
         return ("out", "cache")
-    forward_only = dtype is Dtype.FP8 or (backend is Backend.FLEX and device == "cpu")
+    on_cpu = device == "cpu"
+    forward_only = dtype is Dtype.FP8 or (on_cpu and (backend is Backend.FLEX or case == "long"))
     return entry.tensors[:1] if forward_only else entry.tensors

@@ -6,7 +6,7 @@ import msgspec
 
 from fadoctor.model.smoke import CellKey, Device
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the events that `child/_fadoctor_worker.py` writes."""
 
 DEVICE_LIMIT = 64
@@ -62,8 +62,25 @@ class Phase(msgspec.Struct, frozen=True, tag_field="event", tag="phase"):
     phase: str
 
 
-class Done(msgspec.Struct, frozen=True, tag_field="event", tag="done"):
-    """A cell has ended, well or with an exception."""
+class Memory(msgspec.Struct, frozen=True):
+    """A GPU's memory in bytes, when it ran out."""
+
+    free: int
+    total: int
+    own: int
+    """What the worker itself held."""
+
+
+class DeviceFailed(msgspec.Struct, frozen=True, tag_field="event", tag="device-failed"):
+    """Not even a kernel of torch's own runs on the GPU."""
+
+    schema: int
+    exception: Raised
+    memory: Memory | None = None
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What a cell has shown."""
 
     schema: int
     cell: CellKey
@@ -74,7 +91,10 @@ class Done(msgspec.Struct, frozen=True, tag_field="event", tag="done"):
     kernels: tuple[str, ...] = ()
     errors: dict[str, float | None] = {}
     """None: the tensor holds NaN or infinity."""
+    out_dtype: str = ""
+    """Dtype of the output, by its name in torch; empty where nobody looked."""
     exception: Raised | None = None
+    memory: Memory | None = None
     poisoned: bool = False
     """Whether the GPU can no longer be used by that process."""
     warnings: tuple[str, ...] = ()
@@ -83,6 +103,14 @@ class Done(msgspec.Struct, frozen=True, tag_field="event", tag="done"):
     backward_ms: float | None = None
     forward_flop: float | None = None
     peak_memory_bytes: int | None = None
+
+
+class Done(Shown, frozen=True, tag_field="event", tag="done"):
+    """A cell has ended, well or with an exception."""
+
+
+class Proved(Shown, frozen=True, tag_field="event", tag="proved"):
+    """All but the times of a cell is known."""
 
 
 class End(msgspec.Struct, frozen=True, tag_field="event", tag="end"):
@@ -97,7 +125,10 @@ class Account(msgspec.Struct, frozen=True):
     started: bool = False
     failure: ImportFailed | None = None
     imported: Imported | None = None
+    device_failure: DeviceFailed | None = None
     done: tuple[Done, ...] = ()
+    proved: Proved | None = None
+    """What the running cell had shown already."""
     running: Phase | None = None
     """The cell that had begun and not ended, and how far it had come."""
     ended: bool = False
@@ -105,7 +136,7 @@ class Account(msgspec.Struct, frozen=True):
     """Whether there were lines that are no events; a last line without end is none of them."""
 
 
-Event = Start | ImportFailed | Imported | Phase | Done | End
+Event = Start | ImportFailed | Imported | DeviceFailed | Phase | Proved | Done | End
 
 _DECODER = msgspec.json.Decoder(Event)
 
@@ -116,12 +147,16 @@ def read_account(text: str) -> Account:
     events = [_decode(line) for line in lines]
     begun = [event for event in events if isinstance(event, Phase | Done)]
     last = begun[-1] if begun else None
+    running = last if isinstance(last, Phase) else None
+    proofs = [event for event in events if isinstance(event, Proved)]
     return Account(
         started=any(isinstance(event, Start) for event in events),
         failure=next((event for event in events if isinstance(event, ImportFailed)), None),
         imported=next((event for event in events if isinstance(event, Imported)), None),
+        device_failure=next((e for e in events if isinstance(e, DeviceFailed)), None),
         done=tuple(event for event in begun if isinstance(event, Done)),
-        running=last if isinstance(last, Phase) else None,
+        proved=next((e for e in proofs if running and e.cell == running.cell), None),
+        running=running,
         ended=any(isinstance(event, End) for event in events),
         garbled=None in events,
     )

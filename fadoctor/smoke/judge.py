@@ -10,13 +10,14 @@ import msgspec
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.model.fact import printable
 from fadoctor.model.smoke import Failure
-from fadoctor.model.verdict import Backend, Measured
+from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.smoke.catalogue import TRAPS, compared, entry_of
 from fadoctor.smoke.limits import read_limits
+from fadoctor.smoke.memory import describe_room, is_short, is_too_large
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
-    from fadoctor.smoke.events import Done, Raised
+    from fadoctor.smoke.events import DeviceFailed, Memory, Raised, Shown
 
 DECLINES = frozenset({
     "bf16-unsupported-gpu", "dtype-fp32-into-fa2", "fa2-mixed-qkv-dtype", "fa2-too-old-for-gpu",
@@ -34,16 +35,26 @@ KERNELS = {
 }
 """Backend -> how the name of its autograd node begins. On a CPU it goes on with ``ForCpu``."""
 
+_SDPA = frozenset({*KERNELS, Backend.SDPA_MATH})
+
+_IN_TORCH = {Dtype.BF16: "bfloat16", Dtype.FP16: "float16", Dtype.FP32: "float32"}
+"""Dtype -> its name in torch, where attention gives back what it was given."""
+
+_OURS = frozenset({"inputs", "comparison"})
+"""Phases in which nothing of the backend runs."""
+
 _FUSED = "ScaledDotProduct"
 """How all fused nodes begin: the plain form has none of them."""
 
 # RuntimeError: "baddbmm_with_gemm" not implemented for 'Half'      (an older torch, on the CPU)
 _NOT_FOR_DTYPE = re.compile(r"not implemented for '")
-# CUDA out of memory. Tried to allocate ... / CUDA error: out of memory
-# CUDA error: all CUDA-capable devices are busy or unavailable
-_OCCUPIED = re.compile(r"\bout of memory\b|\bbusy or unavailable\b")
 # CUDA error: an illegal memory access ... / Triton Error [CUDA]: ... / CUBLAS_STATUS_...
-_OF_DEVICE = re.compile(r"\bCUDA (?:driver )?error\b|Triton Error|\bCUBLAS_|\bcuDNN error\b")
+# HIP error: invalid device function / HIPBLAS_STATUS_... / MIOpen Error: ...
+_OF_DEVICE = re.compile(
+    r"\b(?:CUDA|HIP) (?:driver )?error\b|Triton Error|\b(?:CUBLAS|HIPBLAS|ROCBLAS)_"
+    r"|\bcuDNN error\b|\bMIOpen Error\b",
+    re.IGNORECASE,
+)
 # Flash attention kernel not used because: (Triggered internally at ../aten/src/ATen/...:98.)
 _ORIGIN = re.compile(r"\s*\(Triggered internally at [^()]{1,300}\)")
 # Memory Efficient attention has been runtime disabled.      (because another backend is forced)
@@ -71,25 +82,39 @@ class Judge:
         self.limits = read_limits(knowledge)
         self._matcher = Matcher(knowledge)
 
-    def judge(self, done: Done, device: str) -> Judgement:
+    def judge(self, done: Shown, device: str) -> Judgement:
         """Return what a finished cell means."""
         found = self._judge(done, device)
         label = "on the CPU, not on a GPU: " if device == "cpu" else ""
         return msgspec.structs.replace(found, detail=printable(label + found.detail, 600))
+
+    def judge_device(self, failed: DeviceFailed) -> Judgement:
+        """Return what becomes of every cell of a GPU on which torch's own kernel does not run."""
+        raised = failed.exception
+        text = _first_line(raised)
+        message = raised.trace or f"{raised.type}: {raised.text}"
+        if is_short(text):
+            return self._short_of_room("", raised, failed.memory, message)
+        detail = printable(f"not even a kernel of torch itself runs on it: {text}", 600)
+        rule_id = self.cause_of(message)
+        return Judgement(Measured.FAILED, detail, rule_id, message, Failure.EXCEPTION)
 
     def cause_of(self, message: str) -> str:
         """Return the id of the rule whose symptoms show in a text, the most likely one."""
         found = self._matcher.match(message)
         return found[0].rule_id if found else ""
 
-    def _judge(self, done: Done, device: str) -> Judgement:
+    def _judge(self, done: Shown, device: str) -> Judgement:
         if done.lacking:
             return Judgement(Measured.NOT_RUN, done.lacking)
         if done.exception is not None:
             return self._judge_exception(done, done.exception, device)
         cell = done.cell
         names = compared(cell.backend, cell.dtype, cell.case, device)
-        faults = [fault for name in names if (fault := self._fault(done, name))]
+        # Whatever else was compared counts, too: what was computed while it was timed.
+        every = dict.fromkeys((*names, *done.errors))
+        faults = [fault for name in every if (fault := self._fault(done, name))]
+        faults += filter(None, [_dtype_fault(done)])
         kernel = _kernel_fault(done)
         if not faults and not kernel:
             return Judgement(Measured.PASSED, _numbers(done, names))
@@ -102,21 +127,33 @@ class Judge:
         failure = Failure.NUMBERS if faults else Failure.KERNEL
         return Judgement(Measured.FAILED, detail, failure=failure)
 
-    def _judge_exception(self, done: Done, raised: Raised, device: str) -> Judgement:
+    def _judge_exception(self, done: Shown, raised: Raised, device: str) -> Judgement:
         text = _first_line(raised)
         message = "\n".join([*done.warnings, raised.trace or f"{raised.type}: {raised.text}"])
         if _is_missing(done, raised):
             return Judgement(Measured.NOT_RUN, f"not installed: {text}")
-        if _OCCUPIED.search(text):
-            return Judgement(Measured.NOT_RUN, f"the device is occupied by something else: {text}")
+        if is_short(raised.text):
+            return self._short_of_room(done.phase, raised, done.memory, message)
         rule_id = self.cause_of(message)
-        reasons = kernel_reasons(done.warnings)
+        reasons = kernel_reasons(done.warnings) if done.cell.backend in _SDPA else []
         detail = "; ".join([f"{done.phase}: {text}", *reasons])
         if _is_refusal(done, raised, rule_id, device):
             return Judgement(Measured.REFUSED, detail, rule_id, message)
         return Judgement(Measured.FAILED, detail, rule_id, message, Failure.EXCEPTION)
 
-    def _fault(self, done: Done, name: str) -> str:
+    def _short_of_room(
+        self, phase: str, raised: Raised, memory: Memory | None, message: str
+    ) -> Judgement:
+        """Return what it means that memory ran out: a backend that asks for too much has failed."""
+        detail = f"{describe_room(raised.text, memory)}: {_first_line(raised)}"
+        rule_id = self.cause_of(message)
+        if is_too_large(raised.text, memory) and phase and phase not in _OURS:
+            return Judgement(
+                Measured.FAILED, f"{phase}: {detail}", rule_id, message, Failure.EXCEPTION
+            )
+        return Judgement(Measured.NOT_RUN, detail, rule_id)
+
+    def _fault(self, done: Shown, name: str) -> str:
         """Return what is wrong with one tensor, empty where nothing is."""
         if name not in done.errors:
             return f"{name} was not reported"
@@ -129,7 +166,7 @@ class Judge:
         return f"{name} is wrong: relative error {error:.1e} against float64, limit {limit:.1e}"
 
 
-def _is_missing(done: Done, raised: Raised) -> bool:
+def _is_missing(done: Shown, raised: Raised) -> bool:
     """Tell whether the package that is tested is not there at all."""
     package = entry_of(done.cell.backend).package
     names = {package, package.partition(".")[0]} - {""}
@@ -138,7 +175,7 @@ def _is_missing(done: Done, raised: Raised) -> bool:
     }
 
 
-def _is_refusal(done: Done, raised: Raised, rule_id: str, device: str) -> bool:
+def _is_refusal(done: Shown, raised: Raised, rule_id: str, device: str) -> bool:
     """Tell whether a backend declined: it looked at the tensors and launched nothing."""
     if done.poisoned or done.phase == "import" or _OF_DEVICE.search(raised.text):
         return False
@@ -147,7 +184,15 @@ def _is_refusal(done: Done, raised: Raised, rule_id: str, device: str) -> bool:
     return rule_id in DECLINES or done.cell.case in TRAPS
 
 
-def _kernel_fault(done: Done) -> str:
+def _dtype_fault(done: Shown) -> str:
+    """Return how the output's dtype differs from that of the inputs, empty where it does not."""
+    wanted = _IN_TORCH.get(done.cell.dtype, "")
+    if not wanted or done.out_dtype in ("", wanted) or done.cell.case in TRAPS:
+        return ""
+    return f"the output is {printable(done.out_dtype, 40)}, not {wanted}"
+
+
+def _kernel_fault(done: Shown) -> str:
     """Return which other kernel has computed the cell than the forced one, empty where none has."""
     backend = done.cell.backend
     if backend is Backend.SDPA_MATH:
@@ -162,7 +207,7 @@ def _kernel_fault(done: Done) -> str:
     return f"another kernel ran than the one that was forced: {names}"
 
 
-def _numbers(done: Done, names: tuple[str, ...]) -> str:
+def _numbers(done: Shown, names: tuple[str, ...]) -> str:
     errors = {name: done.errors[name] or 0.0 for name in names}
     gradients = [error for name, error in errors.items() if name.startswith("d")]
     more = f", gradients at most {max(gradients):.1e}" if gradients else ", forward only"

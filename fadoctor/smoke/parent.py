@@ -23,11 +23,15 @@ from fadoctor.smoke.progress import Progress
 from fadoctor.smoke.worker import IMPORT_S, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fadoctor.model.environment import Target
     from fadoctor.smoke.choice import Choice
     from fadoctor.smoke.judge import Judge
+
+
+TF32_SWITCHES = ("NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE")
+"""Variables that make float32 products less exact, whatever a program says: workers get none."""
 
 
 def run_smoke(
@@ -46,12 +50,11 @@ def run_smoke(
     if hindrance or target.python is None:
         first.problems.append(hindrance)
         return _summarise([first])
-    # CUDA counts the fastest GPU first unless told otherwise; NVML counts by bus address.
-    env = child_environment(environ, CUDA_DEVICE_ORDER="PCI_BUS_ID")
+    env = child_environment(environ, **dict.fromkeys(TF32_SWITCHES))
     try:
         with tempfile.TemporaryDirectory(prefix="fadoctor-", ignore_cleanup_errors=True) as folder:
             workers = Workers(target.python, env, run, Path(folder))
-            return _summarise(_run_devices(workers, first))
+            return _summarise(_run_devices(workers, first), environ)
     except OSError as error:
         first.problems.append(f"no temporary folder for the results: {error.strerror or error}")
         return _summarise([first])
@@ -108,14 +111,35 @@ def _run_cells(workers: Workers, progress: Progress) -> None:
             go_on = False
 
 
-def _summarise(devices: list[Progress]) -> SmokeRun:
+def _summarise(devices: list[Progress], environ: Mapping[str, str] | None = None) -> SmokeRun:
     cells = tuple(cell for progress in devices for cell in progress.cells())
     problem = "; ".join(dict.fromkeys(p.problem for p in devices if p.problem))
     imported = devices[0].imported
+    # Under ROCm, where torch gives no compute capability, none of this is so.
+    gpus = sum(bool(each.compute_capability) for each in imported.devices) if imported else 0
     return SmokeRun(
         cells,
         problem,
         printable(imported.torch_version, 80) if imported else "",
         printable("; ".join(map(without_origin, imported.cuda_warnings)), 600) if imported else "",
         any(progress.interrupted for progress in devices),
+        remarks=tuple(_remarks(environ or {}, gpus)),
+        unable=any(progress.unable for progress in devices),
     )
+
+
+def _remarks(environ: Mapping[str, str], gpus: int) -> Iterator[str]:
+    """Yield what somebody must know to compare the run with programs of their own."""
+    if gpus > 1:
+        order = environ.get("CUDA_DEVICE_ORDER", "")
+        by_bus = order == "PCI_BUS_ID"
+        how = "by bus address, as nvidia-smi does" if by_bus else "the fastest first"
+        said = f"CUDA_DEVICE_ORDER={printable(order, 40)}" if order else "no CUDA_DEVICE_ORDER"
+        yield f"CUDA counts the GPUs {how} ({said})"
+    for name in TF32_SWITCHES if gpus else ():
+        value = environ.get(name, "")
+        if value not in ("", "0"):
+            yield (
+                f"{name}={printable(value, 20)}: float32 products of your programs may be computed "
+                "in TF32, which is less exact; here they were not"
+            )

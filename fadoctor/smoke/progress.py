@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.model.fact import printable
 from fadoctor.model.smoke import CPU, NO_DEVICE, CellKey, Device, Failure, SmokeCell, Speed
 from fadoctor.model.verdict import Backend, Measured
@@ -11,10 +13,11 @@ from fadoctor.processes.run import Ending
 from fadoctor.smoke.catalogue import TRAPS
 from fadoctor.smoke.choice import AUTO, CUDA, Choice, Chosen
 from fadoctor.smoke.judge import Judge, Judgement
+from fadoctor.smoke.memory import is_short
 from fadoctor.smoke.worker import Report, Task
 
 if TYPE_CHECKING:
-    from fadoctor.smoke.events import Account, Done, Imported
+    from fadoctor.smoke.events import Account, DeviceFailed, Imported, Shown
 
 GARBLED = "the worker reported something that is not JSON of its own form"
 
@@ -42,6 +45,8 @@ class Progress:
         self.problems: list[str] = []
         self.import_failure: Judgement | None = None
         self.interrupted = False
+        self.unable = False
+        """Whether cells were left without a result for a reason that says nothing of them."""
 
     @property
     def device(self) -> Device:
@@ -97,12 +102,16 @@ class Progress:
             what = self.wanted if ":" in self.wanted else "GPU"
             self.problems.append(f"torch sees no {what}")
             return False
+        if account.device_failure is not None:
+            self._add_device_failure(account.device_failure)
+            return False
         before = len(self.settled)
         for done in account.done:
             if done.cell in self.open:
                 judgement = self.judge.judge(done, self.device.device)
                 if judgement.measured is Measured.NOT_RUN and done.exception is not None:
                     self.problems.append(f"{done.cell}: {judgement.detail}")
+                    self.unable |= is_short(done.exception.text)
                 self._settle(done.cell, judgement, done)
         if account.garbled:
             self.problems.append(GARBLED)
@@ -112,7 +121,7 @@ class Progress:
         settled_any = len(self.settled) > before
         return settled_any and bool(self.open) and report.result.ending is not Ending.STUCK
 
-    def _settle(self, key: CellKey, judgement: Judgement, done: Done | None = None) -> None:
+    def _settle(self, key: CellKey, judgement: Judgement, done: Shown | None = None) -> None:
         self.settled[key] = make_cell(key, self.device, judgement, done)
 
     def _add_failed_import(self, report: Report, task: Task) -> None:
@@ -125,8 +134,30 @@ class Progress:
             kind = Failure.EXCEPTION if failure else _DEATHS[report.result.ending]
             self.import_failure = Judgement(Measured.FAILED, problem, rule_id, text, kind)
 
+    def _add_device_failure(self, failed: DeviceFailed) -> None:
+        """Settle what is open: no worker would come further."""
+        judgement = self.judge.judge_device(failed)
+        self.problems.append(f"{self.device.device}: {judgement.detail}")
+        self.unable |= judgement.measured is Measured.NOT_RUN
+        for key in self.open:
+            self._settle(key, judgement)
+
+    def _add_proved(self, report: Report, task: Task) -> bool:
+        """Settle a cell of which all but the times was known; False where it died otherwise."""
+        proved = report.account.proved
+        timed_out = report.result.ending in (Ending.TIMED_OUT, Ending.STUCK)
+        if proved is None or not timed_out or proved.cell not in self.open:
+            return False
+        note = f"not timed: the worker {report.describe(task)}"
+        shown = msgspec.structs.replace(proved, notes=(*proved.notes, note))
+        self.problems.append(f"{proved.cell}: {note}")
+        self._settle(proved.cell, self.judge.judge(shown, self.device.device), shown)
+        return True
+
     def _add_death(self, report: Report, task: Task) -> None:
         """Blame the cell that was running, if one was."""
+        if self._add_proved(report, task):
+            return
         running = report.account.running
         text = f"the worker {report.describe(task)}"
         if running is None or running.cell not in self.open:
@@ -157,6 +188,7 @@ class Progress:
             self.problems.append("interrupted")
         if self.open and not self.problems:
             self.problems.append("the worker left cells out")
+        self.unable |= bool(self.open) and self.import_failure is None
         open_ = self.import_failure or Judgement(Measured.NOT_RUN, self.problem)
         for key in self.open:
             self._settle(key, open_)
@@ -173,7 +205,7 @@ class Progress:
 
 
 def make_cell(
-    key: CellKey, device: Device, judgement: Judgement, done: Done | None = None
+    key: CellKey, device: Device, judgement: Judgement, done: Shown | None = None
 ) -> SmokeCell:
     """Return a cell; what comes from a worker is made harmless."""
     errors = done.errors if done else {}
@@ -198,7 +230,7 @@ def make_cell(
     )
 
 
-def _speed(done: Done) -> Speed | None:
+def _speed(done: Shown) -> Speed | None:
     if done.forward_ms is None:
         return None
     flop = done.forward_flop or 0.0

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import EXTENSIONS
+from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
-from fadoctor.targets.optional import optional_extensions
+from fadoctor.targets.optional import optional_extensions, unexplained_failures
 from fadoctor.targets.tegra import driver_facts
+from fadoctor.targets.tensor_cores import tensor_core_facts
+from fadoctor.targets.unmet import unmet_requirements
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,19 +28,31 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what follows from its facts.
 
     These are compute capabilities that the driver did not tell, by the GPU's name; a Jetson's
-    driver; which compiled extensions a package does without; and which of the GPUs here they have
-    code for.
+    driver; which GPUs have tensor cores; which compiled extensions a package does without; which of
+    the GPUs here they have code for; and which declared requirements are not met.
     """
-    environment = _with(environment, _capabilities(environment, matrix))
+    unmet = unmet_requirements(environment.facts, matrix, PACKAGES)
+    environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
+    environment = _with(environment, tensor_core_facts(environment, matrix))
     return derive_extensions(environment, matrix, EXTENSIONS)
+
+
+def derive_requirements(
+    environment: Environment, matrix: Matrix, packages: Collection[str]
+) -> Environment:
+    """Return the environment with what of some packages' requirements is not met."""
+    return _with(environment, unmet_requirements(environment.facts, matrix, packages))
 
 
 def derive_extensions(
     environment: Environment, matrix: Matrix, packages: Collection[str]
 ) -> Environment:
     """Return the environment with what follows about the compiled extensions of some packages."""
-    environment = _with(environment, optional_extensions(environment, matrix, packages))
+    known = [package for package in packages if package in EXTENSIONS]
+    optional = optional_extensions(environment, matrix, packages)
+    optional |= unexplained_failures(environment, known, optional)
+    environment = _with(environment, optional)
     return _with(environment, gpu_code(environment, matrix, packages))
 
 

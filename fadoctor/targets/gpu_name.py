@@ -23,7 +23,8 @@ _GFX = re.compile(r"gfx[0-9a-f]{3,4}")
 _TOKEN = re.compile(r"[a-z0-9.+]+")
 _IGNORED = re.compile(
     r"nvidia|amd|geforce|tesla|graphics|gpu|instinct|radeon|accelerator|generation|nvgpu"
-    r"|sxm\d?|pcie|nvl\d*|hbm\d?e?|oam|dgxs|ac|laptop|mobile|with|max|q|design|edition"
+    r"|sxm\d?|pcie|nvl\d*|hbm\d?e?|oam|dgxs|fhhl|ac|lc|ls|active|laptop|mobile|embedded|with"
+    r"|max|q|design|edition"
     r"|\d+(gb|g|mib|gib)|gb|gib|mig|\d+g\.\d+gb"
 )
 """Vendor words, form factors, and sizes of memory and of MIG instances."""
@@ -95,9 +96,11 @@ def _key(name: str) -> str:
 
 
 def _short_keys(name: str) -> tuple[str, ...]:
-    """Return a model's key without its series: people write ``4090``."""
+    """Return a model's key without its series: people write ``4090`` and ``P2000``."""
     key = _key(name)
-    return tuple(key.removeprefix(series) for series in _SERIES[:3] if key.startswith(series))
+    short = (key.removeprefix(series) for series in _SERIES if key.startswith(series))
+    # A Quadro RTX 6000 is no RTX 6000: that could be another one.
+    return tuple(text for text in short if not text.startswith(_SERIES))
 
 
 def _no_such(text: str, models: list[Gpu]) -> str:
@@ -107,7 +110,8 @@ def _no_such(text: str, models: list[Gpu]) -> str:
 
     close = difflib.get_close_matches(text.lower(), names, n=4, cutoff=0.5)
     holding = [gpu.name for gpu in models if len(wanted) > 2 and wanted in _key(gpu.name)]
-    near = list(dict.fromkeys((*holding, *(names[name] for name in close))))[:6]
+    held = [gpu.name for gpu in models if len(_key(gpu.name)) > 3 and _key(gpu.name) in wanted]
+    near = list(dict.fromkeys((*holding, *held, *(names[name] for name in close))))[:6]
     hint = f" Did you mean {', '.join(near)}?" if near else ""
     return f"--gpu {_shown(text)}: unknown GPU.{hint} Names like V100, RTX 4090, sm_90 or none."
 

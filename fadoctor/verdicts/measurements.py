@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Known
+from fadoctor.model.finding import Undecided
 from fadoctor.model.smoke import CPU, NO_DEVICE, Failure, SmokeCell, SmokeRun
 from fadoctor.model.verdict import Measured, Predicted, Verdict
+from fadoctor.smoke.catalogue import PREDICTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 ANY_DEVICE = "any device"
 """Row of a failure before torch could name a device: it ends every backend on every GPU."""
+
+INCOMPLETE = "smoke-run-incomplete"
+"""The rule that explains it."""
 
 NO_GPU_TESTED = "NO GPU WAS TESTED"
 
@@ -53,14 +58,16 @@ def join_measurements(
 def with_predictions(smoke: SmokeRun, verdicts: tuple[Verdict, ...], gpus: list[Gpu]) -> SmokeRun:
     """Return the run with each cell's prediction beside it.
 
-    A backend that declines what it was predicted to do has no expected reason: it has failed.
+    A backend that declines what it was predicted to do has no expected reason: it has failed. Of
+    shapes near a documented limit nothing was predicted.
     """
     cells = []
     for cell in smoke.cells:
         label = _label(cell, gpus)
         row = next((v for v in verdicts if _is_about(v, label, cell.backend, cell.dtype)), None)
         if row is not None and not cell.trap:
-            unexpected = cell.measured is Measured.REFUSED and row.predicted is Predicted.WORKS
+            declined = cell.measured is Measured.REFUSED and cell.case in PREDICTED
+            unexpected = declined and row.predicted is Predicted.WORKS
             cell = msgspec.structs.replace(  # noqa: PLW2901
                 cell,
                 predicted=row.predicted,
@@ -96,11 +103,20 @@ def doomed(verdicts: tuple[Verdict, ...]) -> dict[tuple[Backend, Dtype], str]:
     }
 
 
+def unmeasured(smoke: SmokeRun | None) -> tuple[Undecided, ...]:
+    """Return what a run leaves open that could not begin, or not end, for reasons of its own."""
+    if smoke is None or not smoke.unable:
+        return ()
+    reason = f"the smoke run was not carried out: {smoke.problem or 'nobody knows why'}"
+    return (Undecided(INCOMPLETE, (), reason, "smoke run"),)
+
+
 def notes(smoke: SmokeRun | None) -> tuple[str, ...]:
     """Return what the report must say about the run itself."""
     if smoke is None:
         return ()
-    said = [f"smoke: {text}" for text in (smoke.problem, smoke.cuda_note) if text]
+    texts = (smoke.problem, smoke.cuda_note, *smoke.remarks)
+    said = [f"smoke: {text}" for text in texts if text]
     return tuple(said) if smoke.gpu_tested else (*said, NO_GPU_TESTED)
 
 
@@ -121,18 +137,23 @@ def _by_row(smoke: SmokeRun, gpus: list[Gpu]) -> dict[tuple[str, Backend, Dtype]
 def _label(cell: SmokeCell, gpus: list[Gpu]) -> str:
     """Return the row's name.
 
-    ``cuda:N`` is the N-th visible GPU in PCI order, if it has the capability that torch names; else
-    the only one that has it.
+    ``cuda:N`` is the N-th visible GPU, if it has the name and the capability that torch gives; else
+    the only one that has. CUDA may count in another order than NVML.
     """
     if cell.device in (CPU, NO_DEVICE):
         return CPU if cell.device == CPU else ANY_DEVICE
     kind, _, ordinal = cell.device.partition(":")
     index = int(ordinal) if ordinal.isdecimal() else -1
     fitting = [gpu for gpu in gpus if _fits(gpu, cell)] if kind == "cuda" else []
+    fitting = [gpu for gpu in fitting if _name(gpu) == cell.device_name] or fitting
     if 0 <= index < len(gpus) and gpus[index] in fitting:
         return gpus[index].label
     only_one = len(fitting) == 1 and 0 <= index < len(gpus)
     return fitting[0].label if only_one else f"{cell.device} {cell.device_name}"
+
+
+def _name(gpu: Gpu) -> str:
+    return gpu.label.removeprefix(f"{gpu.subject} ")
 
 
 def _fits(gpu: Gpu, cell: SmokeCell) -> bool:

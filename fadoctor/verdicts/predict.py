@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
+from fadoctor.verdicts.obstacles import obstacle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fadoctor.engine.evaluate import Judgement
     from fadoctor.engine.judge import Assessment
+    from fadoctor.verdicts.obstacles import Obstacle
 
 Prediction = tuple[Predicted, tuple[str, ...], str]
 """The prediction, the ids of the rules behind it, and a detail for a person."""
@@ -34,16 +36,17 @@ def predict_backends(
     """Return the table for every visible GPU and for some backends, which are there."""
     deciding = [each for each in judgements if decides_a_verdict(each)]
     found = []
-    for gpu in visible_gpus(kernels.environment):
-        for backend in backends:
+    environment = kernels.environment
+    hindrances = {each: obstacle(environment, kernels, each) for each in backends}
+    for gpu in visible_gpus(environment):
+        for backend, hindrance in hindrances.items():
             version = fact_text(kernels.version(backend), "unknown")
-            unmet = kernels.unmet_need(backend)
             for dtype in Dtype:
                 support = kernels.support(backend, dtype, gpu)
                 if dtype is Dtype.FP8 and not isinstance(support.answer, Known):
                     continue
                 mine = [each for each in deciding if decides(each, kernels, gpu, backend, dtype)]
-                predicted, because, detail = _predict(support, mine, unmet)
+                predicted, because, detail = _predict(support, mine, hindrance)
                 found.append(
                     Verdict(
                         gpu.label,
@@ -73,13 +76,13 @@ def decides_a_verdict(each: Judgement) -> bool:
     """Return whether a judgement can keep a cell from working: one of an error-rule, not passed."""
     return (
         each.rule.affects is not None
-        and each.rule.severity is Severity.ERROR
+        and each.severity is Severity.ERROR
         and each.outcome in (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
     )
 
 
 def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
-    support: Support, deciding: Iterable[Judgement], unmet: Absent | Unknown | None
+    support: Support, deciding: Iterable[Judgement], hindrance: Obstacle | None
 ) -> Prediction:
     failing = sorted({each.rule.id for each in deciding if each.outcome is Outcome.FAIL})
     undecided = [each for each in deciding if each.outcome is not Outcome.FAIL]
@@ -89,13 +92,13 @@ def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
         return Predicted.FAILS, tuple(ids), support.note
     if failing:
         return Predicted.FAILS, tuple(failing), support.note
-    if isinstance(unmet, Absent):
-        return Predicted.FAILS, (), unmet.source
+    if hindrance is not None and hindrance.predicted is Predicted.FAILS:
+        return hindrance.predicted, (), hindrance.detail
     if undecided:
         ids = sorted({each.rule.id for each in undecided})
         return Predicted.UNKNOWN, tuple(ids), undecided[0].reason
-    if unmet is not None:
-        return Predicted.UNKNOWN, (), unmet.reason
+    if hindrance is not None:
+        return hindrance.predicted, (), hindrance.detail
     if support.works:
         return Predicted.WORKS, (), support.note
     return Predicted.UNKNOWN, (), _reason(support.answer)

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
-from fadoctor.model.fact import Fact, Known
-from fadoctor.model.verdict import Backend, Dtype, Recommendation
+from fadoctor.matrix.kernels import (
+    Gpu,
+    Kernels,
+    Support,
+    computing_gpus,
+    fact_text,
+    visible_gpus,
+)
+from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.smoke import CPU
+from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fadoctor.model.verdict import Verdict
 
 FRAMEWORKS = ("transformers", "vllm", "llamafactory", "unsloth")
 
@@ -27,29 +37,81 @@ _REASON_LIMIT = 4
 _GPUS_NAMED = 4
 
 
-def recommend(kernels: Kernels) -> Recommendation | None:
-    """Return the best that is known to work on all visible GPUs; None where nothing is.
+def recommend(kernels: Kernels, verdicts: Iterable[Verdict] = ()) -> Recommendation | None:
+    """Return the best that is known to work on all visible GPUs that compute; None if nothing is.
 
-    bf16 before fp16 before fp32, and within a dtype the fused kernels before the plain ones:
-    torch's own always, those of packages where the package is installed.
+    bf16 before fp16 before fp32, and within a dtype the fused kernels before the plain ones: those
+    of packages that are there. What the table says to work goes before what it cannot tell; what it
+    says to fail, or a run has shown to, is not named.
     """
-    gpus = visible_gpus(kernels.environment)
+    gpus = computing_gpus(kernels.environment)
+    idle = {gpu.label for gpu in visible_gpus(kernels.environment) if gpu not in gpus}
+    verdicts = tuple(verdict for verdict in verdicts if verdict.gpu not in idle)
+    doubtful = {(v.backend, v.dtype): v for v in verdicts if _is_doubtful(v)}
+    broken = {(v.backend, v.dtype): v for v in verdicts if _is_broken(v)}
+    sure = _best(kernels, {**doubtful, **broken}) if len(doubtful) < len(verdicts) else None
+    return sure or _best(kernels, broken)
+
+
+def _best(
+    kernels: Kernels, broken: Mapping[tuple[Backend, Dtype], Verdict]
+) -> Recommendation | None:
+    """Return the best of what is not broken."""
+    gpus = computing_gpus(kernels.environment)
+    left_out = [gpu for gpu in visible_gpus(kernels.environment) if gpu not in gpus]
     ruled_out: list[str] = []
     for dtype in _DTYPES if gpus else ():
         for backend in _candidates(kernels):
             found = [(gpu, kernels.support(backend, dtype, gpu)) for gpu in gpus]
-            if all(support.works for _, support in found):
+            works = all(support.works for _, support in found)
+            if works and (backend, dtype) not in broken:
                 settings = _settings(kernels, gpus, backend, dtype)
-                why = _why(kernels.label(backend), gpus, dtype, ruled_out)
+                why = _why(kernels.label(backend), gpus, dtype, ruled_out) + _said_of(left_out)
                 return Recommendation(dtype, backend, settings, why)
+            if works:
+                ruled_out.append(_said(broken[backend, dtype]))
             ruled_out += _failures(found, backend, dtype)
     return None
 
 
+def _said_of(left_out: list[Gpu]) -> str:
+    if not left_out:
+        return ""
+    names = _list([gpu.label for gpu in left_out])
+    return f" Left out: {names}, without tensor cores; CUDA_VISIBLE_DEVICES hides it."
+
+
 def _candidates(kernels: Kernels) -> Iterator[Backend]:
+    """Yield the backends whose package is there, or may be: there is no attention without torch."""
+    if isinstance(kernels.environment.fact("torch.version"), Absent):
+        return
     for backend in _PREFERRED:
-        if kernels.package(backend) == "torch" or isinstance(kernels.version(backend), Known):
+        of_torch = kernels.package(backend) == "torch"
+        if of_torch or isinstance(kernels.version(backend), Known):
             yield backend
+
+
+def _is_doubtful(verdict: Verdict) -> bool:
+    """Return whether a cell on a GPU is not known to work."""
+    if verdict.measured is not Measured.NOT_RUN or verdict.gpu == CPU:
+        return False
+    return verdict.predicted is Predicted.UNKNOWN
+
+
+def _is_broken(verdict: Verdict) -> bool:
+    """Return whether a cell fails on a GPU, by the facts or by what was run."""
+    if verdict.gpu == CPU:
+        return False
+    if verdict.measured is not Measured.NOT_RUN:
+        return verdict.measured is Measured.FAILED
+    return verdict.predicted is Predicted.FAILS
+
+
+def _said(verdict: Verdict) -> str:
+    """Return in a few words which cell fails, and why."""
+    reason = ", ".join(verdict.because[:2]) or verdict.detail
+    subject = verdict.gpu.partition(" ")[0]
+    return f"{verdict.backend.value} in {verdict.dtype.value} on {subject} ({reason})"
 
 
 def _failures(found: list[tuple[Gpu, Support]], backend: Backend, dtype: Dtype) -> Iterator[str]:

@@ -13,7 +13,7 @@ from fadoctor.binary.elf import read_elf
 from fadoctor.binary.files import BlockCache, Reader
 from fadoctor.binary.header import Machine
 from fadoctor.binary.hint import overloads
-from fadoctor.binary.ld_cache import read_ld_cache
+from fadoctor.binary.ld_cache import LdCache
 from fadoctor.binary.loader import File, Loaded
 from fadoctor.binary.notes import needed_isa
 from fadoctor.binary.processor import read_processor
@@ -31,7 +31,9 @@ _LOOKED_UP = 50
 
 def exercise(data: bytes) -> None:
     """Read a file whole; raises BadBinaryError, and nothing else, where that cannot be."""
-    read_ld_cache(data, Machine.X86_64)
+    cache = LdCache(data, Machine.X86_64)
+    for soname in cache.sonames[:_LOOKED_UP]:
+        cache.find(soname)
     read_processor(data, Machine.X86_64)
     descriptor = os.memfd_create("mutation")
     try:

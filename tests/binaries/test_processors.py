@@ -10,7 +10,7 @@ import pytest
 
 from fadoctor.binary.capability_folders import capability_folders
 from fadoctor.binary.header import Machine
-from fadoctor.binary.ld_cache import Cached, read_ld_cache
+from fadoctor.binary.ld_cache import LdCache
 from fadoctor.binary.processor import Processor, possible_processors, read_processor
 from fadoctor.binary.reason import Kind
 from tests.binaries.elf_writer import Spec, Symbol
@@ -26,6 +26,7 @@ V2 = "cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2"
 V3 = f"{V2} avx avx2 bmi1 bmi2 f16c fma abm movbe"
 V4 = f"{V3} avx512f avx512bw avx512cd avx512dq avx512vl"
 NAMED = b"--glibc-hwcaps-mask"
+CHECKS = b"CPU ISA level is lower than required"
 BOTH = NAMED + b"\0Legacy HWCAP subdirectories"
 OLD = b""
 
@@ -175,6 +176,25 @@ def test_an_entry_for_some_processors_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.gcc
+@pytest.mark.parametrize(
+    ("loader", "flags", "answer"),
+    [
+        (NAMED + CHECKS, V2, (False, Kind.PROCESSOR_TOO_OLD)),
+        (NAMED + CHECKS, V3, LOADS),
+        (NAMED + CHECKS, "", UNSURE),
+        (OLD, V2, LOADS),
+    ],
+)
+def test_a_level_is_asked_for_by_loaders_that_know_levels(
+    tmp_path: Path, forge: Forge, loader: bytes, flags: str, answer: object
+) -> None:
+    path = forge.library("libdep.so", "void wanted(void) {}", "-nostdlib", "-Wl,-z,x86-64-v3")
+    tree = Tree(tmp_path / "root", loader, flags)
+    tree.system.write("/opt/lib/libdep.so", path.read_bytes())
+    assert tree.answer() == answer
+
+
+@pytest.mark.gcc
 def test_cache_that_ldconfig_writes(forge: Forge) -> None:
     lib = forge.below("usr/lib")
     lib.library("libdep.so.1", offers("a"))
@@ -186,15 +206,16 @@ def test_cache_that_ldconfig_writes(forge: Forge) -> None:
     if subprocess.run(argv, capture_output=True, check=False).returncode:
         pytest.skip("ldconfig wants to be root")
     data = (forge.folder / "etc" / "ld.so.cache").read_bytes()
-    found = read_ld_cache(data, Machine.X86_64)["libdep.so.1"]
+    found = LdCache(data, Machine.X86_64).find("libdep.so.1")
     assert {each.named: each.level for each in found} == {"": 0, "x86-64-v2": 2, "x86-64-v3": 3}
     assert {each.path for each in found if not each.named} == {"/usr/lib/libdep.so.1"}
 
 
 @pytest.mark.parametrize("end", range(0, 200, 7))
 def test_a_cache_that_ends_early(end: int) -> None:
-    found = read_ld_cache(cache(FOR_V3, PLAIN)[:end], Machine.X86_64)
-    assert all(isinstance(each, Cached) for entries in found.values() for each in entries)
+    whole = {each.path for each in LdCache(cache(FOR_V3, PLAIN), Machine.X86_64).find("libdep.so")}
+    found = LdCache(cache(FOR_V3, PLAIN)[:end], Machine.X86_64)
+    assert {each.path for each in found.find("libdep.so")} <= whole | {""}
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,9 @@ def wrong(doctor: Doctor, cases: Iterable[Case]) -> list[object]:
 
 
 def test_only_one_rule_reads_the_interpreter(doctor: Doctor) -> None:
+    """Beside the one about Requires-Python, which no file here states."""
     readers = {rule.id for rule in doctor.rules if "python." in repr((rule.when, rule.rows))}
-    assert readers == {"wheel-python-mismatch"}
+    assert readers == {"python-unsupported", "wheel-python-mismatch"}
 
 
 def test_other_python(official: tuple[WheelFile, ...], torches: Torches, doctor: Doctor) -> None:

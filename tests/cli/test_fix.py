@@ -166,8 +166,15 @@ def test_a_missing_installer_leaves_the_environment_as_it_was(run: Run, broken: 
     assert manifest(broken) == before
 
 
-def test_only_one_at_a_time(run: Run, broken: Path) -> None:
-    with Store(broken.resolve()).locked():
+@pytest.mark.parametrize("stage", ["", "running"])
+def test_only_one_at_a_time(run: Run, broken: Path, stage: str) -> None:
+    """A change that still runs is not one that was interrupted."""
+    store = Store(broken.resolve())
+    with store.locked():
+        if stage:
+            target = {"kind": "environment", "label": "x", "reason": "x"}
+            plan = {"outcome": "repairs", "target": target, "installer": "pip"}
+            store.journal.write_text(json.dumps({"stage": stage, "plan": plan, "freeze": []}))
         result = run("fix", "--yes", "--no-smoke", "--python", str(broken))
     assert result.returncode == 1
     assert "another fadoctor is changing" in result.stderr

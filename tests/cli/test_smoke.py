@@ -80,13 +80,15 @@ def test_failed_cell_makes_1_and_is_explained(run: Run, tmp_path: Path) -> None:
     arguments = ("smoke", "--python", env, "--backend", "fa2", "--dtype", "bf16")
     result = run(*arguments)
     assert result.returncode == 1
-    assert "failed: fa2 bf16 full/causal: forward: RuntimeError: CUDA error" in result.stdout
+    assert (
+        "failed: fa2 bf16 full/causal/gqa/long: forward: RuntimeError: CUDA error" in result.stdout
+    )
     assert "rule: kernel-image-missing-ext" in result.stdout
     cells = cells_of(run(*arguments, "--format", "json").stdout)
     assert {cell["measured"] for cell in cells} == {"failed"}
     assert {cell["rule_id"] for cell in cells} == {"kernel-image-missing-ext"}
     suite = ET.fromstring(run(*arguments, "--format", "junit").stdout)[0]  # noqa: S314 -- ours
-    assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "4")
 
 
 def test_junit_skips_what_was_not_run_with_its_reason(run: Run, tmp_path: Path) -> None:
@@ -107,7 +109,8 @@ def test_junit_skips_what_was_not_run_with_its_reason(run: Run, tmp_path: Path) 
     ("arguments", "named"),
     [
         (("--dtype", "bf17"), "'bf16', 'fp16', 'fp32', 'fp8'"),
-        (("--backend", "fa5"), "'fa2', 'fa3', 'fa4', 'sdpa-flash'"),
+        (("--backend", "fa5"), "no such backend; choose one of fa2, fa3, fa4, sdpa-flash"),
+        (("--backend", "fa1"), "fa1 is predicted, but never run: choose one of fa2, fa3"),
         (("--device", "tpu"), "cuda, cuda:N, cpu or all"),
         (("--device", "cuda:-1"), "cuda, cuda:N, cpu or all"),
         (("--timeout", "0"), "--timeout"),
@@ -126,7 +129,7 @@ def test_wrong_usage_is_2_and_names_the_choices(
 def test_list_runs_nothing_and_gives_reasons(run: Run, tmp_path: Path) -> None:
     env = plant(tmp_path / "env", attention="os._exit(1)")
     text = run("smoke", "--python", env, "--list", "--device", "cpu").stdout
-    assert "sdpa-math   bf16 fp16 fp32  full causal" in text
+    assert "sdpa-math   bf16 fp16 fp32  full causal gqa long" in text
     assert "not here, runs on a GPU only: fa3, fa4" in " ".join(text.split())
     listed = json.loads(run("smoke", "--python", env, "--list", "--format", "json").stdout)
     runs = {(c["cell"]["backend"], c["cell"]["case"]): c["runs"] for c in listed["cells"]}
@@ -154,7 +157,7 @@ def test_quiet_shows_what_failed_and_the_sum(run: Run, tmp_path: Path) -> None:
     env = plant(tmp_path / "env")
     text = run("smoke", "--python", env, "--device", "cpu", "--quiet").stdout
     assert "refused:" not in text
-    assert text.splitlines()[-1].startswith("0 passed, 12 refused, 0 failed")
+    assert text.splitlines()[-1].startswith("0 passed, 24 refused, 0 failed")
 
 
 def test_redacted_report_fits_the_schema_too(run: Run, tmp_path: Path) -> None:
@@ -179,8 +182,8 @@ def test_ctrl_c_prints_what_is_known_and_leaves_no_process(tmp_path: Path) -> No
         child.send_signal(signal.SIGINT)
         stdout, stderr = child.communicate(timeout=30)
     assert child.returncode == 130
-    assert "refused: sdpa-flash bf16 full/causal" in stdout
-    assert "not run: sdpa-flash fp16/fp32 full/causal: interrupted" in stdout
+    assert "refused: sdpa-flash bf16 full/causal/gqa/long" in stdout
+    assert "not run: sdpa-flash fp16/fp32 full/causal/gqa/long: interrupted" in stdout
     assert stderr.endswith("fadoctor: interrupted\n")
     assert not Path("/proc", pid.read_text()).exists() or os.name != "posix"
 
@@ -192,6 +195,47 @@ def test_check_runs_the_default_set_and_joins_it(run: Run, tmp_path: Path) -> No
     assert rows["fa2", "bf16"] == "refused"
     assert NO_GPU not in report["notes"]
     assert "flex" not in {backend for backend, _ in rows}
+
+
+NOWHERE = (
+    "import sys, tempfile; tempfile.tempdir = '/nowhere'\n"
+    "from fadoctor.cli.app import main; sys.argv[0] = 'fadoctor'; main()"
+)
+"""fadoctor where nothing temporary can be written, as on a read-only system."""
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (COMMAND, "there is no torch in the target"),
+        ([sys.executable, "-c", NOWHERE], "no temporary folder for the results"),
+    ],
+    ids=["no torch", "no folder"],
+)
+def test_smoke_run_that_could_not_begin_is_unknown_to_strict(
+    tmp_path: Path, command: list[str], words: str
+) -> None:
+    """It was green under --strict: `0 undecided`, exit 0."""
+    env = plant(tmp_path / "env")
+    if "torch" in words:
+        file = next(Path(env).glob("lib/python*/site-packages/torch/__init__.py"))
+        missing = "raise ModuleNotFoundError('no torch', name='torch')\n"
+        file.write_text(file.read_text() + missing)
+
+    def check(*more: str) -> subprocess.CompletedProcess[str]:
+        argv = [*command, "check", "--python", env, "--fail-on", "never", *more]
+        return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    before = json.loads(check("--no-smoke", "--format", "json").stdout)
+    result = check("--strict", "--format", "json")
+    report = json.loads(result.stdout)
+    assert result.returncode == 3, result.stderr
+    assert report["summary"]["unknown"] == before["summary"]["unknown"] + 1
+    [entry] = [each for each in report["unknown"] if each["rule_id"] == "smoke-run-incomplete"]
+    assert entry["reason"].startswith(f"the smoke run was not carried out: {words}")
+    said = check()
+    assert said.returncode == 0
+    assert words in said.stdout
 
 
 @pytest.mark.gpu

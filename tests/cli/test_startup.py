@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fadoctor.matrix.load import load_knowledge
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(
     "FADOCTOR_TESTS_COMMAND" in os.environ, reason="looks into this process's modules"
@@ -50,6 +47,14 @@ def test_a_static_json_check_loads_neither_torch_nor_rich_nor_pydantic(stack: Pa
     assert "fadoctor.diagnose" in modules
     unwanted = {"torch", "pydantic", "rich", "yaml", "pynvml", "importlib.metadata", "asyncio"}
     assert sorted(modules & unwanted) == []
+
+
+def test_a_check_without_a_finding_loads_no_planner() -> None:
+    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
+    modules = loaded(code, "check", "--no-smoke", "--facts", str(facts))
+    assert "fadoctor.diagnose" in modules
+    assert [name for name in modules if name.startswith("fadoctor.plan")] == []
 
 
 def test_a_text_check_loads_nothing_heavy_either(stack: Path) -> None:

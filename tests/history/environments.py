@@ -15,7 +15,7 @@ import msgspec
 import yaml
 
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.catalogue import LATER, LOG, PACKAGES, build_catalogue
+from fadoctor.model.catalogue import EXTENSIONS, LATER, LOG, PACKAGES, build_catalogue
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.overlays import Overlays
@@ -113,7 +113,8 @@ def environment(
 def _nothing() -> dict[str, Fact]:
     """Return every fact that probes provide, as on a machine that has nothing."""
     catalogue = build_catalogue().values()
-    plain = [spec for spec in catalogue if "[]" not in spec.name and spec.provider not in (LATER, LOG)]
+    others = (LATER, LOG)
+    plain = [spec for spec in catalogue if "[]" not in spec.name and spec.provider not in others]
     versions = {f"{key}.version" for key in PACKAGES}
     names = [spec.name for spec in plain if is_own(spec.name) or spec.name in versions]
     names += [spec.name for spec in catalogue if spec.name.startswith("config.")]
@@ -168,6 +169,8 @@ def _attention(stack: Stack, package: str) -> dict[str, Any]:
     if package == "xformers":
         requires = {"torch": stack.xformers_torch or f"=={stack.torch}", "numpy": ""}
     facts = _package(package, distribution, version, requires)
+    if package == "xformers":
+        facts["xformers.extension"] = "_C.so"
     if package == "flash_attn":
         return facts | _flash_attn(stack)
     if package == "flash_attn_4":
@@ -209,4 +212,6 @@ def _package(key: str, distribution: str, version: str, requires: dict[str, str]
         "requires_python": ">=3.8",
         "missing_files": 0,
     }
+    if key in EXTENSIONS:
+        values["binary.file"] = f"$site/{key}.so"
     return {f"{key}.{name}": value for name, value in values.items()}

@@ -14,6 +14,7 @@ import warnings
 from typing import Any
 
 CASES = ("full", "causal")
+DEFAULT_SET = ("full", "causal", "gqa", "long")
 DTYPES = ("bf16", "fp16", "fp32")
 
 
@@ -77,6 +78,65 @@ def faults(torch: Any) -> dict[str, Any]:
     }
 
 
+def rare_faults(torch: Any) -> dict[str, Any]:
+    """Return name -> attention that is wrong for some shapes only, or at its second call."""
+    healthy = torch.nn.functional.scaled_dot_product_attention
+
+    def where(condition: Any, change: Any) -> Any:
+        def faulty(q: Any, k: Any, v: Any, **more: Any) -> Any:
+            given = change(q, k, v) if condition(q, k) else (q, k, v)
+            return healthy(*given, **more)
+
+        return faulty
+
+    def first_of_batch(q: Any, k: Any, v: Any) -> Any:
+        return q, k[:1].expand_as(k), v
+
+    def softer(q: Any, k: Any, v: Any) -> Any:
+        return q * 0.9, k, v
+
+    def far_keys_lost(q: Any, k: Any, v: Any) -> Any:
+        kept = torch.cat([k[:, :, :1024], k[:, :, 1024:] * 0], 2)
+        return q, kept, v
+
+    def heads_swapped(q: Any, k: Any, v: Any) -> Any:
+        return q, k.flip(1), v.flip(1)
+
+    def widened(q: Any, k: Any, v: Any, **more: Any) -> Any:
+        return healthy(q, k, v, **more).float()
+
+    calls: dict[Any, int] = {}
+
+    def second_call(q: Any, k: Any, v: Any, **more: Any) -> Any:
+        calls[id(q)] = calls.get(id(q), 0) + 1
+        out = healthy(q, k, v, **more)
+        return out * 1.1 if sum(calls.values()) > 1 else out
+
+    return {
+        "batch": where(lambda q, _: q.shape[0] > 1, first_of_batch),
+        "head dimension 128": where(lambda q, _: q.shape[-1] == 128, softer),
+        "grouped heads": where(lambda q, k: q.shape[1] != k.shape[1], heads_swapped),
+        "long sequence": where(lambda q, _: q.shape[2] > 1024, far_keys_lost),
+        "dtype of the output": widened,
+        "second call": (calls, second_call),
+    }
+
+
+def run_cells(torch: Any, fault: str, cases: tuple[str, ...], calls: Any, *, timed: bool) -> None:
+    """Run the worker's code for a fault, and print what each cell has shown."""
+    trace_of = importlib.import_module("_fadoctor_worker").Trace
+    tested = importlib.import_module("_fadoctor_sdpa")
+    for dtype in DTYPES:
+        for case in cases:
+            calls.clear()
+            cell = {"backend": "sdpa-flash", "dtype": dtype, "case": case}
+            trace = trace_of(SilentEvents(), "cpu", cell)
+            trace.timed = timed
+            tested.run(torch, trace)
+            done = {**trace.found, "cell": cell, "schema": 3, "event": "done"}
+            print(json.dumps({"fault": fault, "done": done}))
+
+
 def main() -> None:
     """Run every fault in every dtype and case."""
     sys.path.append(sys.argv[1])
@@ -84,18 +144,15 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    trace_of = importlib.import_module("_fadoctor_worker").Trace
-    tested = importlib.import_module("_fadoctor_sdpa")
+    healthy = torch.nn.functional.scaled_dot_product_attention
     for name, attention in faults(torch).items():
         torch.nn.functional.scaled_dot_product_attention = attention
-        for dtype in DTYPES:
-            for case in CASES:
-                cell = {"backend": "sdpa-flash", "dtype": dtype, "case": case}
-                trace = trace_of(SilentEvents(), "cpu", cell)
-                trace.timed = False
-                tested.run(torch, trace)
-                done = {**trace.found, "cell": cell, "schema": 2, "event": "done"}
-                print(json.dumps({"fault": name, "done": done}))
+        run_cells(torch, name, CASES, {}, timed=False)
+    torch.nn.functional.scaled_dot_product_attention = healthy
+    for name, found in {**rare_faults(torch), "no rare one": healthy}.items():
+        calls, attention = found if isinstance(found, tuple) else ({}, found)
+        torch.nn.functional.scaled_dot_product_attention = attention
+        run_cells(torch, name, DEFAULT_SET, calls, timed=True)
 
 
 if __name__ == "__main__":

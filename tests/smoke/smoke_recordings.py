@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.matrix.load import load_knowledge
-from fadoctor.model.catalogue import build_catalogue
+from fadoctor.model.catalogue import EXTENSIONS, build_catalogue
 from fadoctor.model.environment import Target
 from fadoctor.model.smoke import CellKey
 from fadoctor.model.verdict import Backend, Dtype
@@ -50,7 +50,7 @@ def choice_of(
 
 
 def line(event: str, **fields: Any) -> str:
-    return json.dumps({"schema": 2, "event": event, **fields})
+    return json.dumps({"schema": 3, "event": event, **fields})
 
 
 def imported(*gpus: dict[str, str], device: str = "") -> str:
@@ -114,7 +114,7 @@ def ended(
 FAKE_TORCH = """
 import contextlib, os, signal, sys, time, types, warnings
 
-print('{"schema": 2, "event": "end"}')
+print('{"schema": 3, "event": "end"}')
 __version__ = "9.9+fake"
 bfloat16, float16, float32 = "bfloat16", "float16", "float32"
 version = types.SimpleNamespace(hip=None)
@@ -138,6 +138,12 @@ class Tensor:
     def element_size(self):
         return 2
 
+    def __mul__(self, other):
+        return self
+
+    def __setitem__(self, place, value):
+        pass
+
 
 class Generator:
     def manual_seed(self, seed):
@@ -148,11 +154,15 @@ def randn(shape, generator):
     return Tensor()
 
 
+def zeros(*form, dtype):
+    return Tensor()
+
+
 def full_like(tensor, value):
     return tensor
 
 
-def attention(q, k, v, is_causal):
+def attention(q, k, v, is_causal, enable_gqa=False):
     {attention}
     raise RuntimeError("No available kernel.  Aborting execution.")
 
@@ -201,4 +211,6 @@ def write_fake_flash_attn(folder: Path, accident: str = "pass", extra: str = "")
 def complete(facts: dict[str, Any]) -> dict[str, Any]:
     """Return facts with all others Absent: somebody has looked, and there is no such thing."""
     names = (name for name in build_catalogue() if "[]" not in name and "*" not in name)
-    return {**dict.fromkeys(names), **facts}
+    there = [key for key in EXTENSIONS if facts.get(f"{key}.version") is not None]
+    files = {f"{key}.binary.file": f"$site/{key}.so" for key in there}
+    return {**dict.fromkeys(names), **files, **facts}

@@ -63,6 +63,11 @@ def test_attention_passes_forward_and_backward_in_every_dtype() -> None:
         assert cell.notes == ((MENDED,) if cell.dtype is Dtype.BF16 else ())
 
 
+def test_long_sequence_is_compared_at_some_queries() -> None:
+    cells = smoke_of(Backend.FA2, ("long",), dtypes=(Dtype.FP16,))
+    assert [(cell.measured, set(cell.errors)) for cell in cells] == [(Measured.PASSED, {"out"})]
+
+
 def test_decoding_appends_to_the_cache_and_reads_it() -> None:
     cells = smoke_of(Backend.FA2, ("kvcache",))
     assert {cell.measured for cell in cells} == {Measured.PASSED}

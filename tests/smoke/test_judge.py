@@ -165,6 +165,72 @@ def test_occupied_gpu_is_not_run_rather_than_failed(text: str) -> None:
     assert judged(**raised(text))[0] is NOT_RUN
 
 
+GIB = 1 << 30
+ROOMY = {"free": 22 * GIB, "total": 24 * GIB, "own": GIB}
+FULL = {"free": GIB // 100, "total": 24 * GIB, "own": GIB}
+
+
+@pytest.mark.parametrize(
+    ("asked", "memory", "phase", "measured", "words"),
+    [
+        ("20.00 MiB", FULL, "forward", NOT_RUN, "others hold 23.0 GiB"),
+        ("20.00 MiB", None, "forward", NOT_RUN, "occupied by something else"),
+        ("80.00 GiB", ROOMY, "forward", FAILED, "more was asked for than the GPU has (24.0 GiB)"),
+        ("80.00 GiB", ROOMY, "backward", FAILED, "more was asked for"),
+        ("80.00 GiB", ROOMY, "inputs", NOT_RUN, "more was asked for"),
+        ("80.00 GiB", None, "forward", NOT_RUN, "occupied"),
+        ("a lot", ROOMY, "forward", NOT_RUN, "occupied"),
+    ],
+)
+def test_too_little_free_is_not_too_large(
+    asked: str, memory: Any, phase: str, measured: Measured, words: str
+) -> None:
+    text = f"CUDA out of memory. Tried to allocate {asked}. GPU 0 has a total capacity of 24 GiB"
+    found = judgement(**raised(text, "OutOfMemoryError", phase), memory=memory)
+    assert found.measured is measured
+    assert words in found.detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HIP error: invalid device function",
+        "HIP error: an illegal memory access was encountered",
+        "CUDA driver error: unknown error",
+        "CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(`",
+        "HIPBLAS_STATUS_INTERNAL_ERROR when calling `hipblasSgemm(`",
+    ],
+)
+def test_error_of_a_device_is_no_refusal_even_of_a_trap(text: str) -> None:
+    assert judged("bf16", backend="fa2", case="mixed", **raised(text))[0] is FAILED
+
+
+def test_output_of_another_dtype_fails() -> None:
+    fields: dict[str, Any] = {"backend": "fa2", "kernels": [], "out_dtype": "float32"}
+    found = judgement("bf16", **fields)
+    assert (found.measured, found.detail) == (FAILED, "the output is float32, not bfloat16")
+    assert judged("fp32", **fields)[0] is PASSED
+    assert judged("bf16", **{**fields, "case": "fp32-autocast"})[0] is PASSED
+    assert judged("fp8", **{**fields, "backend": "fa3", "out_dtype": "bfloat16"})[0] is PASSED
+
+
+def test_what_was_computed_while_it_was_timed_counts() -> None:
+    errors = {"out": 0.0, "dq": 0.0, "dk": 0.0, "dv": 0.0}
+    assert judged("bf16", errors={**errors, "timed": 1e-3})[0] is PASSED
+    measured, detail = judged("bf16", errors={**errors, "timed": 1e-1})
+    assert measured is FAILED
+    assert detail.startswith("timed is wrong: relative error 1.0e-01")
+    assert judged("bf16", errors={**errors, "timed": None})[1] == "timed holds NaN or infinity"
+
+
+def test_warnings_of_others_are_no_reasons() -> None:
+    """Only torch gives its reasons so: what a worker's own code warned of leaked into details."""
+    noise = ["subprocess 22031 is still running", "unclosed file <_io.FileIO name=3>"]
+    text = "FlashAttention only support fp16 and bf16 data type"
+    detail = judged(backend="fa2", warnings=noise, **raised(text))[1]
+    assert detail == f"forward: RuntimeError: {text}"
+
+
 def test_what_the_package_lacks_is_not_run() -> None:
     found = judged(lacking="this release has no flash_attn_with_kvcache", kernels=[], errors={})
     assert found == (NOT_RUN, "this release has no flash_attn_with_kvcache")

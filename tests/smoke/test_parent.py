@@ -11,7 +11,8 @@ import pytest
 
 from fadoctor.model.smoke import NO_DEVICE, Failure, SmokeRun
 from fadoctor.model.verdict import Measured
-from fadoctor.processes.run import Ending
+from fadoctor.processes.run import Ending, Result
+from fadoctor.smoke.parent import TF32_SWITCHES
 from fadoctor.smoke.parent import run_smoke as run_cells
 from tests.smoke.smoke_recordings import (
     GPU,
@@ -66,11 +67,14 @@ def test_healthy_target(target: Target) -> None:
     assert run.cells[0].device_name == "CPU x86_64"
 
 
-def test_worker_gets_the_users_environment_and_counts_gpus_by_bus(target: Target) -> None:
+@pytest.mark.parametrize("order", [{}, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}])
+def test_worker_gets_the_users_environment(target: Target, order: dict[str, str]) -> None:
+    """Of the order of GPUs, too: cuda:0 is then what it is in a program of the user's."""
     workers = RecordedWorkers((HEALTHY, ended()))
-    run_smoke(target, {"PYTHONPATH": "/mine", "CUDA_DEVICE_ORDER": "FASTEST_FIRST"}, workers)
+    run_smoke(target, {"PYTHONPATH": "/mine", **order}, workers)
     command = workers.commands[0]
-    assert command.env == {"PYTHONPATH": "/mine", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    assert command.env == {"PYTHONPATH": "/mine", **order}
+    assert command.tied
     assert command.argv[0] == target.python
     assert command.timeout_s == 120 + 3 * 60
     assert command.pulse is not None
@@ -236,7 +240,7 @@ def test_second_worker_that_cannot_import_leaves_the_rest_not_run(target: Target
         "",
         "no json",
         "[1]",
-        '{"schema": 2}',
+        '{"schema": 3}',
         '{"schema": 1, "event": "end"}',
         line("phase", phase="x", cell={"backend": "x", "dtype": "y", "case": "z"}),
         "[" * 100_000,
@@ -273,6 +277,7 @@ def test_no_room_for_results(target: Target, monkeypatch: pytest.MonkeyPatch) ->
     run = run_smoke(target, {}, RecordedWorkers())
     assert measured(run) == [NOT_RUN] * 3
     assert run.problem == "no temporary folder for the results: No such file or directory"
+    assert run.unable
 
 
 def test_run_survives_json(target: Target) -> None:
@@ -317,6 +322,101 @@ def test_other_gpus_have_workers_of_their_own(target: Target) -> None:
     assert [workers.request(index)["device"] for index in (0, 1)] == ["auto", "cuda:1"]
     assert [cell.device for cell in run.cells] == ["cuda:0"] * 3 + ["cuda:1"] * 3
     assert measured(run) == [PASSED] * 6
+
+
+def two_gpus() -> RecordedWorkers:
+    gpus = [GPU, {**GPU, "device": "cuda:1"}]
+    kernels = ["ScaledDotProductFlashAttentionBackward0"]
+    cells = [done(dtype, kernels=kernels) for dtype in ("bf16", "fp16", "fp32")]
+    return RecordedWorkers(*(
+        ([START, imported(*gpus, device=name), *cells, line("end")], ended())
+        for name in ("cuda:0", "cuda:1")
+    ))  # fmt: skip
+
+
+def test_order_of_gpus_is_told(target: Target) -> None:
+    [said] = run_smoke(target, {}, two_gpus()).remarks
+    assert said == "CUDA counts the GPUs the fastest first (no CUDA_DEVICE_ORDER)"
+    [said] = run_smoke(target, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, two_gpus()).remarks
+    assert said.startswith("CUDA counts the GPUs by bus address")
+
+
+@pytest.mark.parametrize("name", TF32_SWITCHES)
+def test_switches_of_tf32_are_not_passed_on_and_told(target: Target, name: str) -> None:
+    workers = two_gpus()
+    run = run_smoke(target, {name: "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, workers)
+    assert workers.commands[0].env == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    assert any(said.startswith(f"{name}=1: float32") for said in run.remarks)
+    assert len(run_smoke(target, {name: "0"}, two_gpus()).remarks) == 1
+
+
+def test_no_kernel_of_torch_settles_all_cells_with_one_worker(target: Target) -> None:
+    """33 cells had 33 workers, and an extension was blamed."""
+    text = "CUDA error: no kernel image is available for execution on the device"
+    trace = (
+        'Traceback (most recent call last):\n  File "/x/_fadoctor_worker.py", line 9, in f\n'
+        f"    ones = torch.ones(2, device=device)\nRuntimeError: {text}\n"
+    )
+    failed = line("device-failed", exception={"type": "RuntimeError", "text": text, "trace": trace})
+    workers = RecordedWorkers(([START, imported(GPU), failed], ended(code=1)))
+    run = run_smoke(target, {}, workers)
+    assert len(workers.commands) == 1
+    assert measured(run) == [FAILED] * 3
+    assert {cell.rule_id for cell in run.cells} == {"kernel-image-missing-torch"}
+    assert run.gpu_tested
+    assert "not even a kernel of torch itself runs" in run.problem
+
+
+def test_occupied_gpu_takes_no_cell(target: Target) -> None:
+    exception = {"type": "OutOfMemoryError", "text": "CUDA error: out of memory"}
+    memory = {"free": 1 << 20, "total": 24 << 30, "own": 0}
+    failed = line("device-failed", exception=exception, memory=memory)
+    run = run_smoke(target, {}, RecordedWorkers(([START, imported(GPU), failed], ended(code=1))))
+    assert measured(run) == [NOT_RUN] * 3
+    assert "0.0 GiB of 24.0 GiB are free, others hold 24.0 GiB" in run.cells[0].detail
+    assert run.unable
+
+
+def proved(dtype: str) -> str:
+    return done(dtype).replace('"event": "done"', '"event": "proved"')
+
+
+def test_time_out_while_timing_takes_nothing_from_a_proved_cell(target: Target) -> None:
+    slow = [*HEAD, started("bf16"), started("bf16", "timing"), proved("bf16")]
+    last = [*HEAD, *HEALTHY[4:]]
+    workers = RecordedWorkers((slow, ended(Ending.TIMED_OUT, elapsed_s=4.0)), (last, ended()))
+    run = run_smoke(target, {}, workers, timeout_s=3)
+    assert measured(run) == [PASSED] * 3
+    assert run.cells[0].notes == ("not timed: the worker gave no answer within 3 s and was ended",)
+    assert run.cells[0].errors["dq"] == 3e-7
+
+
+def test_crash_while_timing_fails_all_the_same(target: Target) -> None:
+    """It is the second call that crashes."""
+    first = [*HEAD, started("bf16"), started("bf16", "timing"), proved("bf16")]
+    workers = RecordedWorkers((first, SEGFAULT), ([*HEAD, *HEALTHY[4:]], ended()))
+    assert measured(run_smoke(target, {}, workers)) == [FAILED, PASSED, PASSED]
+
+
+@pytest.mark.parametrize(
+    ("lines", "result", "unable"),
+    [
+        (HEALTHY, ended(), False),
+        ([START], ended(Ending.TIMED_OUT), True),
+        (HEAD, SEGFAULT, True),
+        ([], ended(code=1), True),
+        ([*HEAD, line("end")], ended(), True),
+        ([*HEAD, started("bf16"), done("bf16"), started("fp16")], ended(Ending.STUCK), True),
+    ],
+    ids=["all run", "no import", "before a cell", "no interpreter", "left out", "stuck"],
+)
+def test_cells_without_a_result_are_unknown(
+    target: Target,
+    lines: list[str],
+    result: Result,
+    unable: bool,  # noqa: FBT001
+) -> None:
+    assert run_smoke(target, {}, RecordedWorkers((lines, result))).unable is unable
 
 
 def test_speed_is_computed_from_work_and_time(target: Target) -> None:

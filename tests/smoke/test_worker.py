@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +129,168 @@ def test_torch_without_attention(tmp_path: Path) -> None:
     found = smoke_with(tmp_path, extra="del nn.functional.scaled_dot_product_attention")
     assert measured(found) == [NOT_RUN] * 3
     assert "has no scaled_dot_product_attention" in found.cells[0].detail
+
+
+def test_torch_whose_own_kernel_does_not_run_is_asked_once(tmp_path: Path) -> None:
+    """The line of the probe is what tells torch's own code from an extension's."""
+    log = tmp_path / "log"
+    extra = (
+        f"open({str(log)!r}, 'a').write('started ')\n"
+        "def ones(count, device):\n"
+        "    raise RuntimeError('CUDA error: no kernel image is available for execution on the '\n"
+        "                       'device')\n"
+    )
+    found = smoke_with(tmp_path, gpus=2, extra=extra)
+    assert measured(found) == [FAILED] * 6
+    assert log.read_text().split() == ["started"] * 2  # a worker for each GPU
+    assert "not even a kernel of torch itself runs on it" in found.cells[0].detail
+
+
+def test_line_of_the_first_kernel_names_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch.ones is a builtin: the last frame of the traceback is the worker's own."""
+    told: dict[str, Any] = {}
+
+    def ones(_count: int, device: str) -> None:
+        raise RuntimeError("CUDA error: no kernel image is available for execution on the device")
+
+    cuda = types.SimpleNamespace(set_device=lambda _device: None)
+    log = types.SimpleNamespace(emit=lambda event, **fields: told.update(fields, event=event))
+    monkeypatch.setattr(worker, "leave", sys.exit)
+    with pytest.raises(SystemExit):
+        worker.run_first_kernel(types.SimpleNamespace(ones=ones, cuda=cuda), log, "cuda:0")  # type: ignore[arg-type]  # stubs
+    assert told["event"] == "device-failed"
+    assert told["memory"] is None
+    above, frame, below = told["exception"]["trace"].partition(f'  File "{__file__}"')
+    assert frame
+    without = above + below[below.index("RuntimeError: ") :]
+    assert judge().cause_of(without) == "kernel-image-missing-torch"
+
+
+def test_torch_that_adds_wrongly_is_not_asked_further(tmp_path: Path) -> None:
+    extra = "ones = lambda count, device: types.SimpleNamespace(sum=lambda: 3.0)"
+    found = smoke_with(tmp_path, gpus=1, extra=extra)
+    assert measured(found) == [FAILED] * 3
+    assert "1 + 1 gives 3.0 on cuda:0" in found.cells[0].detail
+
+
+def test_torch_without_grouped_heads_lacks_them(tmp_path: Path) -> None:
+    extra = (
+        "def old(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None): pass\n"
+        "nn.functional.scaled_dot_product_attention = old"
+    )
+    found = smoke_with(tmp_path, cases=("gqa",), extra=extra)
+    assert measured(found) == [NOT_RUN] * 3
+    assert "this torch has no grouped heads here" in found.cells[0].detail
+
+
+def test_other_type_errors_are_failures(tmp_path: Path) -> None:
+    found = smoke_with(tmp_path, "raise TypeError('not for enable_gqa')", cases=("causal",))
+    assert measured(found) == [FAILED] * 3
+
+
+def test_cache_that_takes_no_new_token_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FlashAttention-3 from v2.7.0 to v2.7.2: q, k_cache, v_cache and no k, v."""
+    monkeypatch.syspath_prepend(FOLDER)
+    tested = importlib.import_module("_fadoctor_flash_attn")
+
+    def old(q: Any, k_cache: Any, v_cache: Any, cache_seqlens: Any = None) -> None:
+        """Append nothing."""
+
+    def new(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None) -> None:
+        """Append k and v."""
+
+    with pytest.raises(tested.LackingError, match="appends no token"):
+        tested.decode(None, None, old)
+    assert tested.takes(new, "k")
+    assert tested.takes(lambda *_, **__: None, "k")
+    assert tested.takes(max, "k")  # a builtin that cannot be looked at
+
+
+class Clock:
+    """A GPU's events over a fake clock: a call takes `device_ms` there and `host_ms` in Python."""
+
+    def __init__(self, device_ms: float, host_ms: float) -> None:
+        self.device_ms, self.host_ms = device_ms, host_ms
+        self.host = self.device = 0.0
+        self.calls = 0
+        self.cuda = self
+        self.notes: list[str] = []
+        self.found: dict[str, float] = {}
+
+    def call(self) -> None:
+        self.calls += 1
+        self.host += self.host_ms
+        self.device = max(self.device, self.host) + self.device_ms
+
+    def Event(self, *, enable_timing: bool) -> Any:  # noqa: N802 -- torch's name
+        clock = self
+
+        class Event:
+            def record(self) -> None:
+                self.at = max(clock.device, clock.host)
+
+            def synchronize(self) -> None:
+                clock.host = max(clock.host, self.at)
+
+            def elapsed_time(self, end: Any) -> float:
+                return float(end.at - self.at)
+
+        assert enable_timing
+        return Event()
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@pytest.mark.parametrize(
+    ("device_ms", "host_ms", "expected", "launch_bound"),
+    [(1.0, 0.05, 1.0, False), (0.01, 0.05, 0.05, True), (500.0, 0.05, 500.0, False)],
+    ids=["the GPU is busy", "the GPU waits", "a slow kernel"],
+)
+def test_times_of_a_gpu(
+    monkeypatch: pytest.MonkeyPatch,
+    device_ms: float,
+    host_ms: float,
+    expected: float,
+    launch_bound: bool,  # noqa: FBT001
+) -> None:
+    """Many calls between two events: Python's launch of one does not count as its time."""
+    monkeypatch.syspath_prepend(FOLDER)
+    numbers = importlib.import_module("_fadoctor_numbers")
+    clock = Clock(device_ms, host_ms)
+    trace = type("Trace", (), {"device": "cuda:0", "found": clock.found, "note": clock.note})
+    monkeypatch.setattr(numbers.time, "perf_counter", lambda: clock.host / 1000)
+    numbers.keep_time(clock, trace, "forward_ms", clock.call)
+    assert clock.found["forward_ms"] == pytest.approx(expected, rel=0.1)
+    assert (len(clock.notes) == 1) is launch_bound
+    assert clock.calls < 200
+
+
+def test_what_compiles_has_the_limit_for_each_phase() -> None:
+    beats: list[str] = []
+    log = types.SimpleNamespace(
+        emit=lambda event, **_: beats.append(event), beat=lambda: beats.append("beat")
+    )
+    trace = worker.Trace(log, "cuda:0", {"backend": "flex", "dtype": "bf16", "case": "full"})  # type: ignore[arg-type]  # a stub
+    trace.phase("forward")
+    trace.patient = True
+    trace.phase("backward")
+    assert beats == ["phase", "beat", "phase"]
+
+
+def test_precision_is_pinned() -> None:
+    """Also where a torch has none of these switches."""
+
+    class Switch:
+        allow_tf32 = True
+
+    class Torch:
+        backends = type("B", (), {"cuda": type("C", (), {"matmul": Switch()}), "cudnn": Switch()})
+
+    worker.pin_precision(Torch)
+    assert not Torch.backends.cuda.matmul.allow_tf32  # type: ignore[attr-defined]
+    assert not Torch.backends.cudnn.allow_tf32  # type: ignore[attr-defined]
+    worker.pin_precision(None)
 
 
 def test_torch_without_a_dtype(tmp_path: Path) -> None:

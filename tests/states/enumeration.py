@@ -186,8 +186,10 @@ def made(state: State, space: Space) -> Environment:
     changes["triton.version"] = known(version or None)
     changes["triton.distribution"] = known("triton" if version else None)
     changes["triton.requires"] = known({} if version else None)
+    changes["triton.binary.file"] = known("$site/triton/_C/libtriton.so" if version else None)
     if not state.extension:
         changes["flash_attn.extension"] = Absent(READ)
+        changes["flash_attn.binary.file"] = Absent(READ)
         changes["flash_attn.wheel.python"] = Absent(READ)
     installed = {"torch": torch.version, "flash-attn": file.version, "einops": "0.8.1"}
     if version:

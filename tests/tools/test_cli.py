@@ -189,6 +189,39 @@ def test_other_tables_from_other_packages(index: TinyIndex, tmp_path: Path) -> N
     assert '+  - {package: vllm,   version: ">=90.0.0,<90.1"' in diff
 
 
+BESIDE = """\
+table: torchvision-releases
+keys: {version: release}
+columns: {torch: text, with: version, python: list}
+references:
+  - {type: EVIDENCE, url: "pkg:pypi/torchvision@0.90.0"}
+rows:
+  - {version: 0.90.0, torch: "==90.0.0", with: 90.0.0, python: "3.11"}
+"""
+
+
+def test_torchvision_is_published_with_the_torch_that_it_pins(
+    index: TinyIndex, tmp_path: Path
+) -> None:
+    """A wheel without a Python in its tags leaves that cell to people, a range the partner."""
+    (tmp_path / "torchvision-releases.yaml").write_text(BESIDE, "utf-8")
+    wheels = []
+    for version, pin, tag in (
+        ("0.90.0", "torch==90.0.0", "cp311-cp311"),
+        ("0.91.0", "torch==91.0.0", "cp311-cp311"),
+        ("0.92.0", "torch>=91.0.0", "py3-none"),
+    ):
+        members = {"x-1.dist-info/METADATA": metadata("torchvision", version, pin)}
+        name = f"torchvision-{version}-{tag}-manylinux_2_28_x86_64.whl"
+        wheels.append((name, packed(members)))
+    index.add("torchvision", *wheels)
+    code, diff, told = run(index, tmp_path, "--table", "torchvision-releases")
+    assert code == 0, told
+    assert '+  - {version: 0.91.0, torch: "==91.0.0", with: 91.0.0, python: "3.11"}' in diff
+    assert '+  - {version: 0.92.0, torch: ">=91.0.0"' in diff
+    assert "with: {unknown: not read from the package}" in diff
+
+
 def test_a_new_flash_attn_is_found_on_the_page_alone(index: TinyIndex, tmp_path: Path) -> None:
     name = "flash-attn-releases.yaml"
     tables = tmp_path / "real"

@@ -153,7 +153,8 @@ def beside_torch(release: Release, index: Index, _: object) -> Iterator[DerivedR
         cells: dict[str, Value] = {}
         if torch:
             cells["torch"] = Value(torch, source)
-            cells["with"] = Value(torch[2:] if torch.startswith("==") else None, source)
+            if torch.startswith("=="):
+                cells["with"] = Value(torch[2:], source)
         found = pythons(release, machine)
         if all("." in python and not python.endswith(".0") for python in found):
             cells["python"] = Value(" ".join(found), "tags of the wheels")

@@ -14,8 +14,10 @@ from _fadoctor_numbers import (
     compare,
     finish,
     generator,
-    median_ms,
+    keep_dtype,
+    keep_time,
     poison,
+    relative_error,
     torch_dtype,
 )
 
@@ -23,9 +25,9 @@ from _fadoctor_numbers import (
 class Shape(NamedTuple):
     """One case: 320 is several tiles and a ragged last one, yet quick on a CPU."""
 
-    batch: int = 1
-    heads: int = 4
-    kv_heads: int = 4
+    batch: int = 2
+    heads: int = 2
+    kv_heads: int = 2
     seqlen: int = 320
     head_dim: int = 64
     causal: bool = False
@@ -36,15 +38,21 @@ class Shape(NamedTuple):
     inputs: Tuple[str, ...] = ()
     """Dtypes of q, k and v where they are not the cell's: a trap."""
     autocast: bool = False
+    rows: Tuple[int, ...] = ()
+    """Queries that are compared, and alone have an upstream gradient; empty: all."""
 
+
+SAMPLED = (*range(0, 2048, 157), 2047)
+"""Some queries of a long sequence, its last one among them: a reference of all takes seconds."""
 
 SHAPES = {
-    "full": Shape(),
+    "full": Shape(head_dim=128),
     "causal": Shape(causal=True),
-    "gqa": Shape(heads=8, kv_heads=2, causal=True),
+    "gqa": Shape(batch=1, heads=4, causal=True),
+    "long": Shape(batch=1, heads=1, kv_heads=1, seqlen=2048, causal=True, rows=SAMPLED),
     "hdim128": Shape(head_dim=128, causal=True),
     "hdim256": Shape(head_dim=256, causal=True),
-    "varlen": Shape(seqlen=320, causal=True, lengths=(130, 1, 189)),
+    "varlen": Shape(batch=1, seqlen=320, causal=True, lengths=(130, 1, 189)),
     "kvcache": Shape(batch=3, heads=8, kv_heads=2, seqlen=256, cached=(130, 1, 255)),
     "mixed": Shape(causal=True, inputs=("", "fp32", "fp32")),
     "mixed-autocast": Shape(causal=True, inputs=("", "fp32", "fp32"), autocast=True),
@@ -52,8 +60,14 @@ SHAPES = {
 }
 """Case -> shape."""
 
-SPEED_HEADS, SPEED_SEQLEN = 16, 2048
-"""What is timed on a GPU instead: a shape that fills it and still fits a small one."""
+SPEED_BATCH, SPEED_HEADS, SPEED_SEQLEN = 4, 16, 2048
+"""What is timed on a GPU instead: a shape that fills it."""
+
+TIMED_ON_CPU = "causal"
+"""The one case that is timed on a CPU, where a time is only an impression."""
+
+CHECKED_HEADS = (0, -1)
+"""Heads of the last sequence whose timed output is compared."""
 
 Attend = Callable[[Any, Any, Any, Shape], Any]
 Tensors = List[Any]
@@ -65,27 +79,51 @@ def prove(torch: Any, trace: Any, attend: Attend, backward: bool = True, **chang
     `attend` takes q, k, v and the shape. `changes` replace parts of the case's shape.
     """
     shape = SHAPES[trace.cell["case"]]._replace(**changes)
-    backward = backward and trace.cell["dtype"] != "fp8"
+    on_cpu = trace.device == "cpu"
+    tracked = backward and trace.cell["dtype"] != "fp8"
+    backward = tracked and not (on_cpu and shape.rows)
     trace.phase("inputs")
     host = make_inputs(torch, trace, shape)
-    q, k, v = given = on_device(torch, trace, shape, host[:3], backward)
+    q, k, v = given = on_device(torch, trace, shape, host[:3], tracked)
     upstream = host[3].to(trace.device)
     poison(torch, [upstream, q, k, v])
     trace.phase("forward")
     out = run_forward(torch, trace, attend, given, shape)
     finish(torch, trace.device)
+    keep_dtype(trace, out)
     if not trace.found["kernels"]:  # else the backend has named it, below a view of the output
         trace.kernel(out)
     got = [out]
     if backward:
         trace.phase("backward")
-        got += torch.autograd.grad(out, (q, k, v), upstream.to(out.dtype))
+        got += torch.autograd.grad(*pushed(trace.device, out, (q, k, v), upstream.to(out.dtype)))
         finish(torch, trace.device)
     trace.phase("comparison")
-    want = reference(torch, host, visible(torch, shape), backward)
+    want = reference(torch, host, visible(torch, shape), backward, shape.rows)
+    got[:2] = [picked(tensor.detach(), shape.rows) for tensor in got[:2]]
     compare(torch, trace, ("out", "dq", "dk", "dv"), list(zip(got, want)))
-    if trace.timed and not shape.inputs:
+    if not trace.timed or shape.inputs or shape.rows:
+        return
+    if not on_cpu:
+        trace.proved()
         measure_speed(torch, trace, attend, shape, backward)
+    elif trace.cell["case"] == TIMED_ON_CPU:
+        trace.proved()
+        last = time_it(torch, trace, attend, given, upstream if backward else None, shape)
+        trace.found["errors"]["timed"] = relative_error(torch, last, want[0])
+
+
+def pushed(device: str, out: Any, inputs: Any, upstream: Any) -> Tuple[Any, ...]:
+    """Return what to give to torch.autograd.grad.
+
+    With an upstream gradient it imports sympy, which takes longer on a CPU than all cells.
+    """
+    return ((out * upstream).sum(), inputs) if device == "cpu" else (out, inputs, upstream)
+
+
+def picked(tensor: Any, rows: Tuple[int, ...]) -> Any:
+    """Return the queries of (batch, seqlen, ...) that are compared."""
+    return tensor[:, list(rows)] if rows else tensor
 
 
 def make_inputs(torch: Any, trace: Any, shape: Shape) -> Tensors:
@@ -99,10 +137,14 @@ def make_inputs(torch: Any, trace: Any, shape: Shape) -> Tensors:
     q, k, v, upstream = (torch.randn(form, generator=rng).to(dtype) for form in forms)
     if trace.cell["dtype"] == "fp8":  # there is no backward
         upstream = upstream.float()
+    if shape.rows:
+        kept = torch.zeros(seqlen, 1, 1, dtype=upstream.dtype)
+        kept[list(shape.rows)] = 1
+        upstream = upstream * kept
     return [q, k, v, upstream]
 
 
-def on_device(torch: Any, trace: Any, shape: Shape, host: Tensors, backward: bool) -> Tensors:
+def on_device(torch: Any, trace: Any, shape: Shape, host: Tensors, tracked: bool) -> Tensors:
     """Return q, k and v on the device, in the dtypes that a trap asks for."""
     dtypes = shape.inputs or ("", "", "")
     own = trace.cell["dtype"]
@@ -110,7 +152,7 @@ def on_device(torch: Any, trace: Any, shape: Shape, host: Tensors, backward: boo
         tensor.to(trace.device, torch_dtype(torch, name or own), copy=True)
         for tensor, name in zip(host, dtypes)
     ]
-    return [tensor.requires_grad_() for tensor in moved] if backward else moved
+    return [tensor.requires_grad_() for tensor in moved] if tracked else moved
 
 
 def run_forward(torch: Any, trace: Any, attend: Attend, given: Tensors, shape: Shape) -> Any:
@@ -137,8 +179,16 @@ def visible(torch: Any, shape: Shape) -> Any:
     return seen
 
 
-def reference(torch: Any, host: Tensors, seen: Any, backward: bool = True) -> Tensors:
-    """Return out, dq, dk and dv in float64 on the CPU, by plain softmax of the rounded inputs."""
+def reference(
+    torch: Any, host: Tensors, seen: Any, backward: bool = True, rows: Tuple[int, ...] = ()
+) -> Tensors:
+    """Return out, dq, dk and dv in float64 on the CPU, by plain softmax of the rounded inputs.
+
+    Of some queries alone where `rows` names them: dk and dv are theirs, since no other has an
+    upstream gradient.
+    """
+    host = [picked(host[0], rows), *host[1:3], *(picked(tensor, rows) for tensor in host[3:])]
+    seen = seen[list(rows)] if rows and seen is not None else seen
     leaves = [tensor.double().requires_grad_(backward) for tensor in host[:3]]
     q, k, v = (tensor.transpose(1, 2) for tensor in leaves)
     share = q.shape[1] // k.shape[1]
@@ -150,45 +200,79 @@ def reference(torch: Any, host: Tensors, seen: Any, backward: bool = True) -> Te
     out = ((weights / weights.sum(-1, keepdim=True)) @ v).transpose(1, 2)
     if not backward:
         return [out]
-    return [out.detach(), *torch.autograd.grad(out, leaves, host[3].double())]
+    return [out.detach(), *torch.autograd.grad(*pushed("cpu", out, leaves, host[3].double()))]
 
 
 def measure_speed(torch: Any, trace: Any, attend: Attend, shape: Shape, backward: bool) -> None:
-    """Keep the times of warm runs, what they computed, and on a GPU the memory that they took."""
-    trace.phase("timing")
-    on_gpu = trace.device != "cpu"
-    if on_gpu and not shape.lengths:
+    """On a GPU, time a shape that fills it, compare what the last call computed, note memory."""
+    if not shape.lengths:
         ratio = shape.heads // shape.kv_heads
         shape = shape._replace(
-            heads=SPEED_HEADS, kv_heads=SPEED_HEADS // ratio, seqlen=SPEED_SEQLEN
+            batch=SPEED_BATCH,
+            heads=SPEED_HEADS,
+            kv_heads=SPEED_HEADS // ratio,
+            seqlen=SPEED_SEQLEN,
         )
-    host = make_inputs(torch, trace, shape)
-    q, k, v = given = on_device(torch, trace, shape, host[:3], backward)
-    upstream = host[3].to(trace.device)
-
-    def run_once() -> Any:
-        return attend(q, k, v, shape)
-
-    def run_back() -> Any:
-        return torch.autograd.grad(out, given, upstream, retain_graph=True)
-
     try:
-        if on_gpu:
-            torch.cuda.reset_peak_memory_stats(trace.device)
-        out = run_once()
-        trace.found["forward_ms"] = median_ms(torch, trace.device, run_once)
-        if backward:
-            upstream = upstream.to(out.dtype)
-            run_back()
-            trace.found["backward_ms"] = median_ms(torch, trace.device, run_back)
+        torch.cuda.reset_peak_memory_stats(trace.device)
+        q, k, v, upstream = make_on_gpu(torch, trace, shape)
+        given = [tensor.requires_grad_(backward) for tensor in (q, k, v)]
+        last = time_it(torch, trace, attend, given, upstream if backward else None, shape)
     except RuntimeError as error:
         if "out of memory" not in str(error):
             raise
         trace.note("not timed: " + str(error).splitlines()[0][:200])
         return
+    trace.found["peak_memory_bytes"] = torch.cuda.max_memory_allocated(trace.device)
+    trace.found["errors"]["timed"] = timed_error(torch, given, last, shape)
+
+
+def make_on_gpu(torch: Any, trace: Any, shape: Shape) -> Tensors:
+    """Return q, k, v and the upstream gradient: so many random numbers take long on a CPU."""
+    rng = torch.Generator(trace.device).manual_seed(generator(torch, trace.cell, "").initial_seed())
+    dtype = torch_dtype(torch, trace.cell["dtype"])
+    forms = [
+        (shape.batch, shape.seqlen, heads, shape.head_dim)
+        for heads in (shape.heads, shape.kv_heads, shape.kv_heads, shape.heads)
+    ]
+    return [torch.randn(form, generator=rng, device=trace.device).to(dtype) for form in forms]
+
+
+def time_it(  # noqa: PLR0913, PLR0917 -- what a run consists of
+    torch: Any, trace: Any, attend: Attend, given: Tensors, upstream: Any, shape: Shape
+) -> Any:
+    """Keep the times of warm runs and what they computed; return the last run's output."""
+    results: List[Any] = []
+
+    def run_once() -> None:
+        results[:] = [attend(given[0], given[1], given[2], shape)]
+
+    run_once()
+    keep_time(torch, trace, "forward_ms", run_once)
+    out = results[0]
+    if upstream is not None:
+        arguments = pushed(trace.device, out, given, upstream.to(out.dtype))
+
+        def run_back() -> None:
+            torch.autograd.grad(*arguments, retain_graph=True)
+
+        run_back()
+        keep_time(torch, trace, "backward_ms", run_back)
     trace.found["forward_flop"] = flop(shape)
-    if on_gpu:
-        trace.found["peak_memory_bytes"] = torch.cuda.max_memory_allocated(trace.device)
+    return out
+
+
+def timed_error(torch: Any, given: Tensors, last: Any, shape: Shape) -> Any:
+    """Return the error of a timed output, at some queries and heads of the last sequence."""
+    rows = tuple(range(0, shape.seqlen, 16)) if shape.lengths else SAMPLED
+    share = shape.heads // shape.kv_heads
+    heads = [head % shape.heads for head in CHECKED_HEADS]
+    # In float64 on the CPU first: torch cannot index fp8 everywhere.
+    q, k, v, got = (each.detach()[-1:].cpu().double() for each in (*given, last))
+    above = [head // share for head in heads]
+    host = [q[:, :, heads], k[:, :, above], v[:, :, above]]
+    [want] = reference(torch, host, visible(torch, shape), False, rows)
+    return relative_error(torch, picked(got[:, :, heads], rows), want)
 
 
 def flop(shape: Shape) -> float:

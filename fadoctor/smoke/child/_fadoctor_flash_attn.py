@@ -8,11 +8,12 @@ Read at the tags v2.0.4 to v2.8.3 (2), hopper at v2.6.3 to the main branch (3) a
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 from typing import Any
 
 from _fadoctor_attention import SHAPES, make_inputs, prove, reference
-from _fadoctor_numbers import LackingError, compare, finish, poison
+from _fadoctor_numbers import LackingError, compare, finish, keep_dtype, poison
 
 MODULES = {
     "fa2": "flash_attn",
@@ -37,6 +38,7 @@ def run(torch: Any, trace: Any) -> None:
 def load(torch: Any, trace: Any) -> Any:
     """Import the package; on a CPU, give it kernels that triton interprets."""
     backend = trace.cell["backend"]
+    trace.patient = backend == "fa4"
     module = importlib.import_module(MODULES[backend])
     if backend == "fa2" and getattr(module, "__file__", None) is None:
         raise LackingError("flash_attn is an empty namespace here: there is no flash-attn 2")
@@ -90,6 +92,8 @@ def packed(torch: Any, trace: Any, function: Any) -> Any:
 
 def decode(torch: Any, trace: Any, function: Any) -> None:
     """Run one step of generation: a token for each sequence, appended to its cache. No backward."""
+    if not takes(function, "k"):  # hopper from v2.7.0 to v2.7.2
+        raise LackingError("flash_attn_with_kvcache of this release appends no token")
     shape = SHAPES["kvcache"]
     trace.phase("inputs")
     q, k, v, _ = make_inputs(torch, trace, shape)
@@ -118,10 +122,20 @@ def decode(torch: Any, trace: Any, function: Any) -> None:
             )
         )
     finish(torch, trace.device)
+    keep_dtype(trace, out)
     trace.phase("comparison")
     seen = (torch.arange(shape.seqlen)[None, :] <= filled[:, None])[:, None, None, :]
     want = reference(torch, host, seen, backward=False)
     compare(torch, trace, ("out", "cache"), [(out, want[0]), (given[1], k)])
+
+
+def takes(function: Any, name: str) -> bool:
+    """Tell whether a function has an argument; one that cannot be looked at has it."""
+    try:
+        arguments = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return True
+    return name in arguments or any(a.kind is a.VAR_KEYWORD for a in arguments.values())
 
 
 def first(out: Any) -> Any:

@@ -20,7 +20,11 @@ def run(torch: Any, trace: Any) -> None:
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
     except ImportError:
         raise LackingError("this torch has no flex_attention") from None
-    compiled = torch.compile(flex_attention, dynamic=False)
+    trace.patient = True
+    # All cells compile the same code object: without a reset the limit of recompilations is soon
+    # reached, and attention would run uncompiled and pass. `fullgraph` makes that an error.
+    torch.compiler.reset()
+    compiled = torch.compile(flex_attention, dynamic=False, fullgraph=True)
     masks: Dict[int, Any] = {}  # making one takes longer than the attention
 
     def is_past(_batch: Any, _head: Any, query: Any, key: Any) -> Any:

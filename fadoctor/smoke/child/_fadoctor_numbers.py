@@ -14,11 +14,18 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp8": "float8_e4m3fn"}
 """Our names -> names in torch."""
 
-RUNS = {"cuda": 20, "cpu": 3}
-"""Warm runs that a time is the median of."""
+RUNS = {"cuda": 5, "cpu": 3}
+"""Warm runs that a time is the median of; on a GPU of several calls each."""
 
-CPU_BUDGET_S = 0.3
-"""Seconds after which no further run is started on a CPU: the interpreter of triton is slow."""
+BUDGET_S = {"cuda": 2.0, "cpu": 0.3}
+"""Seconds after which no further run is started: some kernels are slow, and one may hang."""
+
+CALLS_MS, MOST_CALLS = 20.0, 32
+"""On a GPU a run is as many calls as take this long, milliseconds, between two events; so few that
+they do not fill the queue of launches, where Python would wait for the GPU."""
+
+LAUNCH_BOUND = 0.9
+"""Share of the time of a call that Python takes to launch it, from which on that is the time."""
 
 
 class LackingError(Exception):
@@ -65,6 +72,11 @@ def compare(torch: Any, trace: Any, names: Sequence[str], pairs: Sequence[Tuple[
         trace.found["errors"][name] = relative_error(torch, got, want)
 
 
+def keep_dtype(trace: Any, out: Any) -> None:
+    """Keep the dtype of an output, by its name in torch."""
+    trace.found["out_dtype"] = str(out.dtype).rpartition(".")[2]
+
+
 def relative_error(torch: Any, got: Any, want: Any) -> Any:
     """Return the relative Frobenius error as a float, or None where `got` is not finite."""
     if tuple(got.shape) != tuple(want.shape):
@@ -75,16 +87,29 @@ def relative_error(torch: Any, got: Any, want: Any) -> Any:
     return float((got - want.detach()).norm() / want.detach().norm())
 
 
-def median_ms(torch: Any, device: str, work: Callable[[], Any]) -> float:
-    """Return the median time of warm runs, milliseconds: by events of the device on a GPU."""
-    on_cpu = device == "cpu"
-    times: List[float] = []
+def keep_time(torch: Any, trace: Any, name: str, work: Callable[[], Any]) -> None:
+    """Keep the median time of warm runs, milliseconds: by events of the device on a GPU.
+
+    There an event before and one after a single call would time Python's launch of it.
+    """
+    if trace.device == "cpu":
+        trace.found[name] = repeat("cpu", lambda: once_on_cpu(work))[0]
+        return
+    one = between_events(torch, work, 1)[0]
+    calls = min(max(int(CALLS_MS / max(one, 1e-3)), 1), MOST_CALLS)
+    median, runs = repeat("cuda", lambda: between_events(torch, work, calls))
+    trace.found[name] = median[0]
+    if statistics.median(host / device for device, host in runs if device) > LAUNCH_BOUND:
+        trace.note("launch-bound: the GPU waited for Python, so that the time is that of launching")
+
+
+def repeat(kind: str, once: Callable[[], Any]) -> Tuple[Any, List[Any]]:
+    """Run something several times within the budget; return the median and all."""
+    found: List[Any] = []
     started = time.perf_counter()
-    for _ in range(RUNS["cpu" if on_cpu else "cuda"]):
-        times.append(once_on_cpu(work) if on_cpu else once_on_gpu(torch, work))
-        if on_cpu and time.perf_counter() - started > CPU_BUDGET_S:
-            break
-    return statistics.median(times)
+    while len(found) < RUNS[kind] and time.perf_counter() - started <= BUDGET_S[kind]:
+        found.append(once())
+    return statistics.median_low(found), found
 
 
 def once_on_cpu(work: Callable[[], Any]) -> float:
@@ -94,11 +119,17 @@ def once_on_cpu(work: Callable[[], Any]) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def once_on_gpu(torch: Any, work: Callable[[], Any]) -> float:
-    """Return the time of one run between two events of the current stream, milliseconds."""
+def between_events(torch: Any, work: Callable[[], Any], calls: int) -> Tuple[float, float]:
+    """Return the time of a call on the device and that of launching it, milliseconds.
+
+    Events of the current stream stand before the first and after the last of several calls.
+    """
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record()
-    work()
+    started = time.perf_counter()
+    for _ in range(calls):
+        work()
+    host = (time.perf_counter() - started) * 1000
     end.record()
     end.synchronize()
-    return float(begin.elapsed_time(end))
+    return float(begin.elapsed_time(end)) / calls, host / calls

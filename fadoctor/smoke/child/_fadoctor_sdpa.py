@@ -30,7 +30,12 @@ def run(torch: Any, trace: Any) -> None:
         heads_first = (tensor.transpose(1, 2) for tensor in (q, k, v))
         more = {"enable_gqa": True} if shape.heads != shape.kv_heads else {}
         with context():
-            out = function(*heads_first, is_causal=shape.causal, **more)
+            try:
+                out = function(*heads_first, is_causal=shape.causal, **more)
+            except TypeError as error:  # the argument is younger than the function
+                if more and "enable_gqa" in str(error):
+                    raise LackingError("this torch has no grouped heads here") from None
+                raise
         # The transposed view would hide the node that proves which kernel ran.
         trace.kernel(out)
         return out.transpose(1, 2)

@@ -1,12 +1,14 @@
 """vLLM's own FlashAttention, forward only: it has no backward.
 
-The five arguments below have had the same names since vLLM 0.6.2, in changing order. Part of a
-worker under the target's interpreter.
+The arguments below have had the same names since vLLM 0.6.2, in changing order. It holds kernels of
+FlashAttention 2, 3 and 4; what runs is the one that vLLM itself takes on this GPU, where it has the
+function that says so. Part of a worker under the target's interpreter.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import Any, Dict
 
 from _fadoctor_attention import prove
 
@@ -14,6 +16,11 @@ from _fadoctor_attention import prove
 def run(torch: Any, trace: Any) -> None:
     """Run one cell: the sequences of the batch, packed into one."""
     from vllm.vllm_flash_attn import flash_attn_varlen_func
+
+    version = chosen_version()
+    more: Dict[str, Any] = {} if version is None else {"fa_version": version}
+    kind = "its default kernels" if version is None else "FlashAttention-%d" % version
+    trace.note("vLLM's own: %s" % kind)
 
     def attend(q: Any, k: Any, v: Any, shape: Any) -> Any:
         lengths = shape.lengths or (shape.seqlen,) * shape.batch
@@ -27,8 +34,21 @@ def run(torch: Any, trace: Any) -> None:
             max_seqlen_q=max(lengths),
             max_seqlen_k=max(lengths),
             causal=shape.causal,
+            **more,
         )
         out = out[0] if isinstance(out, (tuple, list)) else out
         return out.reshape(q.shape)
 
     prove(torch, trace, attend, backward=False)
+
+
+def chosen_version() -> Any:
+    """Return which FlashAttention vLLM takes on this GPU; None where it does not tell."""
+    for name in ("vllm.v1.attention.backends.fa_utils", "vllm.attention.utils.fa_utils"):
+        try:
+            found = importlib.import_module(name).get_flash_attn_version()
+        except Exception:  # noqa: S112 -- it moved, and asserts what it likes
+            continue
+        if isinstance(found, int):
+            return found
+    return None

@@ -22,7 +22,7 @@ import traceback
 import warnings
 from typing import Any, Dict, List
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the events; the other side refuses any other."""
 
 DEVICE_LIMIT = 64
@@ -58,12 +58,21 @@ class Trace:
         self.device = device
         self.cell = cell
         self.timed = True
+        self.patient = False
+        """Whether the time limit begins anew with each phase: for what compiles on the spot."""
         self.found: Dict[str, Any] = {"phase": "", "kernels": [], "errors": {}, "notes": []}
 
     def phase(self, name: str) -> None:
         """Say what is going on from here on, so that a death can be blamed on it."""
         self.found["phase"] = name
+        if self.patient:
+            self.events.beat()
         self.events.emit("phase", cell=self.cell, phase=name)
+
+    def proved(self) -> None:
+        """Tell what is known, before the times, which are optional: they may take too long."""
+        self.phase("timing")
+        self.events.emit("proved", cell=self.cell, **self.found)
 
     def kernel(self, out: Any) -> None:
         """Keep the name of an output's node: autograd's proof of which kernel ran."""
@@ -90,6 +99,7 @@ def main(path: str, pulse: str, request: Dict[str, Any]) -> None:
         missing = isinstance(error, ModuleNotFoundError) and error.name == "torch"
         events.emit("import-failed", missing=missing, exception=describe(error))
         leave(1)
+    pin_precision(torch)
     events.emit("imported", **imported)
     device = imported["device"]
     if device:
@@ -105,7 +115,11 @@ def run_cells(torch: Any, events: Events, device: str, request: Dict[str, Any]) 
         # limit of a container, keep them from running; the shapes are small enough for one.
         with contextlib.suppress(Exception):
             torch.set_num_threads(1)
-    for cell in request["cells"]["cpu" if device == "cpu" else "cuda"]:
+    cells = request["cells"]["cpu" if device == "cpu" else "cuda"]
+    if cells and device != "cpu":
+        events.beat()
+        run_first_kernel(torch, events, device)
+    for cell in cells:
         events.beat()
         trace = Trace(events, device, cell)
         trace.phase("import")
@@ -113,6 +127,44 @@ def run_cells(torch: Any, events: Events, device: str, request: Dict[str, Any]) 
         events.emit("done", cell=cell, **trace.found)
         if trace.found.get("poisoned"):
             leave(1)
+
+
+def run_first_kernel(torch: Any, events: Events, device: str) -> None:
+    """Run a kernel of torch's own: where not even that works, no backend has to be asked.
+
+    Without it the first kernel would be one of a cell's, and each cell would fail in its own words.
+    """
+    try:
+        torch.cuda.set_device(device)
+        ones = torch.ones(2, device=device)
+        total = float(ones.sum())
+    except Exception as error:
+        memory = describe_memory(torch, device)
+        events.emit("device-failed", exception=describe(error), memory=memory)
+        leave(1)
+    if total != 2.0:
+        text = "1 + 1 gives %r on %s" % (total, device)
+        events.emit("device-failed", exception={"type": "ValueError", "text": text, "trace": ""})
+        leave(1)
+
+
+def pin_precision(torch: Any) -> None:
+    """Compute float32 products as such: with TF32 their error is that of half precision."""
+    with contextlib.suppress(Exception):
+        torch.set_float32_matmul_precision("highest")
+    with contextlib.suppress(Exception):
+        torch.backends.cuda.matmul.allow_tf32 = False
+    with contextlib.suppress(Exception):
+        torch.backends.cudnn.allow_tf32 = False
+
+
+def describe_memory(torch: Any, device: str) -> Any:
+    """Return a GPU's memory in bytes: free, all, and what this process holds; None untold."""
+    with contextlib.suppress(Exception):
+        free, total = torch.cuda.mem_get_info(device)
+        own = torch.cuda.memory_reserved(device)
+        return {"free": int(free), "total": int(total), "own": int(own)}
+    return None
 
 
 def prepare() -> None:
@@ -206,6 +258,8 @@ def measure(torch: Any, trace: Trace, module: str) -> None:
                 trace.found["lacking"] = shorten(error)
             else:
                 trace.found["exception"] = describe(error)
+                if trace.device != "cpu" and "out of memory" in str(error):
+                    trace.found["memory"] = describe_memory(torch, trace.device)
                 trace.found["poisoned"] = is_poisoned(torch, trace.device)
     trace.found["warnings"] = texts(caught)
 

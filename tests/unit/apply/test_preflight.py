@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,28 +15,18 @@ from fadoctor.apply.preflight import refuse_unready
 from fadoctor.model.environment import Target
 from fadoctor.model.errors import UsageError
 from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome
-from fadoctor.processes.run import Command, run
-from tests.unit.apply.wheels import make_wheels, pip
+from fadoctor.processes.run import run
+from tests.unit.apply.wheels import pip
 
-if TYPE_CHECKING:
-    from pathlib import Path
+UV = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the layout of POSIX")
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Return an environment with one small package, and the folder of wheels."""
-    folder = tmp_path_factory.mktemp("preflight")
-    wheels = make_wheels(folder / "wheels")
-    argv = (sys.executable, "-m", "venv", str(folder / "env"))
-    run_checked(argv)
-    pip(folder / "env", wheels, "install", "--quiet", "moved==1")
-    return folder / "env", wheels
-
-
-def run_checked(argv: tuple[str, ...]) -> None:
-    assert run(Command(argv, 120.0)).ok
+@pytest.fixture
+def template(pip_project: Path, wheels: Path) -> tuple[Path, Path]:
+    """Return an environment with a small package, and the folder of wheels."""
+    return pip_project, wheels
 
 
 def judge(prefix: Path, program: tuple[str, ...] = (), **variables: str) -> None:
@@ -90,6 +82,28 @@ def test_a_missing_record_and_what_brings_it_back(
     pip(folder, template[1], *words)
     assert record.exists()
     judge(folder)
+
+
+@pytest.mark.skipif(UV is None, reason="uv is not installed")
+def test_a_setting_of_uv_and_its_way_out_of_a_missing_record(
+    template: tuple[Path, Path], tmp_path: Path
+) -> None:
+    folder, path = tmp_path / "env", str(Path(UV or "").parent)
+    shutil.copytree(template[0], folder, symlinks=True)
+    judge(folder, ("uv",), PATH=path)
+    (folder / "uv.toml").write_text('[pip]\ntarget = "/nowhere"\n')
+    with pytest.raises(UsageError, match="target is set in uv's configuration"):
+        judge(folder, ("uv",), PATH=path)
+    (folder / "uv.toml").unlink()
+    record = next(folder.glob("lib/*/site-packages/moved-1.dist-info")) / "RECORD"
+    record.unlink()
+    with pytest.raises(UsageError, match="moved 1 has no RECORD") as refused:
+        judge(folder, ("uv",), PATH=path)
+    words = shlex.split(str(refused.value).partition("This writes a new one: ")[2])
+    assert words[:3] == ["uv", "pip", "install"]
+    offline = ("--no-index", "--find-links", str(template[1]))
+    subprocess.run([str(UV), *words[1:], *offline], check=True, capture_output=True)
+    assert record.exists()
 
 
 def test_what_is_right_is_let_through(template: tuple[Path, Path]) -> None:

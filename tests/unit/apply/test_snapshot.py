@@ -71,6 +71,7 @@ def _rights(folder: Path) -> None:
     prefix = folder.parents[1]
     (prefix / "bin" / "tool").chmod(0o600)
     (prefix / "empty").chmod(0o700)
+    (folder / "torch" / "version.py").chmod(0o400)  # linked: the snapshot's has these rights, too
 
 
 def _delete_everything(folder: Path) -> None:
@@ -120,6 +121,27 @@ def test_a_linked_file_that_was_edited_is_named(store: Store) -> None:
     with (site(store) / "torch" / "version.py").open("a") as file:
         file.write("# edited in place\n")
     assert restore(store) == ("lib/site-packages/torch/version.py",)
+
+
+def test_a_small_file_of_a_package_that_moves_survives_being_cut_off(store: Store) -> None:
+    before = manifest(store.prefix)
+    take(store, lambda path: "/torch/" in path)
+    os.truncate(site(store) / "torch" / "version.py", 0)
+    assert restore(store) == ()
+    assert manifest(store.prefix) == before
+
+
+def test_what_only_the_project_has_does_not_stop_a_snapshot(store: Store) -> None:
+    """A named pipe, a name that is no text, and a link that leads nowhere."""
+    os.mkfifo(store.prefix / "pipe.txt")
+    os.close(os.open(os.fsencode(store.prefix) + b"/\xff", os.O_CREAT | os.O_WRONLY))
+    (store.prefix / "nowhere").symlink_to("/does/not/exist")
+    take(store)
+    _upgrade(site(store))
+    before = read_manifest(store)
+    paths = {path for path in before if path.startswith("lib/")}
+    assert restore_job(store, Job(before, {}, paths, paths)).spoiled == ()
+    assert (store.prefix / "pipe.txt").exists()
 
 
 def test_where_links_are_impossible_files_are_copied(

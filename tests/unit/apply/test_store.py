@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -50,6 +51,25 @@ def test_a_journal_keeps_the_folder(tmp_path: Path) -> None:
     with store.locked():
         write_safely(store.journal, {"a": 1})
     assert msgspec.json.decode(store.journal.read_bytes()) == {"a": 1}
+
+
+def test_ctrl_c_while_the_lock_is_taken_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever made the lock did not know of it yet, and left it."""
+
+    def interrupted(_: int) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("fadoctor.apply.store._lock", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), Store(tmp_path).locked():
+            pass
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

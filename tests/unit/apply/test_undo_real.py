@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,36 +19,28 @@ from fadoctor.model.errors import ApplyError
 from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome
 from fadoctor.processes.run import run
 from tests.unit.apply.trees import manifest
-from tests.unit.apply.wheels import installed_names, make_project, make_wheels, pip
+from tests.unit.apply.wheels import installed_names, pip_program, tiny_program
 from tests.unit.engine.builders import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from fadoctor.model.environment import Environment
 
+UV = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the layout of POSIX")
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Return an environment with two small packages, and the folder of wheels."""
-    folder = tmp_path_factory.mktemp("template")
-    wheels = make_wheels(folder / "wheels")
-    make_project(folder / "project")
-    pip(folder / "project", wheels, "install", "--quiet", "moved==1", "gone")
-    return folder / "project", wheels
 
 
 class Project:
     """A project's folder that is an environment as well, and a fix of it."""
 
-    def __init__(self, folder: Path, wheels: Path) -> None:
+    def __init__(self, template: Path, folder: Path, wheels: Path, *, real: bool) -> None:
+        shutil.copytree(template, folder, symlinks=True)
         self.folder, self.wheels = folder, wheels
+        self.program = (pip_program if real else tiny_program)(folder)
         self.site = next(folder.glob("lib/python*/site-packages"))
         self.store = Store(folder)
-        self.python = str(folder / "bin" / "python")
         self.after_step: Callable[[], None] = lambda: None
 
     def examine(self) -> Environment:
@@ -56,7 +51,7 @@ class Project:
         options = ("--yes",) if kind is ActionKind.UNINSTALL else (
             "--no-index", "--find-links", str(self.wheels)
         )  # fmt: skip
-        argv = (self.python, "-m", "pip", word, *options, *items)
+        argv = (*self.program, word, *options, *items)
         return Action(kind, f"{word} {items[0]}", argv, requirements=items)
 
     def plan(self, *more: Action) -> Plan:
@@ -78,6 +73,13 @@ class Project:
         assert undone is not None
         return undone
 
+    def by_hand(self, word: str, *items: str) -> None:
+        """Do what a person does with the installer."""
+        argv = self.action(ActionKind.INSTALL, word, *items).argv
+        if word == "uninstall":
+            argv = self.action(ActionKind.UNINSTALL, word, *items).argv
+        subprocess.run(argv, check=True, capture_output=True)
+
     def write(self, path: str, text: str) -> None:
         """Write as editors do: another file, moved into place."""
         place = self.folder / path
@@ -87,10 +89,13 @@ class Project:
 
 
 @pytest.fixture
-def project(template: tuple[Path, Path], tmp_path: Path) -> Project:
-    folder, wheels = template
-    shutil.copytree(folder, tmp_path / "project", symlinks=True)
-    return Project(tmp_path / "project", wheels)
+def project(tiny_project: Path, wheels: Path, tmp_path: Path) -> Project:
+    return Project(tiny_project, tmp_path / "project", wheels, real=False)
+
+
+@pytest.fixture
+def real(pip_project: Path, wheels: Path, tmp_path: Path) -> Project:
+    return Project(pip_project, tmp_path / "project", wheels, real=True)
 
 
 def work_on(project: Project) -> None:
@@ -102,7 +107,7 @@ def work_on(project: Project) -> None:
     project.write("lib/mine/model.py", "layers = 2\n")
     project.write("bin/start.sh", "#!/bin/sh\necho start\n")
     (project.folder / "notes.md").unlink()
-    pip(project.folder, project.wheels, "install", "--quiet", "later")
+    project.by_hand("install", "later==1")
 
 
 WORK = {
@@ -123,22 +128,22 @@ def assert_kept(project: Project) -> None:
     assert (project.folder / "bin" / "later-tool").exists()
 
 
-def test_without_other_hands_it_is_as_before_file_for_file(project: Project) -> None:
-    before = manifest(project.folder)
-    project.fix()
-    assert installed_names(project.site)["moved"] == "2"
-    assert (project.folder / "bin" / "fresh-tool").exists()
-    assert project.undo() == Undone(restored=True)
-    assert manifest(project.folder) == before
-    assert not (project.folder / ".fadoctor").exists()
+def test_without_other_hands_it_is_as_before_file_for_file(real: Project) -> None:
+    before = manifest(real.folder)
+    real.fix()
+    assert installed_names(real.site)["moved"] == "2"
+    assert (real.folder / "bin" / "fresh-tool").exists()
+    assert real.undo() == Undone(restored=True)
+    assert manifest(real.folder) == before
+    assert not (real.folder / ".fadoctor").exists()
 
 
-def test_what_others_did_is_listed_and_left(project: Project) -> None:
+def test_what_others_did_is_listed_and_left(real: Project) -> None:
     """An undo that restored the whole folder deleted checkpoints and reverted train.py."""
-    before = manifest(project.folder)
-    project.fix()
-    work_on(project)
-    undone = project.undo()
+    before = manifest(real.folder)
+    real.fix()
+    work_on(real)
+    undone = real.undo()
     assert undone.others == (
         "later 1 (installed since)",
         ".git/HEAD (changed)",
@@ -150,34 +155,35 @@ def test_what_others_did_is_listed_and_left(project: Project) -> None:
         "train.py (changed)",
     )
     assert (undone.spoiled, undone.aside) == ((), ())
-    assert_kept(project)
-    names = installed_names(project.site)
+    assert_kept(real)
+    names = installed_names(real.site)
     assert (names["moved"], names["gone"], names["later"]) == ("1", "1", "1")
     assert "fresh" not in names
-    after = manifest(project.folder)
+    after = manifest(real.folder)
     moved = [path for path in before if "moved" in path or "gone" in path]
     assert {path: after.get(path) for path in moved} == {path: before[path] for path in moved}
-    assert not (project.folder / "bin" / "fresh-tool").exists()
-    assert not (project.folder / "share" / "moved" / "2").exists()
+    assert not (real.folder / "bin" / "fresh-tool").exists()
+    assert not (real.folder / "share" / "moved" / "2").exists()
 
 
-def test_a_roll_back_leaves_it_too(project: Project) -> None:
+def test_a_roll_back_leaves_it_too(real: Project) -> None:
     """A step fails; meanwhile somebody has worked on in the same folder."""
-    bad = project.action(ActionKind.INSTALL, "install", "unknown==9")
-    project.after_step = lambda: project.write("train.py", "print('second')\n")
+    bad = real.action(ActionKind.INSTALL, "install", "unknown==9")
+    real.after_step = lambda: real.write("train.py", "print('second')\n")
     with pytest.raises(ApplyError, match="install unknown==9"):
-        project.fix(bad)
-    project.write("runs/one/checkpoint-1000.safetensors", "weights")
-    assert "train.py (changed)" in project.undo().others
-    assert (project.folder / "train.py").read_text() == "print('second')\n"
-    assert (project.folder / "runs" / "one" / "checkpoint-1000.safetensors").exists()
-    assert installed_names(project.site)["moved"] == "1"
+        real.fix(bad)
+    real.write("runs/one/checkpoint-1000.safetensors", "weights")
+    assert "train.py (changed)" in real.undo().others
+    assert (real.folder / "train.py").read_text() == "print('second')\n"
+    assert (real.folder / "runs" / "one" / "checkpoint-1000.safetensors").exists()
+    assert installed_names(real.site)["moved"] == "1"
 
 
 def test_a_package_that_somebody_moved_since_is_left_whole(project: Project) -> None:
     """Half of one release and half of another would be neither."""
     project.fix()
-    pip(project.folder, project.wheels, "install", "--quiet", "--force-reinstall", "moved==2")
+    project.by_hand("install", "moved==1")
+    project.by_hand("install", "moved==2")
     left = {p: t for p, t in manifest(project.folder).items() if "moved" in p}
     undone = project.undo()
     assert undone.others == ("moved 2 (installed since)",)
@@ -189,7 +195,7 @@ def test_a_package_that_somebody_moved_since_is_left_whole(project: Project) -> 
 
 def test_a_package_that_somebody_removed_since_stays_away(project: Project) -> None:
     project.fix()
-    pip(project.folder, project.wheels, "uninstall", "--yes", "moved")
+    project.by_hand("uninstall", "moved")
     assert project.undo().others == ("moved 2 (removed since)",)
     assert "moved" not in installed_names(project.site)
     assert not list(project.site.glob("moved*"))
@@ -219,6 +225,8 @@ def test_a_new_file_in_a_package_that_goes_is_left(project: Project) -> None:
 def test_what_python_compiled_meanwhile_goes_with_its_source(project: Project) -> None:
     before = manifest(project.folder)
     project.fix()
+    for name in ("fresh", "moved"):
+        (project.site / name / "__pycache__").mkdir()
     (project.site / "fresh" / "__pycache__" / "later.cpython-38.pyc").write_text("of no source")
     (project.site / "moved" / "__pycache__" / "only_2.cpython-38.pyc").write_text("compiled")
     assert project.undo().others == ()
@@ -255,6 +263,32 @@ def test_force_brings_the_rest_back_and_deletes_no_new_file(project: Project) ->
     assert (project.folder / ".fadoctor/kept/train.py").read_text() == "print('second')\n"
 
 
+def test_a_file_of_the_project_that_a_wheel_claims_is_still_the_projects(project: Project) -> None:
+    """Somebody writes a README while a step runs; a package that stays says it is its own."""
+    project.by_hand("install", "sloppy==1")
+    project.after_step = lambda: project.write("README.md", "of the project\n")
+    project.fix()
+    assert project.undo().others == ("README.md (changed)",)
+    assert (project.folder / "README.md").read_text() == "of the project\n"
+
+
+def test_a_script_that_a_killed_installer_removed_comes_back(project: Project) -> None:
+    """pip removes scripts first: the list that names them is still what it was."""
+    bad = project.action(ActionKind.INSTALL, "install", "unknown==9")
+    project.by_hand("install", "later==1")
+    before = manifest(project.folder)
+
+    def half_done() -> None:
+        if project.store.manifest.exists():
+            (project.folder / "bin" / "later-tool").unlink(missing_ok=True)
+
+    project.after_step = half_done
+    with pytest.raises(ApplyError, match="unknown"):
+        project.fix(bad)
+    assert project.undo().others == ()
+    assert manifest(project.folder) == before
+
+
 def test_a_link_that_leads_out_is_not_followed(project: Project, tmp_path: Path) -> None:
     project.fix()
     (tmp_path / "outside").mkdir()
@@ -264,3 +298,26 @@ def test_a_link_that_leads_out_is_not_followed(project: Project, tmp_path: Path)
     undone = project.undo()
     assert undone.spoiled
     assert [path.name for path in (tmp_path / "outside").iterdir()] == ["only_2.py"]
+
+
+@pytest.mark.skipif(UV is None, reason="uv is not installed")
+def test_what_uv_changes_is_taken_back_as_well(real: Project) -> None:
+    """It links files from its cache, compiles nothing and writes other scripts."""
+    before = manifest(real.folder)
+    assert UV is not None
+    python = str(real.folder / "bin" / "python")
+    uv = (UV, "pip", "install", "--python", python, "--no-index", "--find-links")
+    items = ("moved==2", "fresh==1")
+    install = Action(
+        ActionKind.INSTALL, "install", (*uv, str(real.wheels), *items), requirements=items
+    )
+    changes = (Change("moved", "1", "2"), Change("fresh", "", "1"))
+    target = Target("environment", "env", "test")
+    plan = Plan(PlanOutcome.REPAIRS, target, "uv", (install,), changes)
+    with real.store.locked():
+        carry_out(plan, real.store, Workshop(run, real.examine, lambda _: None))
+    real.write("train.py", "print('second')\n")
+    assert real.undo().others == ("train.py (changed)",)
+    after = manifest(real.folder)
+    assert after.pop("train.py") != before.pop("train.py")
+    assert after == before

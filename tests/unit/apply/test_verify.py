@@ -118,3 +118,15 @@ def test_an_installer_that_hangs_is_not_waited_for() -> None:
     found = verify(plan, ENVIRONMENT, {}, hang_)
     assert found.answer is Answer.UNREACHABLE
     assert "no answer within 300 s" in found.detail
+
+
+def test_without_a_temporary_folder_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container whose file system is read-only: it was an internal error."""
+
+    def nowhere(*_: object, **__: object) -> None:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("tempfile.mkdtemp", nowhere)
+    verification = ask(Installer())
+    assert verification.answer is Answer.UNREACHABLE
+    assert "no temporary folder" in verification.detail

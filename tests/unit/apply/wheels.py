@@ -9,10 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 def make_wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> Path:
@@ -40,7 +37,7 @@ def _hash(text: str) -> str:
 
 
 def make_wheels(folder: Path) -> Path:
-    """Make two releases of `moved`, and `gone`, `fresh` and `later` in one."""
+    """Make two releases of `moved`; `gone`, `fresh`, `later` and `sloppy` in one."""
     folder.mkdir()
     for version in ("1", "2"):
         files = {
@@ -51,14 +48,16 @@ def make_wheels(folder: Path) -> Path:
             f"{{data}}/data/share/moved/{version}/more.txt": "more\n",
         }
         make_wheel(folder, "moved", version, files)
+    files = {"sloppy.py": "def main(): pass\n", "{data}/data/README.md": "of the wheel\n"}
+    make_wheel(folder, "sloppy", "1", files)
     for name in ("gone", "fresh", "later"):
         make_wheel(folder, name, "1", {f"{name}/__init__.py": "def main(): pass\n"})
     return folder
 
 
-def make_project(folder: Path) -> Path:
+def make_project(folder: Path, *options: str) -> Path:
     """Make a git checkout whose folder is the environment, and return its site-packages."""
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", *options, str(folder)], check=True)
     (folder / "train.py").write_text("print('first')\n")
     (folder / "notes.md").write_text("to do\n")
     (folder / ".git" / "refs").mkdir(parents=True)
@@ -72,10 +71,27 @@ def make_project(folder: Path) -> Path:
 def pip(folder: Path, wheels: Path, *words: str) -> None:
     """Run the environment's pip without an index."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
-    argv = [str(folder / "bin" / "python"), "-m", "pip", *words]
+    argv = [*pip_program(folder), *words]
     if words[0] == "install":
         argv += ["--no-index", "--find-links", str(wheels)]
     subprocess.run(argv, check=True, capture_output=True, env=env)
+
+
+def tiny(folder: Path, wheels: Path, *words: str) -> None:
+    """Run the tiny installer."""
+    argv = [*tiny_program(folder), *words, "--find-links", str(wheels)]
+    subprocess.run(argv, check=True, capture_output=True)
+
+
+def tiny_program(folder: Path) -> tuple[str, ...]:
+    """Return the command of the tiny installer for an environment."""
+    return (sys.executable, "-I", "-S", str(Path(__file__).with_name("tiny_installer.py")),
+            str(folder))  # fmt: skip
+
+
+def pip_program(folder: Path) -> tuple[str, ...]:
+    """Return the command of the environment's own pip."""
+    return (str(folder / "bin" / "python"), "-m", "pip")
 
 
 def installed_names(site: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pytest
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import BLOCK, BlockCache, Reader, Tree
 from fadoctor.binary.header import Machine
-from fadoctor.binary.ld_cache import read_ld_cache
+from fadoctor.binary.ld_cache import LdCache
 from fadoctor.binary.processor import Processor
 from fadoctor.binary.search import Search, Surroundings
 
@@ -125,4 +125,4 @@ def test_words_in_search_paths(tmp_path: Path) -> None:
     "data", [b"", b"glibc-ld.so.cache1.1", b"glibc-ld.so.cache1.1" + b"\xff" * 60]
 )
 def test_damaged_cache_of_the_system(data: bytes) -> None:
-    assert read_ld_cache(data, Machine.X86_64) == {}
+    assert LdCache(data, Machine.X86_64).sonames == []

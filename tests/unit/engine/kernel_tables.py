@@ -81,7 +81,22 @@ SETTINGS = table(
     ],
 )
 
-TABLES = (BACKENDS, SUPPORT, SETTINGS)
+NEEDS = table(
+    "kernel-support-needs",
+    {"backend": "word", "needs": "word", "version": "range", "cc": "range", "dtype": "word"},
+    {"support": "text", "rule": "text", "note": "text"},
+    [support("fa-rotary", "<3", NEW, "bf16", "fails", rule="old-triton", needs="triton")],
+)
+
+HERE = table(
+    "kernel-support-os",
+    {"backend": "word", "os": "word", "version": "range"},
+    {"support": "text", "rule": "text", "note": "text"},
+    [],
+    complete=True,
+)
+
+TABLES = (BACKENDS, SUPPORT, SETTINGS, NEEDS, HERE)
 
 INSTALLED: dict[str, Any] = {
     "torch.version": "2.6.0",

@@ -205,7 +205,7 @@ PINS = table(
     "pins",
     {"torch": "word"},
     {"triton": "version"},
-    [{"torch": "2.6", "triton": "3.2.0"}, {"torch": "2.5"}],
+    [{"torch": "2.6", "triton": "3.2.0"}, {"torch": "2.5", "triton": None}, {"torch": "2.3"}],
 )
 
 
@@ -218,6 +218,7 @@ PINS = table(
         (UNREAD, "2.6", UNKNOWN),  # not Absent: nothing takes its place
         (ABSENT, "2.5", NOT_THERE),
         (ABSENT, "2.4", UNKNOWN),
+        (ABSENT, "2.3", UNKNOWN),  # a blank is not known
     ],
 )
 def test_let_takes_the_first_that_is_not_absent(requires: Any, torch: str, expected: Truth) -> None:

@@ -60,7 +60,7 @@ def test_the_reason_of_an_unknown_is_that_of_the_fact() -> None:
         ("12.4", "linux", "fail"),
         ("13.0", "linux", "unknown"),  # the cell says so
         ("11.8", "linux", "unknown"),  # the row is not verified
-        ("10.2", "linux", "not_applicable"),  # the cell is missing
+        ("10.2", "linux", "unknown"),  # the cell is blank
         ("9.2", "linux", "unknown"),  # no row
         (ABSENT, "linux", "not_applicable"),
         (UNREAD, "linux", "unknown"),

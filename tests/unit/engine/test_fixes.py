@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from packaging.requirements import InvalidRequirement, Requirement
 
+from fadoctor.engine.fixes import possible_fixes
+from fadoctor.engine.scope import Scope
+from fadoctor.matrix.query import Matrix
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
-from tests.unit.engine.builders import ABSENT, UNREAD, assess, rule
+from tests.unit.engine.builders import ABSENT, UNREAD, assess, environment, rule
 
 TORCH = {
     "torch.version": "2.6.0+cu124",
@@ -164,3 +167,57 @@ def is_plain_requirement(text: str) -> bool:
         return Requirement(text).url is None
     except InvalidRequirement:
         return False
+
+
+def possible(
+    facts: dict[str, Any], log: tuple[str, ...], *fixes: dict[str, Any]
+) -> tuple[Fix, ...]:
+    one = rule(when={"torch.version": {"present": True}}, fixes=list(fixes))
+    world = environment(facts)
+    return possible_fixes(Scope(world, Matrix({}), one, {}), log)
+
+
+def test_what_a_log_shows_to_be_tried_comes_last() -> None:
+    """A person whose log says bf16: true was told to set bf16: true."""
+    fixes = (
+        fix("set-bf16", {"setting": "bf16: true"}, tried=["bf16: {0,4}true"]),
+        fix("look", {"advice": "Look."}),
+    )
+    found = possible(TORCH, ("x", "bf16: true"), *fixes)
+    assert [each.id for each in found] == ["look", "set-bf16"]
+    assert found[1].steps[-1].text == "The log shows that this was tried."
+    assert [each.id for each in possible(TORCH, ("fp16: true",), *fixes)] == ["set-bf16", "look"]
+
+
+def test_no_half_of_commands_is_printed() -> None:
+    facts = {**TORCH, "triton.version": UNREAD}
+    both = ({"uninstall": ["triton"]}, {"install": ["triton=={triton.version}"]})
+    [found] = possible(facts, (), fix("one", *both))
+    assert [step.kind for step in found.steps] == [StepKind.ADVICE]
+    assert "triton.version" in found.steps[0].text
+
+
+@pytest.mark.parametrize(
+    ("template", "known", "unknown"),
+    [
+        ("for {host.glibc|an old system}", "for 2.35", "for an old system"),
+        ("old[[, {host.glibc}]].", "old, 2.35.", "old."),
+        ("{gpu[0].name} is old", "T4 is old", "The GPU is old"),
+        ("CC is {env.CC}", "CC is gcc", "CC is not set"),
+    ],
+)
+def test_what_is_not_known_has_words_of_its_own(template: str, known: str, unknown: str) -> None:
+    one = rule(when={"torch.version": {"present": True}}, message=template)
+    there = {"host.glibc": "2.35", "gpu[0].name": "T4", "env.CC": "gcc"}
+    [finding] = assess({**TORCH, **there}, one).findings
+    assert finding.message == known
+    [finding] = assess({**TORCH, **dict.fromkeys(there, ABSENT)}, one).findings
+    assert finding.message == unknown
+
+
+def test_a_list_is_as_many_requirements() -> None:
+    facts = {"torch.version": "2.8.0", "gpu[0].list": ("einops", "triton==3.4.0")}
+    found = step(facts, {"install": ["{gpu[0].list}"]})
+    assert found.items == ("einops", "triton==3.4.0")
+    hostile = {**facts, "gpu[0].list": ("einops", "--index-url=https://example.org")}
+    assert offered(hostile, fix("one", {"install": ["{gpu[0].list}"]})) == ()

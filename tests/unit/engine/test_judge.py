@@ -256,7 +256,7 @@ def test_the_message_is_filled_and_the_rest_is_as_written() -> None:
     [found] = assess(
         {"torch.version": "2.5.1", "torch.cuda": None, "gpu.name": UNREAD}, one
     ).findings
-    assert found.message == "torch 2.5.1 for CUDA none on unknown."
+    assert found.message == "torch 2.5.1 for CUDA none on the GPU."
     assert (found.title, found.why) == ("A title", "It is so.")
     assert [each.fact for each in found.evidence] == ["torch.version"]
     assert found.references[0].url == "https://example.org/a"

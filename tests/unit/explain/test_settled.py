@@ -37,6 +37,7 @@ def test_the_error_that_is_left_is_named(read: Callable[[str], Reading], quoted:
     "log",
     [
         f"{AMPERE}\nThis is not fixed by an upgrade.\nKeyError: 'a'",
+        f"{AMPERE}\nThey say that it is fixed in version 2.9.\nKeyError: 'a'",
         f"{AMPERE}\nHow can this be solved?\nKeyError: 'a'",
         f"Earlier it ran.\n{AMPERE}",
         f"{DTYPE}\nI fixed the tokenizer since.",

@@ -72,7 +72,8 @@ DRIVERS = table(
     [
         {"cuda": "12", "os": "linux", "driver": "525.60.13", "names": "a b", "count": 2,
          "open": False, "env": {"A": "1"}},
-        {"cuda": "13", "os": "linux", "driver": {"unknown": "not measured"}, "names": ["a b", "c"]},
+        {"cuda": "13", "os": "linux", "driver": {"unknown": "not measured"}, "names": ["a b", "c"],
+         "env": None},
     ],
 )  # fmt: skip
 
@@ -96,9 +97,9 @@ def test_cells_that_are_not_known() -> None:
     assert cell(DRIVERS, "driver", cuda="13", os="linux") == Unknown(
         "not measured", "matrix drivers"
     )
-    assert cell(DRIVERS, "open", cuda="13", os="linux") == Absent(
-        "matrix drivers has no open there"
-    )
+    blank = Unknown("matrix drivers does not say open there", "matrix drivers")
+    assert cell(DRIVERS, "open", cuda="13", os="linux") == blank
+    assert cell(DRIVERS, "env", cuda="13", os="linux") == Absent("matrix drivers has no env there")
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,9 @@ def test_keys_that_are_not_known_and_keys_without_a_row(cuda: Any, os: Any, expe
     assert cell(DRIVERS, "driver", cuda=cuda, os=os) == expected
 
 
+BLANK = Unknown("matrix t does not say c there", "matrix t")
+
+
 def overlapping(*rows: dict[str, Any], kind: str = "text") -> Table:
     return table("t", {"k": "word"}, {"c": kind}, [{"k": "x", **row} for row in rows])
 
@@ -125,9 +129,14 @@ def overlapping(*rows: dict[str, Any], kind: str = "text") -> Table:
     [
         ([{"c": "a"}, {"c": "a"}, {"c": "a"}], Known("a", "matrix t")),
         ([{"c": "a"}, {"c": "b"}], Unknown("rows of the matrix disagree about c", "matrix t")),
-        ([{"c": "a"}, {}], Unknown("rows of the matrix disagree about c", "matrix t")),
-        ([{}, {}], Absent("matrix t has no c there")),
-        ([{"c": None}, {}], Absent("matrix t has no c there")),
+        ([{"c": "a"}, {}], BLANK),
+        ([{}, {}], BLANK),
+        ([{"c": None}, {}], BLANK),
+        ([{"c": None}, {"c": None}], Absent("matrix t has no c there")),
+        (
+            [{"c": None}, {"c": "a"}],
+            Unknown("rows of the matrix disagree about c", "matrix t"),
+        ),
         (
             [{"c": "a"}, {"c": {"unknown": "why"}}],
             Unknown("rows of the matrix disagree about c", "matrix t"),

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.matrix.folders import problems, rule_text, table_text
+from fadoctor.matrix.compile import compile_rules
+from tests.unit.matrix.folders import problems, rule_text, table_text, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,10 +97,28 @@ def test_tables(tmp_path: Path, changes: dict[str, str], place: str, problem: st
 def test_rows_that_are_right(tmp_path: Path) -> None:
     rows = """
   - {os: a b, version: ">=2.6,<2.8", driver: 525.60, names: x y, size: 3, known: false}
-  - {os: 12, version: "~=2.6", driver: {unknown: why}, names: [x y], size: , by: some-rule}
+  - {os: 12, version: "~=2.6", driver: {unknown: why}, names: [x y], size: absent, by: some-rule}
   - {os: "*", version: "*", verified: unverified, note: text, references: []}"""
     texts = {"area__some_rule": rule_text(), "matrix__some_table": table_text(rows=rows)}
     assert problems(tmp_path, **texts) == []
+
+
+def test_a_blank_is_refused_and_absent_is_kept_apart_from_it(tmp_path: Path) -> None:
+    """A forgotten value must not read as "there is none"."""
+    rows = """
+  - {os: a, version: "*", driver: absent}
+  - {os: b, version: "*", driver: 525.60}"""
+    given = table_text(rows=rows) + "otherwise: {size: absent}\n"
+    folder = write(tmp_path, matrix__some_table=given)
+    table = compile_rules(folder).knowledge.tables["some-table"]
+    first, second = table.rows
+    assert (first["driver"], first["size"], "known" in first) == (None, None, False)
+    assert second["driver"] == "525.60"
+    found = problems(tmp_path, matrix__some_table=table_text(rows=rows.replace("absent", "")))
+    place = "matrix/some-table.yaml:9 at `rows[0].driver`"
+    assert found == [f"{place}: leave driver out where it is not known, or write absent"]
+    found = problems(tmp_path, matrix__some_table=given.replace("size: absent", "sice: absent"))
+    assert found[0].endswith("the table has no such column")
 
 
 def test_a_column_of_an_unknown_type(tmp_path: Path) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 
+from fadoctor.matrix.query import Matrix
 from fadoctor.model.fact import Known
+from fadoctor.plan.candidates import Candidates
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.offers import offer
 from tests.unit.plan.problems import golden, problem, session
@@ -86,6 +89,16 @@ def test_files_that_need_a_newer_glibc_are_left_out() -> None:
     here = {choice.key for choice in session().candidates.flash_attn(HEALTHY)}
     there = {choice.key for choice in session().candidates.flash_attn(old)}
     assert there < here
+
+
+def test_a_release_with_a_blank_requirement_is_not_proposed() -> None:
+    """A blank torch was taken for "any torch": the plan moved it."""
+    tables = session().matrix.tables
+    table = tables["xformers-releases"]
+    blank = tuple({k: v for k, v in row.items() if k != "torch"} for row in table.rows)
+    poorer = {**tables, table.table: msgspec.structs.replace(table, rows=blank)}
+    assert session().candidates.releases("xformers", HEALTHY)
+    assert Candidates(Matrix(poorer)).releases("xformers", HEALTHY) == ()
 
 
 def test_releases_ask_for_this_torch() -> None:

@@ -45,10 +45,13 @@ def torch(version: str, cuda: str = "12.8") -> dict[str, Fact]:
 
 
 def test_files_that_are_not_there_yet_are_absent() -> None:
-    found = by_label("flash_attn")
+    found = dict(by_label("flash_attn"))
     assert {"flash_attn.loads", "flash_attn.binary.failure", "flash_attn.binary.runs_on"} <= set(
         found
     )
+    assert (
+        found.pop("flash_attn.binary.file") != by_label("torch")["torch.loads"]
+    )  # it will be there
     assert all(isinstance(fact, Absent) for fact in found.values())
     assert "flash_attn.version" not in found
 

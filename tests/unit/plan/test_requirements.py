@@ -7,7 +7,7 @@ import pytest
 from fadoctor.plan.requirements import requirements_of, violations
 from tests.unit.engine.builders import UNREAD, environment
 
-OTHERS = {"torchvision": {"torch": "==2.6.0"}, "torch": {"numpy": ""}, "old": {"x": ""}}
+OTHERS = {"torchtext": {"torch": "==2.6.0"}, "torch": {"numpy": ""}, "old": {"x": ""}}
 
 
 def broken(installed: dict[str, str], needs: dict[str, dict[str, str]]) -> list[str]:
@@ -47,4 +47,4 @@ def test_facts_go_before_what_was_read_elsewhere() -> None:
     facts = environment({"torch.requires": {"triton": "==3.4.0"}, "torch.distribution": "torch"})
     found = requirements_of(facts, OTHERS)
     assert found["torch"] == {"triton": "==3.4.0"}
-    assert found["torchvision"] == {"torch": "==2.6.0"}
+    assert found["torchtext"] == {"torch": "==2.6.0"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fadoctor.engine.judge import judge
+from fadoctor.engine.outdone import reads_outcomes
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.model.finding import Severity
 from fadoctor.plan.aftermath import aftermath
@@ -74,13 +75,15 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
     missed, unproved = count_missed(made.wishes, state, after, best, backends)
     found = aftermath(made, state, after)
     is_excused = partial(made.is_excused, verdicts)
+    # What is said of GPUs beside others follows from what is excused.
+    judgements = [each for each in assessment.judgements if not reads_outcomes(each.rule)]
     return Cost(
-        errors=failures(assessment.judgements, Severity.ERROR, is_excused) + len(found.broken),
+        errors=failures(judgements, Severity.ERROR, is_excused) + len(found.broken),
         missed=missed,
         lost=count_lost(made.worked, verdicts, backends),
         torch=state["torch"].distance,
         removed=kinds.count(Kind.REMOVE),
-        warnings=failures(assessment.judgements, Severity.WARNING, is_excused),
+        warnings=failures(judgements, Severity.WARNING, is_excused),
         changed=replaced + found.replaced,
         builds=kinds.count(Kind.BUILD),
         community=kinds.count(Kind.COMMUNITY),

@@ -12,7 +12,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.probes.binaries import SMALLEST, probe
 from fadoctor.probes.world import World
 from tests.binaries.elf_writer import Spec, Symbol, elf_file
-from tests.binaries.system import System
+from tests.binaries.system import LOADER, System
 from tests.unit.binary.fatbin_builder import container, elf, image, ptx
 from tests.unit.probes.dist_info import LINUX, no_process
 
@@ -206,13 +206,17 @@ def test_a_library_without_gpu_code(machine: Machine) -> None:
 
 
 def test_another_system_has_no_such_extensions(machine: Machine) -> None:
+    """Only where they lie is said: nothing else of them is read."""
     facts = machine.read(host__os=Known("windows", "test"))
-    assert {type(fact) for fact in facts.values()} == {Absent}
+    files = {name for name, fact in facts.items() if isinstance(fact, Known)}
+    assert files == {name for name in files if name.endswith(".file")}
+    assert {type(fact) for name, fact in facts.items() if name not in files} == {Absent}
 
 
 def test_another_processor_cannot_be_judged(machine: Machine) -> None:
     facts = machine.read(host__machine=Known("riscv64", "test"))
-    assert {type(fact) for fact in facts.values()} == {Unknown}
+    judged = {name: fact for name, fact in facts.items() if not name.endswith(".file")}
+    assert {type(fact) for fact in judged.values()} == {Unknown}
 
 
 def test_without_an_interpreter_nothing_can_be_told(machine: Machine) -> None:
@@ -221,3 +225,42 @@ def test_without_an_interpreter_nothing_can_be_told(machine: Machine) -> None:
     facts = machine.read()
     assert isinstance(facts["flash_attn.loads"], Unknown)
     assert isinstance(facts["flash_attn.binary.failure"], Unknown)
+
+
+def test_torchvision_and_torchaudio_are_read_like_any_other(machine: Machine) -> None:
+    """Both end at import where their library does not load; check was silent about it."""
+    imports = (Symbol("_ZN3c104cuda9SetDeviceEa"),)
+    spec = Spec(needed=("libc10.so",), imports=imports)
+    machine.library(f"{SITE}/torchvision/_C.so", spec)
+    machine.library(f"{SITE}/torchaudio/lib/libtorchaudio.so", spec._replace(imports=()))
+    there = Known("1", "test")
+    found = machine.read(torchvision__version=there, torchaudio__version=there)
+    failure, missing = (found[f"torchvision.binary.{name}"] for name in ("failure", "missing"))
+    assert isinstance(failure, Known)
+    assert isinstance(missing, Known)
+    assert (failure.value, missing.value) == ("undefined-symbol", "_ZN3c104cuda9SetDeviceEa")
+    loads = found["torchaudio.loads"]
+    assert isinstance(loads, Known)
+    assert loads.value is True
+
+
+def test_a_library_that_forbids_dlopen(machine: Machine) -> None:
+    machine.library(FLASH, Spec(extra=((0x6FFFFFFB, 0x40),)))
+    assert told(machine.read(), "failure", "says") == [
+        "refused",
+        f"$site/flash_attn_2_cuda{SUFFIX}: shared object cannot be dlopen()ed",
+    ]
+
+
+def test_where_the_processor_decides_and_is_not_known_nothing_is_told(machine: Machine) -> None:
+    loader = machine.root / LOADER[machine.machine].lstrip("/")
+    loader.write_bytes(loader.read_bytes() + b"--glibc-hwcaps-mask")
+    for folder, exports in (("/usr/lib", ()), ("/usr/lib/glibc-hwcaps/x86-64-v3", ("f",))):
+        symbols = tuple(Symbol(name) for name in exports)
+        machine.library(f"{folder}/libdep.so", Spec(soname="libdep.so", exports=symbols))
+    machine.extension("f", needed=("libdep.so",))
+    found = machine.read()
+    loads = found["flash_attn.loads"]
+    assert isinstance(loads, Unknown)
+    assert "the processor" in loads.reason
+    assert isinstance(found["flash_attn.binary.failure"], Unknown)

@@ -70,7 +70,9 @@ def test_death_by_a_signal_is_told_as_shells_do(argv: Argv) -> None:
     assert ended.returncode == 128 + signal.SIGKILL
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1]
+)
 def test_signals_are_passed_on(argv: Argv, number: signal.Signals) -> None:
     code = (
         "import signal, sys, time\n"

@@ -158,3 +158,19 @@ def test_junit_carries_time_reason_and_message() -> None:
 def test_report_survives_json() -> None:
     document = report(cell(), MATH)
     assert msgspec.json.decode(msgspec.json.encode(document), type=SmokeReport) == document
+
+
+def test_one_reason_for_all_cells_is_said_once() -> None:
+    """66 rows that said `failed` stood above it."""
+    fate = {"measured": Measured.FAILED, "detail": "torch has no code for it", "rule_id": "a-rule"}
+    cells = [
+        cell(backend, case=case, speed=None, errors={}, **fate)
+        for backend in (Backend.FA2, Backend.SDPA_MATH)
+        for case in ("full", "causal", "gqa", "long", "hdim128", "hdim256")
+    ]
+    text = smoke_text.render(report(*cells), Style(width=100))
+    assert "failed, all 12 cells: torch has no code for it (a-rule)" in text
+    assert "backends: fa2, sdpa-math" in text
+    assert "causal" not in text
+    other = smoke_text.render(report(*cells[:-1], cell()), Style(width=100))
+    assert other.count("failed") > len(cells) - 1

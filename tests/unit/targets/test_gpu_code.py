@@ -72,33 +72,51 @@ def test_what_was_not_read_gives_nothing(code: Unknown | Absent) -> None:
     assert set(lists(code, "8.0").values()) == {code}
 
 
+VLLM = {"vllm.version": "0.8.5", "torch.version": "2.6.0"}
+
+
 def test_code_of_what_a_package_does_without_is_missed_nowhere() -> None:
-    found = lists({"9.0a": "5"}, "8.0", extension="vllm.fa3", **{"vllm.version": "0.8.5"})
+    found = lists({"9.0a": "5"}, "8.0", extension="vllm.fa3", **VLLM)
     assert {type(fact) for fact in found.values()} == {Absent}
-    assert lists({"9.0a": "5"}, "8.0", extension="vllm.fa2", **{"vllm.version": "0.8.5"}) == {
+    assert lists({"9.0a": "5"}, "8.0", extension="vllm.fa2", **VLLM) == {
         "runs_on": (), "no_code_for": ("8.0",), "jit_for": (), "jit_isa": ANY,
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("version", "extension", "optional"),
+    ("version", "torch", "extension", "optional"),
     [
-        ("0.0.35", "binary", True),
-        ("0.0.29", "binary", True),
-        ("0.0.28.post3", "binary", False),
-        ("0.0.28.post3", "fa3", True),
-        ("of my own", "binary", False),
+        ("0.0.35", "2.13.0", "binary", True),
+        ("0.0.29", "2.5.1", "binary", True),
+        ("0.0.28.post3", "2.5.1", "binary", False),
+        ("0.0.28.post3", "2.5.1", "fa3", True),
+        ("of my own", "2.5.1", "binary", False),
+        # Its import needs a name of torch 2.5: it goes on without nothing there.
+        ("0.0.32.post2", "2.4.1+cu121", "binary", False),
+        ("0.0.32.post2", "2.4.1+cu121", "fa3", False),
+        ("0.0.32.post2", "2.5.0", "binary", True),
+        ("0.0.29.post3", "2.4.1", "binary", True),
+        ("0.0.29.post3", "2.3.1", "binary", False),
     ],
 )
-def test_what_xformers_does_without(version: str, extension: str, *, optional: bool) -> None:
-    given = environment({"xformers.version": version})
+def test_what_xformers_does_without(
+    version: str, torch: str, extension: str, *, optional: bool
+) -> None:
+    given = environment({"xformers.version": version, "torch.version": torch})
     found = derive(given, Matrix(load_knowledge().tables))
     assert (f"xformers.{extension}.optional" in found.facts) is optional
+
+
+def test_what_xformers_does_without_is_not_known_without_torchs_version() -> None:
+    given = environment({"xformers.version": "0.0.35"})
+    found = derive(given, Matrix(load_knowledge().tables))
+    assert isinstance(found.fact("xformers.binary.optional"), Unknown)
 
 
 def test_what_a_package_does_without_is_a_subject_of_its_own() -> None:
     """A rule that decides verdicts must not see it."""
     facts = {"xformers.version": "0.0.35", "xformers.binary.file": "_C.so"}
+    facts["torch.version"] = "2.10.0"
     found = derive(environment(facts), Matrix(load_knowledge().tables))
     optional = [each.bindings for each in found.subjects("optional_extension")]
     assert {"package": "xformers", "extension": "xformers.binary"} in optional

@@ -244,3 +244,12 @@ def test_overlays_add_up_over_saved_facts(matrix: Matrix) -> None:
     second = apply_overlays(first, Overlays(driver="550.54"), matrix)
     assert second.overlays == ("--gpu V100", "--driver 550.54")
     assert states(second, "gpu[0].name", "driver.version") == ["V100", "550.54"]
+
+
+@pytest.mark.parametrize("gpu", ["V100", "B200", "GT 1030", "RTX PRO 6000", "5090", "MI300X", "T4"])
+def test_with_gpu_and_driver_given_nothing_about_the_driver_is_open(
+    matrix: Matrix, gpu: str
+) -> None:
+    found = applied(matrix, gpu=(gpu,), driver="580.95.05")
+    undecided = [name for name, fact in found.facts.items() if isinstance(fact, Unknown)]
+    assert not [name for name in undecided if name.startswith("driver.")]

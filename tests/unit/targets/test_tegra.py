@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fadoctor.engine.evaluate import evaluate
+from fadoctor.explain.join import surroundings
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.finding import Outcome
@@ -100,3 +101,11 @@ def test_an_assumed_jetson_asks_for_no_driver(matrix: Matrix) -> None:
         assert isinstance(found.fact("driver.version"), Absent)
     named = apply_overlays(empty, Overlays(gpu=("Orin",), driver="540.4.0"), matrix)
     assert isinstance(named.fact("driver.cuda"), Unknown)
+
+
+def test_the_driver_that_a_log_of_a_jetson_names_is_its_own() -> None:
+    machine = _machine("8.7", "540.4.0", **{"torch.cuda": "13.0"})
+    named = {"driver.version": Known("541.0.0", "log")}
+    around = surroundings(named, machine, shipped())
+    assert isinstance(around.environment.fact("driver.version"), Absent)
+    assert around.environment.fact("driver.tegra") == named["driver.version"]

@@ -229,3 +229,32 @@ def test_doomed_is_what_fails_on_every_gpu() -> None:
         )
     }
     assert doomed((fails[0], TABLE[2])) == {}
+
+
+@pytest.mark.parametrize("case", ["hdim256", "gqa", "varlen"])
+def test_a_refusal_of_a_shape_near_a_limit_stays_one(case: str) -> None:
+    """The table speaks of a backend and a dtype: head dimension 256 has limits of its own."""
+    run = SmokeRun((cell("cuda:0", REFUSED, case=case, rule_id="headdim-limit"),))
+    [judged] = with_predictions(run, TABLE, GPUS).cells
+    assert (judged.measured, judged.predicted) == (REFUSED, Predicted.WORKS)
+    assert disagreements(with_predictions(run, TABLE, GPUS)) == {}
+
+
+def test_gpus_are_told_apart_by_their_names_where_cuda_counts_otherwise() -> None:
+    """The faster one stands second on the bus, and first in CUDA's own order."""
+    gpus = [
+        Gpu("gpu[0]", "gpu[0] NVIDIA GeForce RTX 3090", Known("8.6", "test")),
+        Gpu("gpu[1]", "gpu[1] NVIDIA RTX A6000", Known("8.6", "test")),
+    ]
+    table = tuple(predicted(gpu) for gpu in gpus)
+    cells = (
+        cell("cuda:0", PASSED, device_name="NVIDIA RTX A6000", compute_capability="8.6"),
+        cell("cuda:1", FAILED, device_name="NVIDIA GeForce RTX 3090", compute_capability="8.6"),
+    )
+    rows = join_measurements(table, SmokeRun(cells), gpus, lambda _: "2.6")
+    assert [row.measured for row in rows] == [FAILED, PASSED]
+
+
+def test_remarks_of_a_run_are_notes() -> None:
+    run = SmokeRun((cell("cuda:0"),), remarks=("CUDA counts the GPUs the fastest first",))
+    assert notes(run) == ("smoke: CUDA counts the GPUs the fastest first",)

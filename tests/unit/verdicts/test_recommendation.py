@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.verdict import Backend, Dtype, Recommendation
+from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommendation, Verdict
 from fadoctor.verdicts.recommendation import recommend
 from tests.unit.engine.builders import ABSENT, UNREAD, environment, shipped
 from tests.unit.engine.kernel_tables import kernels, on
@@ -63,9 +64,26 @@ def test_the_newest_kernel_that_is_installed_comes_first() -> None:
     assert best("8.0", flash_attn__version=UNREAD).backend is Backend.SDPA_FLASH
 
 
-def test_torch_is_recommended_even_where_it_is_missing() -> None:
-    found = best("8.0", flash_attn__version=ABSENT, torch__version=ABSENT)
-    assert found.backend is Backend.SDPA_FLASH
+def test_nothing_is_recommended_where_there_is_no_torch() -> None:
+    gone = {"flash_attn__version": ABSENT, "torch__version": ABSENT}
+    assert recommend(kernels(on("8.0", **gone))) is None
+
+
+def test_what_the_table_says_to_fail_is_not_recommended() -> None:
+    """The report said "use sdpa-flash" above a table in which every cell of it failed."""
+    facts = on("8.0")
+    rows = [failing(backend) for backend in (Backend.FA2, Backend.SDPA_FLASH)]
+    found = recommend(kernels(facts), rows)
+    assert found is not None
+    assert found.backend not in (Backend.FA2, Backend.SDPA_FLASH)
+    assert "fa2 in bf16 on gpu[0] (some-rule)" in found.why
+    everywhere = [failing(backend, dtype) for backend in Backend for dtype in Dtype]
+    assert recommend(kernels(facts), everywhere) is None
+
+
+def failing(backend: Backend, dtype: Dtype = Dtype.BF16) -> Verdict:
+    words = (Predicted.FAILS, ("some-rule",), Measured.NOT_RUN, "")
+    return Verdict("gpu[0] GPU 8.0", backend, "1", dtype, *words)
 
 
 def test_settings_are_those_of_the_installed_version() -> None:
@@ -125,3 +143,26 @@ def test_the_shipped_tables(capabilities: list[str], dtype: Dtype, attention: st
     assert found is not None
     assert found.dtype is dtype
     assert found.settings["transformers"]["attn_implementation"] == attention
+
+
+def test_a_card_for_a_display_is_left_out_and_named() -> None:
+    cards = {"gpu[0].tensor_cores": True, "gpu[1].tensor_cores": False}
+    found = recommend(kernels({**on("8.0", "7.0"), **cards}))
+    assert found is not None
+    assert (found.dtype, found.backend) == (Dtype.BF16, Backend.FA2)
+    assert "Left out: gpu[1] GPU 7.0, without tensor cores; CUDA_VISIBLE_DEVICES" in found.why
+    alone = recommend(kernels({**on("7.0"), "gpu[0].tensor_cores": False}))
+    assert alone is not None
+    assert "Left out" not in alone.why
+
+
+def test_what_is_known_to_work_goes_before_what_is_not_known() -> None:
+    """FlashAttention-4 without what it requires was recommended beside an attention that works."""
+    known = structs.replace(failing(Backend.SDPA_FLASH), predicted=Predicted.WORKS)
+    doubt = structs.replace(failing(Backend.FA2), predicted=Predicted.UNKNOWN)
+    found = recommend(kernels(on("8.0")), [doubt, known])
+    assert found is not None
+    assert found.backend is Backend.SDPA_FLASH
+    found = recommend(kernels(on("8.0")), [doubt])
+    assert found is not None
+    assert found.backend is Backend.FA2

@@ -1,0 +1,1 @@
+"""The five reports that fadoctor began with, each as its user would type it."""

@@ -1,0 +1,168 @@
+"""What must hold of every report, worked out from facts and tables without what predicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.specifiers import SpecifierSet
+
+from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
+from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.finding import Outcome, Severity
+from fadoctor.model.verdict import Predicted
+from tests.properties.broken import installed, mapping
+from tests.properties.worlds import knowledge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.diagnose import Prognosis
+    from fadoctor.model.report import Report
+    from fadoctor.model.verdict import Verdict
+    from tests.properties.broken import Facts
+
+_BACKENDS = {str(row["backend"]): row for row in knowledge().tables["backends"].rows}
+_IDLE = knowledge().tables["requirements-idle"].rows
+
+
+def contradictions(prognosis: Prognosis, report: Report) -> list[str]:
+    """Return everything in a report that its own facts or findings contradict."""
+    facts = report.environment
+    found = [
+        f"{cell.gpu} {cell.backend.value} {cell.dtype.value} works, but {why}"
+        for cell in report.verdicts
+        if cell.predicted is Predicted.WORKS
+        for why in _against(cell, facts, prognosis)
+    ]
+    return [*found, *_about_advice(report), *_unexplained(facts, prognosis, report)]
+
+
+def _against(cell: Verdict, facts: Facts, prognosis: Prognosis) -> Iterator[str]:
+    row = _BACKENDS[cell.backend.value]
+    package, needs = str(row["package"]), str(row.get("needs") or "").split()
+    for name in dict.fromkeys((package, "torch", *needs)):
+        if not isinstance(facts.get(f"{name}.version"), Known):
+            yield f"{name} is missing, or nobody knows its version"
+    for name in (package, *needs):
+        yield from _extensions(name, facts)
+    one_of = [facts.get(f"{name}.file") for name in str(row.get("one_of") or "").split()]
+    if one_of and all(isinstance(file, Absent) for file in one_of):
+        yield "none of its extensions is there"
+    yield from _requirements(package, cell.backend.value, facts)
+    capability = facts.get(f"{cell.gpu.partition(' ')[0]}.compute_capability")
+    if isinstance(capability, Unknown):
+        yield "nobody knows what the GPU is"
+    for each in prognosis.assessment.judgements:
+        affects, about = each.rule.affects, each.about.bindings
+        if (
+            each.outcome is not Outcome.FAIL
+            or each.rule.severity is not Severity.ERROR
+            or not affects
+        ):
+            continue
+        own = about.get("package") in (package, *needs) if affects.extension else False
+        here = about.get("gpu", cell.gpu.partition(" ")[0]) == cell.gpu.partition(" ")[0]
+        covers = (own or cell.backend in affects.backends) and here
+        if covers and cell.dtype in (affects.dtypes or (cell.dtype,)):
+            yield f"{each.rule.id} stands"
+
+
+def _needed(package: str, facts: Facts) -> list[str]:
+    """Return the extensions that a package does not do without."""
+    every = (f"{package}.{name}" for name in EXTENSIONS.get(package, ()))
+    return [each for each in every if _value(facts, f"{each}.optional") != "True"]
+
+
+def _extensions(package: str, facts: Facts) -> Iterator[str]:
+    needed = _needed(package, facts)
+    for extension in needed:
+        failure = facts.get(f"{extension}.failure")
+        if isinstance(failure, Known):
+            yield f"{extension} does not load"
+        if isinstance(failure, Unknown) and not isinstance(facts.get(f"{extension}.file"), Absent):
+            yield f"nobody knows whether {extension} loads"
+    if f"{package}.binary" in needed and isinstance(facts.get(f"{package}.binary.file"), Absent):
+        yield f"{package} has no extension"
+    if _does_not_load(package, facts):
+        yield f"{package} does not load"
+
+
+def _does_not_load(package: str, facts: Facts) -> bool:
+    """Return whether the extensions that a package needs are known not to load."""
+    loads = facts.get(f"{package}.loads")
+    every = [f"{package}.{name}" for name in EXTENSIONS.get(package, ())]
+    spared = [each for each in every if each not in _needed(package, facts)]
+    excused = any(isinstance(facts.get(f"{each}.failure"), Known) for each in spared)
+    is_refused = isinstance(loads, Known) and loads.value is False
+    return is_refused and len(spared) < len(every) and not excused
+
+
+def _requirements(package: str, backend: str, facts: Facts) -> Iterator[str]:
+    there, needs = facts.get("packages.installed"), facts.get(f"{package}.requires")
+    installer = facts.get(f"{package}.installer")
+    if isinstance(installer, Known) and installer.value == "conda":
+        return
+    if isinstance(there, Unknown) or isinstance(needs, Unknown):
+        yield f"nobody knows whether {package} has what it requires"
+    own_torch = _value(facts, "torch.build") in ("", "other")
+    for name, wanted in mapping(needs).items():
+        idle = [
+            row
+            for row in _IDLE
+            if row["package"] == package and name in str(row["requirement"]).split()
+        ]
+        spared = any(backend in str(row["backends"]).split() for row in idle)
+        aliases = next((names for names in PACKAGES.values() if name in names), (name,))
+        versions = [mapping(there)[alias] for alias in aliases if alias in mapping(there)]
+        is_own = name == "torch" and own_torch
+        met = name in mapping(there) and (is_own or _is_in(mapping(there)[name], wanted))
+        stands_in = name not in mapping(there) and bool(versions)
+        if not (spared or met or stands_in):
+            yield f"{package} requires {name}{wanted}"
+
+
+def _value(facts: Facts, name: str) -> str:
+    fact = facts.get(name)
+    return str(fact.value) if isinstance(fact, Known) else ""
+
+
+def _is_in(version: str, wanted: str) -> bool:
+    return not wanted or SpecifierSet(wanted).contains(version, prereleases=True)
+
+
+def _about_advice(report: Report) -> Iterator[str]:
+    advice = report.recommendation
+    if advice is None:
+        return
+    mine = [cell.predicted for cell in report.verdicts if cell.backend is advice.backend]
+    if mine and set(mine) == {Predicted.FAILS}:
+        yield f"{advice.backend.value} is recommended, and fails everywhere"
+    package = str(_BACKENDS[advice.backend.value]["package"])
+    for name in ("torch", package):
+        if isinstance(report.environment.get(f"{name}.version"), Absent):
+            yield f"{advice.backend.value} is recommended, and there is no {name}"
+
+
+def _unexplained(facts: Facts, prognosis: Prognosis, report: Report) -> Iterator[str]:
+    """Yield the extensions that are known not to load and of which nothing is said."""
+    said = {rule for each in report.findings for rule in (each.rule_id, *each.consequences)}
+    about = {
+        each.about.bindings.get("package")
+        for each in prognosis.assessment.judgements
+        if each.rule.id == "extension-unloadable" and each.outcome is Outcome.FAIL
+    }
+    for package in EXTENSIONS:
+        if package not in installed(facts):
+            continue
+        failures = [facts.get(f"{each}.failure") for each in _needed(package, facts)]
+        own = [f for f in failures if isinstance(f, Known) and f.value != "torch"]
+        if (own or _blank_refusal(package, facts)) and not (
+            "extension-unloadable" in said and package in about
+        ):
+            yield f"{package} does not load, and nothing is said of it"
+
+
+def _blank_refusal(package: str, facts: Facts) -> bool:
+    every = (f"{package}.{name}" for name in EXTENSIONS[package])
+    none = not any(isinstance(facts.get(f"{each}.failure"), Known) for each in every)
+    return none and _does_not_load(package, facts)

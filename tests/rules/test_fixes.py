@@ -1,0 +1,127 @@
+"""What the fixes of all rules say: exact versions, what is at stake, and nothing with a hole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.engine import scope as scope_module
+from fadoctor.engine.judge import judge
+from fadoctor.matrix.load import load_apart
+from fadoctor.matrix.query import Matrix, Rows
+from fadoctor.model.fact import Known
+from fadoctor.model.fix import Safety
+from tests.golden import cases as golden_cases
+from tests.properties.worlds import cases, knowledge, of_case
+from tools.write_flash_attn_fit import FILE, rows
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import FixTemplate, Rule
+
+FIXES = [(rule, fix) for rule in knowledge().rules for fix in rule.fixes]
+NAMES = [f"{rule.id}-{fix.id}" for rule, fix in FIXES]
+
+# name, then a specifier: literal, or from a fact or a table
+_ITEM = re.compile(r"([A-Za-z0-9._-]+|\{[^{}]+\})(.*)")
+HOLE = "<hole>"
+
+
+def unbounded(item: str, free: set[str]) -> bool:
+    """Return whether an installer may take any release that comes."""
+    match = _ITEM.fullmatch(item.replace(" ", ""))
+    assert match, item
+    name, specifier = match[1], match[2]
+    if "{" in specifier or name == "{package.unmet_alone}":
+        return False  # what a package's metadata or a table says
+    parts = [part for part in specifier.split(",") if part]
+    has_end = any(part.startswith(("==", "<", "~=")) for part in parts)
+    return not has_end and not (name in free and not parts)
+
+
+def test_an_open_end_is_seen() -> None:
+    assert unbounded("flash-attn>=2.8.3", set())
+    assert unbounded("vllm", set())
+    assert unbounded("psutil", set())
+    assert unbounded("{package.distribution}", set())
+    assert not unbounded("psutil", {"psutil"})
+    assert not unbounded("transformers>=5.4,<6", set())
+    assert not unbounded("{package.distribution}=={package.version}", set())
+
+
+def build_imports() -> set[str]:
+    """Return what setup.py imports, where any release will do."""
+    rows = knowledge().tables["flash-attn-build"].rows
+    return {word for row in rows for word in str(row.get("imports") or "").split()} - {"torch"}
+
+
+@pytest.mark.parametrize(("rule", "fix"), FIXES, ids=NAMES)
+def test_no_requirement_is_open_ended(rule: Rule, fix: FixTemplate) -> None:
+    free = build_imports() | {"ninja"}
+    items = [item for step in fix.steps for item in step.install]
+    assert [item for item in items if unbounded(item, free)] == []
+
+
+@pytest.mark.parametrize(("rule", "fix"), FIXES, ids=NAMES)
+def test_what_is_at_stake_is_said(rule: Rule, fix: FixTemplate) -> None:
+    assert fix.safety is Safety.SAFE or fix.side_effects
+
+
+def test_no_text_has_a_hole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A template whose fact is absent printed ``none``: "does not load: none."."""
+    text_of = scope_module._text
+    monkeypatch.setattr(
+        scope_module, "_text", lambda fact: text_of(fact) if isinstance(fact, Known) else HOLE
+    )
+    worlds = [of_case(case) for _, case in cases()]
+    worlds += [golden_cases.environment(name) for name in golden_cases.names()]
+    matrix, holes = Matrix(knowledge().tables), set()
+    for world in worlds:
+        for finding in judge(world, knowledge(), (), matrix).findings:
+            texts = [finding.title, finding.message, finding.why]
+            for fix in finding.fixes:
+                texts += [fix.title, fix.side_effects, *(step.text for step in fix.steps)]
+            holes |= {(finding.rule_id, text) for text in texts if HOLE in text}
+    assert holes == set()
+
+
+def test_setting_lines_say_what_the_recommendation_says() -> None:
+    """Lines for one thing, put together, are the settings that stand in framework-settings."""
+    matrix, checked = Matrix(knowledge().tables), 0
+    names = {"sdpa-efficient": "sdpa", "fa2": "fa2"}
+    for framework, version in (
+        ("transformers", "4.40.0"), ("transformers", "4.57.1"), ("transformers", "5.23.0"),
+        ("llamafactory", "0.9.4"), ("vllm", "0.33.0"), ("unsloth", "2026.10.9"),
+    ):  # fmt: skip
+        for backend, attention in names.items():
+            for dtype in ("bf16", "fp16"):
+                asked = {"framework": framework, "version": version}
+                keys = {**asked, "backend": backend, "dtype": dtype, "cc": "8.0"}
+                cell = _find(matrix, "framework-settings", keys).cell("settings")
+                assert isinstance(cell, Known)
+                assert isinstance(cell.value, dict)
+                lines = [
+                    line.value
+                    for topic in (f"attention-{attention}", f"dtype-{dtype}")
+                    for line in [
+                        _find(matrix, "setting-lines", {**asked, "setting": topic}).cell("line")
+                    ]
+                    if isinstance(line, Known)
+                ]
+                for value in cell.value.values():
+                    assert any(str(value) in str(line) for line in lines), (keys, lines)
+                    checked += 1
+    assert checked > 20
+
+
+def _find(matrix: Matrix, table: str, keys: dict[str, str]) -> Rows:
+    return matrix.find(table, {name: Known(value, "asked") for name, value in keys.items()})
+
+
+def test_the_table_of_fitting_releases_follows_from_those_of_wheels() -> None:
+    lines = Path(FILE).read_text(encoding="utf-8").splitlines(keepends=True)
+    written = [line for line in lines if line.startswith("  - {torch:")]
+    wanted = rows({**knowledge().tables, **load_apart()})
+    assert written == wanted, "write it again: python tools/write_flash_attn_fit.py"

@@ -1,0 +1,82 @@
+"""What a plan runs, and in what its result differs from what was planned."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.matrix.versions import parse_specifier
+from fadoctor.model.fact import Known
+from fadoctor.model.plan import ActionKind
+from fadoctor.plan.requirements import requirements_of
+from tests.states.resolver import Refused
+
+if TYPE_CHECKING:
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.plan import Plan
+    from tests.states.resolver import Resolver
+
+Commands = tuple[tuple[str, ...], ...]
+
+
+def difference(plan: Plan, before: Environment, resolver: Resolver) -> str:
+    """Return in what a plan and its commands differ, "" where they do not."""
+    try:
+        after = resolver.after(plan, before, requirements_of(before, {}))
+    except Refused as error:
+        return f"refused: {error}"
+    expected = installed_in(before)
+    for action in plan.actions:
+        if action.kind is ActionKind.UNINSTALL:
+            expected = {n: v for n, v in expected.items() if n not in action.requirements}
+    for change in plan.changes:
+        name = change.distribution
+        item = _item(plan, name) if change.after else ""
+        if item.startswith((" @ ", "==")):
+            expected[name] = change.after
+        elif change.after and parse_specifier(item or ">=0").contains(after.get(name, "0")):  # type: ignore[union-attr]
+            expected[name] = after.get(name, "missing")
+    wrong = {
+        name: (expected.get(name), after.get(name))
+        for name in expected.keys() | after.keys()
+        if expected.get(name) != after.get(name)
+    }
+    return f"planned and done: {wrong}" if wrong else ""
+
+
+def installed_in(environment: Environment) -> dict[str, str]:
+    """Return every distribution that is there."""
+    installed = environment.fact("packages.installed")
+    assert isinstance(installed, Known)
+    assert isinstance(installed.value, dict)
+    return dict(installed.value)
+
+
+def _item(plan: Plan, name: str) -> str:
+    """Return what the commands say of a distribution, behind its name."""
+    pattern = re.compile(re.escape(name) + r"(?![A-Za-z0-9_-])(.*)")
+    items = [item for action in plan.actions if action.argv for item in action.requirements]
+    return next(found[1] for item in items if (found := pattern.fullmatch(item)))
+
+
+def commands(plan: Plan) -> Commands:
+    """Return what is run."""
+    return tuple(action.argv for action in plan.actions if action.argv)
+
+
+def undone(plan: Plan, before: Environment, resolver: Resolver) -> str:
+    """Return in what the steps, taken back by what is printed beside them, miss the beginning."""
+    requires = requirements_of(before, {})
+    try:
+        after = resolver.after(plan, before, requires)
+        back = resolver.undone(plan, after, before, requires)
+    except Refused as error:
+        return f"undo is refused: {error}"
+    there = installed_in(before)
+    moved = {change.distribution for change in plan.changes}
+    wrong = {
+        name: (there.get(name), back.get(name))
+        for name in moved
+        if there.get(name) != back.get(name) and name != "flash-attn"
+    }
+    return f"before and undone: {wrong}" if wrong else ""

@@ -1,0 +1,192 @@
+"""The script for an hour with a GPU, pretended on a CPU: what it runs, keeps and says."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fadoctor.model.verdict import Backend
+from fadoctor.smoke.catalogue import CATALOGUE
+from tools import gpu_build, gpu_faults, gpu_page, on_a_gpu
+
+ROOT = Path(__file__).parents[2]
+FAULT = gpu_faults.FAULTS[0]
+
+
+def cell(measured: str = "passed", **more: Any) -> dict[str, Any]:
+    return {
+        "backend": "fa2", "dtype": "bf16", "case": "full", "measured": measured, "detail": "seen",
+        "predicted": "works", "device_name": "NVIDIA A100-SXM4-80GB", "compute_capability": "8.0",
+        **more,
+    }  # fmt: skip
+
+
+def keep(folder: Path, cells: list[dict[str, Any]], *, pretended: bool = False) -> str:
+    steps = [{"name": "smoke default", "code": 0, "seconds": 3.2, "problem": ""}]
+    (folder / "steps.json").write_text(json.dumps({"pretended": pretended, "steps": steps}))
+    report = {"torch_version": "2.9.1+cu128", "cells": cells}
+    (folder / "smoke-default.json").write_text(json.dumps(report))
+    return gpu_page.render(folder)
+
+
+def test_every_backend_is_run() -> None:
+    assert {*on_a_gpu.BACKENDS, "flex"} == {entry.backend.value for entry in CATALOGUE}
+    assert Backend.FA1.value not in on_a_gpu.BACKENDS
+
+
+def test_page_of_this_checkout_says_what_was_measured() -> None:
+    """As long as nobody had a GPU, that is what stands there."""
+    page = (ROOT / "docs" / "measured-on-gpu.md").read_text()
+    assert page == gpu_page.render(None) or "pretended" not in page
+    assert "Nothing was measured yet" in gpu_page.render(None)
+
+
+def test_page_names_contradictions_and_impossible_times(tmp_path: Path) -> None:
+    cells = [
+        cell(speed={"forward_tflops": 180.0}),
+        cell("failed", case="causal", detail="out is wrong\n| pipe"),
+        cell(backend="sdpa-flash", speed={"forward_tflops": 400.0}),
+        cell(backend="sdpa-efficient", speed={"forward_tflops": 2.0}),
+        cell(backend="fa3", speed={"forward_tflops": 2.0}, notes=["launch-bound: so"]),
+        cell("not_run", backend="flex"),
+    ]
+    page = keep(tmp_path, cells)
+    assert "* NVIDIA A100-SXM4-80GB, compute capability 8.0" in page
+    assert "5 cells were predicted for sure, 1 came out otherwise." in page
+    assert "| fa2 | bf16 | causal | works | failed | out is wrong \\| pipe |" in page
+    assert "| fa2 | bf16 | 180 | 58% |  |" in page
+    assert "more than the GPU can do: the measurement is wrong" in page
+    assert "| sdpa-efficient | bf16 | 2 | 1% | slow for this GPU |" in page
+    assert "| fa3 | bf16 | 2 | 1% | launch-bound |" in page
+    assert "flex" not in page
+    assert "pretended" not in page
+    assert "pretended on a CPU" in keep(tmp_path, cells, pretended=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "peak"),
+    [
+        ("NVIDIA L4", 125.3), ("NVIDIA L40S", 366.4), ("NVIDIA H100 80GB HBM3", 989.4),
+        ("NVIDIA GeForce RTX 4090", 165.0), ("NVIDIA L40", None), ("Tesla T4", 65.1),
+        ("CPU x86_64", None), ("NVIDIA RTX A1000", None),
+    ],
+)  # fmt: skip
+def test_peaks_are_found_by_whole_words(name: str, peak: float | None) -> None:
+    assert gpu_page.peak_of(name) == peak
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([cell("failed"), cell(), cell("refused")], ""),
+        ([cell(), cell()], "no cell is failed"),
+        ([cell("failed"), cell("not_run")], "cells after it did not run"),
+        ([], "no cell was reported"),
+    ],
+)
+def test_fault_is_judged(cells: list[dict[str, object]], said: str) -> None:
+    assert gpu_faults.verdict(FAULT, cells, pretend=False) == said
+
+
+@pytest.mark.parametrize("fault", gpu_faults.FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("pretend", [True, False])
+def test_faults_are_python(tmp_path: Path, fault: gpu_faults.Fault, pretend: bool) -> None:  # noqa: FBT001
+    gpu_faults.plant(fault, tmp_path, pretend=pretend)
+    compile(gpu_faults.HOG, "hog", "exec")
+    for file in tmp_path.glob("*.py"):
+        compile(file.read_text(), file.name, "exec")
+    done = subprocess.run([sys.executable, str(tmp_path / "sitecustomize.py")], check=False)
+    assert done.returncode == 0  # it strikes workers alone
+    assert not (tmp_path / "struck").exists()
+
+
+SETUP = """
+            sources=[
+                "csrc/flash_attn/flash_api.cpp",
+                "csrc/flash_attn/src/flash_fwd_hdim64_bf16_sm80.cu",
+                "csrc/flash_attn/src/flash_fwd_hdim128_bf16_causal_sm80.cu",
+                "csrc/flash_attn/src/flash_bwd_hdim256_fp16_sm80.cu",
+            ],
+"""
+SWITCH = """#define FP16_SWITCH(COND, ...) [&] { }()
+
+#define HEADDIM_SWITCH(HEADDIM, ...)   \\
+  [&] {                                \\
+    if (HEADDIM <= 64) {               \\
+      return __VA_ARGS__();            \\
+    }                                  \\
+  }()
+
+#define LAST 1
+"""
+
+
+def plant_source(folder: Path, setup: str = SETUP) -> Path:
+    source = folder / "source" / "csrc" / "flash_attn" / "src"
+    source.mkdir(parents=True)
+    (source / "static_switch.h").write_text(SWITCH)
+    (folder / "source" / "setup.py").write_text(setup)
+    return folder / "source"
+
+
+def test_source_is_reduced_to_one_head_dimension(tmp_path: Path) -> None:
+    source = plant_source(tmp_path)
+    copy = gpu_build.reduce(source, tmp_path)
+    assert set(re.findall(r"hdim\d+", (copy / "setup.py").read_text())) == {"hdim128"}
+    header = (copy / "csrc" / "flash_attn" / "src" / "static_switch.h").read_text()
+    assert "kHeadDim = 128; return __VA_ARGS__(); }()\n\n#define LAST 1\n" in header
+    assert "FP16_SWITCH" in header
+    assert (source / "setup.py").read_text() == SETUP
+
+
+def test_other_sources_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(gpu_build.SourceError, match="holds no source"):
+        gpu_build.reduce(tmp_path, tmp_path / "out")
+    source = plant_source(tmp_path, setup="sources = []")
+    with pytest.raises(gpu_build.SourceError, match="another flash-attn"):
+        gpu_build.reduce(source, tmp_path / "out")
+
+
+def test_build_is_for_one_architecture_and_asks_no_network() -> None:
+    assert gpu_build.environment("8.6")["FLASH_ATTN_CUDA_ARCHS"] == "80"
+    assert gpu_build.environment("12.0")["FLASH_ATTN_CUDA_ARCHS"] == "120"
+    argv = gpu_build.command("python", Path("copy"), Path("wheels"))
+    assert {"--no-index", "--no-deps", "--no-build-isolation"} < set(argv)
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_pretended_from_end_to_end(tmp_path: Path) -> None:
+    """Some of its steps: all of them take two minutes on a CPU."""
+    steps = ["facts", "smoke default", "fault device-side assert", "fault killed"]
+    steps.append("fault too much memory asked for")
+    page = tmp_path / "page.md"
+    argv = [
+        sys.executable, str(ROOT / "tools" / "on_a_gpu.py"), "--pretend", "--python",
+        sys.executable, "--out", str(tmp_path / "out"), "--page", str(page),
+        *(word for step in steps for word in ("--step", step)),
+    ]  # fmt: skip
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=tmp_path)
+    record = json.loads((tmp_path / "out" / "steps.json").read_text())
+    found = {step["name"]: step.get("problem", "") for step in record["steps"]}
+    assert found == dict.fromkeys(steps, ""), done.stderr
+    assert done.returncode == 0
+    text = page.read_text()
+    assert "This was pretended on a CPU" in text
+    assert "| sdpa-flash | bf16 | full causal gqa long |" in text
+
+
+def test_what_finds_no_time_is_said_to_be_left_out(tmp_path: Path) -> None:
+    argv = [
+        sys.executable, str(ROOT / "tools" / "on_a_gpu.py"), "--pretend", "--budget", "0",
+        "--out", str(tmp_path),
+    ]  # fmt: skip
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "left out: the budget was used up" in done.stdout

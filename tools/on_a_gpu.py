@@ -1,0 +1,249 @@
+"""Spend ten minutes of a GPU well: run everything that only a GPU can answer, and keep it.
+
+Usage: python tools/on_a_gpu.py [--python TARGET] [--out FOLDER] [--budget SECONDS]
+           [--flash-attn-source FOLDER] [--page FILE] [--step NAME]... [--pretend]
+       python tools/on_a_gpu.py --from FOLDER --page FILE      (only the page, of what was kept)
+
+Needs a GPU and an environment with torch; nvcc where flash-attn is to be built; no network. Runs
+facts, check, the default set of smoke, every cell of it (all dtypes, fp8, triton, then flex), and
+injected faults; compares predictions with measurements and times with what the GPU can do at most.
+Each step has a limit, and all of them `--budget` (600 s): what finds no time is said to be left
+out. Results are files of FOLDER (default: on-a-gpu), `steps.json` first. --pretend does the same on
+the CPU, where faults only raise what a GPU would: it tests this script and nothing else.
+
+Ends with 1 where a step did not come out as it should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools import gpu_build, gpu_faults
+from tools.gpu_page import render
+
+BACKENDS = (
+    "fa2", "fa3", "fa4", "sdpa-flash", "sdpa-efficient", "sdpa-cudnn", "sdpa-math", "xformers",
+    "vllm-fa", "fa-rotary", "fa-layer-norm", "fa-cross-entropy", "triton",
+)  # fmt: skip
+"""All but flex, whose compilation has a step of its own."""
+
+DTYPES = ("bf16", "fp16", "fp32", "fp8")
+_TAIL = 2000
+
+
+class Step(NamedTuple):
+    """One command."""
+
+    name: str
+    argv: list[str]
+    limit_s: float
+    env: dict[str, str] | None = None
+    codes: tuple[int, ...] = (0,)
+    """Exit codes that are as they should be."""
+
+
+class Session:
+    """What was run so far, in a folder, within a budget."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        """Begin with an empty record."""
+        self.options = options
+        self.folder: Path = options.out
+        self.ends = time.monotonic() + options.budget
+        self.steps: list[dict[str, Any]] = []
+        self.device = "cpu" if options.pretend else "all"
+
+    def fadoctor(self, command: str, *words: str) -> list[str]:
+        """Return the argv of a command of this checkout, about the target."""
+        python = str(self.options.python)
+        return [sys.executable, "-m", "fadoctor", command, "--python", python, *words]
+
+    def smoke(self, *words: str) -> list[str]:
+        """Return the argv of a smoke run as JSON."""
+        return self.fadoctor(
+            "smoke", "--device", self.device, "--format", "json", "--redact", *words
+        )
+
+    def run(self, step: Step) -> Any:
+        """Run a step; keep its output in a file and how it went in the record; return its JSON."""
+        if self.left_out(step.name):
+            return None
+        left = self.ends - time.monotonic()
+        entry: dict[str, Any] = {"name": step.name, "command": step.argv[1:]}
+        self.steps.append(entry)
+        if left < 1:
+            entry["problem"] = "left out: the budget was used up"
+            return None
+        sys.stderr.write(f"{step.name} (at most {min(left, step.limit_s):.0f} s)\n")
+        started = time.monotonic()
+        code, out, err = execute(step, min(left, step.limit_s))
+        entry.update(code=code, seconds=round(time.monotonic() - started, 1))
+        if code not in step.codes:
+            entry["problem"] = "ran out of time" if code is None else f"exit code {code}"
+        if err:
+            entry["stderr"] = err[-_TAIL:]
+        file = self.folder / f"{step.name.replace(' ', '-')}.txt"
+        try:
+            found = json.loads(out)
+        except ValueError:
+            file.write_text(out, encoding="utf-8")
+            return None
+        file = file.with_suffix(".json")
+        file.write_text(out, encoding="utf-8")
+        entry["file"] = file.name
+        return found
+
+    def left_out(self, name: str) -> bool:
+        """Tell whether nobody asked for a step."""
+        return bool(self.options.step) and name not in self.options.step
+
+    def save(self) -> None:
+        """Write the record."""
+        text = json.dumps({"pretended": self.options.pretend, "steps": self.steps}, indent=1)
+        (self.folder / "steps.json").write_text(text + "\n", encoding="utf-8")
+
+
+def execute(step: Step, limit_s: float) -> tuple[int | None, str, str]:
+    """Run a command; return its exit code (None: out of time), output and errors."""
+    env = {**(step.env or os.environ), "PYTHONDONTWRITEBYTECODE": "1"}
+    child = subprocess.Popen(
+        step.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, errors="replace", env=env, cwd=Path(__file__).resolve().parents[1],
+    )  # fmt: skip
+    try:
+        out, err = child.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        child.terminate()  # fadoctor ends its workers then
+        out, err = child.communicate(timeout=20)
+        return None, out, err
+    return child.returncode, out, err
+
+
+def take_measurements(session: Session) -> None:
+    """Run what needs no fault: facts, check, the default set, every cell."""
+    session.run(Step("facts", session.fadoctor("facts", "--redact"), 60))
+    plain = ("--format", "json", "--redact", "--fail-on", "never")
+    session.run(Step("check", session.fadoctor("check", *plain), 120))
+    session.run(Step("smoke default", session.smoke(), 120))
+    every = [word for name in BACKENDS for word in ("--backend", name)]
+    dtypes = [word for name in DTYPES for word in ("--dtype", name)]
+    session.run(Step("smoke thorough", session.smoke("--thorough", *every, *dtypes), 240))
+    session.run(Step("smoke flex", session.smoke("--backend", "flex", "--dtype", "bf16"), 90))
+
+
+def inject_faults(session: Session) -> None:
+    """Let each fault strike a worker, and see whether it is told as what it is."""
+    for fault in gpu_faults.FAULTS:
+        folder = session.folder / "faults" / fault.name.replace(" ", "-")
+        gpu_faults.plant(fault, folder, pretend=session.options.pretend)
+        env = {**os.environ, "PYTHONPATH": str(folder.resolve())}
+        words = ("--backend", "sdpa-flash", "--dtype", "bf16", "--timeout", "10")
+        name = f"fault {fault.name}"
+        found = session.run(Step(name, session.smoke(*words), 90, env, codes=(0, 1, 3)))
+        entry = session.steps[-1] if session.steps else {"name": ""}
+        if entry["name"] == name and "problem" not in entry:
+            cells = found["cells"] if found else []
+            pretend = session.options.pretend
+            entry["problem"] = gpu_faults.verdict(fault, cells, pretend=pretend)
+
+
+def occupy(session: Session) -> None:
+    """Let another program hold the first GPU's memory: its cells are not run then, and say why."""
+    name = "fault occupied"
+    if session.options.pretend or session.left_out(name):
+        return
+    with subprocess.Popen(
+        [str(session.options.python), "-c", gpu_faults.HOG],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as hog:  # fmt: skip
+        try:
+            full = hog.stdout is not None and hog.stdout.readline() == "full\n"
+            words = ("--backend", "sdpa-flash", "--dtype", "bf16", "--device", "cuda:0")
+            found = session.run(Step(name, session.smoke(*words), 90, codes=(3,)))
+        finally:
+            hog.kill()
+    said = [
+        cell["detail"] for cell in (found or {}).get("cells", ()) if "occupied" in cell["detail"]
+    ]
+    if not full:
+        session.steps[-1]["problem"] = "the memory could not be filled"
+    elif not said:
+        session.steps[-1].setdefault("problem", "no cell says that the GPU is occupied")
+
+
+def build_flash_attn(session: Session, source: Path) -> None:
+    """Build flash-attn for this GPU and one head dimension, and run the default set with it."""
+    wheels, site = session.folder / "wheels", session.folder / "built"
+    capability = capability_of(session)
+    try:
+        copy = gpu_build.reduce(source, session.folder)
+    except gpu_build.SourceError as error:
+        session.steps.append({"name": "build flash-attn", "command": [], "problem": str(error)})
+        return
+    argv = gpu_build.command(str(session.options.python), copy, wheels)
+    session.run(Step("build flash-attn", argv, 480, gpu_build.environment(capability)))
+    if not gpu_build.unpack(wheels, site):
+        if session.steps:
+            session.steps[-1].setdefault("problem", "no wheel came of it")
+        return
+    env = {**os.environ, "PYTHONPATH": str(site.resolve())}
+    words = ("--backend", "fa2", "--dtype", "bf16", "--dtype", "fp16")
+    session.run(Step("smoke built flash-attn", session.smoke(*words), 120, env))
+
+
+def capability_of(session: Session) -> str:
+    """Return the compute capability that torch gave for the first GPU, empty where it gave none."""
+    file = session.folder / "smoke-default.json"
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"] if file.is_file() else []
+    return next((cell["compute_capability"] for cell in cells if cell["compute_capability"]), "")
+
+
+def parse() -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--python", type=Path, default=Path(sys.executable))
+    parser.add_argument("--out", type=Path, default=Path("on-a-gpu"))
+    parser.add_argument("--budget", type=float, default=600.0)
+    parser.add_argument("--flash-attn-source", type=Path)
+    parser.add_argument("--step", action="append", help="Only this step. Repeatable.")
+    parser.add_argument("--from", dest="kept", type=Path)
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--pretend", action="store_true")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Run everything, then write the page."""
+    options = parse()
+    folder = options.kept or options.out
+    failed = False
+    if options.kept is None:
+        options.out = options.out.resolve()
+        options.out.mkdir(parents=True, exist_ok=True)
+        session = Session(options)
+        take_measurements(session)
+        inject_faults(session)
+        occupy(session)
+        if options.flash_attn_source:
+            build_flash_attn(session, options.flash_attn_source.resolve())
+        session.save()
+        failed = any(step.get("problem") for step in session.steps)
+    page = render(folder)
+    if options.page:
+        options.page.write_text(page, encoding="utf-8")
+    else:
+        sys.stdout.write(page)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
