@@ -121,13 +121,18 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
         """Return whether a package does not surely do without an extension."""
         return not _is_true(self.facts.get(f"{extension}.optional"))
 
+    def _is_there(self, extension: str) -> bool:
+        """Return whether an extension is there, or may be, or the loader speaks of it."""
+        refused = isinstance(self.facts.get(f"{extension}.failure"), Known)
+        return refused or not isinstance(self.fact(f"{extension}.file"), Absent)
+
     def _extensions(self, package: Subject, key: str, names: Iterable[str]) -> Iterator[Subject]:
         """Yield a package's extensions: the one that it cannot do without, and those there are."""
         for name in names:
             bindings = {"package": key, "extension": f"{key}.{name}"}
             if name == "binary":
                 yield Subject(package.text, bindings)
-            elif not isinstance(self.fact(f"{key}.{name}.file"), Absent):
+            elif self._is_there(f"{key}.{name}"):
                 yield Subject(f"{package.text} ({name})", bindings, (package.text,))
 
 

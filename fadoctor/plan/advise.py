@@ -13,7 +13,7 @@ from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.model.plan import ActionKind
 from fadoctor.model.rule import INSTALL_OPTIONS
 from fadoctor.plan.advice_proof import FixProver, Standing
-from fadoctor.plan.planner import make_plan
+from fadoctor.plan.planner import plan_quickly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,25 +41,26 @@ def advise(
 ) -> tuple[Finding, ...]:
     """Return the findings of an environment with the fixes that hold; plans where no plan is given.
 
-    `fix` makes the same plan of the same question, and writes it for its installer.
+    `fix` makes the same plan of the same question, and writes it for its installer. Where that
+    takes long there is no answer of the planner here.
     """
-    plan = plan or make_plan(before.environment, session, question)
+    plan = plan or plan_quickly(before.environment, session, question)
     return advised(findings, FixProver(before, session, question.requirements), plan)
 
 
-def advised(findings: Iterable[Finding], prover: FixProver, plan: Plan) -> tuple[Finding, ...]:
+def advised(
+    findings: Iterable[Finding], prover: FixProver, plan: Plan | None
+) -> tuple[Finding, ...]:
     """Return the findings with the fixes that hold.
 
     The planner's answer takes the place of the first fix that changes packages, or that nobody can
     prove; others that change packages stay behind it where they are proved on these facts.
     """
-    answer = answer_of(plan)
-    return tuple(
-        msgspec.structs.replace(
-            each, fixes=tuple(_fixes(each, prover, answer if solves(plan, each) else None))
-        )
-        for each in findings
-    )
+    found = []
+    for each in findings:
+        answer = answer_of(plan) if plan is not None and solves(plan, each) else None
+        found.append(msgspec.structs.replace(each, fixes=tuple(_fixes(each, prover, answer))))
+    return tuple(found)
 
 
 def _fixes(finding: Finding, prover: FixProver, answer: Fix | None) -> Iterator[Fix]:

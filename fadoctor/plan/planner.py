@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from fadoctor.plan.solve import Solution
 
 
+QUICK_LIMIT = 600
+"""Partial states that a report looks at for the planner's answer; real plans need a few hundred."""
+
+
 class Question(msgspec.Struct, frozen=True):
     """What is asked of a planner, beside the environment."""
 
@@ -63,6 +67,18 @@ def make_plan(environment: Environment, session: Session, question: Question) ->
     ).plan()
 
 
+def plan_quickly(environment: Environment, session: Session, question: Question) -> Plan | None:
+    """Return the plan that `make_plan` makes, without conflicts; None where that takes long.
+
+    Facts that nobody knows leave thousands of states open: a report does not wait for those.
+    """
+    planning = _Planning(
+        foresee(environment, session.knowledge, question.ignore), session, question
+    )
+    solution = solve(planning.problem, QUICK_LIMIT)
+    return planning.written(solution, explains=False) if solution.complete else None
+
+
 class _Planning:
     """The making of one plan."""
 
@@ -89,7 +105,10 @@ class _Planning:
 
     def plan(self) -> Plan:
         """Solve, prove, write."""
-        solution = solve(self.problem)
+        return self.written(solve(self.problem), explains=True)
+
+    def written(self, solution: Solution, *, explains: bool) -> Plan:
+        """Prove a solution and write it out; `explains` says whether conflicts are looked for."""
         after = self.session.post.after(self.problem.environment, solution.changes)
         proof, assessment = prove(self.problem, after, self.question.ignore)
         dialect = choose_dialect(
@@ -109,7 +128,7 @@ class _Planning:
             *self.variables,
             *advice_for(self.findings, left, changes, commands=self.problem.is_foreign),
         )
-        conflicts = tuple(self._conflicts(proof, after, assessment))
+        conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
         return Plan(
             outcome=self._outcome(actions, proof, conflicts),
             target=self.target,

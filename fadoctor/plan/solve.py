@@ -65,10 +65,13 @@ class _Node(msgspec.Struct, frozen=True):
     bound: Cost = Cost()
 
 
-def solve(problem: Problem) -> Solution:
-    """Return the state of least cost; of several the first in the order of choices."""
-    found = _Search(problem, must_meet=False).run()
-    return found or Solution((), Cost())
+def solve(problem: Problem, limit: int = NODE_LIMIT) -> Solution:
+    """Return the state of least cost; of several the first in the order of choices.
+
+    `limit`: partial states that are looked at; what was found by then is not complete.
+    """
+    found = _Search(problem, must_meet=False, limit=limit).run()
+    return found or Solution((), Cost(), complete=False)
 
 
 def solve_wishes(problem: Problem) -> Solution | None:
@@ -84,8 +87,16 @@ def can_meet(problem: Problem) -> bool:
 class _Search:
     """One depth-first search."""
 
-    def __init__(self, problem: Problem, *, must_meet: bool, any_will_do: bool = False) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        must_meet: bool,
+        any_will_do: bool = False,
+        limit: int = NODE_LIMIT,
+    ) -> None:
         self.problem = problem
+        self.limit = limit
         self.any_will_do = any_will_do
         self.must_meet = must_meet
         self.depth = len(problem.packages)
@@ -107,7 +118,7 @@ class _Search:
         self._descend(root)
         if self.best is None:
             return None
-        complete = self.nodes < NODE_LIMIT
+        complete = self.nodes < self.limit
         return msgspec.structs.replace(self.best, nodes=self.nodes, complete=complete)
 
     def _relevant(self, wished: set[Backend]) -> set[str]:
@@ -163,7 +174,7 @@ class _Search:
         promising: Iterator[_Node] = (
             self._child(node, package, choice)
             for choice in others
-            if self.nodes < NODE_LIMIT and self._can_win(self._at_least(node.bound, depth, choice))
+            if self.nodes < self.limit and self._can_win(self._at_least(node.bound, depth, choice))
         )
         if not self.any_will_do:
             promising = iter(sorted((*children, *promising), key=lambda child: child.bound))

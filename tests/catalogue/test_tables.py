@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TYPES = {
     "torch": r"[12]\.[0-9]{1,2}|\*",
-    "cuda": r"cu1[1-3][0-9]?|\*",
+    "cuda": r"cu1[1-3][0-9]?|1[1-3]|\*",
     "abi": r"true|false",
     "label": r"true|false",
     "cuda_major": r"1[1-3]|\*",
@@ -32,6 +32,7 @@ TYPES = {
     "feature": r"[a-z0-9-]+",
     "fault": r"[a-z-]+",
     "variable": r"[A-Z0-9_]+",
+    "module": r"[a-z][a-z0-9_]+",
 }
 """What a word of a key looks like."""
 

@@ -42,6 +42,7 @@ def add_torch(site: Path, version: str, cuda: str | None, *requires: str) -> Non
     local = f"+cu{cuda.replace('.', '')}" if cuda and "+" not in version else ""
     add_package(site, "torch", version, *requires)
     (site / "torch").mkdir()
+    (site / "torch" / "_C.so").write_text("(machine code)\n")
     (site / "torch" / "version.py").write_text(
         f"__version__ = '{version}{local}'\ndebug = False\ncuda: Optional[str] = {cuda!r}\n"
         "git_version = '0123456789abcdef0123456789abcdef01234567'\nhip: Optional[str] = None\n"
@@ -49,7 +50,8 @@ def add_torch(site: Path, version: str, cuda: str | None, *requires: str) -> Non
 
 
 def add_flash_attn(site: Path, version: str, url: str = "", *, extension: bool = True) -> None:
-    """Add flash-attn 2, from a recorded wheel where a URL is given."""
+    """Add flash-attn 2 with what it requires, from a recorded wheel where a URL is given."""
+    add_package(site, "einops", "0.8.1")
     info = add_package(site, "flash-attn", version, "torch", "einops")
     if url:
         (info / "direct_url.json").write_text(f'{{"url": "{url}", "archive_info": {{}}}}')

@@ -73,7 +73,6 @@ def broken_environment(
     """
     site = make_environment(folder)
     add_torch(site, "2.13.0+cpu", None)
-    add_package(site, "einops", "0.8.1")
     add_flash_attn(site, "2.8.3", extension=False)
     add_package(site, "xformers", "0.0.28", "torch==2.4.1")
     (site / "xformers").mkdir()

@@ -27,7 +27,7 @@ _GONE_WITHIN_S = 2.0
 _HANG = """
 import os, subprocess, sys, time
 code = "import time; time.sleep(120)"
-child = subprocess.Popen([sys.executable, "-c", code])
+child = subprocess.Popen([sys.executable, "-I", "-S", "-c", code])  # no sitecustomize again
 open({pids!r}, "w").write("%d %d\\n" % (os.getpid(), child.pid))
 time.sleep(120)
 """
@@ -142,7 +142,7 @@ def test_interpreter_that_hangs_before_its_first_line(tmp_path: Path, name: str)
 def test_signal_that_is_ignored_stays_so(hung: tuple[list[str], Path], tmp_path: Path) -> None:
     """Under nohup the end of the terminal ends nothing."""
     options, pids = hung
-    argv = ["nohup", *COMMAND, "smoke", *options, "--timeout", "3"]
+    argv = ["nohup", *COMMAND, "smoke", *options, "--dtype", "bf16", "--timeout", "3"]
     with subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         cwd=tmp_path,

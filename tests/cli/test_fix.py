@@ -245,7 +245,6 @@ def test_packages_outside_the_matrix_follow(run: Run, tmp_path: Path) -> None:
     site = make_environment(tmp_path / "env")
     add_torch(site, "2.8.0+cpu", None)
     add_flash_attn(site, "2.8.3")
-    add_package(site, "einops", "0.8.1")
     add_package(site, "torchvision", "0.23.0", "torch==2.8.0")
     plan = planned(run, "--python", str(tmp_path / "env"), "--want", "vllm")
     changes = {change["distribution"]: change["after"] for change in plan["changes"]}

@@ -227,8 +227,8 @@ def gpus() -> dict[str, Gpu]:
     found = {}
     for row in load_knowledge().tables["architectures"].rows:
         cc, runs = str(row["cc"]), row["runs"]
-        known = str(runs) if isinstance(runs, str) else str(row.get("own", ""))
-        may_run = frozenset(str(row.get("since_cuda_13_2", "")).split())
+        known = str(runs) if isinstance(runs, str) else str(row.get("own") or "")
+        may_run = frozenset(str(row.get("since_cuda_13_2") or "").split())
         found[cc] = Gpu(cc, frozenset(known.split()), may_run)
     return found
 

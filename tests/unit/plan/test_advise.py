@@ -10,7 +10,7 @@ from fadoctor.diagnose import foresee
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.plan.advice_proof import FixProver, Standing
 from fadoctor.plan.advise import ANSWER, advise, answer_of, solves
-from fadoctor.plan.planner import Question, make_plan
+from fadoctor.plan.planner import Question, make_plan, plan_quickly
 from tests.advice.states import enumerated
 from tests.golden import cases as golden_cases
 from tests.unit.plan.problems import golden, session
@@ -110,3 +110,14 @@ def test_what_another_gpu_needs_is_not_removed() -> None:
     assert "flash-attn" not in items
     removal = Fix("one", "One", steps=(Step(StepKind.UNINSTALL, "", ("flash-attn",)),))
     assert prove("linux-v100-and-a100", "weaker-gpu-visible", removal) is Standing.REFUTED
+
+
+def test_a_report_does_not_wait_for_a_plan_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where hardly anything is known the search went on for minutes, and `check` with it."""
+    environment = golden(MISMATCH)
+    quick = plan_quickly(environment, session(), Question())
+    assert quick is not None
+    assert quick.actions == make_plan(environment, session(), Question()).actions
+    monkeypatch.setattr("fadoctor.plan.planner.QUICK_LIMIT", 2)
+    assert plan_quickly(environment, session(), Question()) is None
+    assert advised(MISMATCH)["wheel-torch-mismatch"].fixes

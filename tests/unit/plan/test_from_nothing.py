@@ -168,7 +168,7 @@ def test_a_torch_without_its_libraries_is_installed_again() -> None:
     facts: dict[str, Any] = {
         "torch.requires": pins, "torch.loads": False, "torch.binary.file": "torch/_C.so",
         "torch.binary.failure": "missing-library", "torch.binary.cause": "cuda-runtime",
-        "torch.binary.missing": ["libcublas.so.12"],
+        "torch.binary.missing": "libcublas.so.12",
     }  # fmt: skip
     new = {name: fact_of(value) for name, value in facts.items()}
     environment = msgspec.structs.replace(environment, facts={**environment.facts, **new})
