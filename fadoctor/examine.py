@@ -97,7 +97,12 @@ def _refuse_two_targets(request: Request) -> None:
 
 
 def _saved(name: str) -> Environment:
-    environment = read_facts(_read(name), name)
+    data = _read(name)
+    if data.lstrip()[:1] != b"{":
+        from fadoctor.pasted.report import read_report  # noqa: PLC0415 -- rarely needed
+
+        return read_report(data, name if name != "-" else "standard input")
+    environment = read_facts(data, name)
     return msgspec.structs.replace(environment, target=replayed(environment, name))
 
 

@@ -1,0 +1,81 @@
+"""A pasted report in place of saved facts, and real tools held against what the probes read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.unit.pasted.test_tools import COLLECT_ENV, PIP_LIST, SMI
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+
+TOOLS = {
+    "collect_env": (sys.executable, "-m", "torch.utils.collect_env"),
+    "pip list": (sys.executable, "-m", "pip", "list"),
+    "pip freeze": (sys.executable, "-m", "pip", "freeze"),
+    "pip show": (sys.executable, "-m", "pip", "show", "torch", "numpy"),
+    "nvcc": ("nvcc", "--version"),
+}
+
+
+def test_a_maintainer_pastes_a_report_and_gets_findings(run: Run) -> None:
+    paste = COLLECT_ENV.replace("NVIDIA A100-SXM4-80GB", "Tesla V100-SXM2-32GB").replace(
+        "CUDA_VISIBLE_DEVICES=0,1\n", ""
+    )
+    result = run("check", "--facts", "-", input=paste)
+    assert result.returncode == 1, result.stderr
+    assert "pasted report" in result.stdout
+    assert "what it does not say is unknown" in result.stdout
+    report = json.loads(run("check", "--facts", "-", "--format", "json", input=paste).stdout)
+    assert "gpu-too-old-fa2" in {finding["rule_id"] for finding in report["findings"]}
+
+
+def test_overlays_lie_on_top_of_a_paste(run: Run) -> None:
+    text = run("check", "--facts", "-", "--gpu", "H100", "--exit-zero", input=PIP_LIST).stdout
+    assert "H100" in text
+    assert "Assumed: --gpu H100" in text
+
+
+def test_what_was_assumed_of_a_paste_is_said(run: Run) -> None:
+    text = run("check", "--facts", "-", "--exit-zero", input=SMI).stdout
+    assert "Assumed: all GPUs that the report names are visible" in text
+
+
+def test_a_paste_without_a_report_is_refused(run: Run) -> None:
+    result = run("check", "--facts", "-", input="it does not work\n")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "collect_env" in result.stderr
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", TOOLS)
+def test_real_output_says_what_the_probes_read(run: Run, tool: str) -> None:
+    """Wherever a tool and a probe both state a fact of this very environment, they agree."""
+    if tool == "nvcc" and shutil.which("nvcc") is None:
+        pytest.skip("no nvcc")
+    printed = subprocess.run(
+        TOOLS[tool], capture_output=True, text=True, check=False, timeout=120
+    ).stdout
+    probed = _facts(run("facts", "--python", sys.executable).stdout)
+    pasted = _facts(run("facts", "--facts", "-", input=printed).stdout)
+    both = {name for name in pasted if name in probed} - _NAMED_OTHERWISE
+    assert both
+    assert {name: pasted[name] for name in both} == {name: probed[name] for name in both}
+
+
+_NAMED_OTHERWISE = {
+    "packages.installed", "packages.nvidia", "torch.installer", "toolkit.gcc.version",
+}  # fmt: skip
+"""pip lists what its own Python sees, user site included; collect_env gives gcc's patch release."""
+
+
+def _facts(text: str) -> dict[str, Any]:
+    facts = json.loads(text)["facts"]
+    return {name: fact["value"] for name, fact in facts.items() if "value" in fact}
