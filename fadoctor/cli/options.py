@@ -89,7 +89,8 @@ Facts = Annotated[
     typer.Option(
         "--facts",
         metavar="FILE|-",
-        help="Use saved facts, the output of `fadoctor facts`.",
+        help="Use saved facts, the output of `fadoctor facts`, or a pasted report: collect_env, "
+        "nvidia-smi, pip list and others.",
         rich_help_panel=_TARGET,
         show_default=False,
     ),
