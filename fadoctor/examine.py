@@ -98,7 +98,7 @@ def _refuse_two_targets(request: Request) -> None:
 
 def _saved(name: str) -> Environment:
     data = _read(name)
-    if data.lstrip()[:1] != b"{":
+    if data.lstrip()[:1] not in (b"{", b"["):
         from fadoctor.pasted.report import read_report  # noqa: PLC0415 -- rarely needed
 
         return read_report(data, name if name != "-" else "standard input")
