@@ -288,8 +288,9 @@ def test_this_very_interpreter_answers_once(tmp_path: Path) -> None:
     once = remember(counted)
     own = own_interpreter()
     environ = {"HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
-    target = discover(TargetRequest(), environ, tmp_path, own, once)
-    again = discover(TargetRequest(), environ, tmp_path, own, once)
+    named = TargetRequest(python=sys.executable)
+    target = discover(named, environ, tmp_path, own, once)
+    again = discover(named, environ, tmp_path, own, once)
     assert target == again
     assert len(asked) == 1
     assert str(tmp_path) in target.site
