@@ -68,11 +68,24 @@ def unexplained_failures(
         if isinstance(loads, Known) and loads.value is False:
             extensions = [f"{package}.{name}" for name in EXTENSIONS[package]]
             said = any(isinstance(facts.get(f"{each}.failure"), Known) for each in extensions)
-            spared = (isinstance(optional.get(f"{each}.optional"), Known) for each in extensions)
-            if not said and not all(spared):
+            needed = (
+                each
+                for each in extensions
+                if not isinstance(optional.get(f"{each}.optional"), Known)
+                and not _is_spared(facts, each)
+            )
+            if not said and any(needed):
                 refusal = Known("the loader refuses it", loads.source)
                 found[f"{package}.unexplained"] = refusal
     return found
 
 
 _NONE = Absent("it loads, or an extension says why not")
+
+
+def _is_spared(facts: Mapping[str, Fact], extension: str) -> bool:
+    """Return whether an extension beside a package's own is not there, or may be missing."""
+    optional = facts.get(f"{extension}.optional")
+    beside = not extension.endswith(".binary")
+    is_gone = beside and isinstance(facts.get(f"{extension}.file"), Absent)
+    return is_gone or (isinstance(optional, Known) and optional.value is True)
