@@ -68,9 +68,14 @@ def _against(cell: Verdict, facts: Facts, prognosis: Prognosis) -> Iterator[str]
 
 
 def _needed(package: str, facts: Facts) -> list[str]:
-    """Return the extensions that a package does not do without."""
+    """Return the extensions that a package needs; one beside its own has to be there."""
     every = (f"{package}.{name}" for name in EXTENSIONS.get(package, ()))
-    return [each for each in every if _value(facts, f"{each}.optional") != "True"]
+    return [
+        each
+        for each in every
+        if _value(facts, f"{each}.optional") != "True"
+        and (each.endswith(".binary") or not isinstance(facts.get(f"{each}.file"), Absent))
+    ]
 
 
 def _extensions(package: str, facts: Facts) -> Iterator[str]:
