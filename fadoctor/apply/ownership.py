@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.probes.metadata import normalise_name
+
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
@@ -99,7 +101,7 @@ def _sites(root: Path) -> Iterator[Path]:
 
 
 def _distribution(root: Path, info: Path, name: str, version: str) -> Distribution:
-    canonical = re.sub(r"[-_.]+", "-", name).lower()
+    canonical = normalise_name(name)
     size = mtime_ns = 0
     for stamp in (info / "RECORD", info / "METADATA", info / "PKG-INFO", info):
         if stamp.is_file():

@@ -15,6 +15,7 @@ from fadoctor.pasted import READERS
 from fadoctor.pasted.claims import AVAILABLE, COMPLETE, Claim
 from fadoctor.pasted.cleaning import clean_lines
 from fadoctor.pasted.torch_facts import torch_facts
+from fadoctor.probes.metadata import normalise_name
 from fadoctor.probes.world import known, unknown
 
 if TYPE_CHECKING:
@@ -139,4 +140,4 @@ def _normalised(name: str) -> str:
     """Return a claim's name, that of a package as indexes write it: flash_attn is flash-attn."""
     if not name.startswith(_PACKAGE):
         return name
-    return _PACKAGE + re.sub(r"[-_.]+", "-", name.removeprefix(_PACKAGE)).lower()
+    return _PACKAGE + normalise_name(name.removeprefix(_PACKAGE))

@@ -44,7 +44,7 @@ def advise(
     `fix` makes the same plan of the same question, and writes it for its installer. Where that
     takes long there is no answer of the planner here.
     """
-    plan = plan or plan_quickly(before.environment, session, question)
+    plan = plan or plan_quickly(before, session, question)
     return advised(findings, FixProver(before, session, question.requirements), plan)
 
 

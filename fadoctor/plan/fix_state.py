@@ -22,6 +22,7 @@ from fadoctor.plan.compiled import AFTER, without_variables
 from fadoctor.plan.offers import offer
 from fadoctor.plan.requirements import requirements_of, violations
 from fadoctor.plan.wheel_facts import text_of, wanted_of
+from fadoctor.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +68,7 @@ class FixState:
         for step in fix.steps:
             match step.kind:
                 case StepKind.UNINSTALL:
-                    gone |= {_normal(item) for item in step.items}
+                    gone |= {normalise_name(item) for item in step.items}
                     now = self._without(now, step.items)
                 case StepKind.INSTALL:
                     again = "--force-reinstall" in step.options
@@ -88,7 +89,7 @@ class FixState:
 
     def _without(self, environment: Environment, names: Iterable[str]) -> Environment:
         for name in names:
-            plain = _normal(name)
+            plain = normalise_name(name)
             package = package_of(plain, plain)
             installed = text_of(environment, f"{package}.distribution")
             if package in PACKAGES and installed and installed != plain:
@@ -104,7 +105,7 @@ class FixState:
         match = _REQUIREMENT.fullmatch(requirement)
         if match is None:
             return environment, ""
-        name, specifier = _normal(match["name"]), (match["specifier"] or "").replace(" ", "")
+        name, specifier = normalise_name(match["name"]), (match["specifier"] or "").replace(" ", "")
         if not again and not match["url"] and _is_there(environment, name, specifier):
             return environment, ""
         package = package_of(name, name)
@@ -246,7 +247,3 @@ def _changed(environment: Environment, changes: dict[str, Fact]) -> Environment:
 
 def _is_prose(step: Step) -> bool:
     return step.kind not in _COMMANDS and not step.effects
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

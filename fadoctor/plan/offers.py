@@ -13,6 +13,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.plan.choice import Choice, Kind, distribution_of, package_of
 from fadoctor.plan.compiled import AFTER
 from fadoctor.plan.released import common, words
+from fadoctor.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -47,7 +48,7 @@ def offer(requirement: str, index: str = "") -> Choice | None:
     match = _SPECIFIER.fullmatch(requirement.replace(" ", ""))
     if match is None:
         return None
-    name = re.sub(r"[-_.]+", "-", match[1]).lower()
+    name = normalise_name(match[1])
     package = package_of(name, name)
     lowest = _LOWEST.search(match[2] or "")
     version = lowest[1] if lowest and parse_version(lowest[1]) else ""

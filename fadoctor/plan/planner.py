@@ -67,14 +67,12 @@ def make_plan(environment: Environment, session: Session, question: Question) ->
     ).plan()
 
 
-def plan_quickly(environment: Environment, session: Session, question: Question) -> Plan | None:
+def plan_quickly(before: Prognosis, session: Session, question: Question) -> Plan | None:
     """Return the plan that `make_plan` makes, without conflicts; None where that takes long.
 
     Facts that nobody knows leave thousands of states open: a report does not wait for those.
     """
-    planning = _Planning(
-        foresee(environment, session.knowledge, question.ignore), session, question
-    )
+    planning = _Planning(before, session, question)
     solution = solve(planning.problem, QUICK_LIMIT)
     return planning.written(solution, explains=False) if solution.complete else None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.probes.interpreter_files import list_folder
+from fadoctor.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +24,4 @@ def holds_stack(folders: Iterable[str]) -> bool:
     wanted = {name for key, names in PACKAGES.items() if key not in BYSTANDERS for name in names}
     entries = (entry for folder in folders for entry in list_folder(folder, _MAX_ENTRIES))
     matches = (_METADATA.fullmatch(entry.name) for entry in entries)
-    return any(match and _normalised(match["name"]) in wanted for match in matches)
-
-
-def _normalised(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return any(match and normalise_name(match["name"]) in wanted for match in matches)

@@ -115,9 +115,10 @@ def test_what_another_gpu_needs_is_not_removed() -> None:
 def test_a_report_does_not_wait_for_a_plan_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where hardly anything is known the search went on for minutes, and `check` with it."""
     environment = golden(MISMATCH)
-    quick = plan_quickly(environment, session(), Question())
+    before = foresee(environment, session().knowledge)
+    quick = plan_quickly(before, session(), Question())
     assert quick is not None
     assert quick.actions == make_plan(environment, session(), Question()).actions
     monkeypatch.setattr("fadoctor.plan.planner.QUICK_LIMIT", 2)
-    assert plan_quickly(environment, session(), Question()) is None
+    assert plan_quickly(before, session(), Question()) is None
     assert advised(MISMATCH)["wheel-torch-mismatch"].fixes
