@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fadoctor.model.environment import Environment
+    from fadoctor.model.place import Place
     from fadoctor.model.rule import Knowledge, Rule
 
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
@@ -179,6 +180,7 @@ def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
         consequences=consequences,
         references=rule.references,
         fingerprint=fingerprint(rule.id, each.subject),
+        locations=_locations(each.scope),
     )
 
 
@@ -197,6 +199,12 @@ def _evidence(scope: Scope) -> tuple[Evidence, ...]:
         elif isinstance(fact, Absent):
             found.append(Evidence(name, None, fact.source))
     return tuple(found)
+
+
+def _locations(scope: Scope) -> tuple[Place, ...]:
+    """Return where in files stands what was read, each place once."""
+    places = scope.environment.places
+    return tuple(dict.fromkeys(at for name in scope.read for at in places.get(name, ())))
 
 
 def _undecided(each: Judgement) -> Undecided:

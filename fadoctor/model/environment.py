@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.model.catalogue import EXTENSIONS, OPTIONAL_EXTENSION, PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,6 +67,8 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
     overlays: tuple[str, ...] = ()
     """What-if overlays that replaced facts, as typed: ``--gpu V100``."""
     schema_version: int = FACTS_SCHEMA_VERSION
+    places: dict[str, tuple[Place, ...]] = {}
+    """Fact -> where it stands in the manifests and configurations that were examined."""
 
     def fact(self, name: str) -> Fact:
         """Return the fact of that name; Unknown where no probe has provided it."""

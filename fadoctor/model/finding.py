@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.model.fact import Value
 from fadoctor.model.fix import Fix
+from fadoctor.model.place import Place
 
 
 class Outcome(enum.Enum):
@@ -79,6 +80,8 @@ class Finding(msgspec.Struct, frozen=True):
     references: tuple[Reference, ...]
     fingerprint: str
     """Hash of rule id and subject: the same problem keeps it across runs and machines."""
+    locations: tuple[Place, ...] = ()
+    """Where in the files that were examined: what to edit, first what the rule read first."""
 
 
 class Undecided(msgspec.Struct, frozen=True):

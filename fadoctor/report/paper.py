@@ -15,6 +15,8 @@ from fadoctor.report.words import value_text
 if TYPE_CHECKING:
     from fadoctor.report.style import Style
 
+_PLACES_SHOWN = 4
+
 _LINE_LIMIT = 4_000
 """Longest paragraph, in characters: texts of saved facts and own rules come from outside."""
 
@@ -81,6 +83,8 @@ class Paper:
         subject = "" if subjects == ["environment"] else f" ({', '.join(subjects)})"
         self.line(f"{mark} {finding.severity.value}: {finding.title}{subject}", colour)
         self.line(finding.message, indent=2)
+        for place in finding.locations[:_PLACES_SHOWN]:
+            self.line(f"at {printable(str(place))}", "dim", indent=4)
         for text in quoted:
             self.line(text, "dim", indent=4, hang=2)
         if not self.style.quiet:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.finding import Evidence
+from fadoctor.model.place import Place
 from tests.unit.engine.builders import (
     ABSENT,
     UNREAD,
@@ -272,3 +274,15 @@ def test_why_is_filled_too() -> None:
 def test_an_error_does_not_hide_under_what_weighs_less() -> None:
     found = assess(LINUX, rule("a-note", severity="note"), after("b-error", "a-note"))
     assert ids(found) == ["b-error", "a-note"]
+
+
+def test_a_finding_says_where_in_the_files_stands_what_it_read() -> None:
+    at, elsewhere = Place("train.yaml", 3, 7), Place("train.yaml", 9)
+    world = msgspec.structs.replace(
+        environment({"config.dtype": "bf16", **LINUX}),
+        places={"config.dtype": (at, at), "config.attention": (elsewhere,)},
+    )
+    asks = rule("asks", when={"host.os": "linux", "config.dtype": "bf16"})
+    [finding] = judge(world, knowledge(asks)).findings
+    assert finding.locations == (at,)
+    assert str(at) == "train.yaml:3:7"

@@ -1,0 +1,1 @@
+"""Training and serving configurations: what a run will ask of its environment."""

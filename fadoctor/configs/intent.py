@@ -1,0 +1,40 @@
+"""What a configuration asks for, before it is held against other files and the environment."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fadoctor.model.fact import Value
+from fadoctor.model.place import Place
+
+
+class Computed(msgspec.Struct, frozen=True):
+    """A value that only running the configuration would tell: Unknown, never guessed."""
+
+    why: str
+    """``an expression``, ``a variable of the shell``."""
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """One thing that a configuration asks for."""
+
+    name: str
+    """Of a fact: ``config.attention``."""
+    value: Value | Computed | None
+    """In the words of the catalogue (bf16, 4bit); None where the file says that there is none."""
+    place: Place
+    written: str = ""
+    """How the file says it: ``flash_attn: fa2``, ``torch_dtype="float16"``."""
+
+
+class Configuration(msgspec.Struct, frozen=True):
+    """One file, read."""
+
+    file: str
+    kind: str
+    """``llamafactory``, ``deepspeed``, ``peft-adapter``, ``python``, ..."""
+    intents: tuple[Intent, ...] = ()
+    is_whole: bool = False
+    """Whether the framework's defaults hold for what it leaves out: a file of the run, no part."""
+    notes: tuple[str, ...] = ()
+    """What could not be followed, in words."""

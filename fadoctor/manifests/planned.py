@@ -1,0 +1,58 @@
+"""What a requirement or lock file asks for, before it is held against others and the tables."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fadoctor.model.place import Place
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """One package that a file asks for."""
+
+    name: str
+    """Normalised name of the distribution: ``flash-attn``."""
+    place: Place
+    specifier: str = ""
+    """PEP 440: ``==2.7.1`` (a lock's version), ``>=2.4,<3``; "" where any version will do."""
+    url: str = ""
+    """Where the file itself lies: URL or path of a wheel, ``git+https://...``; no credentials."""
+    marker: str = ""
+    """PEP 508, as written; "" where it always holds."""
+    extras: tuple[str, ...] = ()
+    index: str = ""
+    """Index or channel that this one comes from, where the file says so for it alone."""
+    files: tuple[str, ...] = ()
+    """Names of the wheels that a lock lists: evidence of build, platform and Python."""
+    requires: tuple[str, ...] = ()
+    """What a lock says that it requires, as PEP 508 strings."""
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """Something else that a file decides: an index, a version of Python, a variable."""
+
+    value: str
+    place: Place
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """One file, read."""
+
+    file: str
+    kind: str
+    """``requirements.txt``, ``uv.lock``, ``Dockerfile``."""
+    requirements: tuple[Requirement, ...] = ()
+    constraints: tuple[Requirement, ...] = ()
+    """Bounds for what something else asks for; they ask for nothing themselves."""
+    is_complete: bool = False
+    """Whether it names every package there will be: a lock does, a list of wishes does not."""
+    indexes: tuple[Setting, ...] = ()
+    """Package indexes, the first one first; credentials removed."""
+    python: Setting | None = None
+    """Version or range of Python that it asks for, as a PEP 440 specifier."""
+    image: Setting | None = None
+    """Container image that it starts from."""
+    variables: dict[str, Setting] = {}
+    """Environment variables that it sets."""
+    notes: tuple[str, ...] = ()
+    """What could not be followed, in words: an include that is not there, a line of shell."""
