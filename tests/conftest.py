@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import compileall
 import importlib.util
 import os
 import shutil
 import signal
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +27,16 @@ _SCRUBBED = (
     "VIRTUAL_ENV", "VLLM_ATTENTION_BACKEND",
 )  # fmt: skip
 """Variables that would change what is read or printed."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile modules once, as an installer does: tests start some hundred processes.
+
+    Containers often set PYTHONDONTWRITEBYTECODE, and each start would compile a checkout again.
+    """
+    sys.dont_write_bytecode = False
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(__file__).parents[1] / "fadoctor", quiet=2, workers=1)
 
 
 @pytest.fixture(autouse=True)

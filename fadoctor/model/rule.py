@@ -126,8 +126,8 @@ class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     """Where this surely holds, it weighs what the rule weighs."""
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One root cause."""
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
+    """One root cause. What the engine makes of its conditions hangs on it."""
 
     id: str
     title: str
@@ -158,8 +158,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """Where it stands, relative to the rules folder."""
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One table of the matrix."""
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
+    """One table of the matrix. Its index hangs on it, see `fadoctor.matrix.query`."""
 
     table: str
     doc: str
