@@ -89,7 +89,7 @@ def explain(
             notes.append(OTHERS_FIXES)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
-    if others := beside(reading.ranked.causes, around):
+    if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
     return Explanation(
         fadoctor=__version__,
