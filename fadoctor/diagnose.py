@@ -69,7 +69,9 @@ def foresee(
     assessment = judge(environment, knowledge, matrix)
     kernels = Kernels(environment, matrix)
     verdicts = predict(kernels, assessment)
-    return Prognosis(environment, knowledge, ignore, assessment, kernels, verdicts)
+    return Prognosis(
+        environment, knowledge, knowledge.current(ignore), assessment, kernels, verdicts
+    )
 
 
 def diagnose(

@@ -41,7 +41,8 @@ def plan_of(
     from fadoctor.plan.planner import hiding, make_plan, session_of
 
     question = _question_of(request, environment, wanted)
-    plan = hiding(make_plan(environment, session_of(knowledge), question), wanted.ignore)
+    hidden = knowledge.current(wanted.ignore)
+    plan = hiding(make_plan(environment, session_of(knowledge), question), hidden)
     return _verified(request, plan, environment, question) if wanted.verify else plan
 
 

@@ -74,6 +74,7 @@ def explain(
     ignore: tuple[str, ...] = (),
 ) -> Explanation:
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
+    ignore = knowledge.current(ignore)
     named = facts_named(reading.lines, reading.name)
     said = {name: str(fact.value) for name, fact in named.items() if isinstance(fact, Known)}
     around = surroundings(named, environment, knowledge)
