@@ -246,6 +246,9 @@ ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever is 
 Ignore = Annotated[
     list[str],
     typer.Option(
-        "--ignore", metavar="RULE-ID", help="Leave a rule out. Repeatable.", show_default=False
+        "--ignore",
+        metavar="RULE-ID",
+        help="Hide what a rule finds. Repeatable.",
+        show_default=False,
     ),
 ]

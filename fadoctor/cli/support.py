@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import typer
@@ -77,9 +78,16 @@ def environment_of(
 def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
     """Refuse an id that no rule has: a typing error would silently ignore nothing."""
     ids = {rule.id for rule in knowledge.rules}
-    for rule_id in ignored:
-        if rule_id not in ids:
+    for rule_id, current in zip(ignored, knowledge.current(ignored), strict=True):
+        if current not in ids:
             raise UsageError(f"--ignore: {no_such_rule(rule_id, ids)}")
+        if current != rule_id:
+            sys.stderr.write(f"fadoctor: --ignore: {is_retired(rule_id, current)}\n")
+
+
+def is_retired(rule_id: str, current: str) -> str:
+    """Return the sentence about an id that was given once."""
+    return f"{rule_id} is retired: {current} speaks of it now"
 
 
 def no_such_rule(rule_id: str, known: Iterable[str]) -> str:

@@ -261,6 +261,11 @@ _UNMET_ROWS = """
 unmet       | mapping | what it requires and is not met here -> the specifier, and what is installed; Absent where all is met
 unmet_alone | list    | the requirements of these that no rule of their own speaks of, as an installer takes them
 missing     | list    | the names of these that are not installed at all
+unmet_told  | mapping | those of `unmet` that no rule of their own speaks of
+unmet_outside | mapping | those of `unmet_told` that are installed in another version -> that version
+unmet_checked | list  | the names of `unmet_told` that the package compares by itself while it is imported
+unmet_why   | text    | what another version of these does
+unmet_stake | text    | what is at stake where these are changed
 """
 
 _UNEXPLAINED = "that an extension of it does not load, where no extension says why"

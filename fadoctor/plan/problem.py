@@ -173,4 +173,4 @@ class Base(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     left_out: frozenset[str] = frozenset()
-    """Ids of rules that are ignored, or that broke."""
+    """Ids of rules that broke."""
