@@ -8,4 +8,4 @@ are known by their content.
 
 from __future__ import annotations
 
-READERS: tuple[str, ...] = ()
+READERS: tuple[str, ...] = ("fadoctor.manifests.requirements_txt",)
