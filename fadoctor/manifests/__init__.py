@@ -8,4 +8,7 @@ are known by their content.
 
 from __future__ import annotations
 
-READERS: tuple[str, ...] = ("fadoctor.manifests.requirements_txt",)
+READERS: tuple[str, ...] = (
+    "fadoctor.manifests.uv_lock",
+    "fadoctor.manifests.requirements_txt",
+)
