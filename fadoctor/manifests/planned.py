@@ -54,5 +54,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """Container image that it starts from."""
     variables: dict[str, Setting] = {}
     """Environment variables that it sets."""
+    roots: tuple[str, ...] = ()
+    """What it was made for, as PEP 508 strings: of its packages only what these lead to by
+    ``requires`` is installed. None of them: all that the markers let through."""
     notes: tuple[str, ...] = ()
     """What could not be followed, in words: an include that is not there, a line of shell."""
