@@ -6,32 +6,40 @@ Locks are megabytes in a few shapes of line, so that the most frequent ones have
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from fadoctor.manifests.tree import SIZE_LIMIT, Node, Tree, Value, fault
-from fadoctor.model.errors import InputError
+from fadoctor.manifests.tree import Node, Tree, Value
+
+if TYPE_CHECKING:
+    from fadoctor.manifests.source import Source
+    from fadoctor.model.errors import InputError
 
 _DEPTH_LIMIT = 64
 
-# name = "torch"
+# the line: name = "torch"
 _SHORT_LINE = re.compile(
     r'([A-Za-z0-9_-]+)[ \t]*=[ \t]*("([^"\\\x00-\x08\x0a-\x1f\x7f]*)")[ \t]*(?:\r?\n|\Z)'
 )
 # {file = "torch-2.7.1-cp312-cp312-manylinux_2_28_x86_64.whl", hash = "sha256:..."}
 _SHORT_PAIR = re.compile(r'([A-Za-z0-9_-]+)[ \t]*=[ \t]*("([^"\\\x00-\x08\x0a-\x1f\x7f]*)")')
-_SHORT_TABLE = re.compile(rf"\{{[ \t]*{_SHORT_PAIR.pattern}(?:[ \t]*,[ \t]*{_SHORT_PAIR.pattern})*[ \t]*\}}")
+_SHORT_TABLE = re.compile(
+    rf"\{{[ \t]*{_SHORT_PAIR.pattern}(?:[ \t]*,[ \t]*{_SHORT_PAIR.pattern})*[ \t]*\}}"
+)
 _GAP = re.compile(r"[ \t]*")
 _END = re.compile(r"[ \t]*(?:#[^\x00-\x08\x0a-\x1f\x7f]*)?(?:\r?\n|\Z)")
 _SPACE = re.compile(r"[ \t]*(?:(?:#[^\x00-\x08\x0a-\x1f\x7f]*)?\r?\n[ \t]*)*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _WORD = re.compile(r"[A-Za-z0-9_+.:-]+(?: [0-9][0-9:.+Zz-]*)?")
 _INTEGER = re.compile(
-    r"[+-]?(?:0|[1-9](?:_?[0-9])*)|0x[0-9A-Fa-f](?:_?[0-9A-Fa-f])*|0o[0-7](?:_?[0-7])*|0b[01](?:_?[01])*"
+    r"[+-]?(?:0|[1-9](?:_?[0-9])*)"
+    r"|0x[0-9A-Fa-f](?:_?[0-9A-Fa-f])*|0o[0-7](?:_?[0-7])*|0b[01](?:_?[01])*"
 )
 _FLOAT = re.compile(
     r"[+-]?(?:(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?|inf|nan)"
 )
 _MOMENT = re.compile(
-    r"(?:\d{4}-\d\d-\d\d)(?:[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?)?|\d\d:\d\d:\d\d(?:\.\d+)?"
+    r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?)?"
+    r"|\d\d:\d\d:\d\d(?:\.\d+)?"
 )
 _BASIC = re.compile(r'"([^"\\\x00-\x08\x0a-\x1f\x7f]*)"')
 _ESCAPED = re.compile(r'"((?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[btnfr"\\uU])*)"')
@@ -47,24 +55,22 @@ _LETTERS = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "\\
 _HEADER, _DOTTED, _CLOSED, _ARRAY = "header", "dotted", "closed", "array"
 
 
-def read_toml(text: str, file: str) -> Tree:
-    """Return the data of a text; InputError with line and column where it is not TOML."""
-    if len(text) > SIZE_LIMIT:
-        raise InputError(file, f"larger than {SIZE_LIMIT >> 20} MiB: too large for a manifest")
-    return _Parser(text, file).document()
+def read_toml(source: Source) -> Tree:
+    """Return the data of a text; InputError with the line where it is not TOML."""
+    return _Parser(source).document()
 
 
 class _Parser:
     """One pass over the text; `made` remembers how a table came to be: some may not be extended."""
 
-    def __init__(self, text: str, file: str) -> None:
-        self.text, self.pos = text, 0
-        self.tree = Tree(file, text, Node({}, 0))
+    def __init__(self, source: Source) -> None:
+        self.text, self.pos = source.text, 0
+        self.tree = Tree(source, Node({}, 0))
         self.made: dict[int, str] = {}
 
     def error(self, problem: str, at: int | None = None) -> InputError:
-        place = self.tree.place(Node(None, self.pos if at is None else at))
-        return fault(place, f"not valid TOML: {problem}")
+        place = self.tree.place_at(self.pos if at is None else at)
+        return self.tree.source.error(f"no TOML: {problem}", line=place.line)
 
     def document(self) -> Tree:
         text, length = self.text, len(self.text)
@@ -108,8 +114,8 @@ class _Parser:
         table = self.tree.root
         for key in keys[:-1]:
             table = self.step(table, key, at)
-        return self.appended(table, keys[-1], at) if mark == "[[" else self.opened(
-            table, keys[-1], at
+        return (
+            self.appended(table, keys[-1], at) if mark == "[[" else self.opened(table, keys[-1], at)
         )
 
     def step(self, table: Node, key: str, at: int) -> Node:
@@ -262,10 +268,10 @@ class _Parser:
         is_basic = self.text.startswith('"', at)
         found = (_LONG_BASIC if is_basic else _LONG_LITERAL).match(self.text, at)
         if found is None or _CONTROL.search(found[1]):
-            raise self.error("a text of several lines that does not end, or holds control characters")
+            raise self.error("a text of several lines that has no end, or controls in it")
         self.pos = found.end()
         text = (found[1] + found[2]).replace("\r\n", "\n")
-        text = text[1:] if text.startswith("\n") else text
+        text = text.removeprefix("\n")
         return self.unescaped(text, at) if is_basic else text
 
     def unescaped(self, text: str, at: int) -> str:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from fadoctor.model.errors import InputError
-from fadoctor.model.fact import printable
 from fadoctor.model.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SIZE_LIMIT = 8 << 20
-"""Longest structured text that is read, in characters: the largest lock known is 3 MiB."""
+    from fadoctor.manifests.source import Source
+    from fadoctor.model.errors import InputError
 
 
 class Node:
@@ -35,23 +33,26 @@ _KINDS = {dict: "a table", list: "a list", str: "text"}
 class Tree:
     """A file's data; asks for them by type, and says where what is of another type stands."""
 
-    def __init__(self, file: str, text: str, root: Node) -> None:
-        self.file = file
+    def __init__(self, source: Source, root: Node) -> None:
+        self.source = source
         self.root = root
-        self._lines = [0]
-        self._text = text
+        self._lines: list[int] = []
 
     def place(self, node: Node) -> Place:
         """Return where a node begins."""
-        if len(self._lines) == 1:
-            self._lines = line_starts(self._text)
-        line = bisect_right(self._lines, node.at)
-        return Place(self.file, line, node.at - self._lines[line - 1] + 1)
+        return self.place_at(node.at)
+
+    def place_at(self, offset: int) -> Place:
+        """Return where a character stands."""
+        if not self._lines:
+            self._lines = line_starts(self.source.text)
+        line = bisect_right(self._lines, offset)
+        return Place(self.source.name, line, offset - self._lines[line - 1] + 1)
 
     def error(self, node: Node, problem: str) -> InputError:
-        """Return an error that names file, line, column and key."""
+        """Return an error that names file, line and key."""
         key = key_of(self.root, node)
-        return fault(self.place(node), f"`{printable(key, 200)}`: {problem}" if key else problem)
+        return self.source.error(problem, line=self.place(node).line, key=key)
 
     def table(self, node: Node | None, *keys: str) -> dict[str, Node]:
         """Return the table at a path of keys, an empty one where there is none."""
@@ -104,11 +105,6 @@ def line_starts(text: str) -> list[int]:
         starts.append(at + 1)
         at = text.find("\n", at + 1)
     return starts
-
-
-def fault(place: Place, problem: str) -> InputError:
-    """Return the error for something wrong at a place."""
-    return InputError(printable(str(place), 500), problem)
 
 
 def key_of(root: Node, wanted: Node) -> str:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from fadoctor.manifests.tree import SIZE_LIMIT, Node, Tree
-from fadoctor.model.errors import InputError
+from fadoctor.manifests.tree import Node, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from fadoctor.manifests.source import Source
+    from fadoctor.model.errors import InputError
 
 _DEPTH_LIMIT = 32
 _EVENT_LIMIT = 600_000
@@ -19,23 +21,21 @@ _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def read_yaml(text: str, file: str) -> Tree:
+def read_yaml(source: Source) -> Tree:
     """Return the first document of a text; InputError where it is not what we read.
 
     Every plain value stays text, so that ``3.10`` and ``no`` are what they look like. Tags are
     refused. An alias is the node that it names, not a copy: a bomb of them costs nothing.
     """
-    if len(text) > SIZE_LIMIT:
-        raise InputError(file, f"larger than {SIZE_LIMIT >> 20} MiB: too large for a manifest")
     try:
-        return Tree(file, text, _Reader(text, file).document())
+        return Tree(source, _Reader(source).document())
     except UnicodeEncodeError as error:
-        raise InputError(file, "not valid text: a lone surrogate") from error
+        raise source.error("holds what is no UTF-8 text") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark is not None else file
-        raise InputError(where, f"not valid YAML: {problem}") from error
+        line = mark.line + 1 if mark is not None else 0
+        raise source.error(f"no YAML: {problem}", line=line) from error
 
 
 class _Reader:
@@ -44,9 +44,9 @@ class _Reader:
     NOTE: not `yaml.compose`: its C form recurses without a bound.
     """
 
-    def __init__(self, text: str, file: str) -> None:
-        self.events: Iterator[yaml.Event] = yaml.parse(text, Loader=_Loader)
-        self.file = file
+    def __init__(self, source: Source) -> None:
+        self.events: Iterator[yaml.Event] = yaml.parse(source.text, Loader=_Loader)
+        self.source = source
         self.count = self.aliases = 0
         self.anchors: dict[str, Node] = {}
 
@@ -70,7 +70,8 @@ class _Reader:
             raise self.error(event, "tags are not read")
         if depth > _DEPTH_LIMIT:
             raise self.error(event, f"nested more than {_DEPTH_LIMIT} deep")
-        node = Node(None, event.start_mark.index)
+        mark = event.start_mark
+        node = Node(None, mark.index if mark is not None else 0)
         if isinstance(event, yaml.ScalarEvent):
             is_null = not event.style and event.value in _NULLS
             node.value = None if is_null else event.value
@@ -86,7 +87,7 @@ class _Reader:
         self.aliases += 1
         if self.aliases > _ALIAS_LIMIT:
             raise self.error(event, f"more than {_ALIAS_LIMIT} aliases")
-        found = self.anchors.get(event.anchor)
+        found = self.anchors.get(event.anchor or "")
         if found is None:  # unknown, or an anchor round the alias itself: a loop
             raise self.error(event, "an alias for nothing that stands before it")
         return found
@@ -109,4 +110,4 @@ class _Reader:
 
     def error(self, event: yaml.Event, problem: str) -> InputError:
         mark = event.start_mark
-        return InputError(f"{self.file}:{mark.line + 1}:{mark.column + 1}", problem)
+        return self.source.error(problem, line=mark.line + 1 if mark is not None else 0)
