@@ -13,8 +13,6 @@ from fadoctor.matrix.load import load_knowledge
 from fadoctor.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from fadoctor.manifests.draft import Draft
     from fadoctor.model.place import Place
 
@@ -47,7 +45,9 @@ def parse_spec(text: str) -> Spec | None:
     found = _SPEC.fullmatch(text.strip()) if len(text) <= _LIMIT else None
     if found is None:
         return None
-    keys = {key: value.strip("'\"") for key, value in _KEY.findall(found["keys"] or "")}
+    keys: dict[str, str] = {
+        key: value.strip("'\"") for key, value in _KEY.findall(found["keys"] or "")
+    }
     version, build = _version_and_build(found["rest"].strip())
     return Spec(
         found["name"].lower(),
@@ -59,7 +59,9 @@ def parse_spec(text: str) -> Spec | None:
 
 def _version_and_build(rest: str) -> tuple[str, str]:
     """Split ``=1.2=py*``, ``==1.2``, ``>=1.2,<2 py*`` or ``1.2 py*``."""
-    version, _, build = rest.partition(" ") if not re.search(r"[,|<>=!]\s", rest) else (rest, "", "")
+    version, _, build = (
+        rest.partition(" ") if not re.search(r"[,|<>=!]\s", rest) else (rest, "", "")
+    )
     if not build:
         found = re.fullmatch(r"(=?=?[^=<>!~,|\s]{1,100})=([^=<>!~,|\s]{1,100})", version)
         if found is not None and found[1] not in {"=", "=="}:
@@ -87,7 +89,9 @@ class Names:
         return "virtual" if name.startswith("__") else self.roles.get(name, "")
 
 
-def add_spec(draft: Draft, names: Names, spec: Spec, place: Place, **more: str) -> str | None:
+def add_spec(
+    draft: Draft, names: Names, spec: Spec, place: Place, files: tuple[str, ...] = ()
+) -> str | None:
     """Add what a match spec asks for; return a problem, None where there is none.
 
     Python itself and what only says which CUDA its packages are built for become no requirements.
@@ -101,22 +105,22 @@ def add_spec(draft: Draft, names: Names, spec: Spec, place: Place, **more: str) 
         return problem if re.search(r"[<>=!~|,\s]", spec.version.lstrip("=")) else None
     if role == "python":
         draft.default_python(Setting(specifier, place))
-    elif role == "torch-cuda":
-        if cuda := re.fullmatch(r"={2}([0-9]{2}\.[0-9])(?:\.[0-9*.]{1,9})?", specifier):
-            draft.facts.setdefault("torch.cuda_version", Setting(cuda[1], place))
+    elif role == "torch-cuda" and (
+        cuda := re.fullmatch(r"={2}([0-9]{2}\.[0-9])(?:\.[0-9*.]{1,9})?", specifier)
+    ):
+        draft.facts.setdefault("torch.cuda_version", Setting(cuda[1], place))
     if role in {"python", "virtual"}:
         return None
     name = names.distribution(spec.name)
-    channel = more.pop("index", "") or spec.channel
     draft.requirements.append(
         Requirement(
             name=name,
             place=place,
             specifier=specifier,
-            index=channel,
+            index=spec.channel,
             manager="conda",
             build=spec.build,
-            **more,  # type: ignore[arg-type]  # files and requires of a lock
+            files=files,
         )
     )
     if name == "torch" and (found := _BUILD_CUDA.search(spec.build)) and found[2]:

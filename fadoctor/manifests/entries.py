@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from packaging.markers import InvalidMarker, Marker
-from packaging.requirements import InvalidRequirement
-from packaging.requirements import Requirement as Pep508
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from fadoctor.manifests.planned import Requirement, Setting
-from fadoctor.probes.metadata import normalise_name
-from fadoctor.probes.redaction import hide_tokens
+from fadoctor.manifests.planned import Setting
+from fadoctor.manifests.requirement_text import LENGTH_LIMIT, read_requirement, version_of_url
+from fadoctor.model.errors import InputError
+from fadoctor.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
+    from fadoctor.manifests.planned import Requirement
     from fadoctor.manifests.tree import Node, Tree
 
-LENGTH_LIMIT = 2000
-"""Longest requirement or URL that is read, in characters."""
-
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,198}[A-Za-z0-9])?")
-_USER_INFO = re.compile(r"(?<=://)[^/@\s]{1,300}@")
-
-
-def clean_url(url: str) -> str:
-    """Return a URL or a path without credentials."""
-    return hide_tokens(_USER_INFO.sub("", url[:LENGTH_LIMIT]))
 
 
 def setting(tree: Tree, node: Node) -> Setting:
@@ -40,26 +31,31 @@ def index_setting(tree: Tree, node: Node) -> Setting:
     return Setting(clean_url(tree.as_text(node)), tree.place(node))
 
 
-def pep508(tree: Tree, node: Node, **more: Any) -> Requirement:
-    """Return ``torch>=2.4; sys_platform == 'linux'`` as a requirement, with more fields of it.
+def pep508(tree: Tree, node: Node) -> Requirement:
+    """Return what ``torch>=2.4; sys_platform == 'linux'`` asks for.
 
-    InputError where it is malformed.
+    InputError with line and key where it is malformed.
     """
     text = tree.as_text(node)
     try:
-        if len(text) > LENGTH_LIMIT:
-            raise InvalidRequirement("too long")
-        parsed = Pep508(text)
-    except InvalidRequirement as error:
-        reason = str(error).splitlines()[0]
-        raise tree.error(node, f"{text[:200]!r} is no requirement: {reason}") from error
-    fields: dict[str, Any] = {
-        "specifier": str(parsed.specifier),
-        "url": clean_url(parsed.url or ""),
-        "marker": str(parsed.marker or ""),
-        "extras": tuple(sorted(parsed.extras)),
-    }
-    return Requirement(name=normalise_name(parsed.name), place=tree.place(node), **fields | more)
+        return read_requirement(text, tree.place(node), tree.source)
+    except InputError as error:
+        raise tree.error(node, error.problem) from error
+
+
+def address(text: str) -> dict[str, str]:
+    """Return the fields for a package that comes from an address or a path: itself, its version."""
+    url = clean_url(text) if "://" in text else text.partition("#")[0][:LENGTH_LIMIT]
+    return {"url": url, "specifier": version_of_url(url)}
+
+
+def repository(tree: Tree, node: Node, url: str) -> dict[str, str]:
+    """Return the fields for a package that is built from a repository."""
+    at = next(
+        (text for key in ("rev", "tag", "branch", "ref") if (text := tree.text(node, key))), ""
+    )
+    url = clean_url(url if url.startswith("git+") else f"git+{url}")
+    return {"url": f"{url}@{at}" if at else url, "specifier": ""}
 
 
 def distribution(tree: Tree, node: Node, name: str) -> str:
@@ -109,10 +105,8 @@ def marker(tree: Tree, node: Node) -> str:
     """Return a marker as it is written; InputError where it is none."""
     text = tree.as_text(node)
     try:
-        if len(text) > LENGTH_LIMIT:
-            raise InvalidMarker("too long")
-        Marker(text)
-    except InvalidMarker as error:
+        Marker(text[:LENGTH_LIMIT])
+    except (InvalidMarker, RecursionError) as error:
         raise tree.error(node, f"{text[:200]!r} is no marker") from error
     return text
 
@@ -123,9 +117,3 @@ def all_of(*markers: str) -> str:
     if len(given) == 1:
         return given[0]
     return " and ".join(f"({each})" if " or " in each else each for each in given)
-
-
-def file_name(url: str) -> str:
-    """Return the name of the file that a URL or a path ends in."""
-    path = url.partition("#")[0].partition("?")[0]
-    return path.replace("\\", "/").rpartition("/")[2].replace("%2B", "+")

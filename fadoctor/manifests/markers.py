@@ -10,7 +10,7 @@ _COMPARISON = re.compile(
 )
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
 
-# >=3.8,<3.12
+# a range such as the one of requires-python
 _CLAUSE = re.compile(r"(===?|~=|!=|<=|>=|<|>)([^,]{1,100})")
 
 

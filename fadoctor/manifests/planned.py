@@ -60,5 +60,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """Environment variables that it sets."""
     facts: dict[str, Setting] = {}
     """What else it decides, by the name of the fact: ``host.glibc``, ``torch.cuda_version``."""
+    roots: tuple[str, ...] = ()
+    """What it was made for, as PEP 508 strings: of its packages only what these lead to by
+    ``requires`` is installed. None of them: all that the markers let through."""
     notes: tuple[str, ...] = ()
     """What could not be followed, in words: an include that is not there, a line of shell."""

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from fadoctor.manifests.draft import Draft, only_named
 from fadoctor.manifests.entries import pep508, specifier
+from fadoctor.manifests.pixi_toml import read_pixi
 from fadoctor.manifests.planned import Setting
 from fadoctor.manifests.pyproject_pdm import read_pdm
 from fadoctor.manifests.pyproject_poetry import read_poetry
 from fadoctor.manifests.pyproject_uv import read_uv, uv_groups
-from fadoctor.manifests.pixi_toml import read_pixi
 from fadoctor.manifests.toml_tree import read_toml
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ KIND = "pyproject.toml"
 _GROUP_DEPTH = 16
 
 
-def recognises(name: str, head: str) -> bool:
+def recognises(name: str, _head: str) -> bool:
     """Say whether a file is one, by its name."""
     return name == KIND or name.endswith("." + KIND)
 
@@ -57,9 +57,7 @@ def _project(draft: Draft, tree: Tree) -> None:
     python = tree.find(root, "project", "requires-python")
     if python is not None:
         draft.python = Setting(specifier(tree, python), tree.place(python))
-    if any(
-        tree.as_text(item) == "dependencies" for item in tree.items(root, "project", "dynamic")
-    ):
+    if any(tree.as_text(item) == "dependencies" for item in tree.items(root, "project", "dynamic")):
         draft.note(1, "the dependencies are dynamic: a build computes them")
 
 

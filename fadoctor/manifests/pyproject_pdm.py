@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fadoctor.manifests.draft import only_named
-from fadoctor.manifests.entries import clean_url, index_setting, pep508
+from fadoctor.manifests.entries import address, index_setting, pep508
 from fadoctor.manifests.planned import Requirement
 from fadoctor.manifests.version_ranges import poetry_range
-from fadoctor.probes.metadata import normalise_name
+from fadoctor.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.manifests.draft import Draft
@@ -53,12 +53,8 @@ def _override(draft: Draft, tree: Tree, name: str, node: Node) -> None:
     specifier = "" if is_url else poetry_range(text)
     if specifier is None:
         raise tree.error(node, f"{text[:100]!r} is no range of versions")
-    found = Requirement(
-        name=name,
-        place=tree.place(node),
-        specifier=specifier,
-        url=clean_url(text) if is_url else "",
-    )
+    fields: dict[str, Any] = address(text) if is_url else {"specifier": specifier}
+    found = Requirement(name=name, place=tree.place(node), **fields)
     if any(each.name == name for each in draft.requirements):
         draft.requirements = [
             msgspec.structs.replace(found, marker=each.marker) if each.name == name else each

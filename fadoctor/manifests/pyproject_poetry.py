@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.manifests.draft import only_named
-from fadoctor.manifests.entries import all_of, clean_url, distribution, index_setting, marker
+from fadoctor.manifests.entries import (
+    address,
+    all_of,
+    distribution,
+    index_setting,
+    marker,
+    repository,
+)
 from fadoctor.manifests.markers import python_marker
 from fadoctor.manifests.planned import Requirement, Setting
 from fadoctor.manifests.version_ranges import poetry_range
@@ -89,18 +96,18 @@ def _fields(tree: Tree, item: Node, indexes: dict[str, str]) -> dict[str, Any]:
     return {
         "place": tree.place(version or item),
         "specifier": _range(tree, version) if version is not None else "",
-        "url": _url(tree, item),
         "marker": _marker(tree, item),
         "extras": tuple(sorted(tree.as_text(each) for each in tree.items(item, "extras"))),
         "index": indexes.get(source, ""),
+        **_origin(tree, item),
     }
 
 
-def _url(tree: Tree, item: Node) -> str:
+def _origin(tree: Tree, item: Node) -> dict[str, str]:
     if git := tree.text(item, "git"):
-        at = next((v for key in ("rev", "tag", "branch") if (v := tree.text(item, key))), "")
-        return clean_url(f"git+{git}@{at}" if at else f"git+{git}")
-    return clean_url(tree.text(item, "url") or tree.text(item, "path"))
+        return repository(tree, item, git)
+    place = tree.text(item, "url") or tree.text(item, "path")
+    return address(place) if place else {}
 
 
 def _marker(tree: Tree, item: Node) -> str:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.manifests.entries import all_of, clean_url, index_setting, marker, pep508
+from fadoctor.manifests.entries import address, all_of, index_setting, marker, pep508, repository
 from fadoctor.manifests.markers import opposite
-from fadoctor.manifests.planned import Setting
-from fadoctor.probes.metadata import normalise_name
+from fadoctor.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.manifests.draft import Draft
-    from fadoctor.manifests.planned import Requirement
+    from fadoctor.manifests.planned import Requirement, Setting
     from fadoctor.manifests.tree import Node, Tree
 
 
@@ -35,13 +34,9 @@ def read_uv(draft: Draft, tree: Tree, uv: Node) -> None:
     if "dev" in uv_groups(tree):
         draft.requirements += [pep508(tree, item) for item in tree.items(uv, "dev-dependencies")]
     indexes = _indexes(draft, tree, uv)
-    draft.constraints += [
-        pep508(tree, item) for item in tree.items(uv, "constraint-dependencies")
-    ]
+    draft.constraints += [pep508(tree, item) for item in tree.items(uv, "constraint-dependencies")]
     _overrides(draft, tree, uv)
-    sources = {
-        normalise_name(name): node for name, node in tree.table(uv, "sources").items()
-    }
+    sources = {normalise_name(name): node for name, node in tree.table(uv, "sources").items()}
     found = []
     for each in draft.requirements:
         source = sources.get(each.name)
@@ -64,12 +59,19 @@ def _indexes(draft: Draft, tree: Tree, uv: Node) -> dict[str, str]:
         elif not _is_set(tree, item, "explicit"):
             draft.indexes.append(setting)
     draft.indexes += [index_setting(tree, item) for item in tree.items(uv, "extra-index-url")]
-    draft.indexes += [index_setting(tree, item) for item in tree.items(uv, "find-links")]
+    _find_links(draft, tree, uv)
     draft.indexes += default
     plain = tree.find(uv, "index-url")
     if plain is not None:
         draft.indexes.append(index_setting(tree, plain))
     return named
+
+
+def _find_links(draft: Draft, tree: Tree, table: Node) -> None:
+    """Note the pages of files that nobody looks at here."""
+    for item in tree.items(table, "find-links"):
+        said = clean_url(tree.as_text(item))
+        draft.note(tree.place(item).line, f"files at {said} not looked at")
 
 
 def _is_set(tree: Tree, node: Node, key: str) -> bool:
@@ -104,9 +106,7 @@ def _sourced(
         node = tree.find(item, "marker")
         condition = marker(tree, node) if node is not None else ""
         fields = _origin(tree, item, indexes)
-        found.append(
-            msgspec.structs.replace(wish, marker=all_of(wish.marker, condition), **fields)
-        )
+        found.append(msgspec.structs.replace(wish, marker=all_of(wish.marker, condition), **fields))
         other = opposite(condition) if condition else None
         if other is None and condition:
             line = tree.place(item).line
@@ -125,7 +125,6 @@ def _origin(tree: Tree, item: Node, indexes: dict[str, str]) -> dict[str, Any]:
             raise tree.error(item, f"there is no index named {name[:100]}")
         return {"index": indexes[name]}
     if git := tree.text(item, "git"):
-        at = next((v for key in ("rev", "tag", "branch") if (v := tree.text(item, key))), "")
-        return {"url": clean_url(f"git+{git}@{at}" if at else f"git+{git}"), "specifier": ""}
+        return repository(tree, item, git)
     place = tree.text(item, "url") or tree.text(item, "path")
-    return {"url": clean_url(place), "specifier": ""} if place else {}
+    return address(place) if place else {}

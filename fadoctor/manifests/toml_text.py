@@ -19,10 +19,15 @@ if TYPE_CHECKING:
 NESTING_LIMIT = 64
 """Brackets that may be open at once; real files have five."""
 
+LINE_LIMIT = 1 << 18
+"""Characters of one line; parsers go through it one by one."""
+
 _DRIFT_LIMIT = 4 * NESTING_LIMIT
 
 # Invalid value (at line 3, column 9)
 _AT = re.compile(r" ?\(at (?:line (\d{1,9}), column \d{1,9}|end of document)\)")
+# a.a.a.a = 1: each part takes a parser longer than the one before
+_MANY_PARTS = re.compile(r"""(?:["']?[\w-]{1,100}["']?\s{0,3}\.\s{0,3}){64}""")
 _TABLE = re.compile(r"\s{0,40}(\[\[?)\s{0,9}([^\]#\n]{1,300}?)\s{0,9}\]\]?\s{0,200}(?:#.*)?")
 _KEY = re.compile(
     r"""\s{0,40}((?:[\w-]{1,100}|"[^"\n]{1,200}"|'[^'\n]{1,200}')(?:\s{0,9}\.\s{0,9}(?:[\w-]{1,100}|"[^"\n]{1,200}"|'[^'\n]{1,200}')){0,9})\s{0,9}="""
@@ -52,7 +57,11 @@ def _refuse_nesting(source: Source, text: str) -> None:
     """Refuse brackets in brackets in brackets before a recursive parser meets them."""
     drift = 0  # of lines that open more than they close; brackets in strings count, too
     for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > LINE_LIMIT:
+            raise source.error(f"a line of more than {LINE_LIMIT:,} characters", line=number)
         opened = line.count("[") + line.count("{")
+        if line.count(".") > NESTING_LIMIT and _MANY_PARTS.search(line):
+            raise source.error(f"a key of more than {NESTING_LIMIT} parts", line=number)
         if not opened and drift == 0:
             continue
         closed = line.count("]") + line.count("}")
@@ -63,11 +72,14 @@ def _refuse_nesting(source: Source, text: str) -> None:
 
 
 def _depth(line: str) -> int:
+    """Return how many brackets are open at once, no further than is too many."""
     depth = deepest = 0
     for character in line:
         if character in "[{":
             depth += 1
             deepest = max(deepest, depth)
+            if deepest > NESTING_LIMIT:
+                break
         elif character in "]}":
             depth -= 1
     return deepest
