@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.manifests.conda_files import conda_file
 from fadoctor.manifests.conda_platforms import platform_marker
-from fadoctor.manifests.conda_spec import Names, Spec, add_spec
+from fadoctor.manifests.conda_spec import Names, Spec, add_spec, only_one_cuda
 from fadoctor.manifests.draft import Draft, only_named
 from fadoctor.manifests.entries import distribution, exactly
 from fadoctor.manifests.merged import merged
@@ -59,6 +59,7 @@ def _lock(source: Source) -> Manifest:
         _package(draft, tree, names, item)
         found += [(each, platform) for each in draft.requirements[before:]]
     draft.requirements = merged(found)
+    only_one_cuda(draft)
     only_named(draft, tree, "what other categories need", optional, 0)
     return draft.manifest()
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LIMIT = 500
 # conda-forge/linux-64::pytorch[version='>=2.4',build='*cuda*']
 _SPEC = re.compile(
-    r"(?:(?P<channel>[^\s:\[\]]{1,300}?)(?:/(?:linux|osx|win|noarch)[\w-]{0,20})?::?)?"
+    r"(?:(?P<channel>(?:https?://)?[^\s:\[\]]{1,300}?)(?:/(?:linux|osx|win|noarch)[\w-]{0,20})?::?)?"
     r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]{0,100})\s{0,20}"
     r"(?P<rest>[^\[\]]{0,300})(?:\[(?P<keys>[^\[\]]{0,400})\])?"
 )
@@ -123,6 +123,19 @@ def add_spec(
             files=files,
         )
     )
-    if name == "torch" and (found := _BUILD_CUDA.search(spec.build)) and found[2]:
-        draft.facts["torch.cuda_version"] = Setting(f"{found[1]}.{found[2]}", place)
+    if name == "torch" and (cuda_version := conda_cuda(spec.build)):
+        draft.facts["torch.cuda_version"] = Setting(cuda_version, place)
     return None
+
+
+def conda_cuda(build: str) -> str:
+    """Return the CUDA version that a build string of conda's torch says, "" where it says none."""
+    found = _BUILD_CUDA.search(build)
+    return f"{found[1]}.{found[2]}" if found and found[2] else ""
+
+
+def only_one_cuda(draft: Draft) -> None:
+    """Forget the CUDA of torch where its builds for several platforms differ in it."""
+    builds = {conda_cuda(each.build) for each in draft.requirements if each.name == "torch"}
+    if len(builds) > 1:
+        draft.facts.pop("torch.cuda_version", None)

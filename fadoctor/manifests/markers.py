@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-# sys_platform == 'linux'
+# a comparison: sys_platform == 'linux'
 _COMPARISON = re.compile(
     r"""\s{0,20}(\w{1,50})\s{0,20}(===?|!=|<=|>=|<|>)\s{0,20}("[^"]{0,100}"|'[^']{0,100}')\s{0,20}"""
 )
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
 
-# a range such as the one of requires-python
 _CLAUSE = re.compile(r"(===?|~=|!=|<=|>=|<|>)([^,]{1,100})")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.conda_platforms import platform_marker
+from fadoctor.manifests.entries import all_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +34,7 @@ def merged(entries: Iterable[tuple[Requirement, str]]) -> list[Requirement]:
     for first, where in found.values():
         marker = _marker(set(where), platforms)
         if marker is not None:
-            joined = " and ".join(f"({each})" for each in (first.marker, marker) if each)
-            out.append(msgspec.structs.replace(first, marker=joined if marker else first.marker))
+            out.append(msgspec.structs.replace(first, marker=all_of(first.marker, marker)))
     return out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.manifests.conda_files import conda_file
-from fadoctor.manifests.conda_spec import Names, Spec, add_spec
+from fadoctor.manifests.conda_spec import Names, Spec, add_spec, only_one_cuda
 from fadoctor.manifests.draft import Draft
 from fadoctor.manifests.entries import distribution, index_setting, is_version
 from fadoctor.manifests.merged import merged
@@ -52,6 +52,7 @@ def read(source: Source) -> Manifest:
             _package(draft, tree, names, item, records)
             found += [(each, platform) for each in draft.requirements[before:]]
     draft.requirements = merged(found)
+    only_one_cuda(draft)
     return draft.manifest()
 
 

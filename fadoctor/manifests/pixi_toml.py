@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.manifests.conda_platforms import platform_marker
-from fadoctor.manifests.conda_spec import Names, Spec, add_spec
+from fadoctor.manifests.conda_spec import Names, Spec, add_spec, only_one_cuda
 from fadoctor.manifests.draft import Draft, only_named
 from fadoctor.manifests.entries import (
     address,
@@ -50,6 +50,7 @@ def read_pixi(draft: Draft, tree: Tree, pixi: Node) -> None:
     _options(draft, tree, pixi)
     for table in (pixi, *(features[name] for name in default if name in features)):
         packages.feature(table)
+    only_one_cuda(draft)
     for name, node in features.items():
         if name not in default:
             asked = [each for table in _TABLES for each in tree.table(node, table)]

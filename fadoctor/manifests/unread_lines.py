@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.manifests.source import Source
+if TYPE_CHECKING:
+    from fadoctor.manifests.source import Source
 
 # "  sha256: 0f1e..." and "  depends:" with the items below it, as pixi and conda-lock write them
 _UNREAD = re.compile(

@@ -9,6 +9,8 @@ from fadoctor.manifests.source import Source
 
 if TYPE_CHECKING:
     from fadoctor.manifests.planned import Manifest, Requirement
+    from fadoctor.manifests.tree import Node, Tree
+    from fadoctor.model.place import Place
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -32,3 +34,10 @@ def by_name(manifest: Manifest) -> dict[str, Requirement]:
 def wanted(manifest: Manifest) -> dict[str, str]:
     """Return what is asked for: name -> specifier."""
     return {each.name: each.specifier for each in manifest.requirements}
+
+
+def place(tree: Tree, node: Node, *keys: str) -> Place:
+    """Return the place of what stands at a path of keys."""
+    found = tree.find(node, *keys)
+    assert found is not None
+    return tree.place(found)

@@ -10,6 +10,7 @@ from fadoctor.manifests.toml_tree import read_toml
 from fadoctor.model.errors import InputError
 from fadoctor.model.place import Place
 from tests.unit.manifests.given import given as source
+from tests.unit.manifests.given import place
 
 if TYPE_CHECKING:
     from fadoctor.manifests.tree import Node
@@ -96,7 +97,8 @@ def test_values_are_those_of_the_library() -> None:
         "a = 1__0", "a = +0x1", "a = .5", "a = 1.", "a = tru", "a = 1 b = 2", 'a = "\\x"',
         'a = "\\ud800"', 'a = "\\U00110000"', "a = 2020-13-45x", "a.b = 1\na.c = 2\n[a.d]\n",
         "a = [[[[[]]]]]", 'a = "\x01"', "# \x01", "a = 'b' # \x7f", 'a = """a""""', 'a = """a"""""',
-        'a = """a""""""', "a = '''a''''", "a = '''a'''''", "[ a . 'b' ]\nx=1", 'a = """\\\n  x"""',
+        'a = """a""""""', "a = '''a''''", "a = '''a'''''", "[ a . 'b' ]\nx=1",
+        'a = """\\\n  x"""',
         'a = """\\ x"""', "a={}\n", "\ufeffa=1", "a = '''\r\nx'''", "a\n= 1", "a = # no\n1",
         '"" = 1', '"a\\nb" = 1', "a = [,]", "a = [1,,2]", "[a]]", "a = 1\r", "\r", "a = {a={b=1}}",
         'a = {b = "1", b = "2"}', 'a = {b = "1" c = "2"}', "[[a]]\n[a.b]\n[a.b]", "[a]\n[[a.b]]\n[a.c]",
@@ -130,11 +132,12 @@ def test_any_text_is_read_as_the_library_reads_it(text: str) -> None:
 
 def test_every_value_has_its_place() -> None:
     tree = read_toml(source(TEXT, "x.toml"))
-    assert tree.place(tree.root.value["name"]) == Place("x.toml", 2, 8)
+    assert place(tree, tree.root, "name") == Place("x.toml", 2, 8)
     second = tree.items(tree.root, "list")[1]
     assert tree.place(second) == Place("x.toml", 29, 1)
-    assert tree.place(tree.items(tree.root, "nested")[1].value[1]) == Place("x.toml", 13, 25)
-    assert tree.place(tree.find(tree.root, "pair", "hash")) == Place("x.toml", 19, 32)
+    inner = tree.items(tree.items(tree.root, "nested")[1])
+    assert tree.place(inner[1]) == Place("x.toml", 13, 25)
+    assert place(tree, tree.root, "pair", "hash") == Place("x.toml", 19, 32)
 
 
 def test_a_wrong_type_names_line_and_key() -> None:

@@ -16,7 +16,8 @@ from fadoctor.manifests.version_ranges import conda_range, poetry_range
         (">= 1.2 , < 2", ">=1.2,<2"), (">=1.2 <2", ">=1.2,<2"), ("!=2.0,>=1", "!=2.0,>=1"),
         ("^2.0 || ^3.0", ">=2.0,<4.0"), (">=2 || <1", ""), ("2.7.1 | 2.6.0", ">=2.6.0,<=2.7.1"),
         ("2.* || ~=3.1", ">=2,<4.0"), ("^2.0+cu121", ">=2.0,<3.0"),
-        ("^x", None), ("latest", None), (">=", None), ("^", None), ("1" * 600, None), ("^1.2.*", None),
+        ("^x", None), ("latest", None), (">=", None), ("^", None), ("1" * 600, None),
+        ("^1.2.*", None),
     ],
 )  # fmt: skip
 def test_ranges_of_poetry(text: str, expected: str | None) -> None:

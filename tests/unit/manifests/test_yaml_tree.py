@@ -5,15 +5,15 @@ import pytest
 from fadoctor.manifests.yaml_tree import read_yaml
 from fadoctor.model.errors import InputError
 from fadoctor.model.place import Place
-from tests.unit.manifests.given import given
+from tests.unit.manifests.given import given, place
 
 
 def test_values_stay_text_and_have_places() -> None:
     tree = read_yaml(given("é: ü\r\nb:\n  - 'ö': 1\n    c: 3.10\nn: ~\nno: no\n", "e.yml"))
     assert tree.text(tree.root, "é") == "ü"
-    assert tree.place(tree.root.value["é"]) == Place("e.yml", 1, 4)
+    assert place(tree, tree.root, "é") == Place("e.yml", 1, 4)
     item = tree.items(tree.root, "b")[0]
-    assert tree.place(item.value["c"]) == Place("e.yml", 4, 8)
+    assert place(tree, item, "c") == Place("e.yml", 4, 8)
     assert (tree.text(item, "ö"), tree.text(item, "c")) == ("1", "3.10")
     assert tree.items(tree.root, "n") == []
     assert tree.text(tree.root, "no") == "no"
