@@ -95,6 +95,17 @@ Facts = Annotated[
         show_default=False,
     ),
 ]
+Requirements = Annotated[
+    list[Path],
+    typer.Option(
+        "--requirements",
+        metavar="FILE",
+        help="Examine what a requirement or lock file would install, on this machine or an assumed "
+        "one: requirements.txt, uv.lock and others. Repeatable.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
 Gpu = Annotated[
     list[str],
     typer.Option(

@@ -1,39 +1,29 @@
-"""Environment markers that other formats write in their own way."""
+"""Markers on one target, each evaluated once: a lock repeats the same few hundreds of times."""
 
 from __future__ import annotations
 
-import re
-
-# a comparison: sys_platform == 'linux'
-_COMPARISON = re.compile(
-    r"""\s{0,20}(\w{1,50})\s{0,20}(===?|!=|<=|>=|<|>)\s{0,20}("[^"]{0,100}"|'[^']{0,100}')\s{0,20}"""
-)
-_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
-
-_CLAUSE = re.compile(r"(===?|~=|!=|<=|>=|<|>)([^,]{1,100})")
+from fadoctor.probes.requires import Target, marker_holds
 
 
-def opposite(text: str) -> str | None:
-    """Return the marker that holds where this one does not; None where it is not plain to say."""
-    if " or " in text and " and " not in text and "(" not in text:
-        parts, word = text.split(" or "), " and "
-    elif " and " in text and " or " not in text and "(" not in text:
-        parts, word = text.split(" and "), " or "
-    else:
-        parts, word = [text], ""
-    turned = []
-    for part in parts:
-        found = _COMPARISON.fullmatch(part)
-        if found is None or found[2] not in _OPPOSITES:
-            return None
-        turned.append(f"{found[1]} {_OPPOSITES[found[2]]} {found[3]}")
-    return word.join(turned)
+class Markers:
+    """What markers come to on a target."""
 
+    def __init__(self, target: Target) -> None:
+        """Take the variables that are known of the target."""
+        self._target = target
+        self._held: dict[tuple[str, str], bool | None] = {}
 
-def python_marker(specifier: str) -> str:
-    """Return the marker for a range of Python: ``python_version >= '3.8'``."""
-    found = []
-    for operator, version in _CLAUSE.findall(specifier.replace(" ", "")):
-        name = "python_full_version" if version.count(".") > 1 and "*" not in version else ""
-        found.append(f"{name or 'python_version'} {operator} '{version}'")
-    return " and ".join(found)
+    def hold(self, marker: str, extra: str = "") -> bool | None:
+        """Return whether a marker holds, "" always; None where that is not known.
+
+        With an extra: whether it holds because of that extra. What holds without it, does not.
+        """
+        asked = (marker, extra)
+        if asked not in self._held:
+            self._held[asked] = self._evaluated(marker, extra)
+        return self._held[asked]
+
+    def _evaluated(self, marker: str, extra: str) -> bool | None:
+        if not marker or "extra" not in marker:
+            return False if extra else marker_holds(marker, self._target) if marker else True
+        return marker_holds(marker, Target({**self._target.variables, "extra": extra}))

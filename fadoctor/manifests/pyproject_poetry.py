@@ -15,7 +15,7 @@ from fadoctor.manifests.entries import (
     marker,
     repository,
 )
-from fadoctor.manifests.markers import python_marker
+from fadoctor.manifests.marker_text import python_marker
 from fadoctor.manifests.planned import Requirement, Setting
 from fadoctor.manifests.version_ranges import poetry_range
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.manifests.entries import address, all_of, index_setting, marker, pep508, repository
-from fadoctor.manifests.markers import opposite
+from fadoctor.manifests.marker_text import opposite
 from fadoctor.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:

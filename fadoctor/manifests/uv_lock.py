@@ -109,6 +109,7 @@ class _Reading:
             self._root(table, needs, key)
             if "directory" not in origin or _is_workspace(table):
                 return None
+        needs += self._extras(table, key)
         if version is not None and not (isinstance(version, str) and is_version(version)):
             raise self._error("is no version", f"{key}.version")
         wheels = table.get("wheels", [])
@@ -134,6 +135,17 @@ class _Reading:
             groups = table.get(part, {})
             for group, items in groups.items() if isinstance(groups, dict) else ():
                 self.roots += self._dependencies(items, f"{key}.{part}.{group}")
+
+    def _extras(self, table: dict[str, Any], key: str) -> tuple[str, ...]:
+        """Return what the extras of a package require, with the marker that says so."""
+        groups = table.get("optional-dependencies", {})
+        found: list[str] = []
+        for extra, items in groups.items() if isinstance(groups, dict) else ():
+            only = f"extra == '{normalise_name(extra)}'"
+            for text in self._dependencies(items, f"{key}.optional-dependencies.{extra}"):
+                name, _, marker = text.partition(" ; ")
+                found.append(f"{name} ; ({marker}) and {only}" if marker else f"{name} ; {only}")
+        return tuple(found)
 
     def _dependencies(self, items: Any, key: str) -> tuple[str, ...]:
         """Return dependencies as PEP 508 strings, in the version that the lock names for them."""

@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
+from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Finding, Outcome, Severity
@@ -19,7 +20,6 @@ from fadoctor.plan.post_state import PostState
 from fadoctor.plan.reads import Reading, values_of
 from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.released import is_there
-from fadoctor.plan.releases import RELEASES
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
 from fadoctor.plan.wishes import HALF, may_work
 from fadoctor.verdicts.obstacles import obstacle
