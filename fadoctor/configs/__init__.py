@@ -9,5 +9,11 @@ keys with others. The names are the kinds that ``--config-kind`` takes.
 from __future__ import annotations
 
 READERS: dict[str, str] = {
+    "deepspeed": "fadoctor.configs.deepspeed",
+    "peft-adapter": "fadoctor.configs.peft_adapter",
+    "accelerate": "fadoctor.configs.accelerate",
     "llamafactory": "fadoctor.configs.llamafactory",
+    "model": "fadoctor.configs.model",
+    "fsdp": "fadoctor.configs.fsdp",
+    "trainer": "fadoctor.configs.trainer",
 }
