@@ -37,7 +37,8 @@ EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 1
 def request_of(
     target: str, python: str, site_packages: str = "", facts: str = "", gpu: Sequence[str] = (),
     driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
-    *, thorough: bool = False, requirements: Sequence[Path] = (),
+    *, thorough: bool = False, requirements: Sequence[Path] = (), config: Sequence[str] = (),
+    config_kind: str = "",
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -47,7 +48,10 @@ def request_of(
         raise UsageError("TARGET and --python exclude each other: name one target")
     overlays = Overlays(tuple(gpu), driver, glibc, python_version, platform)
     named = tuple(map(str, requirements))
-    return Request(target or python, site_packages, facts, overlays, thorough, named)
+    return Request(
+        target or python, site_packages, facts, overlays, thorough, named, tuple(config),
+        config_kind,
+    )  # fmt: skip
 
 
 def no_request() -> Request:
