@@ -18,6 +18,7 @@ from fadoctor.targets.saved import SIZE_LIMIT, read_facts, replayed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fadoctor.configs.intent import Configuration
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
     from fadoctor.targets.discover import TargetRequest
@@ -32,6 +33,10 @@ class Request(msgspec.Struct, frozen=True):
     overlays: Overlays = Overlays()
     thorough: bool = False
     """Whether to read what takes tenths of a second and matters rarely."""
+    configs: tuple[str, ...] = ()
+    """Configurations of the run that is meant."""
+    config_kind: str = ""
+    """Kind of all of them; "" where each is recognised by its content."""
 
     @property
     def names_a_target(self) -> bool:
@@ -65,17 +70,22 @@ class Examination:
 
         Raises TargetError, InputError or UsageError where there are none.
         """
+        configurations = _configurations(self._request)
         self._thread.join()
         [found] = self._found
         if isinstance(found, BaseException):
             raise found
-        if not self._request.overlays.described():
-            return found
-        # Late: what judges versions is loaded while child processes answer.
-        from fadoctor.matrix.query import Matrix  # noqa: PLC0415
-        from fadoctor.targets.overlay import apply_overlays  # noqa: PLC0415
+        if self._request.overlays.described():
+            # Late: what judges versions is loaded while child processes answer.
+            from fadoctor.matrix.query import Matrix  # noqa: PLC0415
+            from fadoctor.targets.overlay import apply_overlays  # noqa: PLC0415
 
-        return apply_overlays(found, self._request.overlays, Matrix(knowledge.tables))
+            found = apply_overlays(found, self._request.overlays, Matrix(knowledge.tables))
+        if configurations:
+            from fadoctor.configs.join import apply_configurations  # noqa: PLC0415
+
+            found = apply_configurations(found, configurations)
+        return found
 
     def _read(self, environ: Mapping[str, str]) -> None:
         try:
@@ -94,6 +104,17 @@ def _refuse_two_targets(request: Request) -> None:
     given = [option for option, value in options.items() if value]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} exclude each other: name one target")
+
+
+def _configurations(request: Request) -> tuple[Configuration, ...]:
+    """Return the configurations that are named, read while child processes answer."""
+    if not request.configs:
+        if request.config_kind:
+            raise UsageError("--config-kind belongs to --config")
+        return ()
+    from fadoctor.configs.reading import read_configurations  # noqa: PLC0415 -- rarely asked for
+
+    return read_configurations(request.configs, request.config_kind)
 
 
 def _saved(name: str) -> Environment:

@@ -36,7 +36,7 @@ EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 1
 def request_of(
     target: str, python: str, site_packages: str = "", facts: str = "", gpu: Sequence[str] = (),
     driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
-    *, thorough: bool = False,
+    *, thorough: bool = False, config: Sequence[str] = (), config_kind: str = "",
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -45,7 +45,9 @@ def request_of(
     if target and python:
         raise UsageError("TARGET and --python exclude each other: name one target")
     overlays = Overlays(tuple(gpu), driver, glibc, python_version, platform)
-    return Request(target or python, site_packages, facts, overlays, thorough)
+    return Request(
+        target or python, site_packages, facts, overlays, thorough, tuple(config), config_kind
+    )
 
 
 def no_request() -> Request:
