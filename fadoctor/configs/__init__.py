@@ -9,5 +9,6 @@ keys with others. The names are the kinds that ``--config-kind`` takes.
 from __future__ import annotations
 
 READERS: dict[str, str] = {
+    "python": "fadoctor.configs.python",
     "llamafactory": "fadoctor.configs.llamafactory",
 }

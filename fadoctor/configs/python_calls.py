@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -15,16 +14,8 @@ from fadoctor.processes.run import Command, Ending, Result, last_json_object, ru
 TIMEOUT_S = 10.0
 """The child ends itself after two seconds of processor time; a busy machine may take longer."""
 
-SIZE_LIMIT = 2 << 20
 _OUTPUT_LIMIT = 16 << 20
 _SCRIPT = Path(__file__).parent / "child" / "_fadoctor_script.py"
-
-# # -*- coding: latin-1 -*-
-_CODING = re.compile(rb"^[ \t\f]{0,40}#[^\n]{0,200}?coding[:=][ \t]{0,8}([-\w.]{1,40})")
-_ENCODINGS = re.compile(
-    r"(?i)utf-?8(?:-?sig)?|(?:us-)?ascii|latin-?1|iso-?8859-?\d{1,2}|cp125\d|windows-125\d"
-    r"|gbk|gb2312|gb18030|big5|shift_?jis|euc-?(?:jp|kr)|koi8-[ru]"
-)
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -88,29 +79,6 @@ class Answer(msgspec.Struct, frozen=True):
     found: tuple[Found, ...] = ()
     is_cut: bool = False
     skipped_cells: tuple[int, ...] = ()
-
-
-def decode_source(content: bytes, file: str) -> str:
-    """Return the text of a script by its own declaration (PEP 263), UTF-8 unless it says otherwise.
-
-    InputError where it is too large or not text.
-    """
-    if len(content) > SIZE_LIMIT:
-        raise InputError(file, f"larger than {SIZE_LIMIT >> 20} MiB")
-    declared = next(filter(None, map(_CODING.match, content.split(b"\n", 2)[:2])), None)
-    name = declared[1].decode("ascii", "replace") if declared else "utf-8"
-    if not _ENCODINGS.fullmatch(name):
-        raise InputError(file, f"line 1: it says that it is written in {name}, which is not read")
-    try:
-        text = content.decode("utf-8-sig" if name.lower().startswith("utf") else name)
-    except (UnicodeDecodeError, LookupError) as error:
-        start = getattr(error, "start", 0)
-        line = content.count(b"\n", 0, start) + 1
-        raise InputError(f"{file}:{line}", f"not text in {name}") from error
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{file}:{line}", "not text: it holds a NUL byte")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_calls(

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from fadoctor.configs.child._fadoctor_values import Script
-from fadoctor.configs.python_calls import Answer, Found, Value, decode_source, read_calls
+from fadoctor.configs.python_calls import Answer, Found, Value, read_calls
 from fadoctor.model.errors import InputError
 
 WANTED = frozenset({"from_pretrained", "half", "to", "padding_side", "autocast", "SFTConfig"})
@@ -218,24 +218,3 @@ def test_a_syntax_error_names_file_and_line() -> None:
 
 def test_a_surrogate_in_the_text_is_no_crash() -> None:
     assert isinstance(read_or_refuse("x = '\\ud800'\nx.half()\n"), Answer)
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"a" * (SIZE + 1), "larger than 2 MiB"),
-        (b"x = 1\ny = '\0'\n", r"train\.py:2: not text: it holds a NUL byte"),
-        (b"x = 1\ny = '\xff'\n", r"train\.py:2: not text in utf-8"),
-        (b"# coding: zlib_codec\n", "written in zlib_codec, which is not read"),
-        ("x = 1\n".encode("utf-16"), "not text"),
-    ],
-)
-def test_what_is_no_text_is_refused(content: bytes, problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
-        decode_source(content, "train.py")
-
-
-def test_a_script_may_say_how_it_is_written() -> None:
-    source = decode_source("# -*- coding: latin-1 -*-\nx = 'é'\r\n".encode("latin-1"), "train.py")
-    assert source == "# -*- coding: latin-1 -*-\nx = 'é'\n"
-    assert decode_source(b"\xef\xbb\xbfx = 1\n", "train.py") == "x = 1\n"
