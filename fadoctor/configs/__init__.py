@@ -10,5 +10,11 @@ from __future__ import annotations
 
 READERS: dict[str, str] = {
     "python": "fadoctor.configs.python",
+    "deepspeed": "fadoctor.configs.deepspeed",
+    "peft-adapter": "fadoctor.configs.peft_adapter",
+    "accelerate": "fadoctor.configs.accelerate",
     "llamafactory": "fadoctor.configs.llamafactory",
+    "model": "fadoctor.configs.model",
+    "fsdp": "fadoctor.configs.fsdp",
+    "trainer": "fadoctor.configs.trainer",
 }

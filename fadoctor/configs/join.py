@@ -21,8 +21,12 @@ _PARTS = {"model": 0, "accelerate": 1, "deepspeed": 1, "fsdp": 1, "peft-adapter"
 """Kinds that say less, or more, than the file of the run: what a flag of the command line says
 overrules the file, and an adapter that is loaded brings its own configuration."""
 _RUN = 2
-_UNLIKE = frozenset({"config.framework", "config.purpose", "config.conflict"})
-"""What files of one run need not agree on."""
+_SHARED = frozenset({"config.autocast", "config.use_dora", "config.quantization"})
+"""What every file of a run that speaks of it must say alike."""
+_UNLIKE = frozenset({"config.framework", "config.purpose", "config.model"})
+"""What two files of equal weight need not agree on."""
+_FRAMEWORK, _CALLED = "config.framework", "transformers"
+"""The library that the other frameworks call: beside one of them it is not meant."""
 
 
 class Joined(msgspec.Struct, frozen=True):
@@ -42,8 +46,11 @@ def apply_configurations(
     if not configurations:
         return environment
     joined = join(configurations, environment.facts)
+    notes = tuple(printable(note) for each in configurations for note in each.notes)
+    target = environment.target
     return msgspec.structs.replace(
         environment,
+        target=msgspec.structs.replace(target, notes=(*target.notes, *notes)),
         facts=dict(sorted({**environment.facts, **joined.facts}.items())),
         places={**environment.places, **joined.places},
     )
@@ -61,11 +68,10 @@ def join(configurations: Sequence[Configuration], beside: dict[str, Fact] = {}) 
     said = _by_name(configurations)
     conflicts: list[tuple[str, list[Intent]]] = []
     for name, ranked in said.items():
-        top = max(rank for rank, _ in ranked)
-        winners = [intent for rank, intent in ranked if rank == top]
+        winners = _winners(name, ranked)
         facts[name] = _fact(winners)
         places[name] = tuple(dict.fromkeys(intent.place for intent in winners))
-        if disagree := _disagreeing(name, [intent for _, intent in ranked]):
+        if disagree := _disagreeing(name, ranked):
             conflicts.append((name, disagree))
     if conflicts:
         facts["config.conflict"] = Known(
@@ -81,8 +87,24 @@ def _by_name(configurations: Iterable[Configuration]) -> dict[str, list[tuple[in
     for each in configurations:
         rank = _PARTS.get(each.kind, _RUN)
         for intent in each.intents:
-            said.setdefault(intent.name, []).append((rank, intent))
+            # what nobody wrote is a default, which anything that is written overrules
+            said.setdefault(intent.name, []).append((rank if intent.written else -1, intent))
     return said
+
+
+def _winners(name: str, ranked: list[tuple[int, Intent]]) -> list[Intent]:
+    """Return what counts: the highest rank, there what is written before what is computed."""
+    top = max(rank for rank, _ in ranked)
+    found = [intent for rank, intent in ranked if rank == top]
+    told = {each.place.file for each in found if not isinstance(each.value, Computed)}
+    found = [
+        each
+        for each in found
+        if not (isinstance(each.value, Computed) and told - {each.place.file})
+    ]
+    if name == _FRAMEWORK:
+        return [each for each in found if each.value != _CALLED] or found
+    return found
 
 
 def _fact(winners: list[Intent]) -> Fact:
@@ -98,11 +120,19 @@ def _fact(winners: list[Intent]) -> Fact:
     return Known(first.value, source)
 
 
-def _disagreeing(name: str, intents: list[Intent]) -> list[Intent]:
-    """Return the intents of a name where two files say different things; else none."""
+def _disagreeing(name: str, ranked: list[tuple[int, Intent]]) -> list[Intent]:
+    """Return the intents of a name where two files say different things; else none.
+
+    Defaults contradict nothing, and most things may be said by a part and overruled by the run.
+    """
     if name in _UNLIKE:
         return []
-    told = [each for each in intents if not isinstance(each.value, Computed)]
+    ranks = {rank for rank, _ in ranked} if name in _SHARED else {max(rank for rank, _ in ranked)}
+    told = [
+        each
+        for rank, each in ranked
+        if rank in ranks and rank >= 0 and not isinstance(each.value, Computed)
+    ]
     by_file = {each.place.file: each for each in told}
     differing = {repr(each.value) for each in by_file.values()}
     return list(by_file.values()) if len(differing) > 1 else []

@@ -89,14 +89,14 @@ def _precision(said: Said, document: Node) -> None:
     """Say what autocast and weights come to."""
     if document.get("stage") is None and document.get("do_train") is None:
         node = document.get("infer_dtype")
-        said.add("config.purpose", node or document, "inference")
+        said.default("config.purpose", document, "inference")
         if node is not None and node.scalar != "auto":
             said.add("config.weights_dtype", node, words.dtype(node), "infer_dtype")
         return
-    said.add("config.purpose", document.get("stage") or document, "training")
+    said.default("config.purpose", document, "training")
     pure = document.get("pure_bf16")
     if pure is not None and words.flag(pure) is True:
-        said.add("config.autocast", pure, None, "pure_bf16")
+        said.default("config.autocast", pure, None)
         said.add("config.weights_dtype", pure, "bf16", "pure_bf16")
         return
     if words.autocast(said, document):
@@ -114,7 +114,7 @@ def _webui(said: Said, document: Node) -> None:
         said.add("config.use_unsloth", booster, booster.scalar == "unsloth", "top.booster")
     compute = document.get("train.compute_type")
     way = document.get("top.finetuning_type")
-    said.add("config.purpose", compute or document, "training")
+    said.default("config.purpose", document, "training")
     if compute is not None:
         _webui_precision(said, compute, way)
     if way is not None:
@@ -136,7 +136,10 @@ def _webui_precision(said: Said, compute: Node, way: Node | None) -> None:
     said.add("config.bf16", compute, word == "bf16", key)
     said.add("config.fp16", compute, word == "fp16", key)
     half = word if word in {"bf16", "fp16"} else None
-    said.add("config.autocast", compute, half, key)
+    if half is None:
+        said.default("config.autocast", compute, None)
+    else:
+        said.add("config.autocast", compute, half, key)
     if word == "pure_bf16":
         said.add("config.weights_dtype", compute, "bf16", key)
     elif half is None and way is not None and way.scalar in _WHOLE:

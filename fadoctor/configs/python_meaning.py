@@ -96,6 +96,12 @@ class Script:
         place = self.source.at(self.line_of(at.line), at.column)
         self.intents.append(Intent(name, meant, place, at.written))
 
+    def default(self, name: str, call: Found, value: Meaning) -> None:
+        """Note what holds where nothing else says anything: whatever is written overrules it."""
+        if not call.condition:
+            place = self.source.at(self.line_of(call.line), call.column)
+            self.intents.append(Intent(name, value, place))
+
     def take(
         self, call: Found, keys: Iterable[str | int], name: str, meaning: Callable[[Value], Meaning]
     ) -> Argument | None:

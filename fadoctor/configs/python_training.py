@@ -118,7 +118,7 @@ def _switches(script: Script, call: Found, *, may_default: bool) -> None:
             script.add("config.autocast", one, key if value is True else value, call)
             return
     if len(values) == len(given) or not may_default:
-        script.add("config.autocast", call, None, call)
+        script.default("config.autocast", call, None)
 
 
 def _deepspeed(script: Script, call: Found, given: Argument) -> None:

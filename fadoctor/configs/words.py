@@ -47,6 +47,10 @@ class Said:
         at = self.source.at(document.line, document.column)
         self.intents.append(Intent("config.framework", name, at, f"a configuration of {name}"))
 
+    def default(self, name: str, node: Node, value: Value | None) -> None:
+        """Note what holds where nothing else says anything: whatever is written overrules it."""
+        self.intents.append(Intent(name, value, self.source.at(node.line, node.column)))
+
     def take(
         self, document: Node, path: str, name: str, meaning: Callable[[Node], object]
     ) -> Node | None:
@@ -92,6 +96,11 @@ def flag(node: Node) -> bool | Computed:
     return Computed(f"{word[:40]} is no switch")
 
 
+def loaded_dtype(node: Node) -> str | Computed:
+    """Return the dtype that weights are loaded in; ``auto`` is that of the checkpoint."""
+    return dtype(node) or "auto"
+
+
 def dtype(node: Node) -> str | Computed | None:
     """Return a dtype in the words of the catalogue; None of ``auto``."""
     return dtype_word(str(node.scalar))
@@ -128,8 +137,11 @@ def names(node: Node) -> tuple[str, ...]:
     return tuple(word.strip()[:120] for word in str(node.scalar).split(",")[:200] if word.strip())
 
 
-def autocast(said: Said, document: Node) -> bool:
-    """Say what the switches ``bf16`` and ``fp16`` come to; return whether one is on, or may be."""
+def autocast(said: Said, document: Node, *, is_off_by_default: bool = True) -> bool:
+    """Say what the switches ``bf16`` and ``fp16`` come to; return whether one is on, or may be.
+
+    Both off is what holds where nothing else turns it on, such as accelerate's mixed_precision.
+    """
     off = None
     for key in ("bf16", "fp16"):
         node = document.get(key)
@@ -140,5 +152,20 @@ def autocast(said: Said, document: Node) -> bool:
             said.add("config.autocast", node, key if switch is True else switch, key)
             return True
         off = node
-    said.add("config.autocast", off or document, None, "bf16 and fp16")
+    if is_off_by_default:
+        said.default("config.autocast", off or document, None)
+        for key in ("bf16", "fp16"):
+            said.default(f"config.{key}", document, value=False)
+    elif off is not None and document.has("bf16", "fp16"):
+        said.default("config.autocast", off, None)
     return False
+
+
+def switched_on(said: Said, document: Node, key: str, name: str, value: str) -> None:
+    """Say what a switch means, where it is on or may be."""
+    node = document.get(key)
+    if node is None or node.value is None:
+        return
+    switch = Computed("a variable of the file") if is_open(node) else flag(node)
+    if switch is not False:
+        said.add(name, node, value if switch is True else switch, key)

@@ -219,6 +219,8 @@ config.bf16            | boolean | config      | the trainer's switch bf16
 config.fp16            | boolean | config      | the trainer's switch fp16
 config.fp8             | boolean | config      | matrix products in fp8
 config.deepspeed_precision | text | config     | precision of the DeepSpeed configuration: bf16, fp16, fp32, auto
+config.deepspeed_bf16  | boolean | config      | bf16.enabled of the DeepSpeed configuration
+config.deepspeed_fp16  | boolean | config      | fp16.enabled of the DeepSpeed configuration
 config.accelerate_precision | text | config    | mixed_precision of the accelerate configuration: bf16, fp16, fp8, no
 config.fsdp_precision  | text    | config      | dtype to which FSDP casts parameters: bf16, fp16, fp32
 config.kv_cache_dtype  | text    | config      | dtype of a server's cache of keys and values: auto, fp8
