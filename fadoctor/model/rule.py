@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fadoctor.model.finding import Confidence, Reference, Severity
 from fadoctor.model.fix import Effect, Safety
 from fadoctor.model.verdict import Backend, Dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Condition = dict[str, Any]
 """All of its keys must hold: fact path -> value or operators; ``any`` -> list of conditions."""
@@ -192,3 +195,9 @@ class Knowledge(msgspec.Struct, frozen=True):
     sha256: str
     rules: tuple[Rule, ...]
     tables: dict[str, Table]
+    retired: dict[str, str] = {}
+    """Id that was given once -> the rule that speaks of it since."""
+
+    def current(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """Return ids of rules, those that are retired as they are called since."""
+        return tuple(self.retired.get(each, each) for each in ids)
