@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix
 
 GENERATIONS = ("fa2", "fa3", "fa4")
+_UNREAD = Unknown("no probe has looked", "the Hub's cache")
 _SHOWN = 3
 """Refused builds that are named."""
 
@@ -60,10 +61,10 @@ def _choice(prefix: str, name: str, facts: Mapping[str, Fact], matrix: Matrix) -
     version = str(getattr(facts["kernels.version"], "value", ""))
     asked = matrix.find("kernels-releases", {"version": facts["kernels.version"]})
     kind = asked.cell("repositories")
-    lying = facts.get("hub.models" if _is(kind, "model") else "hub.kernels")
-    if not (isinstance(kind, Known) and isinstance(lying, Known) and isinstance(lying.value, dict)):
-        return {}
-    if name not in lying.value:
+    lying = facts.get("hub.models" if _is(kind, "model") else "hub.kernels", _UNREAD)
+    if not isinstance(kind, Known) or isinstance(lying, Unknown):
+        return {f"{prefix}.cached": lying if isinstance(kind, Known) else kind}
+    if isinstance(lying, Absent) or not isinstance(lying.value, dict) or name not in lying.value:
         return {f"{prefix}.cached": Known(False, lying.source)}
     habits, system = habits_of(version, matrix), system_of(facts)
     out: dict[str, Fact] = {f"{prefix}.cached": Known(True, lying.source)}
