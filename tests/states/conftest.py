@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from fadoctor.matrix.compile import compile_rules
 from fadoctor.matrix.wheels import Wheels
 from tests.catalogue.environments import Torches
 from tests.catalogue.evaluation import Doctor
+from tests.shipped import compiled
 from tests.states.enumeration import Space
-
-RULES = Path(__file__).parents[2] / "rules"
 
 
 @pytest.fixture(scope="session")
 def space() -> Space:
     """Return the parts that states are made of."""
-    knowledge = compile_rules(RULES).knowledge
+    knowledge = compiled().knowledge
     files = tuple(Wheels(knowledge.tables).official())
     return Space(knowledge, Torches(knowledge.tables), files)
 
@@ -26,4 +22,4 @@ def space() -> Space:
 @pytest.fixture(scope="session")
 def doctor() -> Doctor:
     """Return a doctor with every rule."""
-    return Doctor(compile_rules(RULES).knowledge)
+    return Doctor(compiled().knowledge)

@@ -111,13 +111,11 @@ def test_reduction(space: Space, doctor: Doctor, found: dict[frozenset[str], Sta
 @cache
 def _space() -> Space:
     """Return the space in a process of its own."""
-    from pathlib import Path  # noqa: PLC0415
-
-    from fadoctor.matrix.compile import compile_rules  # noqa: PLC0415
     from fadoctor.matrix.wheels import Wheels  # noqa: PLC0415
     from tests.catalogue.environments import Torches  # noqa: PLC0415
+    from tests.shipped import compiled  # noqa: PLC0415
 
-    knowledge = compile_rules(Path(__file__).parents[2] / "rules").knowledge
+    knowledge = compiled().knowledge
     return Space(knowledge, Torches(knowledge.tables), tuple(Wheels(knowledge.tables).official()))
 
 
