@@ -1,7 +1,8 @@
-"""The space of states, read once."""
+"""The space of states and a resolver, made once in each process."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,11 @@ from fadoctor.matrix.wheels import Wheels
 from tests.catalogue.environments import Torches
 from tests.catalogue.evaluation import Doctor
 from tests.states.enumeration import Space
+from tests.states.resolver import UV, Resolver
+from tests.unit.plan.problems import session
+
+REQUIRED = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
+"""What must not be skipped."""
 
 RULES = Path(__file__).parents[2] / "rules"
 
@@ -24,6 +30,14 @@ def space() -> Space:
 
 
 @pytest.fixture(scope="session")
-def doctor() -> Doctor:
+def doctor(space: Space) -> Doctor:
     """Return a doctor with every rule."""
-    return Doctor(compile_rules(RULES).knowledge)
+    return Doctor(space.knowledge)
+
+
+@pytest.fixture(scope="session")
+def resolver(tmp_path_factory: pytest.TempPathFactory) -> Resolver:
+    """Return a resolver with an index made from the tables."""
+    if not UV:
+        (pytest.fail if "enumeration" in REQUIRED else pytest.skip)("needs uv")
+    return Resolver(session().matrix, tmp_path_factory.mktemp("index"))
