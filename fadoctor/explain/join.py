@@ -62,7 +62,7 @@ def surroundings(
     facts |= driver_facts(facts, matrix) if "driver.version" in overruling else {}
     environment = msgspec.structs.replace(environment, facts=facts)
     return Surroundings(
-        environment, matrix, judge(environment, knowledge, (), matrix), contradicted, packages
+        environment, matrix, judge(environment, knowledge, matrix), contradicted, packages
     )
 
 
@@ -99,6 +99,8 @@ def _why_open(mine: list[Judgement]) -> str:
     if not mine:
         return "what the log shows leaves no trace in an environment"
     if all(each.outcome is Outcome.NOT_APPLICABLE for each in mine):
+        if any(name.startswith("config.") for each in mine for name in each.scope.read):
+            return "a configuration would tell, and none is known here"
         return "what the log is about is not installed there; is it another environment's log?"
     unknown = [name for each in mine for name in each.scope.unknown_facts()]
     if unknown:
@@ -119,7 +121,9 @@ def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
     )
 
 
-def beside(causes: Iterable[Cause], around: Surroundings) -> tuple[str, ...]:
+def beside(
+    causes: Iterable[Cause], around: Surroundings, ignored: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """Return the errors that an environment has and a log does not show: they come next."""
     shown = {name for cause in causes for name in (cause.rule.id, *cause.consequences)}
     findings = around.assessment.findings if around.assessment is not None else ()
@@ -127,6 +131,7 @@ def beside(causes: Iterable[Cause], around: Surroundings) -> tuple[str, ...]:
         finding.rule_id
         for finding in findings
         if finding.severity is Severity.ERROR
+        and finding.rule_id not in ignored
         and not shown & {finding.rule_id, *finding.consequences}
     )
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.choice import Choice, Kind, keep, remove
 from fadoctor.plan.compiled import is_damaged, lacking_requirements
 from fadoctor.plan.released import accepts, is_there, mapping_of
-from fadoctor.plan.releases import BESIDE_TORCH, RELEASES, drawn_in
+from fadoctor.plan.releases import BESIDE_TORCH, drawn_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

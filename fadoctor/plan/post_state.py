@@ -17,6 +17,7 @@ from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
 from fadoctor.plan.released import mapping_of
 from fadoctor.targets.derived import derive_extensions, derive_requirements
+from fadoctor.targets.unmet import DERIVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -97,7 +98,7 @@ def _with_requirements(environment: Environment) -> Environment:
     for package in PACKAGES:
         requires = environment.facts.get(f"{package}.requires")
         if isinstance(requires, Known) and requires.source == AFTER:
-            brought |= {f"{package}.{name}": met for name in ("unmet", "unmet_alone", "missing")}
+            brought |= {f"{package}.{name}": met for name in DERIVED}
     return msgspec.structs.replace(environment, facts={**environment.facts, **brought})
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
 from fadoctor.matrix.query import Matrix
+from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Finding, Outcome, Severity
@@ -20,7 +21,6 @@ from fadoctor.plan.post_state import PostState
 from fadoctor.plan.quarrels import Quarrels
 from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.released import is_there
-from fadoctor.plan.releases import RELEASES
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
 from fadoctor.plan.wishes import HALF, may_work
 from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict
@@ -173,4 +173,4 @@ class Base(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     left_out: frozenset[str] = frozenset()
-    """Ids of rules that are ignored, or that broke."""
+    """Ids of rules that broke."""

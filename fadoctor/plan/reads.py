@@ -16,6 +16,7 @@ from fadoctor.model.catalogue import (
     find_spec,
 )
 from fadoctor.model.fact import Known
+from fadoctor.targets.unmet import DERIVED
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -95,6 +96,8 @@ def packages_read(rule: Rule, package: str = "") -> frozenset[str]:
     found = {head for head in heads if head in PACKAGES or head == EVERYTHING}
     if any(path.startswith("toolkit.ptxas") for path in paths):
         found.add("triton")
+    if any(path.startswith("package.") and path[8:] in DERIVED for path in paths):
+        found.add(EVERYTHING)  # what is installed beside it decides
     if not _COMPILED.isdisjoint(rule.for_each) or any(path.endswith(".loads") for path in paths):
         found.add("torch")  # with another torch they load or do not
     return frozenset(found | ({package} if package else set()))

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
+from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.fact import Known
 from fadoctor.plan.candidates import torch_requires
 from fadoctor.plan.indexes import CPU, Indexes
 from fadoctor.plan.released import is_in_specifier, words
-from fadoctor.plan.releases import BESIDE_TORCH, RELEASES
+from fadoctor.plan.releases import BESIDE_TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
