@@ -10,7 +10,7 @@ from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Known
-from fadoctor.model.finding import Finding, Outcome, Severity
+from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.verdict import Backend, Predicted, Verdict
 from fadoctor.plan.candidates import Candidates
 from fadoctor.plan.domain import ORDER, domain, packages_of
@@ -23,7 +23,13 @@ from fadoctor.plan.releases import RELEASES
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
 from fadoctor.plan.wishes import HALF, may_work
 from fadoctor.verdicts.obstacles import obstacle
-from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, predict_backends
+from fadoctor.verdicts.predict import (
+    concerns,
+    decides,
+    decides_a_verdict,
+    forbids,
+    predict_backends,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -151,7 +157,7 @@ class Problem:
         """Return the cells that rules already forbid in every half-precision dtype."""
         if not cells:
             return []
-        failing = [j for j in judgements if j.outcome is Outcome.FAIL and decides_a_verdict(j)]
+        failing = [j for j in judgements if forbids(j) and decides_a_verdict(j)]
         return [
             (gpu, backend)
             for gpu, backend in cells
