@@ -127,7 +127,7 @@ def test_a_report_does_not_wait_for_a_plan_that_takes_long(monkeypatch: pytest.M
 
 
 def test_a_fix_stands_once_and_the_first_behind_no_other() -> None:
-    """A fix that was part of the planner's answer stood before it, began with "Or", and came again."""
+    """A part of the planner's answer stood before it, began with "Or", and came again."""
     environment = with_package(without(golden(HEALTHY), "flash_attn"), "xformers", "0.0.32.post2")
     facts = {"xformers.binary.file": ABSENT, "xformers.loads": ABSENT, "xformers.extension": ABSENT}
     new = {name: fact_of(value) for name, value in facts.items()}
