@@ -10,5 +10,14 @@ from __future__ import annotations
 
 READERS: tuple[str, ...] = (
     "fadoctor.manifests.uv_lock",
+    "fadoctor.manifests.poetry_lock",
+    "fadoctor.manifests.pdm_lock",
+    "fadoctor.manifests.pixi_lock",
+    "fadoctor.manifests.pylock",
+    "fadoctor.manifests.pipfile",
+    "fadoctor.manifests.pyproject",
+    "fadoctor.manifests.pixi_toml",
+    "fadoctor.manifests.conda_lock",
+    "fadoctor.manifests.environment_yml",
     "fadoctor.manifests.requirements_txt",
 )
