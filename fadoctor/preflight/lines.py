@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.read import read_source
+from fadoctor.manifests.requirements_txt import KIND
 from fadoctor.manifests.source import Source, open_source
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind, Edit
@@ -72,8 +73,11 @@ def lines_of(plan: Plan, environment: Environment, names: Iterable[str]) -> Line
                 edits.append(Edit(place.file, text=_by_hand(place, name, wanted)))
                 continue
             lines[place.line - 1] = new
-            if index and file.kind == "requirements.txt":
+            if index and file.kind == KIND:
                 _with_index(lines, place.line - 1, index)
+            elif index:
+                text = f"{place}: {name} comes from {index}: name that index there for it"
+                edits.append(Edit(place.file, text=text))
     rewrites = [
         Rewrite(each.source, text)
         for name, each in files.items()
@@ -125,7 +129,7 @@ def _places(environment: Environment, name: str) -> tuple[Place, ...]:
 def _command(place: Place, file: _File | None, name: str, wanted: str) -> Edit:
     """Return the command of the tool that a lock belongs to."""
     kind = file.kind if file is not None else PurePath(place.file).name
-    base = _LOCKS.get(kind, _COMPILED if kind == "requirements.txt" else ())
+    base = _LOCKS.get(kind, _COMPILED if kind == KIND else ())
     if not base or not wanted:
         return Edit(place.file, text=_by_hand(place, name, wanted))
     text = f"{place.file} is a lock: it is not edited, its tool writes it"

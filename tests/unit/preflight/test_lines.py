@@ -98,6 +98,22 @@ def test_the_index_of_a_build_comes_along(tmp_path: Path) -> None:
     assert found.rewrites[0].text == f"--extra-index-url {cu126}\ntorch==2.7.1+cu126\n"
 
 
+def test_the_index_of_another_kind_of_file_is_said(tmp_path: Path) -> None:
+    text = '[project]\nname = "a"\ndependencies = [\n"torch==2.7.1",\n]\n'
+    (tmp_path / "pyproject.toml").write_text(text)
+    file, index = str(tmp_path / "pyproject.toml"), "https://download.pytorch.org/whl/cu126"
+    plan = Plan(
+        PlanOutcome.REPAIRS,
+        Target("manifest", "x", "y"),
+        "pip",
+        (install("torch==2.7.1+cu126", index=index),),
+    )
+    places: dict[str, tuple[Place, ...]] = {"torch.version": (Place(file, 4, 1),)}
+    found = lines_of(plan, Environment("0", plan.target, {}, places=places), [file])
+    assert '"torch==2.7.1+cu126",' in found.rewrites[0].text
+    assert found.edits[-1].text.endswith(f"torch comes from {index}: name that index there for it")
+
+
 def test_a_lock_is_left_to_its_tool(tmp_path: Path) -> None:
     text = "version = 1\n[[package]]\nname = 'torch'\nversion = '2.7.1'\nsource = {}\n"
     (tmp_path / "uv.lock").write_text(text)
