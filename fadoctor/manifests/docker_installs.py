@@ -21,7 +21,6 @@ from fadoctor.manifests.install_options import (
     Arguments,
     sort_arguments,
 )
-from fadoctor.manifests.planned import Requirement
 from fadoctor.manifests.planned_stage import renamed
 from fadoctor.manifests.read import read_source
 from fadoctor.manifests.requirement_text import read_address, read_requirement
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fadoctor.manifests.docker_text import Text
-    from fadoctor.manifests.planned import Manifest
+    from fadoctor.manifests.planned import Manifest, Requirement
     from fadoctor.manifests.planned_stage import Stage
     from fadoctor.manifests.source import Source
 
@@ -59,7 +58,8 @@ _LOCKS = {
 }
 """Command -> the files that say what it installs, the first one that is there."""
 
-_SHELLS = frozenset(("bash", "sh", "/bin/bash", "/bin/sh", "dash", "zsh"))
+_SHELLS = frozenset(("bash", "sh", "dash", "zsh"))
+_RUNS_TEXT = re.compile(r"-[a-z]{0,8}c")
 _SKIPPED = frozenset(("sudo", "exec", "command", "env", "nice", "nohup"))
 
 
@@ -128,7 +128,7 @@ class Installs:
             words, name = words[2:], "pip"
         elif name == "uv" and names[1:2] == ["pip"]:
             words, name = words[1:], "pip"
-        elif name in _SHELLS and "-c" in "".join(names[1:2]) and len(words) > 2:
+        elif name in _SHELLS and _RUNS_TEXT.fullmatch("".join(names[1:2])) and len(words) > 2:
             return lambda: self.run(words[2].text, shift=words[2].at)
         elif name in _CONDA and names[1:2] == ["run"]:
             return self.inside(words[2:])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fadoctor.manifests.source import Source
 
 INSTRUCTION_LIMIT = 5_000
+LINE_LIMIT = 100_000
 LENGTH_LIMIT = 200_000
 """Characters of one instruction."""
 
@@ -82,6 +83,8 @@ class _Reader:
     """Goes through the lines once."""
 
     def __init__(self, source: Source) -> None:
+        if source.text.count("\n") > LINE_LIMIT:
+            raise source.error(f"more than {LINE_LIMIT:,} lines")
         self.source = source
         self.lines = source.lines()
         self.starts = line_starts(source.text)

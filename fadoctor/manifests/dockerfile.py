@@ -41,6 +41,9 @@ _INDEXES = (
 )  # fmt: skip
 """Variables that name indexes, those that are added to another first."""
 
+_VALUE_LIMIT = 10_000
+"""Longest value of a variable that is followed, in characters."""
+
 _SHELLS = re.compile(r"(?:/bin/|/usr/bin/)?(?:ba|da|z)?sh\b(?!\s+-c).{0,100}|\s*")
 
 
@@ -57,6 +60,14 @@ def _may_begin(head: str) -> bool:
 def read(source: Source) -> Manifest:
     """Return what the last stage holds."""
     return _Build(source).manifest()
+
+
+def _forget_cuda(stage: Stage) -> None:
+    """Forget the CUDA of a torch that another one was installed over."""
+    said = stage.facts.get("torch.cuda_version")
+    torch = stage.packages.get("torch", [])
+    if said and not any(each.manager or each.place == said.place for each in torch):
+        del stage.facts["torch.cuda_version"]
 
 
 class _Build:
@@ -83,9 +94,7 @@ class _Build:
         draft.indexes = [*stage.indexes, *self.indexes(stage)]
         draft.python, draft.image = stage.python, stage.image
         draft.variables, draft.facts = stage.settings, stage.facts
-        torch = stage.packages.get("torch", [])
-        if stage.image is None or any(each.place != stage.image.place for each in torch):
-            draft.facts.pop("torch.cuda_version", None)
+        _forget_cuda(stage)
         for line, text in stage.notes:
             draft.note(line, text)
         return draft.manifest()
@@ -159,6 +168,7 @@ class _Build:
             found = assignment(word)
             name = found[0] if found else word.text
             value = found[1] if found and not word.is_open else None
+            value = None if value is None or len(value) > _VALUE_LIMIT else value
             if found is None and self.stage is not None:
                 value = self.arguments.get(name)
             known[name] = None if name in _OF_BUILDKIT else value
@@ -173,8 +183,9 @@ class _Build:
         for pair, word in pairs:
             if pair is None:
                 raise self.error(each, "not as ENV is written")
-            stage.variables[pair[0]] = None if word.is_open else pair[1]
-            if not word.is_open:
+            is_known = not word.is_open and len(pair[1]) <= _VALUE_LIMIT
+            stage.variables[pair[0]] = pair[1] if is_known else None
+            if is_known:
                 value = clean_url(pair[1]) if "://" in pair[1] else pair[1]
                 stage.settings[pair[0]] = Setting(value, each.text.place(word.at))
             else:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMAND_LIMIT = 5_000
+EXPANSION_LIMIT = 200_000
+"""Characters that the variables of one script may come to; what goes beyond stays open."""
+
 _OPERATORS = ("&&", "||", ";;", ";", "|&", "|", "&", "\n", "(", ")")
 _OPENING = frozenset(("if", "while", "until", "for", "case", "select"))
 _CLOSING = frozenset(("fi", "done", "esac"))
@@ -73,6 +76,7 @@ class _Scanner:
         self.redirected: list[str] = []
         self.before = ""
         self.depth = 0
+        self.left = EXPANSION_LIMIT
         # the word that is being read
         self.parts: list[str] = []
         self.began, self.in_word, self.is_open = 0, False, False
@@ -140,7 +144,8 @@ class _Scanner:
             self.substitution()
             return
         value = self.value(found)
-        if value is None:
+        self.left -= len(value or "")
+        if value is None or self.left < 0:
             self.is_open = True
             self.take(found[0], len(found[0]))
             return

@@ -101,7 +101,8 @@ def test_values_are_those_of_the_library() -> None:
         'a = """\\\n  x"""',
         'a = """\\ x"""', "a={}\n", "\ufeffa=1", "a = '''\r\nx'''", "a\n= 1", "a = # no\n1",
         '"" = 1', '"a\\nb" = 1', "a = [,]", "a = [1,,2]", "[a]]", "a = 1\r", "\r", "a = {a={b=1}}",
-        'a = {b = "1", b = "2"}', 'a = {b = "1" c = "2"}', "[[a]]\n[a.b]\n[a.b]", "[a]\n[[a.b]]\n[a.c]",
+        'a = {b = "1", b = "2"}', 'a = {b = "1" c = "2"}', "[[a]]\n[a.b]\n[a.b]",
+        "[a]\n[[a.b]]\n[a.c]",
     ],
 )  # fmt: skip
 def test_what_is_refused_is_what_the_library_refuses(text: str) -> None:
