@@ -19,6 +19,7 @@ from fadoctor.targets.saved import SIZE_LIMIT, read_facts, replayed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fadoctor.configs.intent import Configuration
     from fadoctor.manifests.planned import Manifest
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
@@ -42,6 +43,10 @@ class Request(msgspec.Struct, frozen=True):
     """Whether to read what takes tenths of a second and matters rarely."""
     requirements: tuple[str, ...] = ()
     """Manifests of an environment that does not exist yet: their packages replace those here."""
+    configs: tuple[str, ...] = ()
+    """Configurations of the run that is meant."""
+    config_kind: str = ""
+    """Kind of all of them; "" where each is recognised by its content."""
 
     @property
     def names_a_target(self) -> bool:
@@ -76,23 +81,27 @@ class Examination:
 
         Raises TargetError, InputError or UsageError where there are none.
         """
+        configurations = _configurations(self._request)
         self._thread.join()
         [found] = self._found
         if isinstance(found, BaseException):
             raise found
-        if not (self._request.overlays.described() or self._manifests):
-            return found
-        # Late: what judges versions is loaded while child processes answer.
-        from fadoctor.matrix.query import Matrix  # noqa: PLC0415
-        from fadoctor.targets.overlay import apply_overlays  # noqa: PLC0415
+        if self._request.overlays.described() or self._manifests:
+            # Late: what judges versions is loaded while child processes answer.
+            from fadoctor.matrix.query import Matrix  # noqa: PLC0415
+            from fadoctor.targets.overlay import apply_overlays  # noqa: PLC0415
 
-        matrix = Matrix(knowledge.tables)
-        found = apply_overlays(found, self._request.overlays, matrix)
-        if not self._manifests:
-            return found
-        from fadoctor.manifests.environment import planned_environment  # noqa: PLC0415
+            matrix = Matrix(knowledge.tables)
+            found = apply_overlays(found, self._request.overlays, matrix)
+            if self._manifests:
+                from fadoctor.manifests.environment import planned_environment  # noqa: PLC0415
 
-        return planned_environment(found, self._manifests, matrix)
+                found = planned_environment(found, self._manifests, matrix)
+        if configurations:
+            from fadoctor.configs.join import apply_configurations  # noqa: PLC0415
+
+            found = apply_configurations(found, configurations)
+        return found
 
     def _read(self, environ: Mapping[str, str]) -> None:
         try:
@@ -121,6 +130,17 @@ def _read_manifests(names: tuple[str, ...]) -> tuple[Manifest, ...]:
     from fadoctor.manifests.read import read_manifest  # noqa: PLC0415 -- only where it is asked for
 
     return tuple(map(read_manifest, names))
+
+
+def _configurations(request: Request) -> tuple[Configuration, ...]:
+    """Return the configurations that are named, read while child processes answer."""
+    if not request.configs:
+        if request.config_kind:
+            raise UsageError("--config-kind belongs to --config")
+        return ()
+    from fadoctor.configs.reading import read_configurations  # noqa: PLC0415 -- rarely asked for
+
+    return read_configurations(request.configs, request.config_kind)
 
 
 def _saved(name: str) -> Environment:

@@ -1,1 +1,20 @@
-"""Training and serving configurations: what a run will ask of its environment."""
+"""Training and serving configurations: what a run will ask of its environment.
+
+Each reader is a module for one framework, with ``recognises(source) -> bool``, which looks at the
+name, the text and the parsed document of a file, and ``read(source) -> Configuration``. The first
+one that recognises a file reads it: what is known by keys of its own stands before what shares its
+keys with others. The names are the kinds that ``--config-kind`` takes.
+"""
+
+from __future__ import annotations
+
+READERS: dict[str, str] = {
+    "python": "fadoctor.configs.python",
+    "deepspeed": "fadoctor.configs.deepspeed",
+    "peft-adapter": "fadoctor.configs.peft_adapter",
+    "accelerate": "fadoctor.configs.accelerate",
+    "llamafactory": "fadoctor.configs.llamafactory",
+    "model": "fadoctor.configs.model",
+    "fsdp": "fadoctor.configs.fsdp",
+    "trainer": "fadoctor.configs.trainer",
+}

@@ -10,6 +10,7 @@ from fadoctor.manifests.combine import Combined, Planned, combine
 from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts
 from fadoctor.manifests.python_of import python_facts
+from fadoctor.manifests.torch_of import torch_facts
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import PACKAGES, build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
     from fadoctor.model.place import Place
+
+
+UNNAMED = "no file names it, and what is named may bring it"
 
 
 def planned_environment(
@@ -101,15 +105,23 @@ def _one(package: str, planned: Planned | None, combined: Combined, make: Facts)
         where = "what was named by --requirements"
         if combined.is_complete:
             return absent_facts(package, f"{where}: it is not in the lock")
-        return open_facts(package, "no file names it, and what is named may bring it", where)
+        return open_facts(package, UNNAMED, where) | _build(package, Planned("torch", ()), make)
     if planned.open:
         return open_facts(package, planned.open, planned.source)
     if not planned.version or parse_version(planned.version) is None:
         what = f"{planned.name}{planned.specifier}" if not planned.url else planned.url
         facts = open_facts(package, f"an installer decides: {what}", planned.source)
         facts[f"{package}.distribution"] = Known(planned.name, planned.source)
-        return facts
+        return facts | _build(package, planned, make)
     return make.of(package, planned)
+
+
+def _build(package: str, planned: Planned, make: Facts) -> dict[str, Fact]:
+    """Return what is decided of a torch in whatever version: which build its index serves."""
+    if package != "torch" or planned.url:
+        return {}
+    known = torch_facts(planned, make.combined, make.host, make.matrix)
+    return {name: known[name] for name in ("torch.build", "torch.hip")}
 
 
 def _overview(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, Fact]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fadoctor.probes.requires import Target, marker_holds
 
+MARKER_LIMIT = 5_000
+"""Different markers that are evaluated: real files have dozens."""
+
 
 class Markers:
     """What markers come to on a target."""
@@ -20,6 +23,8 @@ class Markers:
         """
         asked = (marker, extra)
         if asked not in self._held:
+            if len(self._held) >= MARKER_LIMIT:
+                return None
             self._held[asked] = self._evaluated(marker, extra)
         return self._held[asked]
 

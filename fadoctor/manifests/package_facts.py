@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 NOT_YET = "not installed yet"
 
-_OFFICIAL = "/dao-ailab/flash-attention/releases/download/"
-"""Official files are renamed after the build: their metadata have no label."""
-
 
 @cache
 def names_of(package: str) -> tuple[str, ...]:
@@ -136,8 +133,12 @@ class Facts:
 
 
 def _installed_version(package: str, planned: Planned) -> str:
-    """Return the version that metadata will have."""
-    if package == "flash_attn" and _OFFICIAL in planned.url.lower():
+    """Return the version that metadata will have.
+
+    Files of flash-attn are renamed after the build, the official ones and others: the label is in
+    the name alone.
+    """
+    if package == "flash_attn" and planned.url:
         return planned.version.partition("+")[0]
     return planned.version
 

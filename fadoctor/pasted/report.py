@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fadoctor import __version__
-from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
+from fadoctor.model.catalogue import CONFIG, LATER, PACKAGES, build_catalogue
 from fadoctor.model.environment import SUBJECT_LIMIT, Environment, Target
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -66,7 +66,9 @@ class _Combined:
         silent = unknown("the pasted report does not say", name)
         specs = build_catalogue()
         fillable = [
-            n for n, spec in specs.items() if spec.provider != LATER and not n.endswith(("*",))
+            n
+            for n, spec in specs.items()
+            if spec.provider not in (CONFIG, LATER) and not n.endswith(("*",))
         ]
         self.facts: dict[str, Fact] = dict.fromkeys((n for n in fillable if "[]" not in n), silent)
         for key in self._said:

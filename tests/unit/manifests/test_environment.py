@@ -91,7 +91,7 @@ def value(environment: Environment, name: str) -> object:
             "12.8",
         ),
         ("torch==2.9.0.dev20250801+cu129", "2.9.0.dev20250801+cu129", "cu129", "12.9"),
-        ("torch>=2.4", "?", "?", "?"),
+        ("torch>=2.4", "?", "pypi", "?"),
     ],
 )
 def test_which_torch_comes(
