@@ -12,7 +12,7 @@ from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts
 from fadoctor.manifests.python_of import python_facts
 from fadoctor.manifests.torch_of import torch_facts
 from fadoctor.matrix.versions import parse_version
-from fadoctor.model.catalogue import PACKAGES, build_catalogue, find_spec
+from fadoctor.model.catalogue import BYSTANDERS, PACKAGES, build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.probes.requires import marker_target
 
@@ -97,7 +97,34 @@ def _packages(combined: Combined, make: Facts) -> dict[str, Fact]:
     for package, names in PACKAGES.items():
         found = next((combined.packages[name] for name in names if name in combined.packages), None)
         facts |= _one(package, found, combined, make)
+    for package in _not_brought(combined, facts):
+        facts |= absent_facts(package, "nothing that the files name requires it, by the tables")
     return facts | _overview(combined, facts)
+
+
+def _not_brought(combined: Combined, facts: Mapping[str, Fact]) -> Iterable[str]:
+    """Yield the packages that nothing brings: only where all requirements of all are known.
+
+    Tables say what is required of the stack; small packages that many require stay open.
+    """
+    if combined.is_complete:
+        return
+    prefixes = {name: key for key, names in PACKAGES.items() for name in names}
+    todo, brought = [prefixes.get(name, "") for name in combined.packages], set[str]()
+    while todo:
+        package = todo.pop()
+        needs = facts.get(f"{package}.requires")
+        if not isinstance(needs, Known) or not isinstance(needs.value, dict):
+            if package != "triton":  # which requires nothing in any version
+                return
+            continue
+        fresh = {prefixes[name] for name in needs.value if name in prefixes} - brought - BYSTANDERS
+        brought |= fresh
+        todo += fresh
+    for package in PACKAGES.keys() - brought - BYSTANDERS:
+        version = facts[f"{package}.version"]
+        if isinstance(version, Unknown) and version.reason == UNNAMED:
+            yield package
 
 
 def _one(package: str, planned: Planned | None, combined: Combined, make: Facts) -> dict[str, Fact]:

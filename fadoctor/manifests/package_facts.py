@@ -100,6 +100,8 @@ class Facts:
             return (
                 self._of_torch(facts) if package == "torch" else Known({}, "triton requires none")
             )
+        if package in ("flash_attn", "flash_attn_3"):
+            return Known({"torch": "", "einops": ""}, "what every release of it requires")
         if package not in RELEASES:
             return Unknown("no table says what it requires", f"{package}.requires")
         table, columns = RELEASES[package]

@@ -39,6 +39,10 @@ def build_of(torch: Planned, combined: Combined) -> str:
     if torch.url:
         return "pypi" if file_of(torch.url).startswith("torch-") else ""
     named = [build for build in builds if build not in ("pypi", "")]
+    if named and torch.version and torch.requires is not None:
+        return (
+            ""  # a lock has the label where files of that index have one: on macOS they have none
+        )
     if named:
         return "rocm" if named[0].startswith("rocm") else named[0]
     return "" if "" in builds else "pypi"

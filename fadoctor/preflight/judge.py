@@ -218,6 +218,10 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
         notes.append("The tables know no releases that fit all that the files ask for.")
     if trial.untried:
         notes.append(f"{trial.untried} other versions in the ranges were not tried: no time.")
+    if any(finding.fixes for finding in trial.today.prognosis.assessment.findings):
+        notes.append(
+            "To see which lines of the files to change: `fadoctor fix --dry-run`, same options."
+        )
     notes.append("The table holds if files are what their labels say; nothing is installed yet.")
     target = msgspec.structs.replace(environment.target, notes=tuple(notes))
     return msgspec.structs.replace(environment, target=target)
