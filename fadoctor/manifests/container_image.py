@@ -21,7 +21,7 @@ _REFERENCE = re.compile(
     r"(?:(?:registry\.hub\.)?docker\.io/)?(?:library/)?(?P<image>[a-z0-9][a-z0-9./_:-]{0,200}?)"
     r"(?::(?P<tag>[A-Za-z0-9_][\w.-]{0,127}))?(?:@sha256:[0-9a-f]{8,64})?"
 )
-_FACTS = {"cuda": "toolkit.nvcc.version", "torch_cuda": "torch.cuda_version"}
+_FACTS = {"cuda": "toolkit.nvcc.version", "torch_cuda": "torch.cuda"}
 
 
 class Said(msgspec.Struct, frozen=True):

@@ -64,10 +64,10 @@ def read(source: Source) -> Manifest:
 
 def _forget_cuda(stage: Stage) -> None:
     """Forget the CUDA of a torch that another one was installed over."""
-    said = stage.facts.get("torch.cuda_version")
+    said = stage.facts.get("torch.cuda")
     torch = stage.packages.get("torch", [])
     if said and not any(each.manager or each.place == said.place for each in torch):
-        del stage.facts["torch.cuda_version"]
+        del stage.facts["torch.cuda"]
 
 
 class _Build:

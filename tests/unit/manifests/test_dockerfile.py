@@ -49,16 +49,16 @@ def test_the_last_stage_with_what_it_is_built_from() -> None:
     ("reference", "expected"),
     [
         ("pytorch/pytorch:2.7.1-cuda12.8-cudnn9-devel",
-         {"torch": "==2.7.1", "torch.cuda_version": "12.8", "toolkit.nvcc.version": "12.8"}),
+         {"torch": "==2.7.1", "torch.cuda": "12.8", "toolkit.nvcc.version": "12.8"}),
         ("docker.io/pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
-         {"torch": "==2.7.1", "torch.cuda_version": "12.8"}),
+         {"torch": "==2.7.1", "torch.cuda": "12.8"}),
         ("nvidia/cuda:12.4.1-devel-ubuntu22.04",
          {"toolkit.nvcc.version": "12.4", "host.glibc": "2.35"}),
         ("nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04",
          {"toolkit.nvcc.version": "12.4", "host.glibc": "2.35"}),
         ("nvcr.io/nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu20.04", {"host.glibc": "2.31"}),
         ("nvcr.io/nvidia/pytorch:25.12-py3",
-         {"torch": "==2.10.0a0+b4e4ee81d3", "torch.cuda_version": "13.1",
+         {"torch": "==2.10.0a0+b4e4ee81d3", "torch.cuda": "13.1",
           "toolkit.nvcc.version": "13.1", "python": "==3.12.*"}),
         ("vllm/vllm-openai:v0.10.2", {"vllm": "==0.10.2"}),
         ("python:3.11-slim", {"python": "==3.11.*"}),
@@ -184,7 +184,7 @@ def test_files_beside_are_followed(tmp_path: Path) -> None:
     assert [each.name for each in manifest.constraints] == ["numpy"]
     assert manifest.python is not None
     assert manifest.python.value == "==3.11.*"
-    assert manifest.facts["torch.cuda_version"].value == "12.6"
+    assert manifest.facts["torch.cuda"].value == "12.6"
     notes = "\n".join(manifest.notes)
     assert "https://example.org/x.txt was not fetched" in notes
     assert "poetry install: there is no poetry.lock or pyproject.toml" in notes
