@@ -12,6 +12,7 @@ READERS: dict[str, str] = {
     "deepspeed": "fadoctor.configs.deepspeed",
     "peft-adapter": "fadoctor.configs.peft_adapter",
     "accelerate": "fadoctor.configs.accelerate",
+    "llamafactory-v1": "fadoctor.configs.llamafactory_v1",
     "llamafactory": "fadoctor.configs.llamafactory",
     "model": "fadoctor.configs.model",
     "fsdp": "fadoctor.configs.fsdp",
