@@ -9,6 +9,7 @@ keys with others. The names are the kinds that ``--config-kind`` takes.
 from __future__ import annotations
 
 READERS: dict[str, str] = {
+    "python": "fadoctor.configs.python",
     "deepspeed": "fadoctor.configs.deepspeed",
     "peft-adapter": "fadoctor.configs.peft_adapter",
     "accelerate": "fadoctor.configs.accelerate",
