@@ -10,7 +10,7 @@ from fadoctor.configs import python_meaning as meaning
 from fadoctor.configs import python_models as models
 from fadoctor.configs import words
 from fadoctor.configs.intent import Computed
-from fadoctor.model.catalogue import ENVIRONMENT_VARIABLES
+from fadoctor.configs.variables import is_asked
 
 if TYPE_CHECKING:
     from fadoctor.configs.python_calls import Argument, Found
@@ -249,13 +249,5 @@ def _environment_call(script: Script, call: Found, owner: str, last: str) -> Non
 def _variable(
     script: Script, name: str, at: Found | Argument, value: meaning.Meaning, call: Found
 ) -> None:
-    if is_read(name):
+    if is_asked(name):
         script.add(f"env.{name}", at, value, call)
-
-
-def is_read(name: str) -> bool:
-    """Return whether an environment variable is one that anybody here looks at."""
-    return any(
-        name.startswith(each[:-1]) if each.endswith("*") else name == each
-        for each in ENVIRONMENT_VARIABLES
-    )
