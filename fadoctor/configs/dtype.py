@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _HALF = ("bf16", "fp16")
 _AUTOCAST, _WEIGHTS = "config.autocast", "config.weights_dtype"
 _DEEPSPEED, _CHECKPOINT = "config.deepspeed_precision", "config.checkpoint_dtype"
+_FSDP = "config.fsdp_precision"
 _VARIABLE = "env.ACCELERATE_MIXED_PRECISION"
 
 
@@ -20,7 +21,7 @@ def computed_dtype(
 ) -> tuple[Fact, tuple[str, ...]]:
     """Return the dtype, and the names of the facts that it follows from.
 
-    Autocast decides; without it DeepSpeed's precision does, to which its engine casts the model;
+    Autocast decides; without it that of FSDP or DeepSpeed does, which cast what they compute with;
     then the weights. `said` are the names that a file speaks of, `beside` the other facts.
     """
     autocast = facts[_AUTOCAST]
@@ -29,9 +30,10 @@ def computed_dtype(
     variable = beside.get(_VARIABLE)
     if isinstance(variable, Known) and variable.value in _HALF and _is_training(facts):
         return variable, (_AUTOCAST,)
-    deepspeed = facts[_DEEPSPEED]
-    if isinstance(deepspeed, Unknown) or _value(deepspeed) in _HALF:
-        return deepspeed, (_DEEPSPEED,)
+    for name in (_FSDP, _DEEPSPEED):
+        engine = facts[name]
+        if isinstance(engine, Unknown) or _value(engine) in _HALF:
+            return engine, (name,)
     return _of_weights(facts, said)
 
 
