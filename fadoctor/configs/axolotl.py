@@ -70,7 +70,9 @@ def read(source: Source) -> Configuration:
             break
     for key, value in (("load_in_4bit", "4bit"), ("load_in_8bit", "8bit")):
         words.switched_on(said, document, key, "config.quantization", value)
-    words.switched_on(said, document, "lora_target_linear", "config.adapter_modules", "all-linear")
+    linear = document.get("lora_target_linear")
+    if linear is not None and words.flag(linear) is True:
+        said.add("config.adapter_modules", linear, ("all-linear",), "lora_target_linear")
     _loose_switches(said, document)
     _precision(said, document)
     return Configuration(source.name, KIND, tuple(said.intents), is_whole=True)
