@@ -38,7 +38,8 @@ class Arguments(Source, frozen=True, dict=True):
 def read_arguments(source: Source, words: Iterable[Word]) -> tuple[Arguments, tuple[Word, ...]]:
     """Return options and overrides as a document, and what is neither of them.
 
-    An option without a value is true; with several it is a sequence.
+    An option without a value is true. Few take several: for the others what follows the first is a
+    word of its own.
     """
     held: list[tuple[str, Word, list[Word]]] = []
     loose: list[Word] = []
@@ -48,7 +49,7 @@ def read_arguments(source: Source, words: Iterable[Word]) -> tuple[Arguments, tu
             held.append((option[1].replace("-", "_"), word, value))
         elif (override := _OVERRIDE.fullmatch(word.text)) and "://" not in word.text:
             held.append((override[1], word, [_text(word, override[2])]))
-        elif held and not word.is_operator and _takes_more(held[-1]):
+        elif held and not word.is_operator and _takes(held[-1], word):
             held[-1][2].append(word)
         else:
             loose.append(word)
@@ -60,9 +61,20 @@ def read_arguments(source: Source, words: Iterable[Word]) -> tuple[Arguments, tu
     return Arguments(source.name, "", _closed(tree, place)), tuple(loose)
 
 
-def _takes_more(option: tuple[str, Word, list[Word]]) -> bool:
-    """Return whether a word can be the value of an option: one written with ``=`` has it."""
-    return "=" not in option[1].text
+_LISTS = ("target_modules", "lora_target", "modules_to_save")
+"""Endings of options that take several values."""
+
+
+def _takes(option: tuple[str, Word, list[Word]], word: Word) -> bool:
+    """Return whether a word is a value of an option: one written with ``=`` has it."""
+    key, written, values = option
+    if "=" in written.text or (word.text in CALLERS and not word.is_quoted):
+        return False
+    return not values or key.endswith(_LISTS)
+
+
+CALLERS = ("${@}", "${*}")
+"""Arguments of the script's own caller."""
 
 
 def _text(word: Word, text: str) -> Word:

@@ -10,7 +10,7 @@ import msgspec
 
 from fadoctor.configs import READERS
 from fadoctor.configs import words as meaning
-from fadoctor.configs.arguments import Arguments, read_arguments
+from fadoctor.configs.arguments import CALLERS, Arguments, read_arguments
 from fadoctor.configs.intent import Computed, Configuration, Intent
 from fadoctor.configs.launches import Launch, find_launch
 from fadoctor.configs.shell_commands import Command, Script
@@ -103,7 +103,8 @@ def _launched(source: Source, launch: Launch) -> tuple[list[Intent], list[str]]:
         intents += read_options.intents
         files += _files((), options)
     notes = [f"{source.name}: {file} is named in it; give it with --config, too" for file in files]
-    is_open = any(word.text.startswith("$") for word in loose)
+    # the arguments of its own caller count as none: the script is read as it stands
+    is_open = any(word.text.startswith("$") and word.text not in CALLERS for word in loose)
     if files or is_open:  # the rest stands elsewhere: what is left out here is no default
         intents = [each for each in intents if each.written]
     return [_as_written(each, (*launch.launcher, *launch.arguments)) for each in intents], notes
@@ -169,7 +170,9 @@ def _as_written(intent: Intent, words: tuple[Word, ...]) -> Intent:
 
 def _files(loose: tuple[Word, ...], arguments: Arguments) -> list[str]:
     """Return the configurations that the command line names."""
-    found = [word.text for word in loose if _FILE.fullmatch(word.text)]
+    options = [node.line for node in arguments.tree.mapping.values()]
+    before = [word for word in loose if not options or word.line <= min(options)]
+    found = [word.text for word in before if _FILE.fullmatch(word.text)]
     for key in ("config", "config_file", "cfg"):
         node = arguments.tree.get(key)
         if node is not None:

@@ -149,10 +149,11 @@ def test_what_is_left_to_variables_is_not_guessed() -> None:
     assert (found["attention"], found["weights_dtype"]) == (UNREAD, UNREAD)
 
 
-def test_arguments_of_the_caller_may_say_what_the_script_leaves_out() -> None:
+def test_a_variable_may_hold_what_the_script_leaves_out() -> None:
     run = "python train.py --model_name_or_path m --output_dir o {}\n"
-    assert "autocast" not in intents(run.format('"$@"'), "run.sh")
-    assert "config.autocast" in intents(run.format(""), "run.sh")
+    assert "config.autocast" not in intents(run.format("$MORE"), "run.sh")
+    for without in ("", '"$@"', "$*", "MORE\nMORE=''\n"):
+        assert "config.autocast" in intents(run.format(without), "run.sh")
 
 
 def test_files_that_a_command_names_are_noted() -> None:
