@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
 
-_PARTS = {"model": 0, "accelerate": 1, "deepspeed": 1, "fsdp": 1, "peft-adapter": 3, "shell": 3}
+_PARTS = {"model": 0, "accelerate": 1, "deepspeed": 1, "fsdp": 1, "peft-adapter": 3, "shell": 3,
+          "dockerfile": 3}  # fmt: skip
 """Kinds that say less, or more, than the file of the run: what a flag of the command line says
 overrules the file, and an adapter that is loaded brings its own configuration."""
 _RUN = 2
