@@ -121,6 +121,17 @@ def test_models_of_trl_are_loaded_with_its_arguments() -> None:
     assert (found["attention"], found["weights_dtype"]) == ("flash_attention_2", "bf16")
 
 
+def test_what_is_changed_of_a_trainers_arguments() -> None:
+    text = (
+        "from trl import SFTConfig\nargs = SFTConfig('o')\nargs.bf16 = True\n"
+        "args.model_init_kwargs = dict(attn_implementation=pick(), dtype='bfloat16')\n"
+    )
+    found = script(text)
+    assert (found["attention"], found["weights_dtype"]) == (UNREAD, "bf16")
+    assert (found["bf16"], found["autocast"]) == (True, "bf16")
+    assert "bf16" not in script("class A:\n    def f(self, bf16):\n        self.bf16 = bf16\n")
+
+
 def test_arguments_that_no_trainer_has() -> None:
     text = "from transformers import Trainer\nTrainer(model=m, bf16=True, fp16=True)\n"
     assert script(text)["trainer_arguments"] == ("bf16", "fp16")
