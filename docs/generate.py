@@ -42,7 +42,7 @@ def rule_pages(compiled: Compiled) -> dict[str, str]:
         rule.id: RuleFile(rule, f"rules/{rule.file}", compiled.cases[rule.id])
         for rule in knowledge.rules
     }
-    index = rule_list.build_index(knowledge.rules)
+    index = rule_list.build_index(knowledge)
     found = {f"{PAGES}/README.md": page_markdown.render(index)}
     for rule_id in rules:
         page = rule_page.build_page(rule_id, rules, knowledge, linked=True)

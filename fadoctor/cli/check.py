@@ -20,6 +20,7 @@ def check(
     python: opt.Python = "",
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
+    requirements: opt.Requirements = [],  # noqa: B006
     config: opt.Config = [],  # noqa: B006
     config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006 -- typer copies defaults
@@ -61,8 +62,8 @@ def check(
 
     log_to_stderr(debug=debug)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform, thorough=thorough, config=config,
-                       config_kind=config_kind)  # fmt: skip
+                       python_version, platform, thorough=thorough, requirements=requirements,
+                       config=config, config_kind=config_kind)  # fmt: skip
     with spinner("reading", quiet=quiet):
         printer = "fadoctor.report.json_" if format_ is opt.Format.JSON else "fadoctor.report.text"
         knowledge, environment = support.environment_of(

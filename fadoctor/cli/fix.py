@@ -44,6 +44,7 @@ def fix(
     python: opt.Python = "",
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
+    requirements: opt.Requirements = [],  # noqa: B006
     config: opt.Config = [],  # noqa: B006
     config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006
@@ -95,8 +96,8 @@ def fix(
     log_to_stderr(debug=debug)
     refuse_unclear(dry_run=dry_run, yes=yes, undo=undo, force=force)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform, config=config,
-                       config_kind=config_kind)  # fmt: skip
+                       python_version, platform, requirements=requirements,
+                       config=config, config_kind=config_kind)  # fmt: skip
     if undo:
         code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)
         leave(code, exit_zero=exit_zero)

@@ -19,6 +19,7 @@ READERS: dict[str, str] = {
     "torchtune": "fadoctor.configs.torchtune",
     "verl": "fadoctor.configs.verl",
     "ms-swift": "fadoctor.configs.ms_swift",
+    "llamafactory-v1": "fadoctor.configs.llamafactory_v1",
     "llamafactory": "fadoctor.configs.llamafactory",
     "openrlhf": "fadoctor.configs.openrlhf",
     "sglang": "fadoctor.configs.sglang",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._ -]{0,100}\])?"
-    r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,8}"
+    r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,24}"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?")
 _SPECIAL = re.compile(r"[^A-Za-z0-9_.:/+=-]")

@@ -74,6 +74,7 @@ def explain(
     ignore: tuple[str, ...] = (),
 ) -> Explanation:
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
+    ignore = knowledge.current(ignore)
     named = facts_named(reading.lines, reading.name)
     said = {name: str(fact.value) for name, fact in named.items() if isinstance(fact, Known)}
     around = surroundings(named, environment, knowledge)
@@ -89,7 +90,7 @@ def explain(
             notes.append(OTHERS_FIXES)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
-    if others := beside(reading.ranked.causes, around):
+    if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
     return Explanation(
         fadoctor=__version__,

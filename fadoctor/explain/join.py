@@ -62,7 +62,7 @@ def surroundings(
     facts |= driver_facts(facts, matrix) if "driver.version" in overruling else {}
     environment = msgspec.structs.replace(environment, facts=facts)
     return Surroundings(
-        environment, matrix, judge(environment, knowledge, (), matrix), contradicted, packages
+        environment, matrix, judge(environment, knowledge, matrix), contradicted, packages
     )
 
 
@@ -121,7 +121,9 @@ def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
     )
 
 
-def beside(causes: Iterable[Cause], around: Surroundings) -> tuple[str, ...]:
+def beside(
+    causes: Iterable[Cause], around: Surroundings, ignored: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """Return the errors that an environment has and a log does not show: they come next."""
     shown = {name for cause in causes for name in (cause.rule.id, *cause.consequences)}
     findings = around.assessment.findings if around.assessment is not None else ()
@@ -129,6 +131,7 @@ def beside(causes: Iterable[Cause], around: Surroundings) -> tuple[str, ...]:
         finding.rule_id
         for finding in findings
         if finding.severity is Severity.ERROR
+        and finding.rule_id not in ignored
         and not shown & {finding.rule_id, *finding.consequences}
     )
 

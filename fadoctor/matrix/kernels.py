@@ -98,6 +98,8 @@ class Kernels:
         self.matrix = matrix
         self._rows: dict[Backend, Rows] = {}
         self._kernels: dict[tuple[Backend, str], Rows | Absent | Unknown] = {}
+        self._here: dict[Backend, Support] = {}
+        self._support: dict[tuple[Backend, Dtype, str], Support] = {}
 
     def package(self, backend: Backend) -> str:
         """Return the fact prefix of the package that brings a backend, "" where none does."""
@@ -155,6 +157,12 @@ class Kernels:
 
     def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what a backend can do in a dtype on a GPU, with what it needs as it is here."""
+        asked = (backend, dtype, gpu.subject)
+        if asked not in self._support:
+            self._support[asked] = self._all_support(backend, dtype, gpu)
+        return self._support[asked]
+
+    def _all_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         found = self._own_support(backend, dtype, gpu)
         if found.fails:
             return found
@@ -166,6 +174,11 @@ class Kernels:
 
     def _support_here(self, backend: Backend) -> Support:
         """Return what is different on this operating system; Absent where nothing is."""
+        if backend not in self._here:
+            self._here[backend] = self._support_on_system(backend)
+        return self._here[backend]
+
+    def _support_on_system(self, backend: Backend) -> Support:
         keys = {
             "backend": Known(backend.value, "asked"),
             "os": self.environment.fact("host.os"),

@@ -104,7 +104,9 @@ ENVIRONMENT_VARIABLES = (
     "XFORMERS_*", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ROCM_ARCH", "HIP_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_HOME", "UNSLOTH_*",
     "ACCELERATE_MIXED_PRECISION", "ACCELERATE_USE_DEEPSPEED", "ATTN_BACKEND",
-    "USE_FLASH_ATTENTION", "BNB_CUDA_VERSION",
+    "USE_FLASH_ATTENTION", "BNB_CUDA_VERSION", "KERNELS_CACHE", "HF_KERNELS_CACHE",
+    "LOCAL_KERNELS", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "USE_HUB_KERNELS",
+    "DIFFUSERS_ATTN_BACKEND",
 )  # fmt: skip
 """The variables that are read; a trailing ``*`` stands for any ending. No other is looked at."""
 
@@ -298,6 +300,11 @@ _UNMET_ROWS = """
 unmet       | mapping | what it requires and is not met here -> the specifier, and what is installed; Absent where all is met
 unmet_alone | list    | the requirements of these that no rule of their own speaks of, as an installer takes them
 missing     | list    | the names of these that are not installed at all
+unmet_told  | mapping | those of `unmet` that no rule of their own speaks of
+unmet_outside | mapping | those of `unmet_told` that are installed in another version -> that version
+unmet_checked | list  | the names of `unmet_told` that the package compares by itself while it is imported
+unmet_why   | text    | what another version of these does
+unmet_stake | text    | what is at stake where these are changed
 """
 
 _UNEXPLAINED = "that an extension of it does not load, where no extension says why"

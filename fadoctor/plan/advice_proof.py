@@ -80,7 +80,7 @@ class FixProver:
         if problem:
             return Proved(Standing.REFUTED, problem)
         session = self.session
-        assessment = judge(after.environment, session.knowledge, self.before.ignore, session.matrix)
+        assessment = judge(after.environment, session.knowledge, session.matrix)
         verdicts = predict(Kernels(after.environment, session.matrix), assessment)
         instead = self._instead(fix, finding, verdicts)
         problem = self._harms(assessment, verdicts)

@@ -44,14 +44,14 @@ def aftermath(problem: Problem, state: State, environment: Environment) -> After
         if follower is not None:
             found.setdefault(follower.package, bool(each.found) or follower.kind is Kind.FOLLOW)
             followers.setdefault(follower.package, follower)
-        elif not _was_so(problem, state, each):
+        elif not was_so(problem, state, each):
             broken.append(each)
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
     )
 
 
-def _was_so(problem: Problem, state: State, each: Violation) -> bool:
+def was_so(problem: Problem, state: State, each: Violation) -> bool:
     """Return whether a requirement did not hold before, and an installer will leave it at that.
 
     It brings what is missing of packages that it comes across, and of those that it replaces.

@@ -19,3 +19,9 @@ PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
     "toolkit": ("fadoctor.probes.toolkit", ("packages", "interpreter")),
 }
 """Name -> (module, names of the probes whose facts it needs). Probes without needs run at once."""
+
+MACHINE_PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
+    **{name: PROBES[name] for name in ("host", "variables", "interpreter", "driver", "gpu")},
+    "toolkit": (PROBES["toolkit"][0], ("interpreter",)),
+}
+"""Those that read the machine and its Python, whatever is installed."""

@@ -6,11 +6,12 @@ import re
 import zipfile
 from typing import TYPE_CHECKING
 
+from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import parse_version
 from fadoctor.plan.candidates import torch_requires
 from fadoctor.plan.indexes import CPU, Indexes
 from fadoctor.plan.released import words
-from fadoctor.plan.releases import BESIDE_TORCH, RELEASES
+from fadoctor.plan.releases import BESIDE_TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
