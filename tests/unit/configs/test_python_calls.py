@@ -200,7 +200,8 @@ def test_a_hostile_script_is_refused_within_its_limits(name: str) -> None:
     assert isinstance(outcome, InputError), outcome
     assert str(outcome).startswith("train.py")
     assert used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime < 3
-    assert used.ru_maxrss < 300 << 10
+    # the most that any child of this process has used so far: another test's may have used more
+    assert used.ru_maxrss < 300 << 10 or used.ru_maxrss == before.ru_maxrss
     assert time.monotonic() - started < 12
 
 
