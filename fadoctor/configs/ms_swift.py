@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KIND = "ms-swift"
 _OWN_KEYS = frozenset({
     "attn_impl", "train_type", "tuner_type", "sft_type", "quant_bits", "rlhf_type", "swift_version",
-    "target_regex", "padding_free", "model_id_or_path", "split_dataset_ratio", "lora_dtype",
+    "target_regex", "model_id_or_path", "split_dataset_ratio", "lora_dtype",
 })  # fmt: skip
 _WITH = frozenset({"model", "dataset", "model_type", "model_id_or_path", "torch_dtype"})
 _TRAINING = frozenset({

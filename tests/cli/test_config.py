@@ -183,6 +183,119 @@ def test_bf16_and_flash_attention_on_a_v100_and_the_repair(told: Callable[..., T
     assert errors(told(repaired, *V100)) == []
 
 
+# Cases 001 to 004, as the scripts that people run
+
+
+UNSLOTH = """\
+from trl import SFTConfig, SFTTrainer
+from unsloth import FastLanguageModel
+
+model, tokenizer = FastLanguageModel.from_pretrained("m", load_in_4bit=True)
+model = FastLanguageModel.get_peft_model(model, target_modules=["q_proj", "v_proj"], use_dora=True)
+trainer = SFTTrainer(model=model, args=SFTConfig(bf16=True, output_dir="out"))
+trainer.train()
+"""
+OLD_UNSLOTH = {"unsloth.version": "2025.10.1", "unsloth.distribution": "unsloth"}
+
+
+def test_a_script_of_unsloth_with_dora_and_its_repairs(told: Callable[..., Told]) -> None:
+    found = told({"train.py": UNSLOTH}, facts=OLD_UNSLOTH)
+    finding = found["dora-quantized-unsloth"]
+    assert finding["severity"] == "error"
+    assert {at["line"] for at in finding["locations"]} >= {4, 5}
+    newer = told({"train.py": UNSLOTH}, facts={**OLD_UNSLOTH, "unsloth.version": "2026.7.1"})
+    plain = told({"train.py": UNSLOTH.replace(", use_dora=True", "")}, facts=OLD_UNSLOTH)
+    for repaired in (newer, plain):
+        assert not {"dora-quantized-unsloth", "dora-fp32-promotion"} & repaired.keys()
+
+
+def test_advice_that_does_not_help(told: Callable[..., Told]) -> None:
+    advised = UNSLOTH.replace(
+        "model, tokenizer",
+        "import torch\ntorch.set_default_dtype(torch.bfloat16)\nmodel, tokenizer",
+    ).replace("model=model, args", "model=model, bf16=True, fp16=True, args")
+    found = told({"train.py": advised}, facts=OLD_UNSLOTH)
+    assert found["default-dtype-half"]["severity"] == "warning"
+    assert found["trainer-argument-unknown"]["severity"] == "error"
+
+
+QWEN_LORA = """\
+#!/bin/bash
+torchrun --nproc_per_node 2 finetune.py \\
+    --model_name_or_path Qwen/Qwen-7B-Chat \\
+    --bf16 {bf16} --fp16 {fp16} \\
+    --output_dir out --per_device_train_batch_size 2 --use_lora
+"""
+
+
+def test_a_launch_on_a_v100_and_its_repair(told: Callable[..., Told]) -> None:
+    wrong = {"finetune.sh": QWEN_LORA.format(bf16="True", fp16="False"), "config.json": QWEN}
+    found = told(wrong, *V100)
+    assert "gpu-too-old-fa2" in errors(found)
+    assert found["bf16-unsupported-gpu"]["locations"][0]["line"] in {2, 4}
+    right = {
+        "finetune.sh": QWEN_LORA.format(bf16="False", fp16="True"),
+        "config.json": QWEN.replace('"use_flash_attn": true', '"use_flash_attn": false'),
+    }
+    repaired = told(right, *V100)
+    assert not {"gpu-too-old-fa2", "bf16-unsupported-gpu"} & repaired.keys()
+
+
+X_TRANSFORMERS = """\
+import torch
+from x_transformers import Decoder, TransformerWrapper
+
+layers = Decoder(dim=512, depth=6, heads=8, attn_flash=True, rotary_pos_emb=True)
+model = TransformerWrapper(num_tokens=256, max_seq_len=1024, attn_layers=layers).cuda()
+with torch.autocast("cuda", dtype=torch.bfloat16):
+    model(torch.zeros(1, 1024, dtype=torch.long).cuda())
+"""
+
+
+@pytest.mark.parametrize(("version", "is_told"), [("1.30.1", True), ("1.30.2", False)])
+def test_rotary_embeddings_of_x_transformers(
+    told: Callable[..., Told], version: str, *, is_told: bool
+) -> None:
+    package = {"x_transformers.version": version, "x_transformers.distribution": "x-transformers"}
+    found = told({"train.py": X_TRANSFORMERS}, facts=package)
+    assert ("x-transformers-rotary-fp32" in found) is is_told
+    assert errors(found) == []
+
+
+VERL = """\
+actor_rollout_ref:
+  model:
+    path: deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B
+  actor:
+    strategy: fsdp
+    fsdp_config:
+      model_dtype: fp32
+  rollout:
+    name: vllm
+    dtype: bfloat16
+trainer:
+  n_gpus_per_node: 8
+"""
+VLLM = {"vllm.distribution": "vllm", "vllm.version": "0.12.0"}
+
+
+def test_float32_masters_of_verl_are_no_error(told: Callable[..., Told]) -> None:
+    found = told({"ppo.yaml": VERL})
+    assert {name: each["severity"] for name, each in found.items()} == {
+        "fa2-init-dtype-warning": "note"
+    }
+    assert told({"ppo.yaml": VERL.replace("fp32", "bf16")}) == {}
+
+
+def test_the_variable_that_was_advised_for_it(told: Callable[..., Told]) -> None:
+    serve = "export VLLM_ATTENTION_BACKEND=XFORMERS\nvllm serve m --dtype bfloat16\n"
+    found = told({"serve.sh": serve}, facts=VLLM)
+    finding = found["vllm-backend-removed"]
+    assert (finding["severity"], finding["locations"][0]["line"]) == ("error", 1)
+    repaired = told({"serve.sh": serve.partition("\n")[2]}, facts=VLLM)
+    assert "vllm-backend-removed" not in repaired
+
+
 # What else configurations get wrong
 
 TRAINER = "output_dir: out\nper_device_train_batch_size: 1\nmodel_name_or_path: Qwen/Qwen2.5-7B\n"
