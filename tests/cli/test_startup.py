@@ -55,6 +55,7 @@ def test_a_check_without_a_finding_loads_no_planner() -> None:
     modules = loaded(code, "check", "--no-smoke", "--facts", str(facts))
     assert "fadoctor.diagnose" in modules
     assert [name for name in modules if name.startswith("fadoctor.plan")] == []
+    assert [name for name in modules if name.startswith("fadoctor.configs")] == []
 
 
 def test_a_text_check_loads_nothing_heavy_either(stack: Path) -> None:
