@@ -1,6 +1,8 @@
-"""The space of states, read once."""
+"""The space of states and a resolver, made once in each process."""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 
@@ -9,6 +11,11 @@ from tests.catalogue.environments import Torches
 from tests.catalogue.evaluation import Doctor
 from tests.shipped import compiled
 from tests.states.enumeration import Space
+from tests.states.resolver import UV, Resolver
+from tests.unit.plan.problems import session
+
+REQUIRED = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
+"""What must not be skipped."""
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +27,14 @@ def space() -> Space:
 
 
 @pytest.fixture(scope="session")
-def doctor() -> Doctor:
+def doctor(space: Space) -> Doctor:
     """Return a doctor with every rule."""
-    return Doctor(compiled().knowledge)
+    return Doctor(space.knowledge)
+
+
+@pytest.fixture(scope="session")
+def resolver(tmp_path_factory: pytest.TempPathFactory) -> Resolver:
+    """Return a resolver with an index made from the tables."""
+    if not UV:
+        (pytest.fail if "enumeration" in REQUIRED else pytest.skip)("needs uv")
+    return Resolver(session().matrix, tmp_path_factory.mktemp("index"))
