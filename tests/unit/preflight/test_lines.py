@@ -43,6 +43,14 @@ TEXT = "requirements.txt"
         ("torch==2.7.1 \\", "torch", "torch==2.6.0", TEXT, None),
         ("xformers==0.0.31  # fast", "xformers", "", TEXT, GONE),
         ('torch = "^2.4"', "torch", "", "pyproject.toml", None),
+        ('torch = "^2.4"', "torch", "torch==2.6.0", "pyproject.toml", None),
+        ('torch = {version = "2.4"}', "torch", "torch==2.6.0", "pixi.toml", None),
+        ("RUN pip install torch==2.7.1 \\", "torch", "torch==2.6.0", "Dockerfile",
+         "RUN pip install torch==2.6.0 \\"),
+        ("  - torch==2.7.1", "torch", "torch==2.6.0", "environment.yml", "  - torch==2.6.0"),
+        ("  - torch=2.7.1", "torch", "torch==2.6.0", "environment.yml", None),
+        ("  - flash-attn==2.8.3", "flash-attn", FLASH, "environment.yml", None),
+        ('"torch": "2.7.1"', "torch", "torch==2.6.0", "composer.json", None),
     ],
 )  # fmt: skip
 def test_a_line_keeps_all_but_what_is_asked_for(
