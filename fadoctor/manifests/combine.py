@@ -36,6 +36,9 @@ class Planned(msgspec.Struct, frozen=True):
     """PEP 508 strings, where a lock lists them."""
     kind: str = ""
     """Of the file that decides it."""
+    manager: str = ""
+    build: str = ""
+    """Who brings it, and conda's build string, as ``Requirement`` has them."""
     open: str = ""
     """Why nobody can say what it will be: files contradict each other, or a marker is open."""
 
@@ -128,6 +131,8 @@ def _joined(name: str, found: list[Asked], bound: str) -> Planned:
         first.files,
         first.requires if _lists_needs(manifest) else None,
         manifest.kind,
+        first.manager,
+        first.build,
         open_,
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.combine import Combined, Planned, combine
+from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, package_of
 from fadoctor.manifests.python_of import python_facts
@@ -38,11 +39,13 @@ def planned_environment(
     manifests = tuple(manifests)
     facts = {name: fact for name, fact in host.facts.items() if not _is_of_packages(name)}
     facts |= _without_gpu(facts, host.overlays)
+    facts |= image_facts(manifests, host.overlays)
     facts |= python_facts(facts, manifests, host.overlays)
     markers = Markers(marker_target(facts))
     combined = combine(manifests, markers)
     facts |= _variables(combined)
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))
+    facts |= conda_facts(manifests, facts)
     target = msgspec.structs.replace(
         host.target,
         kind="manifest",
