@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.manifests.combine import Combined, Planned, combine
 from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
-from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts
+from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, package_of
 from fadoctor.manifests.python_of import python_facts
 from fadoctor.manifests.torch_of import torch_facts
 from fadoctor.matrix.versions import parse_version
@@ -100,34 +100,48 @@ def _packages(combined: Combined, make: Facts) -> dict[str, Fact]:
     for package, names in PACKAGES.items():
         found = next((combined.packages[name] for name in names if name in combined.packages), None)
         facts |= _one(package, found, combined, make)
-    for package in _not_brought(combined, facts):
+    for package in _not_brought(combined, facts, make.matrix):
         facts |= absent_facts(package, "nothing that the files name requires it, by the tables")
     return facts | _overview(combined, facts)
 
 
-def _not_brought(combined: Combined, facts: Mapping[str, Fact]) -> Iterable[str]:
-    """Yield the packages that nothing brings: only where all requirements of all are known.
+def _not_brought(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> Iterable[str]:
+    """Yield the packages that nothing brings: only where it is known what all of them bring.
 
     Tables say what is required of the stack; small packages that many require stay open.
     """
     if combined.is_complete:
         return
-    prefixes = {name: key for key, names in PACKAGES.items() for name in names}
-    todo, brought = [prefixes.get(name, "") for name in combined.packages], set[str]()
+    todo, brought = list(combined.packages), set[str]()
     while todo:
-        package = todo.pop()
-        needs = facts.get(f"{package}.requires")
-        if not isinstance(needs, Known) or not isinstance(needs.value, dict):
-            if package != "triton":  # which requires nothing in any version
-                return
-            continue
-        fresh = {prefixes[name] for name in needs.value if name in prefixes} - brought - BYSTANDERS
+        needs = _brought_by(todo.pop(), facts, matrix)
+        if needs is None:
+            return
+        fresh = needs - brought
         brought |= fresh
         todo += fresh
-    for package in PACKAGES.keys() - brought - BYSTANDERS:
+    for package, names in PACKAGES.items():
         version = facts[f"{package}.version"]
-        if isinstance(version, Unknown) and version.reason == UNNAMED:
+        is_open = isinstance(version, Unknown) and version.reason == UNNAMED
+        if is_open and package not in BYSTANDERS and brought.isdisjoint(names):
             yield package
+
+
+def _brought_by(name: str, facts: Mapping[str, Fact], matrix: Matrix) -> set[str] | None:
+    """Return the distributions of the stack that one requires; None where nobody knows."""
+    stack = {each for key, names in PACKAGES.items() if key not in BYSTANDERS for each in names}
+    needs = facts.get(f"{package_of(name)}.requires")
+    if isinstance(needs, Known) and isinstance(needs.value, dict):
+        return needs.value.keys() & stack
+    if name in ("torch", "triton"):  # whichever it will be: torch at most triton, triton nothing
+        return {"triton"} if name == "torch" else set()
+    match matrix.find("may-bring", {"package": Known(name, "asked")}).cell("brings"):
+        case Known(value=tuple(names)):
+            return set(names)
+        case Absent():
+            return set()
+        case _:
+            return None
 
 
 def _one(package: str, planned: Planned | None, combined: Combined, make: Facts) -> dict[str, Fact]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fadoctor.engine.judge import Assessment
     from fadoctor.verdicts.obstacles import Obstacle
 
+_OPEN = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
+
 Prediction = tuple[Predicted, tuple[str, ...], str]
 """The prediction, the ids of the rules behind it, and a detail for a person."""
 
@@ -75,9 +77,7 @@ def concerns(each: Judgement, kernels: Kernels, backend: Backend) -> bool:
 def decides_a_verdict(each: Judgement) -> bool:
     """Return whether a judgement can keep a cell from working: one of an error-rule, not passed."""
     return (
-        each.rule.affects is not None
-        and each.severity is Severity.ERROR
-        and each.outcome in (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
+        each.outcome in _OPEN and each.rule.affects is not None and each.severity is Severity.ERROR
     )
 
 

@@ -111,7 +111,7 @@ def test_files_are_unknown_in_what_is_shown_and_by_label_in_what_is_planned(tmp_
     assert isinstance(found.shown.environment.fact("triton.binary.file"), Unknown)
     undecided = {each.rule_id for each in found.shown.assessment.unknown}
     assert "glibc-too-old" in undecided or "abi-undefined-symbol" in undecided
-    base = plan_base(on(tmp_path, "torch==2.7.1\npandas\n", "H100"), session().knowledge)
+    base = plan_base(on(tmp_path, "torch==2.7.1\nours\n", "H100"), session().knowledge)
     assert isinstance(base.fact("torch.binary.file"), Known)
     assert base.fact("vllm.version").source == "assumed: no file names it"
 
