@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
 
-_PARTS = {"model": 0, "accelerate": 1, "deepspeed": 1, "fsdp": 1, "peft-adapter": 3, "shell": 3}
+_PARTS = {"model": 0, "accelerate": 1, "deepspeed": 1, "fsdp": 1, "peft-adapter": 3, "shell": 3,
+          "dockerfile": 3}  # fmt: skip
 """Kinds that say less, or more, than the file of the run: what a flag of the command line says
 overrules the file, and an adapter that is loaded brings its own configuration."""
 _RUN = 2
-_SHARED = frozenset({"config.autocast", "config.use_dora", "config.quantization"})
+_SHARED = frozenset({"config.autocast", "config.use_dora"})
 """What every file of a run that speaks of it must say alike."""
 _UNLIKE = frozenset({"config.framework", "config.purpose", "config.model"})
 """What two files of equal weight need not agree on."""

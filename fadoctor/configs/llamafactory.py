@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 KIND = "llamafactory"
 _OWN_KEYS = ("finetuning_type", "flash_attn", "cutoff_len", "dataset_dir", "neat_packing",
-             "quantization_bit", "lora_target", "infer_backend")  # fmt: skip
+             "quantization_bit", "lora_target", "infer_backend", "export_dir",
+             "adapter_name_or_path", "infer_dtype")  # fmt: skip
 _WEBUI_KEYS = ("top.booster", "train.compute_type", "top.finetuning_type", "top.model_name")
 _WHOLE = ("full", "freeze")
 """Ways of training whose weights are made float32, unless pure_bf16 is asked for."""
@@ -46,7 +47,7 @@ def recognises(source: Source) -> bool:
     if document is None:
         return False
     own = sum(key in document.mapping for key in _OWN_KEYS)
-    is_run = document.has("stage") or document.has("template") or own > 1
+    is_run = own > 1 or document.has("stage") or document.has("template")
     return any(key in document.mapping for key in _WEBUI_KEYS) or (own > 0 and is_run)
 
 

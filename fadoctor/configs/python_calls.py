@@ -97,9 +97,9 @@ def read_calls(
         raise InputError(file, _trouble(result))
     answer = msgspec.convert(found, Answer)
     if not answer.ok:
-        place = f"{file}:{answer.line}" if answer.line else file
         column = f" (column {answer.column})" if answer.column else ""
-        raise InputError(place, printable(f"not Python that can be read: {answer.error}{column}"))
+        problem = printable(f"not Python that can be read: {answer.error}{column}")
+        raise InputError(file, problem, line=answer.line)
     return answer
 
 

@@ -82,9 +82,9 @@ def _loaded(script: Script, call: Found, owner: str) -> None:
     script.uses(framework, "", call)
     if framework == "unsloth":
         _unsloth(script, call)
-    script.take(
-        call, (0, "pretrained_model_name_or_path", "model_name"), "config.model", meaning.text
-    )
+    if not owner.startswith("Peft"):  # whose first argument is a model
+        keys = (0, "pretrained_model_name_or_path", "model_name")
+        script.take(call, keys, "config.model", meaning.text)
     say_arguments(script, call)
 
 

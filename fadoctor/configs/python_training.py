@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,10 +11,10 @@ from fadoctor.configs import python_meaning as meaning
 from fadoctor.configs import python_models as models
 from fadoctor.configs import words
 from fadoctor.configs.intent import Computed
-from fadoctor.model.catalogue import ENVIRONMENT_VARIABLES
+from fadoctor.configs.variables import is_asked
 
 if TYPE_CHECKING:
-    from fadoctor.configs.python_calls import Argument, Found
+    from fadoctor.configs.python_calls import Argument, Found, Value
     from fadoctor.configs.python_meaning import Script
 
 _TRL = frozenset({
@@ -46,15 +47,26 @@ _TORCH = frozenset({
 _ENVIRONMENT = frozenset({"setdefault", "putenv", "update"})
 _QUANTISED = {"GPTQConfig": "gptq", "AwqConfig": "awq", "HqqConfig": "hqq", "EetqConfig": "eetq"}
 
+CHANGED = frozenset({"model_init_kwargs", "bf16", "fp16"})
+
 WANTED = (
+    CHANGED |
     _TRL | _ARGUMENTS | _TRAINERS | _ADAPTERS | _TORCH | _ENVIRONMENT | set(_QUANTISED)
     | {"BitsAndBytesConfig"}
 )  # fmt: skip
 
+# `training_args.bf16 = True`, `args.fp16 = use_half`
+_ARGUMENTS_OF = re.compile(r"(?:args|arguments|config)>?$", re.IGNORECASE)
 _SWITCHES = {
     "enable_flash": "flash", "enable_mem_efficient": "efficient", "enable_cudnn": "cudnn",
     "enable_math": "math",
 }  # fmt: skip
+_SWITCHED = {
+    "enable_flash_sdp": "flash", "enable_mem_efficient_sdp": "efficient",
+    "enable_cudnn_sdp": "cudnn", "enable_math_sdp": "math",
+}  # fmt: skip
+"""Functions of ``torch.backends.cuda`` that allow a backend, or do not."""
+
 _LIGHTNING = {
     "bf16-mixed": "bf16", "bf16": "bf16", "16-mixed": "fp16", "16": "fp16", "32-true": None,
     "32": None, "bf16-true": None, "16-true": None,
@@ -67,7 +79,7 @@ def say(script: Script, call: Found) -> bool:
     owner, _, last = call.name.rpartition(".")
     root = call.name.partition(".")[0]
     if call.form == "assignment":
-        return _environment(script, call)
+        return _environment(script, call) or _changed(script, call, owner, last)
     if last in _TRL or last in _ARGUMENTS:
         _arguments(script, call, is_trl=last in _TRL)
     elif last in _TRAINERS or last == "Fabric":
@@ -100,9 +112,29 @@ def _arguments(script: Script, call: Found, *, is_trl: bool) -> None:
     if deepspeed is not None and deepspeed.value.kind == "mapping":
         _deepspeed(script, call, deepspeed)
     model = call.argument("model_init_kwargs")
-    if model is not None and model.value.kind == "mapping":
-        inner = msgspec.structs.replace(call, arguments=model.value.items, open=model.value.open)
+    if model is not None:
+        _init_keywords(script, call, model.value)
+
+
+def _init_keywords(script: Script, call: Found, value: Value) -> None:
+    """Note what TRL's trainers are to load a model with."""
+    if value.kind == "mapping":
+        inner = msgspec.structs.replace(call, arguments=value.items, open=value.open)
         models.say_arguments(script, inner)
+
+
+def _changed(script: Script, call: Found, owner: str, last: str) -> bool:
+    """Note what a script changes of a trainer's arguments after they were made."""
+    if call.value is None or last not in CHANGED:
+        return False
+    if last == "model_init_kwargs":
+        _init_keywords(script, call, call.value)
+    elif _ARGUMENTS_OF.search(owner):
+        switch = meaning.flag(call.value)
+        script.add(f"config.{last}", call, switch, call)
+        if switch is not False:
+            script.add("config.autocast", call, last if switch is True else switch, call)
+    return True
 
 
 def _switches(script: Script, call: Found, *, may_default: bool) -> None:
@@ -165,10 +197,8 @@ def _torch(script: Script, call: Found, owner: str, last: str) -> None:
     elif last == "Accelerator":
         script.uses("", "training", call)
         _accelerator(script, call)
-    elif last == "sdpa_kernel":
-        script.take(call, (0, "backends"), "config.sdpa_kernel", meaning.kernels)
-    elif last == "sdp_kernel":
-        _old_kernels(script, call)
+    elif last in ("sdpa_kernel", "sdp_kernel", *_SWITCHED):
+        _kernels(script, call, last)
     elif last == "compile" and is_torch:
         script.add("config.compile", call, True, call)
     elif last == "gradient_checkpointing_enable":
@@ -207,6 +237,16 @@ def _accelerator(script: Script, call: Found) -> None:
         script.add("config.fp8", given, True, call)
     value = None if word == "no" else words.dtype_word(word) if isinstance(word, str) else word
     script.add("config.autocast", given, value, call)
+
+
+def _kernels(script: Script, call: Found, last: str) -> None:
+    """Note which backends torch's attention may take."""
+    if last == "sdpa_kernel":
+        script.take(call, (0, "backends"), "config.sdpa_kernel", meaning.kernels)
+    elif last == "sdp_kernel":
+        _old_kernels(script, call)
+    elif call.name.startswith("torch."):
+        script.switch(_SWITCHED[last], call)
 
 
 def _old_kernels(script: Script, call: Found) -> None:
@@ -249,13 +289,5 @@ def _environment_call(script: Script, call: Found, owner: str, last: str) -> Non
 def _variable(
     script: Script, name: str, at: Found | Argument, value: meaning.Meaning, call: Found
 ) -> None:
-    if is_read(name):
+    if is_asked(name):
         script.add(f"env.{name}", at, value, call)
-
-
-def is_read(name: str) -> bool:
-    """Return whether an environment variable is one that anybody here looks at."""
-    return any(
-        name.startswith(each[:-1]) if each.endswith("*") else name == each
-        for each in ENVIRONMENT_VARIABLES
-    )

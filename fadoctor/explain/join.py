@@ -100,7 +100,7 @@ def _why_open(mine: list[Judgement]) -> str:
         return "what the log shows leaves no trace in an environment"
     if all(each.outcome is Outcome.NOT_APPLICABLE for each in mine):
         if any(name.startswith("config.") for each in mine for name in each.scope.read):
-            return "a configuration would tell, and none is known here"
+            return "the configuration of the run would tell; none is known here"
         return "what the log is about is not installed there; is it another environment's log?"
     unknown = [name for each in mine for name in each.scope.unknown_facts()]
     if unknown:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fadoctor import __version__
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.environment import Environment
-from fadoctor.model.fact import Absent, Fact, Unknown, printable
+from fadoctor.model.fact import Fact, Unknown, printable
 from fadoctor.probes import PROBES
 
 if TYPE_CHECKING:
@@ -77,8 +77,5 @@ def _facts_of(name: str, probes: Registry, world: World, seen: dict[str, Fact]) 
 
 
 def _completed(facts: dict[str, Fact]) -> dict[str, Fact]:
-    """Add what no probe reads: no configuration was named, so there is none. Sorted by name."""
-    for spec in build_catalogue().values():
-        if spec.name.startswith("config."):
-            facts.setdefault(spec.name, Absent("no configuration file was named"))
+    """Return the facts sorted by name. What configurations say is not among them."""
     return dict(sorted(facts.items()))

@@ -57,7 +57,7 @@ def test_a_check_without_a_finding_loads_no_planner() -> None:
     facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
     modules = loaded(code, "check", "--no-smoke", "--facts", str(facts))
     assert "fadoctor.diagnose" in modules
-    later = ("fadoctor.plan", "fadoctor.manifests", "fadoctor.preflight")
+    later = ("fadoctor.plan", "fadoctor.manifests", "fadoctor.preflight", "fadoctor.configs")
     assert [name for name in modules if name.startswith(later)] == []
 
 

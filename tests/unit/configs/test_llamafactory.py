@@ -58,6 +58,31 @@ def test_every_key_becomes_its_intent_with_its_place() -> None:
     assert (str(attention.place), attention.written) == ("train.yaml:6:1", "flash_attn: fa2")
 
 
+def test_its_second_generation_speaks_as_transformers_does() -> None:
+    text = (
+        "model: Qwen/Qwen3-4B\nmodel_class: llm\nflash_attn: flash_attention_2\nbf16: true\n"
+        "peft_config: {name: lora, target_modules: all}\ndist_config: {name: fsdp2}\n"
+        "quant_config: {name: bnb, quantization_bit: 4}\ntrain_dataset: data.yaml\n"
+    )
+    assert facts(text) == {
+        "framework": "transformers",
+        "purpose": "training",
+        "model": "Qwen/Qwen3-4B",
+        "weights_dtype": "auto",
+        "attention": "flash_attention_2",
+        "autocast": "bf16",
+        "dtype": "bf16",
+        "adapter": "lora",
+        "adapter_modules": ("all",),
+        "quantization": "4bit",
+    }
+
+
+def test_a_merge_of_adapters_is_no_training() -> None:
+    found = facts("model_name_or_path: m\nadapter_name_or_path: a\ntemplate: q\nexport_dir: out\n")
+    assert (found["framework"], found["purpose"]) == ("llamafactory", "inference")
+
+
 def test_another_method_of_quantisation_is_named() -> None:
     more = "quantization_bit: 4\nquantization_method: hqq\n"
     assert facts(RUN.format(way="lora") + more)["quantization"] == "hqq-4bit"

@@ -121,6 +121,17 @@ def test_models_of_trl_are_loaded_with_its_arguments() -> None:
     assert (found["attention"], found["weights_dtype"]) == ("flash_attention_2", "bf16")
 
 
+def test_what_is_changed_of_a_trainers_arguments() -> None:
+    text = (
+        "from trl import SFTConfig\nargs = SFTConfig('o')\nargs.bf16 = True\n"
+        "args.model_init_kwargs = dict(attn_implementation=pick(), dtype='bfloat16')\n"
+    )
+    found = script(text)
+    assert (found["attention"], found["weights_dtype"]) == (UNREAD, "bf16")
+    assert (found["bf16"], found["autocast"]) == (True, "bf16")
+    assert "bf16" not in script("class A:\n    def f(self, bf16):\n        self.bf16 = bf16\n")
+
+
 def test_arguments_that_no_trainer_has() -> None:
     text = "from transformers import Trainer\nTrainer(model=m, bf16=True, fp16=True)\n"
     assert script(text)["trainer_arguments"] == ("bf16", "fp16")
@@ -175,6 +186,13 @@ a.sdpa_kernel([B.FLASH_ATTENTION, B.EFFICIENT_ATTENTION])",
             "sdpa_kernel",
             ("flash", "cudnn"),
         ),
+        (
+            "torch.backends.cuda.enable_flash_sdp(False)\n\
+torch.backends.cuda.enable_cudnn_sdp(False)",
+            "sdpa_kernel",
+            ("efficient", "math"),
+        ),
+        ("torch.backends.cuda.enable_math_sdp(pick())", "sdpa_kernel", UNREAD),
         ("model = torch.compile(model)", "compile", True),
         ("re.compile('x')\nx = 1", "compile", None),
         (
@@ -267,6 +285,24 @@ def test_a_notebook_is_read_with_the_lines_of_its_file() -> None:
     configuration = read(text, "n.ipynb")
     [found] = [one for one in configuration.intents if one.name == "config.quantization"]
     assert "load_in_4bit=True" in text.split("\n")[found.place.line - 1]
+    assert configuration.notes == ()
+
+
+def test_commands_of_a_notebook_are_read_as_the_shell_does() -> None:
+    text = notebook(
+        "%env VLLM_ATTENTION_BACKEND=FLASHINFER\n!vllm serve m \\\n   --dtype half\nx = 1\n",
+        "%%bash\nexport VLLM_USE_V1=0\n",
+        "%%capture\nmodel.half()\n!pip install x\n",
+    )
+    configuration = read(text, "n.ipynb")
+    found = {each.name: each for each in configuration.intents if each.written}
+    assert found["env.VLLM_ATTENTION_BACKEND"].value == "FLASHINFER"
+    assert found["env.VLLM_USE_V1"].value == "0"
+    assert found["config.framework"].value == "vllm"
+    served = [each for each in configuration.intents if each.written == "--dtype half"]
+    assert [text.split("\n")[each.place.line - 1].strip() for each in served] == [
+        '"   --dtype half\\n",'
+    ]
     assert configuration.notes == ()
 
 

@@ -1,0 +1,56 @@
+"""vLLM's YAML of arguments (``vllm serve --config``); those of a command line are read alike.
+
+Keys are the options without their dashes, ``-`` and ``_`` alike (docs/configuration of vllm 0.11).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.configs import words
+from fadoctor.configs.intent import Configuration
+from fadoctor.configs.serving import say_topics, underscored
+from fadoctor.configs.words import Said
+
+if TYPE_CHECKING:
+    from fadoctor.configs.source import Source
+
+KIND = "vllm"
+_OWN_KEYS = frozenset({
+    "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "served_model_name",
+    "max_num_seqs", "enforce_eager", "max_num_batched_tokens", "enable_prefix_caching",
+    "enable_chunked_prefill", "attention_config", "uvicorn_log_level", "swap_space",
+    "pipeline_parallel_size", "compilation_config", "enable_auto_tool_choice", "tool_call_parser",
+})  # fmt: skip
+_TOPICS = (
+    ("attention_backend", "config.attention", words.text),
+    ("attention_config.backend", "config.attention", words.text),
+    ("dtype", "config.weights_dtype", words.loaded_dtype),
+    ("kv_cache_dtype", "config.kv_cache_dtype", words.text),
+    ("quantization", "config.quantization", words.text),
+    ("trust_remote_code", "config.trust_remote_code", words.flag),
+    ("model", "config.model", words.text),
+)
+
+
+def recognises(source: Source) -> bool:
+    """Return whether it is one: its own options, beside a model or several of them."""
+    document = source.document()
+    if document is None:
+        return False
+    keys = underscored(document).mapping
+    own = len(_OWN_KEYS.intersection(keys))
+    return own > 1 or (own == 1 and "model" in keys)
+
+
+def read(source: Source) -> Configuration:
+    """Return what it asks for."""
+    document = source.document()
+    if document is None:
+        raise source.error("is empty")
+    said = Said(source)
+    said.framework(KIND, document)
+    said.default("config.purpose", document, "inference")
+    said.default("config.weights_dtype", document, "auto")
+    say_topics(said, underscored(document), _TOPICS)
+    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True)
