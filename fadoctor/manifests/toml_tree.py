@@ -30,6 +30,8 @@ _SHORT_TABLE = re.compile(
 _GAP = re.compile(r"[ \t]*")
 _END = re.compile(r"[ \t]*(?:#[^\x00-\x08\x0a-\x1f\x7f]*)?(?:\r?\n|\Z)")
 _SPACE = re.compile(r"[ \t]*(?:(?:#[^\x00-\x08\x0a-\x1f\x7f]*)?\r?\n[ \t]*)*")
+# package.dependencies, and the sign that ends it
+_BARE_PATH = re.compile(r"([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)[ \t]*(?=[=\]])")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _WORD = re.compile(r"[A-Za-z0-9_+.:-]+(?: [0-9][0-9:.+Zz-]*)?")
 _BASIC = re.compile(r'"([^"\\\x00-\x08\x0a-\x1f\x7f]*)"')
@@ -141,6 +143,10 @@ class _Parser:
 
     def keys(self) -> list[str]:
         """Read ``a."b c".d``."""
+        path = _BARE_PATH.match(self.text, self.pos)
+        if path is not None and path[1].count(".") < _DEPTH_LIMIT:
+            self.pos = path.end()
+            return path[1].split(".")
         keys = []
         while True:
             self.skip(_GAP)
