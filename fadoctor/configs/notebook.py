@@ -26,9 +26,13 @@ class _Book(msgspec.Struct):
 class Notebook:
     """The cells of Python, one after the other, without what only IPython understands."""
 
-    def __init__(self, text: str, cells: tuple[int, ...] = (), lines: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, text: str, cells: tuple[int, ...] = (), lines: tuple[int, ...] = (), shell: str = ""
+    ) -> None:
         """Only store: the text, the first lines of its cells, and each line's line in the file."""
         self.text, self.cells, self.lines = text, cells, lines
+        self.shell = shell
+        """What its cells give to the shell, each command in its line of the file."""
 
     def line(self, number: int) -> int:
         """Return where a line of the text (from 1) stands in the file."""
@@ -49,16 +53,58 @@ def read_notebook(source: Source) -> Notebook:
     text: list[str] = []
     lines: list[int] = []
     cells: list[int] = []
+    commands: dict[int, str] = {}
     for cell in book.cells:
         if cell.cell_type != "code":
             continue
         content = cell.source if isinstance(cell.source, str) else "".join(cell.source)
-        if not content.startswith("%%"):
-            cells.append(len(text) + 1)
-        for line in content.split("\n"):
-            text.append("" if content.startswith("%%") else _without_magic(line))
-            lines.append(finder.find(line))
-    return Notebook("\n".join(text), tuple(cells), tuple(lines))
+        cells.append(len(text) + 1)
+        rows = content.split("\n")
+        places = [finder.find(row) for row in rows]
+        python, shell = _taken_apart(rows)
+        text += python
+        lines += places
+        for place, command in zip(places, shell, strict=True):
+            if command:  # where all stands in one line, one command after the other
+                before = commands.get(place, "")
+                commands[place] = f"{before}; {command}" if before else command
+    return Notebook("\n".join(text), tuple(cells), tuple(lines), _in_lines(commands))
+
+
+def _in_lines(commands: dict[int, str]) -> str:
+    """Return a text with each command in its line."""
+    rows = [commands.get(line, "") for line in range(1, max(commands, default=0) + 1)]
+    return "\n".join(rows)
+
+
+def _taken_apart(rows: list[str]) -> tuple[list[str], list[str]]:
+    """Return the Python and the shell of a cell, line by line."""
+    if rows[0].startswith("%%") and not rows[0].startswith(("%%capture", "%%time")):
+        is_shell = rows[0].split()[0] in ("%%bash", "%%sh", "%%shell", "%%script")
+        nothing = [""] * len(rows)
+        return nothing, ["", *rows[1:]] if is_shell else nothing
+    python, shell, goes_on = [], [], False
+    for row in rows:
+        magic = None if goes_on else _MAGIC.match(row)
+        if magic is None and not goes_on:
+            python.append(row)
+            shell.append("")
+            continue
+        python.append(f"{magic[1]}pass" if magic is not None else "")
+        shell.append(row if goes_on else _command(row.strip()))
+        goes_on = row.rstrip().endswith("\\")
+    return python, shell
+
+
+def _command(row: str) -> str:
+    """Return what ``!command`` and ``%env NAME=value`` give to the shell."""
+    if row.startswith("!"):
+        return row[1:]
+    words = row.split(None, 1)
+    if words[0] in ("%env", "%set_env") and len(words) > 1:
+        name, _, value = words[1].replace("=", " ", 1).partition(" ")
+        return f"export {name}={value.strip()}"
+    return ""
 
 
 class _Finder:
@@ -86,8 +132,3 @@ _AHEAD = 2_000
 
 _LOOKS = 200_000
 """How many lines are looked at in all."""
-
-
-def _without_magic(line: str) -> str:
-    magic = _MAGIC.match(line)
-    return f"{magic[1]}pass" if magic else line

@@ -9,6 +9,9 @@ from fadoctor.configs.intent import Configuration
 from fadoctor.configs.notebook import Notebook, read_notebook
 from fadoctor.configs.python_calls import read_calls
 from fadoctor.configs.python_meaning import Script
+from fadoctor.configs.shell import configuration_of
+from fadoctor.configs.shell_commands import Script as ShellScript
+from fadoctor.configs.shell_words import Splitter
 
 if TYPE_CHECKING:
     from fadoctor.configs.source import Source
@@ -36,7 +39,11 @@ def read(source: Source) -> Configuration:
     for call in answer.found:
         if not python_training.say(script, call):
             python_models.say(script, call)
+    given = configuration_of(
+        source, ShellScript(source).commands(Splitter(source, book.shell).split())
+    )
     notes = [f"the cell at line {book.line(line)} is no Python" for line in answer.skipped_cells]
     if answer.is_cut:
         notes.append("it calls more than is read")
-    return Configuration(source.name, KIND, script.finish(), notes=tuple(notes))
+    intents = (*script.finish(), *given.intents)
+    return Configuration(source.name, KIND, intents, notes=(*notes, *given.notes))

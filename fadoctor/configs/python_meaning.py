@@ -89,6 +89,7 @@ class Script:
         self.intents: list[Intent] = []
         self.frameworks: list[tuple[str, Found]] = []
         self.purposes: list[tuple[str, Found]] = []
+        self.switched: dict[str, tuple[Meaning, Found]] = {}
 
     def add(self, name: str, at: Found | Argument, value: Meaning, call: Found) -> None:
         """Note what a call says; what may not happen is Computed whatever it says."""
@@ -118,8 +119,25 @@ class Script:
         if purpose:
             self.purposes.append((purpose, call))
 
+    def switch(self, backend: str, call: Found) -> None:
+        """Note that a backend of torch's attention is allowed from here on, or is not."""
+        given = call.argument(0, "enabled")
+        value = flag(given.value) if given is not None else _NO_CHOICE
+        self.switched[backend] = (Computed(call.condition) if call.condition else value, call)
+
+    def add_switched(self) -> None:
+        """Say which backends are left: those that nothing switches off."""
+        if not self.switched:
+            return
+        call = next(iter(self.switched.values()))[1]
+        states = {name: value for name, (value, _) in self.switched.items()}
+        unsure = next((value for value in states.values() if isinstance(value, Computed)), None)
+        left = tuple(name for name in _KERNELS.values() if states.get(name, True) is True)
+        self.add("config.sdpa_kernel", call, unsure or left, call)
+
     def finish(self) -> tuple[Intent, ...]:
         """Return the intents, with one framework and one purpose: those that weigh most."""
+        self.add_switched()
         for name, noted, order in (
             ("config.framework", self.frameworks, FRAMEWORKS),
             ("config.purpose", self.purposes, ("training", "inference")),

@@ -61,6 +61,12 @@ _SWITCHES = {
     "enable_flash": "flash", "enable_mem_efficient": "efficient", "enable_cudnn": "cudnn",
     "enable_math": "math",
 }  # fmt: skip
+_SWITCHED = {
+    "enable_flash_sdp": "flash", "enable_mem_efficient_sdp": "efficient",
+    "enable_cudnn_sdp": "cudnn", "enable_math_sdp": "math",
+}  # fmt: skip
+"""Functions of ``torch.backends.cuda`` that allow a backend, or do not."""
+
 _LIGHTNING = {
     "bf16-mixed": "bf16", "bf16": "bf16", "16-mixed": "fp16", "16": "fp16", "32-true": None,
     "32": None, "bf16-true": None, "16-true": None,
@@ -191,10 +197,8 @@ def _torch(script: Script, call: Found, owner: str, last: str) -> None:
     elif last == "Accelerator":
         script.uses("", "training", call)
         _accelerator(script, call)
-    elif last == "sdpa_kernel":
-        script.take(call, (0, "backends"), "config.sdpa_kernel", meaning.kernels)
-    elif last == "sdp_kernel":
-        _old_kernels(script, call)
+    elif last in ("sdpa_kernel", "sdp_kernel", *_SWITCHED):
+        _kernels(script, call, last)
     elif last == "compile" and is_torch:
         script.add("config.compile", call, True, call)
     elif last == "gradient_checkpointing_enable":
@@ -233,6 +237,16 @@ def _accelerator(script: Script, call: Found) -> None:
         script.add("config.fp8", given, True, call)
     value = None if word == "no" else words.dtype_word(word) if isinstance(word, str) else word
     script.add("config.autocast", given, value, call)
+
+
+def _kernels(script: Script, call: Found, last: str) -> None:
+    """Note which backends torch's attention may take."""
+    if last == "sdpa_kernel":
+        script.take(call, (0, "backends"), "config.sdpa_kernel", meaning.kernels)
+    elif last == "sdp_kernel":
+        _old_kernels(script, call)
+    elif call.name.startswith("torch."):
+        script.switch(_SWITCHED[last], call)
 
 
 def _old_kernels(script: Script, call: Found) -> None:

@@ -186,6 +186,13 @@ a.sdpa_kernel([B.FLASH_ATTENTION, B.EFFICIENT_ATTENTION])",
             "sdpa_kernel",
             ("flash", "cudnn"),
         ),
+        (
+            "torch.backends.cuda.enable_flash_sdp(False)\n\
+torch.backends.cuda.enable_cudnn_sdp(False)",
+            "sdpa_kernel",
+            ("efficient", "math"),
+        ),
+        ("torch.backends.cuda.enable_math_sdp(pick())", "sdpa_kernel", UNREAD),
         ("model = torch.compile(model)", "compile", True),
         ("re.compile('x')\nx = 1", "compile", None),
         (
@@ -278,6 +285,24 @@ def test_a_notebook_is_read_with_the_lines_of_its_file() -> None:
     configuration = read(text, "n.ipynb")
     [found] = [one for one in configuration.intents if one.name == "config.quantization"]
     assert "load_in_4bit=True" in text.split("\n")[found.place.line - 1]
+    assert configuration.notes == ()
+
+
+def test_commands_of_a_notebook_are_read_as_the_shell_does() -> None:
+    text = notebook(
+        "%env VLLM_ATTENTION_BACKEND=FLASHINFER\n!vllm serve m \\\n   --dtype half\nx = 1\n",
+        "%%bash\nexport VLLM_USE_V1=0\n",
+        "%%capture\nmodel.half()\n!pip install x\n",
+    )
+    configuration = read(text, "n.ipynb")
+    found = {each.name: each for each in configuration.intents if each.written}
+    assert found["env.VLLM_ATTENTION_BACKEND"].value == "FLASHINFER"
+    assert found["env.VLLM_USE_V1"].value == "0"
+    assert found["config.framework"].value == "vllm"
+    served = [each for each in configuration.intents if each.written == "--dtype half"]
+    assert [text.split("\n")[each.place.line - 1].strip() for each in served] == [
+        '"   --dtype half\\n",'
+    ]
     assert configuration.notes == ()
 
 

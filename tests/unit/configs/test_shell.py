@@ -265,9 +265,14 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("file", ["run.sh", "Dockerfile"])
-def test_a_hostile_script_costs_little(name: str, file: str) -> None:
+IN_IMAGES = ("quotes", "nested", "environment", "here")
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [*(("run.sh", name) for name in HOSTILE), *(("Dockerfile", name) for name in IN_IMAGES)],
+)
+def test_a_hostile_script_costs_little(file: str, name: str) -> None:
     text = HOSTILE[name] if file == "run.sh" else f"FROM x\nCMD {HOSTILE[name]}\n"
     started = time.process_time()
     with suppress(InputError):
