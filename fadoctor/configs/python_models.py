@@ -9,9 +9,10 @@ import msgspec
 
 from fadoctor.configs import python_meaning as meaning
 from fadoctor.configs.intent import Computed
+from fadoctor.configs.vllm import backend
 
 if TYPE_CHECKING:
-    from fadoctor.configs.python_calls import Found
+    from fadoctor.configs.python_calls import Found, Value
     from fadoctor.configs.python_meaning import Script
 
 # AutoTokenizer, CLIPImageProcessor, LlamaConfig, DDIMScheduler
@@ -138,7 +139,13 @@ def _served(script: Script, call: Found, last: str) -> None:
     script.take(call, ("quantization",), "config.quantization", meaning.text)
     script.take(call, ("trust_remote_code",), "config.trust_remote_code", meaning.flag)
     whole = _with_mapping(call, "attention_config")
-    script.take(whole, ("attention_backend", "backend"), "config.attention", meaning.text)
+    name = _vllm_backend if framework == "vllm" else meaning.text
+    script.take(whole, ("attention_backend", "backend"), "config.attention", name)
+
+
+def _vllm_backend(value: Value) -> meaning.Meaning:
+    found = meaning.text(value)
+    return backend(found) if isinstance(found, str) else found
 
 
 def _x_transformers(script: Script, call: Found) -> None:

@@ -223,6 +223,7 @@ def test_vllm_in_a_script() -> None:
         "purpose": "inference",
         "weights_dtype": "fp16",
     }
+    assert script(text.replace("FLASHINFER", "flashinfer"))["attention"] == "FLASHINFER"
     config = "from vllm import LLM\nLLM('m', attention_config={'backend': 'TRITON_ATTN'})\n"
     assert script(config)["attention"] == "TRITON_ATTN"
 
