@@ -85,6 +85,8 @@ SERVE = "vllm serve some/model --dtype half --attention-backend FLASHINFER\n"
         "D=half\nB=FLASHINFER\nvllm serve some/model \\\n --dtype $D \\\n --attention-backend $B\n",
         "A=(--dtype half --attention-backend FLASHINFER)\nvllm serve some/model ${A[@]}",
         "if [ -d /models ]; then\n  " + SERVE + "fi\n",
+        f"srun --jobid $ID bash -c '{SERVE}' 2>&1 | tee log\n",
+        f'export RUN="{SERVE}"\nsrun bash -c "$RUN"\n',
     ],
 )
 def test_vllm_however_it_is_started(text: str) -> None:
