@@ -70,13 +70,13 @@ def check(
             request, rules, "fadoctor.diagnose", printer
         )
         support.refuse_unknown_ids(ignore, knowledge)
-    from fadoctor.diagnose import conclude, foresee
+    from fadoctor.diagnose import conclude
 
-    prognosis = foresee(environment, knowledge, tuple(ignore))
+    prognosis, planned = support.foreseen(environment, knowledge, tuple(ignore))
     run = None
     if smoke and request.is_real:
         run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
-    report = support.with_advice(conclude(prognosis, run), request, prognosis)
+    report = support.with_advice(conclude(prognosis, run), request, planned)
     report = support.redacted(report) if redact else report
     if format_ is opt.Format.JSON:
         from fadoctor.report.json_ import render as render_json

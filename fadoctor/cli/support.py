@@ -80,6 +80,26 @@ def environment_of(
         return knowledge, examination.environment(knowledge)
 
 
+def foreseen(
+    environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...]
+) -> tuple[Prognosis, Prognosis]:
+    """Return what the facts say, and what fixes are planned on: of a plan, as it comes today."""
+    if is_planned(environment):
+        from fadoctor.preflight.judge import foresee_planned
+
+        found = foresee_planned(environment, knowledge, ignore)
+        return found.shown, found.planned
+    from fadoctor.diagnose import foresee
+
+    prognosis = foresee(environment, knowledge, ignore)
+    return prognosis, prognosis
+
+
+def is_planned(environment: Environment) -> bool:
+    """Return whether an environment is what manifests describe, read or replayed."""
+    return environment.target.kind == "manifest" or bool(environment.ranges)
+
+
 def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
     """Refuse an id that no rule has: a typing error would silently ignore nothing."""
     ids = {rule.id for rule in knowledge.rules}

@@ -19,5 +19,6 @@ READERS: tuple[str, ...] = (
     "fadoctor.manifests.pixi_toml",
     "fadoctor.manifests.conda_lock",
     "fadoctor.manifests.environment_yml",
+    "fadoctor.manifests.dockerfile",
     "fadoctor.manifests.requirements_txt",
 )

@@ -36,6 +36,9 @@ class Planned(msgspec.Struct, frozen=True):
     """PEP 508 strings, where a lock lists them."""
     kind: str = ""
     """Of the file that decides it."""
+    manager: str = ""
+    build: str = ""
+    """Who brings it, and conda's build string, as ``Requirement`` has them."""
     open: str = ""
     """Why nobody can say what it will be: files contradict each other, or a marker is open."""
 
@@ -126,10 +129,17 @@ def _joined(name: str, found: list[Asked], bound: str) -> Planned:
         next((each.url for each in sure if each.url), ""),
         next((each.index for each in sure if each.index), ""),
         first.files,
-        first.requires if manifest.is_complete else None,
+        first.requires if _lists_needs(manifest) else None,
         manifest.kind,
+        first.manager,
+        first.build,
         open_,
     )
+
+
+def _lists_needs(manifest: Manifest) -> bool:
+    """Return whether a file says of its packages what they require: locks of most tools do."""
+    return manifest.is_complete and any(each.requires for each in manifest.requirements)
 
 
 def _contradiction(sure: list[Requirement], bound: str, version: str) -> str:

@@ -89,11 +89,10 @@ def _explicit(source: Source) -> Manifest:
     draft = Draft(source, EXPLICIT)
     draft.is_complete = True
     names = Names()
-    lines = source.lines()
-    if len(lines) > _LINE_LIMIT:
+    if source.text.count("\n") > _LINE_LIMIT:
         raise source.error(f"more than {_LINE_LIMIT:,} lines")
     found: list[tuple[Requirement, str]] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(source.lines(), 1):
         text, place = line.strip(), Place(source.name, number, len(line) - len(line.lstrip()) + 1)
         if pip := _PIP.fullmatch(text):
             draft.requirements.append(read_requirement(pip[1], place, source))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.manifests.conda_build import conda_cuda
 from fadoctor.manifests.planned import Requirement, Setting
 from fadoctor.manifests.version_ranges import conda_range
 from fadoctor.matrix.load import load_knowledge
@@ -25,8 +26,6 @@ _SPEC = re.compile(
 )
 # version='>=2.4', build=*cuda*
 _KEY = re.compile(r"""\s{0,9}(\w{1,30})\s{0,9}=\s{0,9}('[^']*'|"[^"]*"|[^,]*?)\s{0,9}(?:,|$)""")
-# cuda126_py312h_0, py3.11_cuda12.1_cudnn8.9.2_0, *cuda12*
-_BUILD_CUDA = re.compile(r"cuda_?([0-9]{2})(?:\.?([0-9]))?(?![0-9])")
 
 
 class Spec(msgspec.Struct, frozen=True):
@@ -108,7 +107,7 @@ def add_spec(
     elif role == "torch-cuda" and (
         cuda := re.fullmatch(r"={2}([0-9]{2}\.[0-9])(?:\.[0-9*.]{1,9})?", specifier)
     ):
-        draft.facts.setdefault("torch.cuda_version", Setting(cuda[1], place))
+        draft.facts.setdefault("torch.cuda", Setting(cuda[1], place))
     if role in {"python", "virtual"}:
         return None
     name = names.distribution(spec.name)
@@ -124,18 +123,12 @@ def add_spec(
         )
     )
     if name == "torch" and (cuda_version := conda_cuda(spec.build)):
-        draft.facts["torch.cuda_version"] = Setting(cuda_version, place)
+        draft.facts["torch.cuda"] = Setting(cuda_version, place)
     return None
-
-
-def conda_cuda(build: str) -> str:
-    """Return the CUDA version that a build string of conda's torch says, "" where it says none."""
-    found = _BUILD_CUDA.search(build)
-    return f"{found[1]}.{found[2]}" if found and found[2] else ""
 
 
 def only_one_cuda(draft: Draft) -> None:
     """Forget the CUDA of torch where its builds for several platforms differ in it."""
     builds = {conda_cuda(each.build) for each in draft.requirements if each.name == "torch"}
     if len(builds) > 1:
-        draft.facts.pop("torch.cuda_version", None)
+        draft.facts.pop("torch.cuda", None)

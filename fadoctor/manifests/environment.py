@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.combine import Combined, Planned, combine
+from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
-from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts
+from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, package_of
 from fadoctor.manifests.python_of import python_facts
+from fadoctor.manifests.torch_of import torch_facts
 from fadoctor.matrix.versions import parse_version
-from fadoctor.model.catalogue import PACKAGES, build_catalogue, find_spec
+from fadoctor.model.catalogue import BYSTANDERS, PACKAGES, build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.probes.requires import marker_target
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from fadoctor.model.place import Place
 
 
+UNNAMED = "no file names it, and what is named may bring it"
+
+
 def planned_environment(
     host: Environment, manifests: Iterable[Manifest], matrix: Matrix
 ) -> Environment:
@@ -34,11 +39,13 @@ def planned_environment(
     manifests = tuple(manifests)
     facts = {name: fact for name, fact in host.facts.items() if not _is_of_packages(name)}
     facts |= _without_gpu(facts, host.overlays)
+    facts |= image_facts(manifests, host.overlays)
     facts |= python_facts(facts, manifests, host.overlays)
     markers = Markers(marker_target(facts))
     combined = combine(manifests, markers)
     facts |= _variables(combined)
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))
+    facts |= conda_facts(manifests, facts)
     target = msgspec.structs.replace(
         host.target,
         kind="manifest",
@@ -93,7 +100,48 @@ def _packages(combined: Combined, make: Facts) -> dict[str, Fact]:
     for package, names in PACKAGES.items():
         found = next((combined.packages[name] for name in names if name in combined.packages), None)
         facts |= _one(package, found, combined, make)
+    for package in _not_brought(combined, facts, make.matrix):
+        facts |= absent_facts(package, "nothing that the files name requires it, by the tables")
     return facts | _overview(combined, facts)
+
+
+def _not_brought(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> Iterable[str]:
+    """Yield the packages that nothing brings: only where it is known what all of them bring.
+
+    Tables say what is required of the stack; small packages that many require stay open.
+    """
+    if combined.is_complete:
+        return
+    todo, brought = list(combined.packages), set[str]()
+    while todo:
+        needs = _brought_by(todo.pop(), facts, matrix)
+        if needs is None:
+            return
+        fresh = needs - brought
+        brought |= fresh
+        todo += fresh
+    for package, names in PACKAGES.items():
+        version = facts[f"{package}.version"]
+        is_open = isinstance(version, Unknown) and version.reason == UNNAMED
+        if is_open and package not in BYSTANDERS and brought.isdisjoint(names):
+            yield package
+
+
+def _brought_by(name: str, facts: Mapping[str, Fact], matrix: Matrix) -> set[str] | None:
+    """Return the distributions of the stack that one requires; None where nobody knows."""
+    stack = {each for key, names in PACKAGES.items() if key not in BYSTANDERS for each in names}
+    needs = facts.get(f"{package_of(name)}.requires")
+    if isinstance(needs, Known) and isinstance(needs.value, dict):
+        return needs.value.keys() & stack
+    if name in ("torch", "triton"):  # whichever it will be: torch at most triton, triton nothing
+        return {"triton"} if name == "torch" else set()
+    match matrix.find("may-bring", {"package": Known(name, "asked")}).cell("brings"):
+        case Known(value=tuple(names)):
+            return set(names)
+        case Absent():
+            return set()
+        case _:
+            return None
 
 
 def _one(package: str, planned: Planned | None, combined: Combined, make: Facts) -> dict[str, Fact]:
@@ -101,15 +149,23 @@ def _one(package: str, planned: Planned | None, combined: Combined, make: Facts)
         where = "what was named by --requirements"
         if combined.is_complete:
             return absent_facts(package, f"{where}: it is not in the lock")
-        return open_facts(package, "no file names it, and what is named may bring it", where)
+        return open_facts(package, UNNAMED, where) | _build(package, Planned("torch", ()), make)
     if planned.open:
         return open_facts(package, planned.open, planned.source)
     if not planned.version or parse_version(planned.version) is None:
         what = f"{planned.name}{planned.specifier}" if not planned.url else planned.url
         facts = open_facts(package, f"an installer decides: {what}", planned.source)
         facts[f"{package}.distribution"] = Known(planned.name, planned.source)
-        return facts
+        return facts | _build(package, planned, make)
     return make.of(package, planned)
+
+
+def _build(package: str, planned: Planned, make: Facts) -> dict[str, Fact]:
+    """Return what is decided of a torch in whatever version: which build its index serves."""
+    if package != "torch" or planned.url:
+        return {}
+    known = torch_facts(planned, make.combined, make.host, make.matrix)
+    return {name: known[name] for name in ("torch.build", "torch.hip")}
 
 
 def _overview(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, Fact]:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 NOT_YET = "not installed yet"
 
-_OFFICIAL = "/dao-ailab/flash-attention/releases/download/"
-"""Official files are renamed after the build: their metadata have no label."""
-
 
 @cache
 def names_of(package: str) -> tuple[str, ...]:
@@ -103,6 +100,8 @@ class Facts:
             return (
                 self._of_torch(facts) if package == "torch" else Known({}, "triton requires none")
             )
+        if package in ("flash_attn", "flash_attn_3"):
+            return Known({"torch": "", "einops": ""}, "what every release of it requires")
         if package not in RELEASES:
             return Unknown("no table says what it requires", f"{package}.requires")
         table, columns = RELEASES[package]
@@ -136,8 +135,12 @@ class Facts:
 
 
 def _installed_version(package: str, planned: Planned) -> str:
-    """Return the version that metadata will have."""
-    if package == "flash_attn" and _OFFICIAL in planned.url.lower():
+    """Return the version that metadata will have.
+
+    Files of flash-attn are renamed after the build, the official ones and others: the label is in
+    the name alone.
+    """
+    if package == "flash_attn" and planned.url:
         return planned.version.partition("+")[0]
     return planned.version
 

@@ -59,7 +59,7 @@ class Manifest(msgspec.Struct, frozen=True):
     variables: dict[str, Setting] = {}
     """Environment variables that it sets."""
     facts: dict[str, Setting] = {}
-    """What else it decides, by the name of the fact: ``host.glibc``, ``torch.cuda_version``."""
+    """What else it decides, by the name of the fact: ``host.glibc``, ``torch.cuda``."""
     roots: tuple[str, ...] = ()
     """What it was made for, as PEP 508 strings: of its packages only what these lead to by
     ``requires`` is installed. None of them: all that the markers let through."""

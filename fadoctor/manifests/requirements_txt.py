@@ -22,6 +22,9 @@ KIND = "requirements.txt"
 LINE_LIMIT = 100_000
 """Lines of one file; and joined lines of one requirement are cut at this many characters."""
 
+REQUIREMENT_LIMIT = 10_000
+"""Requirements of one file and all that it includes."""
+
 _NAMES = re.compile(
     r"(?:.{0,200}[._-])?(?:requirements?|constraints?|reqs?)\b.{0,200}\.(?:txt|in|pip)|.{1,200}\.(?:txt|in)",
     re.IGNORECASE,
@@ -121,6 +124,8 @@ class _Reading:
         self.file(source.read_beside(value.strip("\"'")), bounds=bounds)
 
     def _requirement(self, line: Line, source: Source, *, bounds: bool) -> None:
+        if len(self.requirements) + len(self.constraints) >= REQUIREMENT_LIMIT:
+            raise source.error(f"more than {REQUIREMENT_LIMIT:,} requirements", line=line.number)
         place = Place(source.name, line.number, line.column)
         text = _OF_A_REQUIREMENT.sub("", line.text)
         has_hash = "--hash" in line.text

@@ -22,6 +22,9 @@ NESTING_LIMIT = 64
 LINE_LIMIT = 1 << 18
 """Characters of one line; parsers go through it one by one."""
 
+BRACKET_LIMIT = 120_000
+"""Tables and arrays of one file: a lock of a thousand packages has 20,000."""
+
 _DRIFT_LIMIT = 4 * NESTING_LIMIT
 
 # Invalid value (at line 3, column 9)
@@ -55,6 +58,8 @@ def parse_toml(source: Source, text: str | None = None) -> dict[str, Any]:
 
 def _refuse_nesting(source: Source, text: str) -> None:
     """Refuse brackets in brackets in brackets before a recursive parser meets them."""
+    if text.count("[") + text.count("{") > BRACKET_LIMIT:
+        raise source.error(f"more than {BRACKET_LIMIT:,} tables and arrays")
     drift = 0  # of lines that open more than they close; brackets in strings count, too
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > LINE_LIMIT:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.model.errors import InputError
 
 _DEPTH_LIMIT = 64
+_LINE_LIMIT = 500_000
 
 # the line: name = "torch"
 _SHORT_LINE = re.compile(
@@ -74,6 +75,8 @@ class _Parser:
 
     def document(self) -> Tree:
         text, length = self.text, len(self.text)
+        if text.count("\n") > _LINE_LIMIT:
+            raise self.tree.source.error(f"more than {_LINE_LIMIT:,} lines")
         current = self.tree.root.value
         while self.pos < length:
             found = _SHORT_LINE.match(text, self.pos)

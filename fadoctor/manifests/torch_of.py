@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.manifests.conda_build import conda_cuda
 from fadoctor.manifests.requirement_text import file_of
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -39,6 +40,10 @@ def build_of(torch: Planned, combined: Combined) -> str:
     if torch.url:
         return "pypi" if file_of(torch.url).startswith("torch-") else ""
     named = [build for build in builds if build not in ("pypi", "")]
+    if named and torch.version and torch.requires is not None:
+        return (
+            ""  # a lock has the label where files of that index have one: on macOS they have none
+        )
     if named:
         return "rocm" if named[0].startswith("rocm") else named[0]
     return "" if "" in builds else "pypi"
@@ -46,6 +51,8 @@ def build_of(torch: Planned, combined: Combined) -> str:
 
 def is_conda(package: Planned) -> bool:
     """Return whether conda brings a package, whose builds are its own."""
+    if package.manager:
+        return package.manager == "conda"
     index = package.index
     named = "conda" in index or (bool(index) and _NO_CONDA not in index and index in _CONDA)
     return named or package.url.endswith((".conda", ".tar.bz2"))
@@ -84,7 +91,8 @@ def torch_facts(
         out["torch.cuda"] = Absent(source)
         out["torch.cxx11_abi"] = _abi_of_release(keys, matrix)
     elif build == "other":
-        out["torch.cuda"] = Unknown("a build of its own", source)
+        cuda = conda_cuda(torch.build)
+        out["torch.cuda"] = Known(cuda, source) if cuda else Unknown("a build of its own", source)
     else:
         out["torch.cuda"] = rows.cell("cuda")
         if isinstance(out["torch.cuda"], Unknown) and build.startswith("cu"):

@@ -98,6 +98,7 @@ class Kernels:
         self.matrix = matrix
         self._rows: dict[Backend, Rows] = {}
         self._kernels: dict[tuple[Backend, str], Rows | Absent | Unknown] = {}
+        self._brought_by: dict[Backend, tuple[str, ...]] = {}
         self._here: dict[Backend, Support] = {}
         self._support: dict[tuple[Backend, Dtype, str], Support] = {}
 
@@ -136,7 +137,10 @@ class Kernels:
 
     def brought_by(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the packages without which there is no such backend."""
-        return (self.package(backend), *self.needs(backend))
+        found = self._brought_by.get(backend)
+        if found is None:
+            found = self._brought_by[backend] = (self.package(backend), *self.needs(backend))
+        return found
 
     def needs(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the other packages that a backend needs."""

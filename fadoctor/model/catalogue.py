@@ -203,6 +203,10 @@ flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
 flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
 flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
+hub.cache              | text    | hub         | folder of the Hub's cache; Absent where there is none
+hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
+hub.models             | mapping | hub         | the same of those that lie there as models, for kernels below 0.14
+hub.archs              | mapping | hub         | owner/name@branch and build -> compute capabilities that its metadata name
 config.dtype           | text    | config      | dtype that q, k and v are computed in, by what a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | config      | attention implementation that a configuration asks for, as its framework calls it
 log.packages           | list    | log         | packages that a log names with a version or in a path, by the prefix of their facts
@@ -249,6 +253,15 @@ config.default_dtype   | text    | config      | what torch.set_default_dtype is
 config.trainer_arguments | list  | config      | arguments of a Trainer that it does not have: bf16, fp16
 config.sdpa_kernel     | list    | config      | backends that sdpa_kernel allows: flash, efficient, cudnn, math
 config.conflict        | list    | config      | what two configurations say differently
+"""
+
+_HUB_ROWS = """
+repository | text    | the kernel that transformers fetches where this FlashAttention is not installed; Absent where it fetches none
+branch     | text    | the branch of it: main, v1, v3
+cached     | boolean | that branch lies in the Hub's cache, where the kernels that is here looks for it
+build      | text    | the build of it that this kernels takes; Absent where none of those in the cache fits
+refused    | text    | why none fits, build by build
+archs      | list    | compute capabilities that the metadata of that build name: 8.0, 9.0a, 9.0+PTX
 """
 
 _PACKAGE_ROWS = """
@@ -341,6 +354,8 @@ def build_catalogue() -> dict[str, FactSpec]:
         for extension in (f"{key}.{name}" for name in names):
             for rows, by in ((_EXTENSION_ROWS, "binaries"), (_DERIVED_ROWS, DERIVED)):
                 specs += [FactSpec(f"{extension}.{n}", t, by, m) for n, t, m in _rows(rows)]
+    for generation in ("fa2", "fa3", "fa4"):
+        specs += [FactSpec(f"hub.{generation}.{n}", t, DERIVED, m) for n, t, m in _rows(_HUB_ROWS)]
     specs += [
         FactSpec(f"env.{name}", "text", "variables", "environment variable, redacted")
         for name in ENVIRONMENT_VARIABLES

@@ -130,7 +130,9 @@ class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
-    """One root cause. What the engine makes of its conditions hangs on it."""
+    """One root cause."""
+
+    # What the engine makes of its conditions hangs on it (`dict`).
 
     id: str
     title: str
@@ -162,7 +164,9 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
-    """One table of the matrix. Its index hangs on it, see `fadoctor.matrix.query`."""
+    """One table of the matrix."""
+
+    # Its index hangs on it (`dict`).
 
     table: str
     doc: str

@@ -93,7 +93,7 @@ class Cells:
         self, backend: Backend, environment: Environment, telling: Iterable[Judgement]
     ) -> Outlook:
         mine = [each for each in telling if backend in self._backends(each)]
-        because = ((each.rule.id, each.subject, each.outcome) for each in mine)
+        because = ((each.rule.id, each.subject, each.outcome, each.severity) for each in mine)
         facts: Mapping[str, Fact] = environment.facts
         asked = (
             backend,

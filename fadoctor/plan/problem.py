@@ -11,7 +11,7 @@ from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Known
-from fadoctor.model.finding import Finding, Outcome, Severity
+from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.verdict import Predicted, Verdict
 from fadoctor.plan.candidates import Candidates
 from fadoctor.plan.cells import Cells
@@ -23,7 +23,7 @@ from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.released import is_there
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
 from fadoctor.plan.wishes import HALF, may_work
-from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict
+from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, forbids
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -127,7 +127,7 @@ class Problem:
         """Return the cells that rules already forbid in every half-precision dtype."""
         if not cells:
             return []
-        failing = [j for j in judgements if j.outcome is Outcome.FAIL and decides_a_verdict(j)]
+        failing = [j for j in judgements if forbids(j) and decides_a_verdict(j)]
         return [
             (gpu, backend)
             for gpu, backend in cells

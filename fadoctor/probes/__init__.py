@@ -17,6 +17,7 @@ PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
     "flash_attn": ("fadoctor.probes.flash_attn", ("packages",)),
     "binaries": ("fadoctor.probes.binaries", ("packages", "torch", "interpreter", "variables")),
     "toolkit": ("fadoctor.probes.toolkit", ("packages", "interpreter")),
+    "hub": ("fadoctor.probes.hub", ()),
 }
 """Name -> (module, names of the probes whose facts it needs). Probes without needs run at once."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import logging
 import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -16,8 +15,6 @@ from fadoctor.probes import PROBES
 
 if TYPE_CHECKING:
     from fadoctor.probes.world import World
-
-_log = logging.getLogger(__name__)
 
 Registry = Mapping[str, tuple[str, tuple[str, ...]]]
 
@@ -66,8 +63,10 @@ def _all_needs(name: str, probes: Registry) -> Iterator[str]:
 def _facts_of(name: str, probes: Registry, world: World, seen: dict[str, Fact]) -> dict[str, Fact]:
     try:
         found: dict[str, Fact] = importlib.import_module(probes[name][0]).probe(world, seen)
-    except Exception as error:  # noqa: BLE001 -- isolation point: a broken probe must not end the run
-        _log.debug("probe %s broke", name, exc_info=True)
+    except Exception as error:  # isolation point: a broken probe must not end the run
+        import logging  # noqa: PLC0415 -- rarely needed
+
+        logging.getLogger(__name__).debug("probe %s broke", name, exc_info=True)
         reason = printable(f"the probe {name} broke: {type(error).__name__}: {error}")
         return {
             spec.name: Unknown(reason, f"probe {name}")

@@ -28,7 +28,7 @@ def test_a_lock_for_several_platforms() -> None:
     assert found["einops"].files == ("einops-0.8.0-py3-none-any.whl",)
     assert manifest.python is not None
     assert manifest.python.value == "==3.11.11"
-    assert manifest.facts["torch.cuda_version"].value == "12.6"
+    assert manifest.facts["torch.cuda"].value == "12.6"
     assert "other categories need is not asked for by default: pytest" in manifest.notes[0]
 
 
@@ -43,7 +43,7 @@ def test_an_explicit_list() -> None:
     assert found["torch"].place == Place("explicit.txt", 6, 1)
     assert found["torch"].marker == LINUX
     assert found["flash-attn"].specifier == "==2.5.9.post1+cu122torch2.3cxx11abiFALSE"
-    assert manifest.facts["torch.cuda_version"].value == "12.1"
+    assert manifest.facts["torch.cuda"].value == "12.1"
     assert manifest.python is not None
     assert manifest.python.value == "==3.10.14"
 

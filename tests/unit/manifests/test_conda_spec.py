@@ -57,7 +57,7 @@ def test_which_cuda_torch_is_built_for(text: str, cuda: str) -> None:
     draft, spec = Draft(given(""), "x"), parse_spec(text)
     assert spec is not None
     assert add_spec(draft, Names(), spec, HERE) is None
-    found = draft.facts.get("torch.cuda_version")
+    found = draft.facts.get("torch.cuda")
     assert (found.value if found else "") == cuda
 
 

@@ -91,7 +91,7 @@ def value(environment: Environment, name: str) -> object:
             "12.8",
         ),
         ("torch==2.9.0.dev20250801+cu129", "2.9.0.dev20250801+cu129", "cu129", "12.9"),
-        ("torch>=2.4", "?", "?", "?"),
+        ("torch>=2.4", "?", "pypi", "?"),
     ],
 )
 def test_which_torch_comes(
@@ -165,10 +165,42 @@ def test_a_lock_names_all_there_will_be_on_the_target(tmp_path: Path) -> None:
 
 
 def test_of_what_a_list_does_not_name_nothing_is_known(tmp_path: Path) -> None:
-    found = planned(tmp_path, "torch==2.7.1\ntransformers>=4.50,<5\n")
+    found = planned(tmp_path, "torch==2.7.1\ntransformers>=4.50,<5\nours\n")
     assert value(found, "xformers.version") == "?"
     assert value(found, "packages.installed") == "?"
-    assert found.ranges == {"transformers": "<5,>=4.50"}
+    assert found.ranges == {"ours": "", "transformers": "<5,>=4.50"}
+
+
+def test_what_nothing_brings_will_not_be_there(tmp_path: Path) -> None:
+    known = planned(tmp_path, "torch==2.7.1\ntriton==3.3.1\nxformers==0.0.31\n")
+    assert value(known, "vllm.version") is None
+    assert value(known, "numpy.version") == "?"
+    # torch brings a triton
+    assert value(planned(tmp_path, "torch==2.7.1\n"), "triton.version") == "?"
+    usual = planned(tmp_path, "torch>=2.4\ntransformers\ntrl>=0.9\ndatasets\n")
+    assert (value(usual, "vllm.version"), value(usual, "accelerate.version")) == (None, "?")
+    # nobody knows what ours brings, or an xformers of any version
+    for more in ("ours==2.2\n", "xformers\n"):
+        assert value(planned(tmp_path, f"torch==2.7.1\n{more}"), "vllm.version") == "?"
+
+
+CONFLICT = """version = 1
+[[package]]
+name = "torch"
+version = "2.7.1+cpu"
+source = { registry = "https://download.pytorch.org/whl/cpu" }
+[[package]]
+name = "train"
+source = { virtual = "." }
+[package.optional-dependencies]
+cpu = [
+    { name = "torch", marker = "extra == 'extra-5-train-cpu' or os_name == 'nt'" },
+]
+"""
+
+
+def test_what_hangs_on_extras_that_exclude_each_other_is_open(tmp_path: Path) -> None:
+    assert value(planned(tmp_path, CONFLICT), "torch.version") == "?"
 
 
 def test_markers_hold_on_the_target(tmp_path: Path) -> None:
@@ -198,7 +230,7 @@ def test_contradictions_between_files_are_said(tmp_path: Path) -> None:
 def test_constraints_bound_what_something_else_asks_for(tmp_path: Path) -> None:
     (tmp_path / "0").mkdir()
     (tmp_path / "0" / "bounds.txt").write_text("torch==2.6.0\nxformers==0.0.29\n")
-    found = planned(tmp_path, "torch\n-c bounds.txt\n")
+    found = planned(tmp_path, "torch\nours\n-c bounds.txt\n")
     assert value(found, "torch.version") == "2.6.0"
     assert value(found, "xformers.version") == "?"
 

@@ -25,7 +25,7 @@ def test_what_conda_and_pip_would_install() -> None:
     assert found["peft"].place == Place("extra.txt", 1, 1)
     assert manifest.python is not None
     assert manifest.python.value == "==3.11.*"
-    assert manifest.facts["torch.cuda_version"].value == "12.1"
+    assert manifest.facts["torch.cuda"].value == "12.1"
     assert manifest.variables["TORCH_CUDA_ARCH_LIST"].value == "8.0"
     assert [each.value for each in manifest.indexes] == ["https://example.org/simple"]
     assert not manifest.is_complete

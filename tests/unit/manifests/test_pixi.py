@@ -36,7 +36,7 @@ def test_what_pixi_would_install() -> None:
     assert found["xformers"].marker == LINUX
     assert manifest.python is not None
     assert manifest.python.value == "==3.11.*"
-    assert manifest.facts["torch.cuda_version"].value == "12.6"
+    assert manifest.facts["torch.cuda"].value == "12.6"
     notes = " ".join(manifest.notes)
     assert "the feature serve is not asked for by default: vllm" in notes
     assert "asks for a machine whose driver has CUDA 12" in notes
@@ -47,7 +47,7 @@ def test_a_lock() -> None:
     assert manifest.is_complete
     torch = {each.build: each.marker for each in manifest.requirements if each.name == "torch"}
     assert torch == {"cuda126_py311hd0e2ea8_309": LINUX, "cpu_generic_py311h7a3d8d8_8": MAC}
-    assert "torch.cuda_version" not in manifest.facts  # it has one on one of the platforms only
+    assert "torch.cuda" not in manifest.facts  # it has one on one of the platforms only
     found = by_name(manifest)
     assert (found["einops"].marker, found["transformers"].marker) == ("", "")
     assert found["flash-attn"].marker == LINUX
@@ -63,7 +63,7 @@ def test_a_lock() -> None:
 def test_a_lock_of_format_5() -> None:
     manifest = pixi_lock.read(sample("pixi-5.pixi.lock"))
     assert wanted(manifest) == {"torch": "==2.4.1"}
-    assert manifest.facts["torch.cuda_version"].value == "11.8"
+    assert manifest.facts["torch.cuda"].value == "11.8"
 
 
 @pytest.mark.parametrize(
