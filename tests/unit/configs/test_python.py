@@ -246,6 +246,14 @@ def test_variables_that_a_script_sets(text: str, value: str | None) -> None:
     assert not any("SECRET" in name for name in found)
 
 
+def test_arguments_that_are_put_together_leave_open_what_they_may_say() -> None:
+    found = script(f"{LOAD}AutoModelForCausalLM.from_pretrained('m', **pick())\n")
+    assert (found["attention"], found["weights_dtype"]) == (UNREAD, UNREAD)
+    given = script(f"{LOAD}AutoModelForCausalLM.from_pretrained('m', dtype='half', **pick())\n")
+    assert (given["attention"], given["weights_dtype"]) == (UNREAD, "fp16")
+    assert script(ARGUMENTS.format("bf16=False, **more"))["autocast"] == UNREAD
+
+
 def test_two_models_that_differ_leave_open_which_one_is_meant() -> None:
     text = (
         f"{LOAD}AutoModelForCausalLM.from_pretrained('a', attn_implementation='sdpa')\n"
