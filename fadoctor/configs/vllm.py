@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.configs import words
-from fadoctor.configs.intent import Configuration
+from fadoctor.configs.intent import Computed, Configuration
 from fadoctor.configs.serving import say_topics, underscored
 from fadoctor.configs.words import Said
 
@@ -33,8 +33,9 @@ def backend(text: str) -> str | None:
     return None if name in ("AUTO", "") else name
 
 
-def _backend(node: Node) -> str | None:
-    return backend(str(node.scalar))
+def _backend(node: Node) -> str | Computed | None:
+    found = words.text(node)
+    return backend(found) if isinstance(found, str) else found
 
 
 _TOPICS = (

@@ -280,3 +280,25 @@ def test_a_hostile_script_costs_little(file: str, name: str) -> None:
     with suppress(InputError):
         read(text, file)
     assert time.process_time() - started < 4
+
+
+ESCAPE = "\x1b[2J\u202e"
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (
+            "run.sh",
+            f"export VLLM_ATTENTION_BACKEND='A{ESCAPE}'\nvllm serve 'm{ESCAPE}' --dtype half\n",
+        ),
+        ("Dockerfile", f"ENV VLLM_ATTENTION_BACKEND=A{ESCAPE}\nCMD vllm serve m{ESCAPE}\n"),
+        ("a.py", f"from vllm import LLM\nLLM('m{ESCAPE}', attention_backend='A{ESCAPE}')\n"),
+        ("swift.sh", f"swift sft --model m --attn_impl 'x{ESCAPE}' --torch_dtype 'y{ESCAPE}'\n"),
+        ("vllm.sh", f"vllm serve m --attention-backend 'x{ESCAPE}' --quantization 'q{ESCAPE}'\n"),
+    ],
+)
+def test_no_escape_of_a_terminal_gets_through(file: str, text: str) -> None:
+    for intent in read(text, file).intents:
+        assert intent.written.isprintable(), intent
+        assert not isinstance(intent.value, str) or intent.value.isprintable(), intent
