@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KIND = "shell"
 _SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
-_SHELL = re.compile(r"#![^\n]{0,80}\b(?:ba|z|da|k)?sh\b")
+_SHELL = re.compile(r"#![^\n]{0,80}\b(?:bash|dash|zsh|ksh|sh)\b")
 _FILE = re.compile(r"[\w./~${}-]{1,200}\.(?:ya?ml|json)")
 _STRONG = frozenset({
     "attn_implementation", "attn_impl", "torch_dtype", "bf16", "fp16", "load_in_4bit", "use_dora",
