@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,16 @@ from fadoctor.engine.fixes import possible_fixes
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.explain.cleaning import Line, clean_lines
+from fadoctor.explain.facts import LogFacts, facts_of
 from fadoctor.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.explain.messages import failures
-from fadoctor.explain.named import facts_named
 from fadoctor.explain.notes import notes_on
 from fadoctor.explain.ranking import Ranked, rank_causes
 from fadoctor.explain.reading import read_blocks
 from fadoctor.explain.sieve import Sifted, sift
 from fadoctor.explain.vendor import Vendor
+from fadoctor.explain.weigh import Weighed, weigh
+from fadoctor.matrix.query import Matrix
 from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
@@ -27,7 +30,6 @@ from fadoctor.model.report import RulesInfo, Summary
 
 if TYPE_CHECKING:
     from fadoctor.explain.join import Surroundings
-    from fadoctor.explain.ranking import Cause
     from fadoctor.explain.reading import Readable
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 OTHERS_FIXES = "Fixes for GPUs of another vendor than the one that the log names are left out."
 
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
+
+_DULL = re.compile(r"\.(?:distribution|count|visible_count|visible|vendor)$|^packages\.")
+"""Facts that follow from what a log names, and say nothing to a reader."""
 
 EVIDENCE_LIMIT = 300
 """Longest line of a log that is shown, in characters."""
@@ -47,6 +52,7 @@ class Reading(msgspec.Struct, frozen=True):
     sifted: Sifted
     lines: tuple[Line, ...]
     ranked: Ranked
+    facts: LogFacts
 
     @property
     def is_empty(self) -> bool:
@@ -64,7 +70,10 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
     matcher = Matcher(knowledge)
     sifted = sift(read_blocks(stream), matcher.anchors())
     lines = tuple(line for region in sifted.regions for line in clean_lines(region))
-    return Reading(name, sifted, lines, rank_causes(failures(lines), matcher, knowledge.rules))
+    facts = facts_of(lines, name, Matrix(knowledge.tables))
+    return Reading(
+        name, sifted, lines, rank_causes(failures(lines), matcher, knowledge.rules), facts
+    )
 
 
 def explain(
@@ -74,16 +83,12 @@ def explain(
     ignore: tuple[str, ...] = (),
 ) -> Explanation:
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
-    named = facts_named(reading.lines, reading.name)
-    said = {name: str(fact.value) for name, fact in named.items() if isinstance(fact, Known)}
-    around = surroundings(named, environment, knowledge)
+    around = surroundings(reading.facts, environment, knowledge)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
     findings, checks = [], []
-    for cause in reading.ranked.causes:
-        if cause.rule.id in ignore:
-            continue
-        finding, check = _finding(cause, around, reading)
+    for each in _weighed(reading, around, knowledge, ignore):
+        finding, check = _finding(each, around, reading)
         fixes = tuple(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
             notes.append(OTHERS_FIXES)
@@ -94,7 +99,7 @@ def explain(
     return Explanation(
         fadoctor=__version__,
         rules=RulesInfo(knowledge.version, knowledge.sha256),
-        log=_log(reading, said),
+        log=_log(reading),
         findings=tuple(findings),
         summary=_summary(findings),
         target=environment.target if environment is not None else None,
@@ -105,34 +110,47 @@ def explain(
     )
 
 
-def _log(reading: Reading, named: dict[str, str]) -> Log:
+def _weighed(
+    reading: Reading, around: Surroundings, knowledge: Knowledge, ignore: tuple[str, ...]
+) -> tuple[Weighed, ...]:
+    """Return the causes, weighed by what the log itself says where no environment is named."""
+    causes = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
+    if not causes or around.own is None:
+        return tuple(Weighed(cause, Agreement.OPEN) for cause in causes)
+    found = weigh(causes, around.own, knowledge.rules)
+    return tuple(each for each in found if each.cause.rule.id not in ignore)
+
+
+def _log(reading: Reading) -> Log:
     sifted = reading.sifted
+    named = {
+        name: str(fact.value)
+        for name, fact in reading.facts.named.items()
+        if isinstance(fact, Known) and not _DULL.search(name)
+    }
     read = "whole" if sifted.is_whole else "surroundings"
     return Log(reading.name, sifted.size, sifted.lines, read, named)
 
 
-def _finding(cause: Cause, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
-    rule = cause.rule
+def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
+    cause, rule = each.cause, each.cause.rule
     scope = scope_of(cause, around)
     fixes = possible_fixes(scope, tuple(line.text for line in reading.lines))
-    confidence = cause.match.confidence
     evidence = [
         Evidence(
             "log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{reading.name}:{line.number}"
         )
         for line in cause.lines
     ]
-    held = held_against(cause, around)
-    if held is not None:
-        check, found = held
-        confidence = _after(confidence, check.agreement)
-        if found is not None:
-            evidence += found.evidence
-            fixes = found.fixes or fixes
+    check, found = held_against(each, around)
+    if found is not None:
+        evidence += found.evidence
+        fixes = found.fixes or fixes
+    confidence = cause.match.confidence
     finding = Finding(
         rule_id=rule.id,
         severity=cause.severity,
-        confidence=confidence,
+        confidence=_after(confidence, check.agreement) if check is not None else confidence,
         title=rule.title,
         message=cause.match.message,
         why=scope.fill(rule.why),
@@ -143,7 +161,7 @@ def _finding(cause: Cause, around: Surroundings, reading: Reading) -> tuple[Find
         references=rule.references,
         fingerprint=fingerprint(rule.id, rule.subject),
     )
-    return finding, held[0] if held is not None else None
+    return finding, check
 
 
 def _after(confidence: Confidence, agreement: Agreement) -> Confidence:
