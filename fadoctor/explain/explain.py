@@ -10,9 +10,11 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.engine.fixes import possible_fixes
+from fadoctor.engine.given import given_by
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.explain.cleaning import Line, clean_lines
+from fadoctor.explain.complaints import complaints
 from fadoctor.explain.facts import LogFacts, facts_of
 from fadoctor.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.explain.messages import failures
@@ -67,10 +69,11 @@ class Reading(msgspec.Struct, frozen=True):
 
 def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
     """Read a log once, as a stream, and find its causes."""
-    matcher = Matcher(knowledge)
-    sifted = sift(read_blocks(stream), matcher.anchors())
+    sifted = sift(read_blocks(stream), Matcher(knowledge).anchors())
     lines = tuple(line for region in sifted.regions for line in clean_lines(region))
-    facts = facts_of(lines, name, Matrix(knowledge.tables))
+    matrix = Matrix(knowledge.tables)
+    facts = facts_of(lines, name, matrix)
+    matcher = Matcher(knowledge, given_by(facts.environment, matrix))
     return Reading(
         name, sifted, lines, rank_causes(failures(lines), matcher, knowledge.rules), facts
     )
@@ -115,8 +118,11 @@ def _weighed(
 ) -> tuple[Weighed, ...]:
     """Return the causes, weighed by what the log itself says where no environment is named."""
     causes = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
-    if not causes or around.own is None:
+    if around.own is None:
         return tuple(Weighed(cause, Agreement.OPEN) for cause in causes)
+    if all(cause.severity is Severity.NOTE for cause in causes):
+        said = complaints(reading.lines, around.own.findings, knowledge.rules)
+        causes = (*(cause for cause in said if cause.rule.id not in ignore), *causes)
     found = weigh(causes, around.own, knowledge.rules)
     return tuple(each for each in found if each.cause.rule.id not in ignore)
 

@@ -12,7 +12,7 @@ import msgspec
 from fadoctor import __version__
 from fadoctor.explain.mentions import LINES_LIMIT, mentions
 from fadoctor.model.environment import Environment, Target
-from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.pasted.claims import RUNTIME, Claim, machine_facts
 from fadoctor.pasted.claims import Line as PlainLine
 from fadoctor.pasted.cleaning import plain
@@ -72,6 +72,8 @@ def assumed(combined: Combined, lines: Iterable[PlainLine]) -> dict[str, Fact]:
     if isinstance(runtime, Known) and isinstance(combined.facts.get("torch.build"), Unknown):
         label = _RELEASE.fullmatch(str(runtime.value))
         found |= {"torch.build": Known(label[1], runtime.source)} if label else {}
+    if isinstance(combined.facts.get("torch.version"), Known):
+        found["torch.requires"] = Absent("a log holds no metadata: the table of releases serves")
     if isinstance(combined.facts.get("host.platform"), Unknown):
         texts = [line.text for line in lines]
         if any(_WINDOWS.search(text) for text in texts):

@@ -72,19 +72,20 @@ def _weighed(cause: Cause, assessment: Assessment, by_id: dict[str, Rule]) -> We
             root = cause if is_sure else _rooted(cause, finding, by_id)
             return Weighed(root, Agreement.CONFIRMED, finding)
     for finding in assessment.findings:
-        if shown & {finding.rule_id, *finding.consequences}:
+        follows = cause.rule.id in by_id[finding.rule_id].explained_by
+        if follows or shown & {finding.rule_id, *finding.consequences}:
             return Weighed(cause, Agreement.CONFIRMED, finding)
-    decided = None if is_sure else _decided_by(cause, assessment.findings)
+    mine = [each for each in assessment.judgements if each.rule.id == cause.rule.id]
+    excluded = bool(mine) and all(each.outcome is Outcome.PASS for each in mine)
+    is_open = excluded or not is_sure
+    decided = _decided_by(cause, assessment.findings) if is_open else None
     if decided is not None:
         return Weighed(_rooted(cause, decided, by_id), Agreement.CONFIRMED, decided)
-    mine = [each for each in assessment.judgements if each.rule.id == cause.rule.id]
-    if mine and all(each.outcome is Outcome.PASS for each in mine):
-        return Weighed(cause, Agreement.REFUTED)
-    return Weighed(cause, Agreement.OPEN)
+    return Weighed(cause, Agreement.REFUTED if excluded else Agreement.OPEN)
 
 
 def _decided_by(cause: Cause, findings: Iterable[Finding]) -> Finding | None:
-    """Return the finding that a cause can come from, where its wording leaves that open."""
+    """Return the finding that a cause can come from, where wording or facts leave that open."""
     return next(
         (
             finding

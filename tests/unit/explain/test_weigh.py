@@ -67,3 +67,41 @@ def test_what_is_excluded_falls_behind_what_is_not(knowledge: Knowledge) -> None
         "fa2-mixed-qkv-dtype",
         "gpu-too-old-fa2",
     ]
+
+
+def test_what_a_log_complains_of_is_found_by_its_facts(knowledge: Knowledge) -> None:
+    """No wording of a rule stands in it, and yet its versions say what is wrong."""
+    log = "Triton fails to compile my kernel on start.\ntorch 2.5.1+cu121\ntriton 2.1.0\n"
+    (finding,) = explained(knowledge, log).findings
+    assert (finding.rule_id, finding.severity.value) == ("triton-torch-version", "error")
+    assert finding.evidence[0].source == "a.log:1"
+    quiet = log.replace("Triton fails to compile", "Triton compiles")
+    assert explained(knowledge, quiet).findings == ()
+    other = log.replace("Triton fails", "The disk fails")
+    assert explained(knowledge, other).findings == ()
+
+
+def test_a_banner_says_that_flash_attn_is_broken_only_where_it_could_run(
+    knowledge: Knowledge,
+) -> None:
+    banner = """==((====))==  Unsloth 2025.4.1: Fast Llama patching. Transformers: 4.51.3.
+   \\\\   /|    {}. Num GPUs = 1. Max memory: 22.0 GB. Platform: Linux.
+O^O/ \\_/ \\    Torch: 2.6.0+cu124. CUDA: {}. CUDA Toolkit: 12.4. Triton: 3.2.0
+\\        /    Bfloat16 = TRUE. FA [Xformers = 0.0.29.post3. FA2 = False]
+"""
+    there = "flash_attn==2.7.4.post1\n"
+    cases = {
+        there + banner.format("NVIDIA L4", "8.9"): ["unsloth-fa2-broken"],
+        there + banner.format("Tesla T4", "7.5"): [],
+        banner.format("NVIDIA L4", "8.9"): [],
+    }
+    for log, ids in cases.items():
+        assert [each.rule_id for each in explained(knowledge, log).findings] == ids
+
+
+def test_a_triton_that_is_there_is_not_missing(knowledge: Knowledge) -> None:
+    error = "RuntimeError: Cannot find a working triton installation."
+    (first,) = explained(knowledge, f"torch 2.5.1+cu121\ntriton 2.1.0\n{error}").findings
+    assert (first.rule_id, first.consequences) == ("triton-torch-version", ("triton-missing",))
+    (alone,) = explained(knowledge, f"torch 2.5.1+cu121\n{error}").findings
+    assert alone.rule_id == "triton-missing"
