@@ -7,7 +7,7 @@ so that several reports can stand in one paste. What no line says stays Unknown.
 from __future__ import annotations
 
 READERS = {
-    "fadoctor.pasted.torch_report": ("PyTorch version:", "Is debug build:"),
+    "fadoctor.pasted.torch_report": ("PyTorch version", "Is debug build"),
     "fadoctor.pasted.dashed_report": ("ersion", "GPU "),
     "fadoctor.pasted.xformers_info": ("xFormers ",),
     "fadoctor.pasted.deepspeed_report": (" .....",),

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fadoctor import __version__
-from fadoctor.model.environment import Environment, Target
+from fadoctor.model.environment import PASTED, Environment, Target
 from fadoctor.model.errors import InputError
 from fadoctor.pasted import READERS
 from fadoctor.pasted.cleaning import clean_lines
@@ -40,7 +40,7 @@ def read_report(data: bytes, name: str) -> Environment:
     target = Target(
         kind="facts",
         label=name,
-        reason="pasted report",
+        reason=PASTED,
         notes=(f"Read from what {tools} printed; what it does not say is unknown.",),
     )
     assumed = (_VISIBLE,) if facts.assumes_visible else ()
