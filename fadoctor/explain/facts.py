@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.explain.mentions import LINES_LIMIT, mentions
+from fadoctor.explain.mentions import mentions
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.pasted.claims import RUNTIME, Claim, machine_facts
@@ -21,7 +20,7 @@ from fadoctor.pasted.report import claims_in
 from fadoctor.targets.derived import derive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fadoctor.explain.cleaning import Line
     from fadoctor.matrix.query import Matrix
@@ -33,6 +32,9 @@ _OTHER_MACHINE = re.compile(
     r"(?i)aarch64|arm64|jetson|\bG[BH]\d{2,3}\b|dgx spark|mac ?os|darwin|\bapple\b"
 )
 _SILENT = "assumed: the log names no other platform"
+
+ENDS = 1_500
+"""Lines at the beginning and at the end of a log in which facts are looked for."""
 
 _TORCH = (RUNTIME, "torch.version", "package:torch")
 
@@ -46,9 +48,10 @@ class LogFacts(msgspec.Struct, frozen=True):
     """What is Known of it, by name, before anything follows from it."""
 
 
-def facts_of(lines: Iterable[Line], name: str, matrix: Matrix) -> LogFacts:
+def facts_of(lines: Sequence[Line], name: str, matrix: Matrix) -> LogFacts:
     """Return the facts that a log holds. What it says in two ways is Unknown."""
-    read = [PlainLine(line.number, plain(line.text)) for line in islice(lines, LINES_LIMIT)]
+    ends = lines if len(lines) <= 2 * ENDS else (*lines[:ENDS], *lines[-ENDS:])
+    read = [PlainLine(line.number, plain(line.text)) for line in ends]
     reported = claims_in(read)
     mentioned = _agreed(_beside(reported, mentions(read, matrix.tables)))
     combined = Combined([*reported, *mentioned], name)
