@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.configs import words
 from fadoctor.configs.intent import Computed, Intent
+from fadoctor.configs.serving import SERVERS
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
@@ -178,7 +179,6 @@ class Script:
         return tuple(self.intents)
 
 
-SERVERS = ("vllm", "sglang")
 FRAMEWORKS = ("vllm", "sglang", "unsloth", "transformers", "lightning", "x-transformers",
               "diffusers", "torch")  # fmt: skip
 """Whose words a script is written in, where it uses several: the first of these."""
