@@ -47,21 +47,14 @@ def read(source: Source) -> Configuration:
     dynamo = document.get("dynamo_config", "dynamo_backend")
     if dynamo is not None:
         said.add("config.compile", dynamo, str(dynamo.scalar).lower() != "no", "dynamo_backend")
-    notes = []
     file = document.get("deepspeed_config", "deepspeed_config_file")
     if file is not None and file.value is not None:
-        notes.append(
-            f"{source.name}: {words.shown(file)} is named in it; give it with --config, too"
-        )
-        said.add(
-            "config.deepspeed_precision",
-            file,
-            Computed("it stands in another file"),
-            "deepspeed_config_file",
-        )
+        other = Computed("it stands in another file")
+        said.add("config.deepspeed_precision", file, other, "deepspeed_config_file")
     fsdp = document.get("fsdp_config")
     if fsdp is not None:
         said.take(
             fsdp, "fsdp_activation_checkpointing", "config.gradient_checkpointing", words.flag
         )
-    return Configuration(source.name, KIND, tuple(said.intents), notes=tuple(notes))
+    named = words.named_files(document, "deepspeed_config.deepspeed_config_file")
+    return Configuration(source.name, KIND, tuple(said.intents), named=named)

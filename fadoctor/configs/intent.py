@@ -38,3 +38,5 @@ class Configuration(msgspec.Struct, frozen=True):
     """Whether the framework's defaults hold for what it leaves out: a file of the run, no part."""
     notes: tuple[str, ...] = ()
     """What could not be followed, in words."""
+    named: tuple[str, ...] = ()
+    """Other configurations that it names, as written."""

@@ -13,7 +13,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.model.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fadoctor.model.environment import Environment
 
@@ -47,7 +47,7 @@ def apply_configurations(
     if not configurations:
         return environment
     joined = join(configurations, environment.facts)
-    notes = tuple(printable(note) for each in configurations for note in each.notes)
+    notes = tuple(printable(note) for note in _notes(configurations))
     target = environment.target
     return msgspec.structs.replace(
         environment,
@@ -55,6 +55,20 @@ def apply_configurations(
         facts=dict(sorted({**environment.facts, **joined.facts}.items())),
         places={**environment.places, **joined.places},
     )
+
+
+def _notes(configurations: Sequence[Configuration]) -> Iterator[str]:
+    """Yield what could not be followed, and files that are named and not given."""
+    given = {_base(each.file) for each in configurations}
+    for each in configurations:
+        yield from each.notes
+        for name in each.named:
+            if _base(name) not in given:
+                yield f"{each.file}: {name} is named in it; give it with --config, too"
+
+
+def _base(name: str) -> str:
+    return name.replace("\\", "/").rpartition("/")[2]
 
 
 def join(configurations: Sequence[Configuration], beside: dict[str, Fact] = {}) -> Joined:  # noqa: B006

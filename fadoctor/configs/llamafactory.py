@@ -62,7 +62,8 @@ def read(source: Source) -> Configuration:
         _webui(said, document)
     else:
         _arguments(said, document)
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True)
+    named = words.named_files(document, "deepspeed")
+    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True, named=named)
 
 
 def _arguments(said: Said, document: Node) -> None:

@@ -49,20 +49,20 @@ def configuration_of(source: Source, commands: list[Command]) -> Configuration:
     """Return what commands ask for; what may not run is Computed."""
     intents: list[Intent] = []
     started: list[list[Intent]] = []
-    notes: list[str] = []
+    named: list[str] = []
     launches = [find_launch(command.words) for command in commands]
     is_only = sum(launch is not None for launch in launches) == 1
     for command, launch in zip(commands, launches, strict=True):
         said = _variables(source, command)
         intents += said if command.is_sure else [_perhaps(intent) for intent in said]
         if launch is not None:
-            found, noted = _launched(source, launch)
-            notes += noted
+            found, files = _launched(source, launch)
+            named += files
             # the only thing that a script starts is what it is for, whatever it asks before
             is_sure = command.is_sure or is_only
             started.append(found if is_sure else [_perhaps(intent) for intent in found])
     intents += _one_run(started)
-    return Configuration(source.name, KIND, tuple(intents), notes=tuple(dict.fromkeys(notes)))
+    return Configuration(source.name, KIND, tuple(intents), named=tuple(dict.fromkeys(named)))
 
 
 def _one_run(started: list[list[Intent]]) -> list[Intent]:
@@ -137,12 +137,14 @@ def _launched(source: Source, launch: Launch) -> tuple[list[Intent], list[str]]:
         read_options: Configuration = import_module(READERS["accelerate"]).read(options)
         intents += read_options.intents
         files += _files((), options)
-    notes = [f"{source.name}: {file} is named in it; give it with --config, too" for file in files]
     # the arguments of its own caller count as none: the script is read as it stands
     is_open = any(word.text.startswith("$") and word.text not in CALLERS for word in loose)
     if files or is_open:  # the rest stands elsewhere: what is left out here is no default
         intents = [each for each in intents if each.written]
-    return [_as_written(each, (*launch.launcher, *launch.arguments)) for each in intents], notes
+    return [_as_written(each, (*launch.launcher, *launch.arguments)) for each in intents], [
+        *files,
+        *meaning.named_files(arguments.tree, "deepspeed"),
+    ]
 
 
 def _of_kind(launch: Launch, arguments: Arguments) -> tuple[Intent, ...]:

@@ -86,8 +86,10 @@ def read(source: Source) -> Configuration:
     for key, value in (("load_in_4bit", "4bit"), ("load_in_8bit", "8bit")):
         words.switched_on(said, document, key, "config.quantization", value)
     words.switched_on(said, document, "use_peft", "config.adapter", "lora")
-    notes = _deepspeed(said, document)
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True, notes=notes)
+    if (deepspeed := document.get("deepspeed")) is not None and deepspeed.mapping:
+        say_precision(said, deepspeed, "deepspeed.")
+    named = words.named_files(document, "deepspeed", "fsdp_config")
+    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True, named=named)
 
 
 def _older_names(said: Said, document: Node) -> None:
@@ -106,14 +108,3 @@ def _model_keywords(said: Said, document: Node) -> None:
     for key in ("torch_dtype", "dtype"):
         if (node := keywords.get(key)) is not None:
             said.add("config.dtype_keyword", node, key, f"model_init_kwargs.{key}")
-
-
-def _deepspeed(said: Said, document: Node) -> tuple[str, ...]:
-    """Read a DeepSpeed configuration that stands in the file; note one that is a file."""
-    node = document.get("deepspeed")
-    if node is None or node.value is None:
-        return ()
-    if node.mapping:
-        say_precision(said, node, "deepspeed.")
-        return ()
-    return (f"{said.source.name}: {words.shown(node)} is named in it; give it with --config, too",)

@@ -129,6 +129,12 @@ def text(node: Node) -> str | Computed:
     return _PLAIN if _is_collection(node) else printable(str(node.scalar), 120)
 
 
+def named_files(document: Node, *keys: str) -> tuple[str, ...]:
+    """Return the other configurations that a file names under these keys."""
+    nodes = [document.get(*key.split(".")) for key in keys]
+    return tuple(shown(node) for node in nodes if node is not None and isinstance(node.scalar, str))
+
+
 def integer(node: Node) -> int | Computed:
     """Return a whole number."""
     value = node.scalar

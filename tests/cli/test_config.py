@@ -450,8 +450,11 @@ def test_a_file_that_is_named_in_another_is_asked_for(
 ) -> None:
     file = tmp_path / "args.yaml"
     file.write_text(TRAINER + "bf16: true\ndeepspeed: ds.json\n", encoding="utf-8")
-    report = check("--facts", A100, "--config", str(file))
-    assert any("ds.json is named in it" in note for note in report["notes"])
+    (tmp_path / "ds.json").write_text(DEEPSPEED.format(bf16="true"), encoding="utf-8")
+    for more, is_asked_for in (((), True), (("--config", str(tmp_path / "ds.json")), False)):
+        report = check("--facts", A100, "--config", str(file), *more)
+        asked = any("ds.json is named in it" in note for note in report["notes"])
+        assert asked is is_asked_for
 
 
 @pytest.mark.parametrize(

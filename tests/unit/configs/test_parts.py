@@ -72,9 +72,7 @@ def test_a_trainer_with_everything() -> None:
         "weights_dtype": "bf16",
         "dtype_keyword": "dtype",
     }
-    assert read(text).notes == (
-        "train.yaml: ds_z3.json is named in it; give it with --config, too",
-    )
+    assert read(text).named == ("ds_z3.json",)
 
 
 @pytest.mark.parametrize(

@@ -160,8 +160,10 @@ def test_a_variable_may_hold_what_the_script_leaves_out() -> None:
 
 def test_files_that_a_command_names_are_noted() -> None:
     text = "accelerate launch --config_file acc.yaml train.py sft.yaml --config c.yaml\n"
-    found = read(text, "run.sh").notes
-    assert [note.split()[1] for note in found] == ["sft.yaml", "c.yaml", "acc.yaml"]
+    assert read(text, "run.sh").named == ("sft.yaml", "c.yaml", "acc.yaml")
+    trained = "deepspeed train.py --model_name_or_path m --output_dir o --deepspeed ds.json\n"
+    assert read(trained, "run.sh").named == ("ds.json",)
+    assert "config.autocast" in intents(trained, "run.sh")
 
 
 def test_a_server_beside_a_training() -> None:
