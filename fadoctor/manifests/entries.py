@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fadoctor.manifests.planned import Requirement
     from fadoctor.manifests.tree import Node, Tree
 
+# 2.7.1, as most are: a tenth of the time of a parser
+_PLAIN = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,198}[A-Za-z0-9])?")
 
 
@@ -75,6 +77,8 @@ def exactly(tree: Tree, node: Node) -> str:
 
 def is_version(text: str) -> bool:
     """Say whether a text is a version by PEP 440."""
+    if _PLAIN.fullmatch(text):
+        return True
     try:
         Version(text[:200])
     except InvalidVersion:

@@ -57,7 +57,8 @@ def _project(draft: Draft, tree: Tree) -> None:
     python = tree.find(root, "project", "requires-python")
     if python is not None:
         draft.python = Setting(specifier(tree, python), tree.place(python))
-    if any(tree.as_text(item) == "dependencies" for item in tree.items(root, "project", "dynamic")):
+    dynamic = [tree.as_text(item) for item in tree.items(root, "project", "dynamic")]
+    if "dependencies" in dynamic and tree.find(root, "tool", "poetry") is None:
         draft.note(1, "the dependencies are dynamic: a build computes them")
 
 

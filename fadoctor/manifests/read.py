@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from fadoctor.manifests import READERS
+from fadoctor.manifests.collector import collector_paused
 from fadoctor.manifests.source import open_source
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def read_source(source: Source) -> Manifest:
     base = PurePath(source.name).name
     for reader in map(import_module, READERS):
         if reader.recognises(base, source.head):
-            found: Manifest = reader.read(source)
+            with collector_paused():
+                found: Manifest = reader.read(source)
             return found
     raise source.error(
         "of a kind that is not known: requirements.txt, a lock of uv, poetry, pdm, pixi, conda "

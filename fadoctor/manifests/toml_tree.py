@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.manifests.toml_scalars import plain_value, unescape
 from fadoctor.manifests.tree import Node, Tree, Value
 
 if TYPE_CHECKING:
@@ -29,30 +30,16 @@ _SHORT_TABLE = re.compile(
 _GAP = re.compile(r"[ \t]*")
 _END = re.compile(r"[ \t]*(?:#[^\x00-\x08\x0a-\x1f\x7f]*)?(?:\r?\n|\Z)")
 _SPACE = re.compile(r"[ \t]*(?:(?:#[^\x00-\x08\x0a-\x1f\x7f]*)?\r?\n[ \t]*)*")
+# package.dependencies, and the sign that ends it
+_BARE_PATH = re.compile(r"([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)[ \t]*(?=[=\]])")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _WORD = re.compile(r"[A-Za-z0-9_+.:-]+(?: [0-9][0-9:.+Zz-]*)?")
-_INTEGER = re.compile(
-    r"[+-]?(?:0|[1-9](?:_?[0-9])*)"
-    r"|0x[0-9A-Fa-f](?:_?[0-9A-Fa-f])*|0o[0-7](?:_?[0-7])*|0b[01](?:_?[01])*"
-)
-_FLOAT = re.compile(
-    r"[+-]?(?:(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?|inf|nan)"
-)
-_MOMENT = re.compile(
-    r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?)?"
-    r"|\d\d:\d\d:\d\d(?:\.\d+)?"
-)
 _BASIC = re.compile(r'"([^"\\\x00-\x08\x0a-\x1f\x7f]*)"')
 _ESCAPED = re.compile(r'"((?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[btnfr"\\uU])*)"')
 _LITERAL = re.compile(r"'([^'\x00-\x08\x0a-\x1f\x7f]*)'")
 _LONG_BASIC = re.compile(r'"""((?:[^\\"]|\\.|"(?!""))*)"""("{0,2})', re.DOTALL)
 _LONG_LITERAL = re.compile(r"'''((?:[^']|'(?!''))*)'''('{0,2})")
-_ESCAPE = re.compile(
-    r'\\(?:([btnfr"\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([ \t]*\r?\n\s*)|(.?))', re.DOTALL
-)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_LETTERS = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "\\": "\\"}
-
 _HEADER, _DOTTED, _CLOSED, _ARRAY = "header", "dotted", "closed", "array"
 
 
@@ -156,6 +143,10 @@ class _Parser:
 
     def keys(self) -> list[str]:
         """Read ``a."b c".d``."""
+        path = _BARE_PATH.match(self.text, self.pos)
+        if path is not None and path[1].count(".") < _DEPTH_LIMIT:
+            self.pos = path.end()
+            return path[1].split(".")
         keys = []
         while True:
             self.skip(_GAP)
@@ -213,7 +204,10 @@ class _Parser:
         if word is None:
             raise self.error("expected a value")
         self.pos = word.end()
-        return Node(self.plain(word[0], at), at)
+        try:
+            return Node(plain_value(word[0]), at)
+        except ValueError as error:
+            raise self.error("neither text in quotes nor a number", at) from error
 
     def array(self, depth: int) -> list[Node]:
         self.pos += 1
@@ -278,26 +272,7 @@ class _Parser:
         return self.unescaped(text, at) if is_basic else text
 
     def unescaped(self, text: str, at: int) -> str:
-        def one(found: re.Match[str]) -> str:
-            if found[1]:
-                return _LETTERS[found[1]]
-            if found[4]:
-                return ""
-            code = int(found[2] or found[3] or "d800", 16)
-            if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-                raise self.error("an escape that stands for no character", at)
-            return chr(code)
-
-        return _ESCAPE.sub(one, text)
-
-    def plain(self, word: str, at: int) -> Value:
-        """Return the value of a word without quotes."""
-        if word in {"true", "false"}:
-            return word == "true"
-        if len(word) < 40 and _INTEGER.fullmatch(word):
-            return int(word.replace("_", ""), 0)
-        if len(word) < 40 and _FLOAT.fullmatch(word):
-            return float(word.replace("_", ""))
-        if _MOMENT.fullmatch(word):
-            return None
-        raise self.error("neither text in quotes nor a number", at)
+        try:
+            return unescape(text)
+        except ValueError as error:
+            raise self.error("an escape that stands for no character", at) from error

@@ -7,6 +7,7 @@ wrong in all of that is wrong in the union, too.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
@@ -26,11 +27,13 @@ _UNION = re.compile(r"\s{0,20}\|\|?\s{0,20}")
 _BETWEEN = re.compile(r"\s{0,20}(?:,\s{0,20})?")
 
 
+@lru_cache(maxsize=4096)
 def poetry_range(text: str) -> str | None:
     """Return ``>=1.2,<2.0`` for ``^1.2``, "" for any version, None where it is no range."""
     return _range(text, _poetry_clause)
 
 
+@lru_cache(maxsize=4096)
 def conda_range(text: str) -> str | None:
     """Return ``==1.2.*`` for ``=1.2`` or ``1.2.*``; None where PEP 440 has no such thing."""
     return _range(text, _conda_clause)

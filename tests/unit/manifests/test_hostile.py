@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import time
@@ -77,6 +78,12 @@ def test_a_lock_of_20000_packages_is_read(name: str, make: object) -> None:
     # A bound against what grows with the square; measured are 1.2 to 1.9 s on a busy machine.
     assert time.process_time() - began < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1_500_000
+
+
+def test_the_collector_is_as_it_was_whatever_a_file_holds() -> None:
+    with pytest.raises(InputError):
+        read_source(given("a: [", "pixi.lock"))
+    assert gc.isenabled()
 
 
 HOSTILE = {

@@ -144,6 +144,12 @@ def test_a_fault_names_line_and_key(text: str, problem: str) -> None:
         read(given(text))
 
 
+def test_dynamic_dependencies_are_noted_where_nothing_else_says_them() -> None:
+    text = "[project]\ndynamic = ['dependencies']\n"
+    assert "a build computes them" in read(given(text)).notes[0]
+    assert read(given(text + "[tool.poetry.dependencies]\ntorch = '2.7.1'\n")).notes == ()
+
+
 def test_it_is_known_by_its_name() -> None:
     assert recognises("pyproject.toml", "")
     assert not recognises("other.toml", "[project]")
