@@ -75,7 +75,8 @@ def read(source: Source) -> Configuration:
         said.add("config.adapter_modules", linear, ("all-linear",), "lora_target_linear")
     _loose_switches(said, document)
     _precision(said, document)
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True)
+    named = words.named_files(document, "deepspeed")
+    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True, named=named)
 
 
 def _loose_switches(said: Said, document: Node) -> None:

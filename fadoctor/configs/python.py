@@ -46,4 +46,4 @@ def read(source: Source) -> Configuration:
     if answer.is_cut:
         notes.append("it calls more than is read")
     intents = (*script.finish(), *given.intents)
-    return Configuration(source.name, KIND, intents, notes=(*notes, *given.notes))
+    return Configuration(source.name, KIND, intents, notes=tuple(notes), named=given.named)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.configs import words
 from fadoctor.configs.intent import Computed, Intent
+from fadoctor.configs.serving import SERVERS
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ class Script:
         self.intents: list[Intent] = []
         self.frameworks: list[tuple[str, Found]] = []
         self.purposes: list[tuple[str, Found]] = []
+        self.served: list[Intent] = []
+        """What a server in the script is told, apart from the models beside it."""
         self.switched: dict[str, tuple[Meaning, Found]] = {}
 
     def add(self, name: str, at: Found | Argument, value: Meaning, call: Found) -> None:
@@ -136,9 +139,30 @@ class Script:
         left = tuple(name for name in _KERNELS.values() if states.get(name, True) is True)
         self.add("config.sdpa_kernel", call, unsure or left, call)
 
+    def add_served(self) -> None:
+        """Say what a server is told, where the script is about nothing else.
+
+        Beside a training it is not the run that is meant; beside another model attention and
+        framework are left open: they have names of their own.
+        """
+        servers = [one for one in self.frameworks if one[0] in SERVERS]
+        others = [one for one in self.frameworks if one[0] not in SERVERS]
+        if servers and others and any(purpose == "training" for purpose, _ in self.purposes):
+            self.frameworks = others
+        elif servers and others:
+            self.intents += self.served
+            why = Computed("the script uses several frameworks")
+            for name in ("config.framework", "config.attention"):
+                place = self.source.at(self.line_of(servers[0][1].line), servers[0][1].column)
+                self.intents.append(Intent(name, why, place, printable(servers[0][1].written, 120)))
+            self.frameworks = []
+        else:
+            self.intents += self.served
+
     def finish(self) -> tuple[Intent, ...]:
         """Return the intents, with one framework and one purpose: those that weigh most."""
         self.add_switched()
+        self.add_served()
         for name, noted, order in (
             ("config.framework", self.frameworks, FRAMEWORKS),
             ("config.purpose", self.purposes, ("training", "inference")),

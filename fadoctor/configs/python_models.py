@@ -145,6 +145,13 @@ def _served(script: Script, call: Found, last: str) -> None:
     if root not in ("vllm", "sglang", "sgl", last):
         return
     script.uses(framework, "inference", call)
+    before, script.intents = script.intents, []
+    _server_arguments(script, call, framework)
+    script.served += script.intents
+    script.intents = before
+
+
+def _server_arguments(script: Script, call: Found, framework: str) -> None:
     script.take(call, (0, "model", "model_path"), "config.model", meaning.text)
     script.take(call, ("dtype",), "config.weights_dtype", meaning.dtype)
     script.take(call, ("kv_cache_dtype",), "config.kv_cache_dtype", meaning.text)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from fadoctor.configs.tree import Node
     from fadoctor.configs.words import Said
 
+SERVERS = ("vllm", "sglang")
+"""Frameworks that serve: beside a training in the same script they are not what is judged."""
+
 Topics = tuple[tuple[str, str, "Callable[[Node], object]"], ...]
 
 

@@ -13,6 +13,7 @@ from fadoctor.configs import words as meaning
 from fadoctor.configs.arguments import CALLERS, Arguments, read_arguments
 from fadoctor.configs.intent import Computed, Configuration, Intent
 from fadoctor.configs.launches import Launch, find_launch
+from fadoctor.configs.serving import SERVERS
 from fadoctor.configs.shell_commands import Command, Script
 from fadoctor.configs.shell_words import Splitter, Word
 from fadoctor.configs.tree import Node
@@ -47,19 +48,53 @@ def read(source: Source) -> Configuration:
 def configuration_of(source: Source, commands: list[Command]) -> Configuration:
     """Return what commands ask for; what may not run is Computed."""
     intents: list[Intent] = []
+    started: list[list[Intent]] = []
     named: list[str] = []
     launches = [find_launch(command.words) for command in commands]
     is_only = sum(launch is not None for launch in launches) == 1
     for command, launch in zip(commands, launches, strict=True):
-        said = [*_variables(source, command)]
+        said = _variables(source, command)
+        intents += said if command.is_sure else [_perhaps(intent) for intent in said]
         if launch is not None:
             found, files = _launched(source, launch)
-            said += found
             named += files
-        # the only thing that a script starts is what it is for, whatever it asks before
-        is_sure = command.is_sure or (launch is not None and is_only)
-        intents += said if is_sure else [_perhaps(intent) for intent in said]
+            # the only thing that a script starts is what it is for, whatever it asks before
+            is_sure = command.is_sure or is_only
+            started.append(found if is_sure else [_perhaps(intent) for intent in found])
+    intents += _one_run(started)
     return Configuration(source.name, KIND, tuple(intents), named=tuple(dict.fromkeys(named)))
+
+
+def _one_run(started: list[list[Intent]]) -> list[Intent]:
+    """Return what the programs of a script are told: a server beside a training is not meant.
+
+    Where several frameworks are left, attention is open: they have names of their own for it.
+    """
+    of = [_framework(found) for found in started]
+    is_training = any(
+        intent.name == "config.purpose" and intent.value == "training"
+        for found, framework in zip(started, of, strict=True)
+        for intent in found
+        if framework is not None and framework.value not in SERVERS
+    )
+    kept = [
+        found
+        for found, framework in zip(started, of, strict=True)
+        if not (is_training and framework is not None and framework.value in SERVERS)
+    ]
+    intents = [intent for found in kept for intent in found]
+    frameworks = [each for found in kept if (each := _framework(found)) is not None]
+    if len({each.value for each in frameworks}) > 1:
+        why = Computed("the script starts programs of several frameworks")
+        intents += [
+            msgspec.structs.replace(frameworks[0], name=name, value=why)
+            for name in ("config.framework", "config.attention")
+        ]
+    return intents
+
+
+def _framework(found: list[Intent]) -> Intent | None:
+    return next((intent for intent in found if intent.name == "config.framework"), None)
 
 
 def _perhaps(intent: Intent) -> Intent:

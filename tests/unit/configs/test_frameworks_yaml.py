@@ -60,6 +60,10 @@ def test_every_key_of_axolotl() -> None:
     }  # fmt: skip
 
 
+def test_a_file_that_axolotl_names_is_asked_for() -> None:
+    assert read(AXOLOTL + "deepspeed: configs/zero3.json\n").named == ("configs/zero3.json",)
+
+
 SWIFT = "model: m\ntrain_type: lora\ndataset: d\n"
 
 

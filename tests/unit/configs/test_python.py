@@ -228,6 +228,17 @@ def test_vllm_in_a_script() -> None:
     assert script(config)["attention"] == "TRITON_ATTN"
 
 
+def test_a_server_beside_a_training_or_another_model() -> None:
+    server = "from vllm import LLM\nLLM('s', attention_backend='FLASHINFER')\n"
+    load = f"{LOAD}AutoModelForCausalLM.from_pretrained('m', attn_implementation='sdpa')\n"
+    training = script(load + ARGUMENTS.format("bf16=True") + server)
+    assert (training["framework"], training["attention"]) == ("transformers", "sdpa")
+    both = script(load + server)
+    assert (both["framework"], both["attention"]) == (UNREAD, UNREAD)
+    tokenizer = "from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained('s')\n"
+    assert script(tokenizer + server)["attention"] == "FLASHINFER"
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

@@ -166,6 +166,15 @@ def test_files_that_a_command_names_are_noted() -> None:
     assert "config.autocast" in intents(trained, "run.sh")
 
 
+def test_a_server_beside_a_training() -> None:
+    train = "accelerate launch t.py --model_name_or_path m --output_dir o --bf16 true "
+    train += "--attn_implementation flash_attention_2\n"
+    found = script(f"CUDA_VISIBLE_DEVICES=7 vllm serve m --attention-backend FLASHINFER &\n{train}")
+    assert (found["framework"], found["attention"]) == ("transformers", "flash_attention_2")
+    both = script("vllm serve m\npython -m sglang.launch_server --attention-backend fa3 --tp 2\n")
+    assert (both["framework"], both["attention"]) == (UNREAD, UNREAD)
+
+
 def test_two_servers_that_differ_leave_it_open() -> None:
     text = "vllm serve a --dtype half\nvllm serve b --dtype bfloat16\n"
     assert script(text)["weights_dtype"] == UNREAD
