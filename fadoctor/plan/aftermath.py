@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.finding import Outcome
 from fadoctor.plan.choice import Choice, Kind, follow, package_of
 from fadoctor.plan.offers import bounded, offer
 from fadoctor.plan.released import accepts, mapping_of
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from fadoctor.plan.relations import State
 
 
+_TRIED = 60
+"""Releases of one package of which the rules are asked."""
+
+
 class Aftermath(msgspec.Struct, frozen=True):
     """What a state brings with it."""
 
@@ -31,8 +36,13 @@ class Aftermath(msgspec.Struct, frozen=True):
     """How many of the followers are there already, in another release."""
 
 
-def aftermath(problem: Problem, state: State, environment: Environment) -> Aftermath:
+def aftermath(
+    problem: Problem, state: State, environment: Environment, *, careful: bool = False
+) -> Aftermath:
     """Return what follows from a whole state.
+
+    `careful`: releases of which a rule warns are left for the next older ones. As many packages
+    follow either way, so that the search need not ask.
 
     A package that nobody decides about can move to a release that fits: the installer finds it. So
     can what a new package requires, and what one of the stack lacked before. Requirements between
@@ -43,7 +53,7 @@ def aftermath(problem: Problem, state: State, environment: Environment) -> After
     found: dict[str, bool] = {}
     requirements = problem.requirements(environment)
     for each in violations(environment, requirements):
-        company = _Company(problem, environment, requirements, followers)
+        company = _Company(problem, environment, requirements, followers, careful=careful)
         follower = _follower(state, company, each)
         if follower is not None:
             found.setdefault(follower.package, bool(each.found) or follower.kind is Kind.FOLLOW)
@@ -64,11 +74,14 @@ class _Company:
         environment: Environment,
         requirements: Requirements,
         followers: Mapping[str, Choice],
+        *,
+        careful: bool,
     ) -> None:
         self.problem = problem
         self.environment = environment
         self.requirements = requirements
         self.followers = followers
+        self.careful = careful
 
     def newest(self, distribution: str) -> Choice | None:
         """Return the newest release that all take, None where none is known to fit."""
@@ -80,7 +93,21 @@ class _Company:
             for asker, needs in self._needs(there).items()
             if distribution in needs
         ]
-        return helpers.newest(distribution, self.environment, asked, there)
+        found = helpers.fitting(distribution, self.environment, asked, there)
+        good = (each for each in found[:_TRIED] if not self._is_warned_of(each))
+        newest = next(iter(found), None)
+        return next(good, newest) if self.careful else newest
+
+    def _is_warned_of(self, choice: Choice) -> bool:
+        """Return whether a rule finds something about a release, beside all that follows."""
+        problem = self.problem
+        after = problem.session.post.after(self.environment, [*self.followers.values(), choice])
+        return any(
+            each.outcome is Outcome.FAIL
+            for relation in problem.relations
+            if choice.package in relation.mentions
+            for each in problem.judge(relation, after)
+        )
 
     def _needs(self, there: Mapping[str, str]) -> Requirements:
         """Return what everything that is there requires, the followers included."""

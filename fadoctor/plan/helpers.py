@@ -13,7 +13,7 @@ from fadoctor.plan.releases import python_of
 from fadoctor.plan.wheel_facts import known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -30,16 +30,16 @@ class Helpers:
         """Take the matrix, whose table names their releases."""
         self.rows = matrix.tables["helper-releases"].rows
         self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
-        self._found: dict[object, Choice | None] = {}
+        self._found: dict[object, tuple[Choice, ...]] = {}
 
-    def newest(
+    def fitting(
         self,
         name: str,
         environment: Environment,
         specifiers: Iterable[str],
         there: Mapping[str, str],
-    ) -> Choice | None:
-        """Return the newest release that everything takes; None where no release is known to fit.
+    ) -> tuple[Choice, ...]:
+        """Return the releases that everything takes, newest first; none where none is known.
 
         `there`: distribution -> version of what is installed by then, which a release must take.
         """
@@ -48,18 +48,19 @@ class Helpers:
         mine = {other for _, _, needs in self._of(name) for other, _ in needs}
         asked = (name, python, wanted, *((other, there.get(other)) for other in sorted(mine)))
         if asked not in self._found:
-            self._found[asked] = self._newest(name, python, wanted, there)
+            self._found[asked] = tuple(self._fitting(name, python, wanted, there))
         return self._found[asked]
 
-    def _newest(
+    def _fitting(
         self, name: str, python: str, wanted: tuple[str, ...], there: Mapping[str, str]
-    ) -> Choice | None:
+    ) -> Iterator[Choice]:
         for version, pythons, needs in self._of(name):
             fits = all(accepts(each, version) for each in wanted)
             fits = fits and (not pythons or is_in_specifier(python, known(pythons)))
             if fits and all(accepts(each, there.get(other, "")) for other, each in needs):
-                return offer(f"{name}=={version}")
-        return None
+                choice = offer(f"{name}=={version}")
+                if choice is not None:
+                    yield choice
 
     def needs(self, name: str, version: str) -> dict[str, str]:
         """Return what a release requires of others in certain versions."""

@@ -120,7 +120,20 @@ class _Search:
         if self.best is None:
             return None
         complete = self.nodes < self.limit
-        return msgspec.structs.replace(self.best, nodes=self.nodes, complete=complete)
+        chosen = self.best.choices[: self.depth]
+        choices = chosen if self.any_will_do else self._settled(chosen)
+        return msgspec.structs.replace(
+            self.best, choices=choices, nodes=self.nodes, complete=complete
+        )
+
+    def _settled(self, chosen: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        """Return the choices of the best state, with what follows chosen with care."""
+        problem = self.problem
+        state = dict(zip(problem.packages, chosen, strict=True))
+        after = problem.environment
+        for package in problem.order:
+            after = problem.session.post.apply(after, state[package])
+        return (*chosen, *aftermath(problem, state, after, careful=True).followers)
 
     def _relevant(self, wished: tuple[Backend, ...]) -> set[str]:
         """Return the packages that can keep backends from working, or that are wished for."""

@@ -12,6 +12,8 @@ from fadoctor.model.fact import Known
 from fadoctor.plan.candidates import Candidates
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.offers import offer
+from fadoctor.plan.released import accepts, words
+from fadoctor.plan.releases import BESIDE_TORCH
 from tests.unit.plan.problems import golden, problem, session
 
 HEALTHY = golden("linux-a100-healthy")  # torch 2.8.0, Python 3.11, CUDA 12.8
@@ -136,3 +138,16 @@ def test_frameworks_are_never_removed() -> None:
         kinds = {choice.kind for choice in made.domain(package, HEALTHY)}
         if package in ("torch", "transformers", "vllm", "unsloth"):
             assert Kind.REMOVE not in kinds
+
+
+def test_the_tables_of_what_goes_with_a_torch_agree() -> None:
+    """One table is asked by a rule, two by the planner; each was read from the same metadata."""
+    tables = session().matrix.tables
+    for row in tables["torch-companions"].rows:
+        for package in BESIDE_TORCH:
+            listed = {
+                version: str(each["torch"])
+                for each in tables[f"{package}-releases"].rows
+                for version in words(each["version"])
+            }
+            assert accepts(listed[str(row[package])], str(row["torch"])), (row, package)

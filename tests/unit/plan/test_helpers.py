@@ -7,6 +7,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from fadoctor.matrix.versions import version_part
+from fadoctor.model.plan import PlanOutcome
 from fadoctor.plan.helpers import Helpers
 from fadoctor.plan.released import words
 from tests.states.starts import start
@@ -18,10 +19,10 @@ A100 = ("NVIDIA A100-SXM4-80GB", "8.0", "550.54.15")
 def newest(name: str, *specifiers: str, python: str = "3.12", **there: str) -> str:
     """Return the newest release of a helper."""
     environment = start("empty", A100, python)
-    found = Helpers(session().matrix).newest(
+    found = Helpers(session().matrix).fitting(
         name, environment, specifiers, {key.replace("_", "-"): there[key] for key in there}
     )
-    return found.version if found else ""
+    return found[0].version if found else ""
 
 
 def test_the_newest_that_everything_takes() -> None:
@@ -72,3 +73,11 @@ def test_plans_name_everything_exactly(want: str) -> None:
     assert [item for item in items if "==" not in item and " @ " not in item] == []
     pins = {each.name: str(each.specifier) for each in map(Requirement, items) if not each.url}
     assert not {"torch", "triton"} - pins.keys()
+
+
+def test_a_release_that_a_rule_warns_of_is_left() -> None:
+    """Each trl names the releases of vLLM that it works with, and no metadata says so."""
+    found = plan(start("vLLM", ("NVIDIA H100 80GB HBM3", "9.0", "580.65.06")), want=("unsloth",))
+    assert found.outcome is PlanOutcome.REPAIRS
+    assert any(change.distribution == "trl" for change in found.changes)
+    assert [action.text for action in found.actions if not action.argv] == []
