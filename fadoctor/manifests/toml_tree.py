@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _DEPTH_LIMIT = 64
 _LINE_LIMIT = 500_000
+_VALUE_LIMIT = 400_000
 
 # the line: name = "torch"
 _SHORT_LINE = re.compile(
@@ -55,6 +56,7 @@ class _Parser:
         self.text, self.pos = source.text, 0
         self.tree = Tree(source, Node({}, 0))
         self.made: dict[int, str] = {}
+        self.count = 0
 
     def error(self, problem: str, at: int | None = None) -> InputError:
         place = self.tree.place_at(self.pos if at is None else at)
@@ -187,6 +189,9 @@ class _Parser:
         table[keys[-1]] = value
 
     def value(self, depth: int) -> Node:
+        self.count += 1
+        if self.count > _VALUE_LIMIT:
+            raise self.error(f"more than {_VALUE_LIMIT:,} values")
         at, char = self.pos, self.text[self.pos : self.pos + 1]
         if char in {'"', "'"}:
             if self.text.startswith(char * 3, at):
