@@ -59,7 +59,7 @@ def planned_environment(
         host,
         target=target,
         facts=dict(sorted(facts.items())),
-        places=_places(combined, facts),
+        places={**host.places, **_places(combined, facts)},
         ranges=_ranges(combined),
     )
 

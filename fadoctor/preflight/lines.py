@@ -12,7 +12,7 @@ import msgspec
 from fadoctor.manifests.read import read_source
 from fadoctor.manifests.requirements_txt import KIND
 from fadoctor.manifests.source import Source, open_source
-from fadoctor.model.fact import printable
+from fadoctor.model.fact import Known, printable
 from fadoctor.model.plan import ActionKind, Edit
 from fadoctor.plan.choice import package_of
 from fadoctor.preflight.requirement_line import GONE, changed_line, index_line, is_index
@@ -62,6 +62,8 @@ def lines_of(plan: Plan, environment: Environment, names: Iterable[str]) -> Line
     edits: list[Edit] = []
     for name, wanted, index in _wanted(plan):
         places = _places(environment, name)
+        if not places and wanted and not _is_brought(environment, name):
+            edits += _added(files, texts, wanted)
         for place in places:
             file = files.get(place.file)
             if file is None or file.is_locked:
@@ -124,6 +126,26 @@ def _wanted(plan: Plan) -> Iterator[tuple[str, str, str]]:
 
 def _places(environment: Environment, name: str) -> tuple[Place, ...]:
     return environment.places.get(f"{package_of(name, name)}.version", ())
+
+
+def _is_brought(environment: Environment, name: str) -> bool:
+    """Return whether a package comes along because another one requires it."""
+    return any(
+        fact_name.endswith(".requires") and isinstance(fact, Known) and isinstance(fact.value, dict)
+        and name in fact.value
+        for fact_name, fact in environment.facts.items()
+    )  # fmt: skip
+
+
+def _added(files: dict[str, _File], texts: dict[str, list[str]], wanted: str) -> list[Edit]:
+    """Add what no file names to the first list of requirements; where there is none, say it."""
+    for name, file in files.items():
+        if file.kind == KIND and not file.is_locked:
+            lines = texts[name]
+            end = "\r" if lines[0].endswith("\r") else ""
+            lines.insert(len(lines) - (not lines[-1]), wanted + end)
+            return []
+    return [Edit(name, text=f"{name}: name {wanted}, too") for name in list(files)[:1]]
 
 
 def _command(place: Place, file: _File | None, name: str, wanted: str) -> Edit:

@@ -18,6 +18,9 @@ _INDEX = re.compile(
     r"(\s{0,9}(?:--extra-index-url|--index-url|-i)[ =]\s{0,9})\S{1,400}/(?:cu\d{3}|cpu)/?(?=\s|$)"
 )
 _OF_SHELLS = ("Dockerfile",)
+_LISTS = ("requirements.txt", *_OF_SHELLS)
+_YAML = ("environment.yml",)
+"""Kinds of files by how they list requirements; of others no line is changed."""
 
 
 def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> str | None:
@@ -26,17 +29,15 @@ def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> s
     ``column``: where the requirement begins, from 1. Without anything wanted the line is deleted,
     where nothing else stands on it.
     """
-    if "--hash" in line or line.rstrip("\r").endswith("\\"):
-        return None
     pattern = re.compile("[-_.]+".join(map(re.escape, name.split("-"))) + _REST, re.IGNORECASE)
     start = column - 1
     if line[start : start + 1] and line[start] in _QUOTE:
         start += 1
-    found = pattern.match(line, start)
+    if not _has_form(line, start, wanted, kind):
+        return None
+    found = pattern.match(line, start) or _address(line, start)
     if found is None:
-        found = _address(line, start)
-        if found is None:
-            return None
+        return None
     if not wanted:
         return _deleted(line, found)
     text = wanted
@@ -50,6 +51,19 @@ def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> s
             after = " " + after.lstrip()  # an address ends at white space only
     head = line[: found.start()] + _spelt(found[0], name, text)
     return head + after
+
+
+def _has_form(line: str, start: int, wanted: str, kind: str) -> bool:
+    """Return whether a requirement of PEP 508 stands there, which another one can replace."""
+    is_continued = line.rstrip("\r").endswith("\\") and kind not in _OF_SHELLS
+    if "--hash" in line or is_continued:
+        return False
+    if kind in _LISTS:
+        return True
+    if kind.endswith(".toml"):  # else it is a key of a table
+        return start > 0 and line[start - 1] in _QUOTE
+    # conda's own lists have other names, and no addresses
+    return kind in _YAML and "==" in line[start:] and " @ " not in wanted
 
 
 def _spelt(old: str, name: str, text: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import ApplyError
+from fadoctor.model.fact import Fact, Known
 from fadoctor.model.place import Place
 from fadoctor.model.plan import Action, ActionKind, Plan, PlanOutcome
 from fadoctor.preflight.lines import Lines, lines_of
@@ -43,6 +44,14 @@ TEXT = "requirements.txt"
         ("torch==2.7.1 \\", "torch", "torch==2.6.0", TEXT, None),
         ("xformers==0.0.31  # fast", "xformers", "", TEXT, GONE),
         ('torch = "^2.4"', "torch", "", "pyproject.toml", None),
+        ('torch = "^2.4"', "torch", "torch==2.6.0", "pyproject.toml", None),
+        ('torch = {version = "2.4"}', "torch", "torch==2.6.0", "pixi.toml", None),
+        ("RUN pip install torch==2.7.1 \\", "torch", "torch==2.6.0", "Dockerfile",
+         "RUN pip install torch==2.6.0 \\"),
+        ("  - torch==2.7.1", "torch", "torch==2.6.0", "environment.yml", "  - torch==2.6.0"),
+        ("  - torch=2.7.1", "torch", "torch==2.6.0", "environment.yml", None),
+        ("  - flash-attn==2.8.3", "flash-attn", FLASH, "environment.yml", None),
+        ('"torch": "2.7.1"', "torch", "torch==2.6.0", "composer.json", None),
     ],
 )  # fmt: skip
 def test_a_line_keeps_all_but_what_is_asked_for(
@@ -66,7 +75,8 @@ def planned(folder: Path, text: str, *actions: Action, name: str = TEXT) -> Line
         for at, content in enumerate(text.split("\n"), 1)
         if content.startswith(name)
     }
-    environment = Environment("0", plan.target, {}, places=places)
+    facts: dict[str, Fact] = {"torch.requires": Known({"triton": ""}, "test")}
+    environment = Environment("0", plan.target, facts, places=places)
     return lines_of(plan, environment, [str(path)])
 
 
@@ -112,6 +122,17 @@ def test_the_index_of_another_kind_of_file_is_said(tmp_path: Path) -> None:
     found = lines_of(plan, Environment("0", plan.target, {}, places=places), [file])
     assert '"torch==2.7.1+cu126",' in found.rewrites[0].text
     assert found.edits[-1].text.endswith(f"torch comes from {index}: name that index there for it")
+
+
+def test_what_no_file_names_is_added_where_nothing_brings_it(tmp_path: Path) -> None:
+    path = tmp_path / TEXT
+    path.write_text("torch==2.7.1\n")
+    plan = Plan(
+        PlanOutcome.REPAIRS, Target("manifest", "x", "y"), "pip", (install("triton==3.3.1", FLASH),)
+    )
+    facts: dict[str, Fact] = {"torch.requires": Known({"triton": "==3.3.1"}, "test")}
+    found = lines_of(plan, Environment("0", plan.target, facts), [str(path)])
+    assert found.rewrites[0].text == f"torch==2.7.1\n{FLASH}\n"
 
 
 def test_a_lock_is_left_to_its_tool(tmp_path: Path) -> None:
