@@ -16,20 +16,26 @@ _FSDP = "config.fsdp_precision"
 _VARIABLE = "env.ACCELERATE_MIXED_PRECISION"
 
 
+def autocast_of(facts: Mapping[str, Fact], beside: Mapping[str, Fact]) -> Fact:
+    """Return the autocast: what the files say, else what accelerate's variable does to trainers."""
+    variable = facts.get(_VARIABLE) or beside.get(_VARIABLE)
+    is_off = isinstance(facts[_AUTOCAST], Absent) and _is_training(facts)
+    if is_off and isinstance(variable, Known) and variable.value in _HALF:
+        return variable
+    return facts[_AUTOCAST]
+
+
 def computed_dtype(
-    facts: Mapping[str, Fact], said: Collection[str], beside: Mapping[str, Fact]
+    facts: Mapping[str, Fact], said: Collection[str]
 ) -> tuple[Fact, tuple[str, ...]]:
     """Return the dtype, and the names of the facts that it follows from.
 
     Autocast decides; without it that of FSDP or DeepSpeed does, which cast what they compute with;
-    then the weights. `said` are the names that a file speaks of, `beside` the other facts.
+    then the weights. `said` are the names that a file speaks of.
     """
     autocast = facts[_AUTOCAST]
     if not isinstance(autocast, Absent):
         return autocast, (_AUTOCAST,)
-    variable = beside.get(_VARIABLE)
-    if isinstance(variable, Known) and variable.value in _HALF and _is_training(facts):
-        return variable, (_AUTOCAST,)
     for name in (_FSDP, _DEEPSPEED):
         engine = facts[name]
         if isinstance(engine, Unknown) or _value(engine) in _HALF:

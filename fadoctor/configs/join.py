@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.configs.dtype import computed_dtype
+from fadoctor.configs.dtype import autocast_of, computed_dtype
 from fadoctor.configs.intent import Computed, Configuration, Intent
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
@@ -79,7 +79,8 @@ def join(configurations: Sequence[Configuration], beside: dict[str, Fact] = {}) 
             tuple(_conflict_text(name, intents) for name, intents in conflicts), "these files"
         )
         places["config.conflict"] = tuple(i.place for _, intents in conflicts for i in intents)
-    _add_dtype(facts, places, beside)
+    facts["config.autocast"] = autocast_of(facts, beside)
+    _add_dtype(facts, places)
     return Joined(facts, places)
 
 
@@ -148,13 +149,11 @@ def _where(intent: Intent) -> str:
     return f"{intent.place} {intent.written}".strip()
 
 
-def _add_dtype(
-    facts: dict[str, Fact], places: dict[str, tuple[Place, ...]], beside: dict[str, Fact]
-) -> None:
+def _add_dtype(facts: dict[str, Fact], places: dict[str, tuple[Place, ...]]) -> None:
     """Add what q, k and v are computed in, where the files do not say it themselves."""
     if "config.dtype" in places:
         return
-    found, names = computed_dtype(facts, frozenset(places), beside)
+    found, names = computed_dtype(facts, frozenset(places))
     facts["config.dtype"] = found
     at = tuple(dict.fromkeys(place for name in names for place in places.get(name, ())))
     if at:

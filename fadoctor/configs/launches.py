@@ -61,6 +61,8 @@ def find_launch(words: tuple[Word, ...]) -> Launch | None:
     launcher: list[Word] = []
     is_accelerate = False
     for at, word in enumerate(words):
+        if any(char.isspace() for char in word.text):  # a text for another shell
+            continue
         name = posixpath.basename(word.text)
         following = words[at + 1].text if at + 1 < len(words) else ""
         if name == "accelerate" and following == "launch":

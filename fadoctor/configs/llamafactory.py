@@ -78,7 +78,7 @@ def _arguments(said: Said, document: Node) -> None:
 
 
 def _quantization(said: Said, bits: Node | None, method: Node | None) -> None:
-    if bits is None or bits.value is None or bits.scalar == "none":
+    if bits is None or bits.scalar in (None, "none"):
         return
     value: str | Computed = f"{bits.scalar}bit"
     if method is not None and str(method.scalar).lower() not in {"bnb", "bitsandbytes"}:

@@ -96,8 +96,8 @@ def _quantization(said: Said, document: Node) -> None:
                 said.add("config.compute_dtype", return_dtype, words.dtype(return_dtype),
                          "bnb_4bit_compute_dtype")  # fmt: skip
             return
-    if method is not None and method.scalar != "bitsandbytes":
-        said.add("config.quantization", method, words.text(method).lower(), "quant_method")
+    if method is not None and method.scalar not in (None, "bitsandbytes"):
+        said.add("config.quantization", method, str(method.scalar).lower()[:40], "quant_method")
     elif method is not None:
         said.add("config.quantization", method, Computed("it does not say how many bits"))
 

@@ -29,9 +29,9 @@ _TRAINING = frozenset({
 })  # fmt: skip
 
 
-def attention(node: Node) -> str:
+def attention(node: Node) -> str | Computed:
     """Return an attention in transformers' words."""
-    word = str(node.scalar)[:120]
+    word = words.text(node)
     return "flash_attention_2" if word == "flash_attn" else word
 
 
@@ -85,7 +85,7 @@ def _quantization(said: Said, document: Node) -> None:
     method = document.get("quant_method")
     for key in ("quant_bits", "quantization_bit"):
         bits = document.get(key)
-        if bits is None or bits.scalar in (None, 0, "0"):
+        if bits is None or bits.scalar in (None, 0, "0", "none"):
             continue
         name = "bnb" if method is None or method.value is None else str(method.scalar).lower()
         value = f"{bits.scalar}bit" if name == "bnb" else f"{name}-{bits.scalar}bit"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.configs import words
 from fadoctor.configs.intent import Computed, Intent
+from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -95,7 +96,7 @@ class Script:
         """Note what a call says; what may not happen is Computed whatever it says."""
         meant = Computed(call.condition) if call.condition else value
         place = self.source.at(self.line_of(at.line), at.column)
-        self.intents.append(Intent(name, meant, place, at.written))
+        self.intents.append(Intent(name, meant, place, printable(at.written, 120)))
 
     def default(self, name: str, call: Found, value: Meaning) -> None:
         """Note what holds where nothing else says anything: whatever is written overrules it."""
@@ -145,7 +146,7 @@ class Script:
             if noted:
                 word, call = min(noted, key=lambda one: order.index(one[0]))
                 place = self.source.at(self.line_of(call.line), call.column)
-                self.intents.append(Intent(name, word, place, call.written))
+                self.intents.append(Intent(name, word, place, printable(call.written, 120)))
         said = {intent.name for intent in self.intents}
         if "config.weights_dtype" in said and not self.purposes and "config.autocast" not in said:
             weights = next(each for each in self.intents if each.name == "config.weights_dtype")

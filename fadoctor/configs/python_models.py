@@ -9,9 +9,10 @@ import msgspec
 
 from fadoctor.configs import python_meaning as meaning
 from fadoctor.configs.intent import Computed
+from fadoctor.configs.vllm import backend
 
 if TYPE_CHECKING:
-    from fadoctor.configs.python_calls import Found
+    from fadoctor.configs.python_calls import Found, Value
     from fadoctor.configs.python_meaning import Script
 
 # AutoTokenizer, CLIPImageProcessor, LlamaConfig, DDIMScheduler
@@ -90,6 +91,7 @@ def _loaded(script: Script, call: Found, owner: str) -> None:
 
 def say_arguments(script: Script, call: Found) -> None:
     """Note what the arguments of a call say that loads a model."""
+    _left_open(script, call)
     given = script.take(call, _DTYPE_KEYS, "config.weights_dtype", meaning.dtype)
     if given is not None and call.name.rpartition(".")[2] != "from_config":
         script.add("config.dtype_keyword", given, str(given.key), call)
@@ -103,6 +105,17 @@ def say_arguments(script: Script, call: Found) -> None:
     quantised(script, call)
     script.take(call, ("device_map",), "config.device_map", meaning.modules_map)
     script.take(call, ("trust_remote_code",), "config.trust_remote_code", meaning.flag)
+
+
+def _left_open(script: Script, call: Found) -> None:
+    """Note what arguments that are put together may say beside those that are written."""
+    if not call.open:
+        return
+    why = Computed("arguments that are put together")
+    if call.argument(*_DTYPE_KEYS) is None:
+        script.add("config.weights_dtype", call, why, call)
+    if call.argument("attn_implementation", "_attn_implementation") is None:
+        script.add("config.attention", call, why, call)
 
 
 def quantised(script: Script, call: Found) -> None:
@@ -138,7 +151,13 @@ def _served(script: Script, call: Found, last: str) -> None:
     script.take(call, ("quantization",), "config.quantization", meaning.text)
     script.take(call, ("trust_remote_code",), "config.trust_remote_code", meaning.flag)
     whole = _with_mapping(call, "attention_config")
-    script.take(whole, ("attention_backend", "backend"), "config.attention", meaning.text)
+    name = _vllm_backend if framework == "vllm" else meaning.text
+    script.take(whole, ("attention_backend", "backend"), "config.attention", name)
+
+
+def _vllm_backend(value: Value) -> meaning.Meaning:
+    found = meaning.text(value)
+    return backend(found) if isinstance(found, str) else found
 
 
 def _x_transformers(script: Script, call: Found) -> None:

@@ -149,7 +149,9 @@ def _switches(script: Script, call: Found, *, may_default: bool) -> None:
         if one is not None and value is not False:
             script.add("config.autocast", one, key if value is True else value, call)
             return
-    if len(values) == len(given) or not may_default:
+    if call.open and len(values) < len(given):
+        script.add("config.autocast", call, Computed("arguments that are put together"), call)
+    elif len(values) == len(given) or not may_default:
         script.default("config.autocast", call, None)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KIND = "shell"
 _SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
-_SHELL = re.compile(r"#![^\n]{0,80}\b(?:ba|z|da|k)?sh\b")
+_SHELL = re.compile(r"#![^\n]{0,80}\b(?:bash|dash|zsh|ksh|sh)\b")
 _FILE = re.compile(r"[\w./~${}-]{1,200}\.(?:ya?ml|json)")
 _STRONG = frozenset({
     "attn_implementation", "attn_impl", "torch_dtype", "bf16", "fp16", "load_in_4bit", "use_dora",
@@ -76,7 +76,7 @@ def _variables(source: Source, command: Command) -> list[Intent]:
             value = value_of(word.text)
             written = f"{name}={word.text}" if word.text.find("=") < 0 else word.text
             place = source.at(word.line, word.column)
-            found.append(Intent(f"env.{name}", value, place, written[:120]))
+            found.append(Intent(f"env.{name}", value, place, printable(written, 120)))
     if command.words and command.words[0].text == "unset":
         for word in command.words[1:]:
             if is_asked(word.text):
@@ -89,7 +89,7 @@ def value_of(text: str) -> str | Computed | None:
     """Return the value of a variable: None where it is empty, Computed where it is put together."""
     if "$" in text:
         return Computed("a variable of the shell")
-    return text[:200] or None
+    return printable(text, 200) or None
 
 
 def _launched(source: Source, launch: Launch) -> tuple[list[Intent], list[str]]:
@@ -152,7 +152,7 @@ def _at_program(intent: Intent, program: Word, file: str) -> Intent:
     place = msgspec.structs.replace(
         intent.place, file=file, line=program.line, column=program.column
     )
-    written = program.text[:120] if intent.written else ""
+    written = printable(program.text, 120) if intent.written else ""
     return msgspec.structs.replace(intent, place=place, written=written)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ _KEYWORDS = frozenset({
     "then", "else", "elif", "do", "done", "in", "{", "}", "!", "time", "while", "until", "exec",
     "nohup", "sudo", *_CLOSING,
 })  # fmt: skip
+_SHELLS = ("bash", "sh", "zsh")
+_GIVES = ("-c", "-lc", "-ec", "-exc", "-xc")
 _DECLARE = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _TESTS = ("[", "[[", "test")
 _ENDS = frozenset({"\n", ";", ";;", ";&", ";;&", "&", "&&", "||", "|", "|&", "(", ")"})
@@ -61,7 +64,24 @@ class Script:
         pieces = _pieces(words)
         for piece in pieces:
             self._note(piece)
-        return [found for piece in pieces if (found := self._command(piece)) is not None]
+        found = [each for piece in pieces if (each := self._command(piece)) is not None]
+        return [one for each in found for one in (each, *self._given(each))]
+
+    def _given(self, command: Command) -> list[Command]:
+        """Return the commands that are given to another shell: ``srun bash -c "..."``."""
+        texts = [word.text for word in command.words]
+        for at, text in enumerate(texts[:-2]):
+            if posixpath.basename(text) in _SHELLS and texts[at + 1] in _GIVES:
+                word = command.words[at + 2]
+                split = Splitter(self.source, word.text, word.line, is_all_text=False).split()
+                found = [self._command(piece) for piece in _pieces(split)]
+                is_sure = command.is_sure
+                return [
+                    msgspec.structs.replace(each, is_sure=each.is_sure and is_sure)
+                    for each in found
+                    if each is not None
+                ]
+        return []
 
     def _note(self, piece: _Piece) -> None:
         """Note what a command sets; what is set twice, or on a condition, is not followed."""

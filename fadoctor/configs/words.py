@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.configs.intent import Computed, Intent
+from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,15 +77,24 @@ def shown(node: Node) -> str:
     if node.mapping:
         return "{...}"
     if node.items:
-        return f"[{', '.join(str(item.scalar) for item in node.items[:6])}]"
+        return printable(f"[{', '.join(str(item.scalar) for item in node.items[:6])}]", 80)
     value = node.scalar
     if value is None:
         return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)[:80]
+    return str(value).lower() if isinstance(value, bool) else printable(str(value), 80)
+
+
+_PLAIN = Computed("no plain value")
+
+
+def _is_collection(node: Node) -> bool:
+    return isinstance(node.value, dict | tuple)
 
 
 def flag(node: Node) -> bool | Computed:
     """Return a switch: true, "True", 1."""
+    if _is_collection(node):
+        return _PLAIN
     value = node.scalar
     if isinstance(value, bool):
         return value
@@ -103,7 +113,7 @@ def loaded_dtype(node: Node) -> str | Computed:
 
 def dtype(node: Node) -> str | Computed | None:
     """Return a dtype in the words of the catalogue; None of ``auto``."""
-    return dtype_word(str(node.scalar))
+    return _PLAIN if _is_collection(node) else dtype_word(str(node.scalar))
 
 
 def dtype_word(text: str) -> str | Computed | None:
@@ -114,9 +124,9 @@ def dtype_word(text: str) -> str | Computed | None:
     return DTYPES.get(word, Computed(f"a dtype that nobody knows here: {word[:40]}"))
 
 
-def text(node: Node) -> str:
+def text(node: Node) -> str | Computed:
     """Return a scalar as text."""
-    return str(node.scalar)[:120]
+    return _PLAIN if _is_collection(node) else printable(str(node.scalar), 120)
 
 
 def integer(node: Node) -> int | Computed:
@@ -132,9 +142,10 @@ def integer(node: Node) -> int | Computed:
 
 def names(node: Node) -> tuple[str, ...]:
     """Return a list of names: a sequence, or words between commas."""
-    if node.items:
-        return tuple(str(item.scalar)[:120] for item in node.items[:200])
-    return tuple(word.strip()[:120] for word in str(node.scalar).split(",")[:200] if word.strip())
+    if _is_collection(node):
+        return tuple(printable(str(item.scalar), 120) for item in node.items[:200])
+    found = str(node.scalar).split(",")[:200]
+    return tuple(printable(word.strip(), 120) for word in found if word.strip())
 
 
 def autocast(said: Said, document: Node, *, is_off_by_default: bool = True) -> bool:

@@ -376,6 +376,33 @@ def test_what_is_right_is_not_spoken_of(told: Callable[..., Told], text: str) ->
     assert told({"args.yaml": TRAINER + text, "config.json": MODEL}) == {}
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        (
+            "a.yaml",
+            "base_model: m\ndatasets: []\nsequence_len: 8\nflash_attention: true\nfp16: true\n",
+            "axolotl: attn_implementation: sdpa, fp16: true, bf16: false",
+        ),
+        (
+            "s.yaml",
+            "model: m\ntrain_type: lora\nattn_impl: flash_attn\ntorch_dtype: float16\n",
+            "ms-swift: attn_impl: sdpa, torch_dtype: float16",
+        ),
+        (
+            "lf.yaml",
+            LLAMAFACTORY.format(way="lora", attention="fa2") + "fp16: true\n",
+            "LLaMA-Factory: flash_attn: sdpa, fp16: true, bf16: false",
+        ),
+    ],
+)
+def test_a_fix_speaks_as_the_file_does(
+    told: Callable[..., Told], name: str, text: str, line: str
+) -> None:
+    found = told({name: text}, "--gpu", "T4")
+    assert settings(found["gpu-too-old-fa2"]) == line
+
+
 def test_heads_that_are_too_wide(told: Callable[..., Told]) -> None:
     wide = json.dumps({**json.loads(MODEL), "head_dim": 512})
     run = TRAINER + "attn_implementation: flash_attention_2\nbf16: true\n"

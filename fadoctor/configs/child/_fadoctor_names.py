@@ -62,6 +62,10 @@ class Scopes:
         self.found: list[Found] = []
         self.loaded: set[str] = set()
         self.has_star = False
+        self.bodies: dict[int, Scope] = {}
+        """Of classes, by the identity of their nodes."""
+        self.stored: set[str] = set()
+        """Attributes that something is assigned to."""
         stack: list[tuple[ast.AST, Scope, str]] = [(tree, self.module, "")]
         scopes = {id(self.module): self.module}
         while stack:
@@ -84,7 +88,7 @@ class Scopes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             self.loaded.add(node.id)
         elif isinstance(node, ast.Attribute):
-            self.loaded.add(node.attr)
+            (self.loaded if isinstance(node.ctx, ast.Load) else self.stored).add(node.attr)
         elif isinstance(node, ast.Call):
             self.note_call(node, scope, condition)
         elif isinstance(node, ast.Assign):
@@ -100,7 +104,7 @@ class Scopes:
             bind(scope, name, node)
         outside = [*getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
         if isinstance(node, ast.ClassDef):
-            inner = Scope(scope)
+            inner = self.bodies[id(node)] = Scope(scope)
         else:
             top = scope is self.module and name and not outside
             inner = Scope(scope, name if top else "")

@@ -168,12 +168,32 @@ class Script:
             (ast.Subscript, self.item),
         ]
 
-    def attribute(self, node: ast.Attribute, scope: Scope, _: int) -> Value:
-        """Return the dotted name of something imported; attributes of variables are computed."""
+    def attribute(self, node: ast.Attribute, scope: Scope, depth: int) -> Value:
+        """Return a dotted name of something imported, or a constant of a class of the script."""
+        body = self.class_of(node.value, scope) if isinstance(node.value, ast.Name) else None
+        held = body.bound.get(node.attr, []) if body else []
+        if body and len(held) == 1 and node.attr not in self.names.stored:
+            only = held[0]
+            return (
+                self.value(only, body, depth + 1)
+                if isinstance(only, ast.expr)
+                else computed("a member of a class")
+            )
         name, _of = self.called(node, scope)
         if any(sign in name for sign in "<(["):
             return computed("an attribute of something else")
         return self.named(name, node, scope)
+
+    def class_of(self, node: ast.Name, scope: Scope) -> Scope | None:
+        """Return the body of the class that a name is, or that it is an instance of."""
+        bound = scope.home(node.id).bound.get(node.id, [])
+        only = bound[0] if len(bound) == 1 else None
+        if isinstance(only, ast.Call) and isinstance(only.func, ast.Name):
+            if only.args or only.keywords:
+                return None  # which may set them otherwise
+            bound = scope.home(only.func.id).bound.get(only.func.id, [])
+            only = bound[0] if len(bound) == 1 else None
+        return self.names.bodies.get(id(only)) if isinstance(only, ast.ClassDef) else None
 
     def named(self, name: str, node: ast.expr, scope: Scope) -> Value:
         """Return a dotted name, unless nothing says where its first part comes from."""

@@ -163,6 +163,8 @@ def test_arguments_of_vllm() -> None:
         "attention": "FLASHINFER", "dtype": "fp16", "framework": "vllm", "kv_cache_dtype": "fp8",
         "model": "m", "purpose": "inference", "quantization": "awq", "weights_dtype": "fp16",
     }  # fmt: skip
+    assert facts(text.replace("FLASHINFER", "flashinfer"))["attention"] == "FLASHINFER"
+    assert "attention" not in facts(text.replace("FLASHINFER", "auto"))
     nested = "model: m\ngpu_memory_utilization: 0.9\nattention_config: {backend: TRITON_ATTN}\n"
     assert facts(nested)["attention"] == "TRITON_ATTN"
 

@@ -15,6 +15,7 @@ from fadoctor.configs.reading import read_configurations
 from fadoctor.configs.source import SIZE_LIMIT, Source, open_source
 from fadoctor.configs.tree import NODE_LIMIT, walk
 from fadoctor.model.errors import InputError, UsageError
+from tests.unit.configs.read import UNREAD, facts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +79,18 @@ def test_a_merge_brings_its_keys_and_what_is_written_wins() -> None:
     run = document.get("run")
     assert run is not None
     assert {key: node.scalar for key, node in run.mapping.items()} == {"bf16": True, "tf32": False}
+
+
+def test_values_of_a_wrong_kind_are_unknown_and_harmless() -> None:
+    text = (
+        "stage: sft\ntemplate: x\nflash_attn: [a]\nbf16: {b: 1}\nlora_target: {c: 1}\n"
+        "quantization_bit: []\nfp16: 1e309\ntf32: .inf\ninfer_dtype: [x]\n"
+    )
+    found = facts(text)
+    assert (found["attention"], found["bf16"], found["fp16"], found["tf32"]) == (UNREAD,) * 4
+    assert "quantization" not in found
+    escaped = facts('stage: sft\ntemplate: x\nflash_attn: "\\e[31mred\\u202e"\n')
+    assert escaped["attention"] == "?[31mred?"
 
 
 def test_merges_of_merges_are_counted() -> None:

@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from fadoctor.configs.join import join
+from fadoctor.model.fact import Known
+from tests.unit.configs.examples import EXAMPLES
 from tests.unit.configs.read import UNREAD, facts, intents, read
 
 TRAINER = "output_dir: out\nper_device_train_batch_size: 2\nmodel_name_or_path: Qwen/Qwen2.5-7B\n"
@@ -106,6 +109,32 @@ def test_accelerate_turns_autocast_on_where_the_trainer_is_silent(
     found = facts(TRAINER + "torch_dtype: float32\nbf16: false\n", ("accelerate.yaml", launch))
     assert found["dtype"] == dtype
     assert "conflict" not in found
+
+
+@pytest.mark.parametrize(
+    ("value", "more", "dtype"),
+    [
+        ("bf16", "bf16: false\n", "bf16"),
+        ("fp16", "", "fp16"),
+        ("no", "bf16: false\n", "fp32"),
+        ("fp16", "bf16: true\n", "bf16"),
+    ],
+)
+def test_accelerate_s_variable_counts_where_the_trainer_is_silent(
+    value: str, more: str, dtype: str
+) -> None:
+    beside = {"env.ACCELERATE_MIXED_PRECISION": Known(value, "the environment")}
+    joined = join([read(TRAINER + "torch_dtype: float32\n" + more)], dict(beside))
+    assert isinstance(found := joined.facts["config.dtype"], Known)
+    assert found.value == dtype
+    autocast = joined.facts["config.autocast"]
+    assert (autocast.value if isinstance(autocast, Known) else "fp32") == dtype
+
+
+@pytest.mark.parametrize("name", [name for name, files in EXAMPLES.items() if len(files) > 1])
+def test_the_order_of_files_does_not_matter(name: str) -> None:
+    files = list(EXAMPLES[name].items())
+    assert facts(*files) == facts(*reversed(files))
 
 
 def test_the_trainer_overrules_accelerate_and_both_are_named() -> None:

@@ -223,6 +223,7 @@ def test_vllm_in_a_script() -> None:
         "purpose": "inference",
         "weights_dtype": "fp16",
     }
+    assert script(text.replace("FLASHINFER", "flashinfer"))["attention"] == "FLASHINFER"
     config = "from vllm import LLM\nLLM('m', attention_config={'backend': 'TRITON_ATTN'})\n"
     assert script(config)["attention"] == "TRITON_ATTN"
 
@@ -243,6 +244,14 @@ def test_variables_that_a_script_sets(text: str, value: str | None) -> None:
     found = intents(f"import os\n{text}\n", "serve.py")
     assert found.get("env.VLLM_ATTENTION_BACKEND") == value
     assert not any("SECRET" in name for name in found)
+
+
+def test_arguments_that_are_put_together_leave_open_what_they_may_say() -> None:
+    found = script(f"{LOAD}AutoModelForCausalLM.from_pretrained('m', **pick())\n")
+    assert (found["attention"], found["weights_dtype"]) == (UNREAD, UNREAD)
+    given = script(f"{LOAD}AutoModelForCausalLM.from_pretrained('m', dtype='half', **pick())\n")
+    assert (given["attention"], given["weights_dtype"]) == (UNREAD, "fp16")
+    assert script(ARGUMENTS.format("bf16=False, **more"))["autocast"] == UNREAD
 
 
 def test_two_models_that_differ_leave_open_which_one_is_meant() -> None:

@@ -67,6 +67,8 @@ def test_places_count_characters() -> None:
         "C = {{'k': 'a'}}\nD = C['k']\n{}",
         "def f():\n    global D\n    D = 'a'\nf()\n{}",
         "import x\nD: str = 'a'\n{}",
+        "class C:\n    k = 'a'\nD = C.k\n{}",
+        "class C:\n    k: str = 'a'\nc = C()\nD = c.k\n{}",
     ],
 )
 def test_what_is_set_once_is_followed(setting: str) -> None:
@@ -96,6 +98,10 @@ def test_what_is_set_once_is_followed(setting: str) -> None:
         "try:\n    D = 'a'\nexcept OSError:\n    D = 'b'\n{}",
         "D, E = x\n{}",
         "D = D\n{}",
+        "class C:\n    k = 'a'\nC.k = 'b'\nD = C.k\n{}",
+        "class C:\n    k = 'a'\nc = C(k='b')\nD = c.k\n{}",
+        "class C:\n    def k(self):\n        pass\nD = C.k\n{}",
+        "class C(B):\n    pass\nD = C.k\n{}",
         "class D:\n    pass\n{}",
     ],
 )

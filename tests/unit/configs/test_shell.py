@@ -85,6 +85,8 @@ SERVE = "vllm serve some/model --dtype half --attention-backend FLASHINFER\n"
         "D=half\nB=FLASHINFER\nvllm serve some/model \\\n --dtype $D \\\n --attention-backend $B\n",
         "A=(--dtype half --attention-backend FLASHINFER)\nvllm serve some/model ${A[@]}",
         "if [ -d /models ]; then\n  " + SERVE + "fi\n",
+        f"srun --jobid $ID bash -c '{SERVE}' 2>&1 | tee log\n",
+        f'export RUN="{SERVE}"\nsrun bash -c "$RUN"\n',
     ],
 )
 def test_vllm_however_it_is_started(text: str) -> None:
@@ -278,3 +280,25 @@ def test_a_hostile_script_costs_little(file: str, name: str) -> None:
     with suppress(InputError):
         read(text, file)
     assert time.process_time() - started < 4
+
+
+ESCAPE = "\x1b[2J\u202e"
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (
+            "run.sh",
+            f"export VLLM_ATTENTION_BACKEND='A{ESCAPE}'\nvllm serve 'm{ESCAPE}' --dtype half\n",
+        ),
+        ("Dockerfile", f"ENV VLLM_ATTENTION_BACKEND=A{ESCAPE}\nCMD vllm serve m{ESCAPE}\n"),
+        ("a.py", f"from vllm import LLM\nLLM('m{ESCAPE}', attention_backend='A{ESCAPE}')\n"),
+        ("swift.sh", f"swift sft --model m --attn_impl 'x{ESCAPE}' --torch_dtype 'y{ESCAPE}'\n"),
+        ("vllm.sh", f"vllm serve m --attention-backend 'x{ESCAPE}' --quantization 'q{ESCAPE}'\n"),
+    ],
+)
+def test_no_escape_of_a_terminal_gets_through(file: str, text: str) -> None:
+    for intent in read(text, file).intents:
+        assert intent.written.isprintable(), intent
+        assert not isinstance(intent.value, str) or intent.value.isprintable(), intent
