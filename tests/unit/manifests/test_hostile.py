@@ -133,6 +133,8 @@ HOSTILE = {
     "dollars": "FROM a\nENV A=" + "${A}" * 20_000,
     "doubling": "FROM a\nENV A=aaaaaaaa\n" + "ENV A=$A$A$A$A\n" * 200,
     "splitting": "FROM a\nENV A='a a a a'\n" + 'ENV B="$A $A $A"\nENV A="$B $B $B"\n' * 100,
+    "quotes in quotes": 'a = """' + '"" ' * 300_000,
+    "escapes": 'a = "' + "\\n" * 300_000 + '"',
     "tag": "dependencies: !!python/object/apply:os.system ['true']\n",
     "control": "a: \x1b[31m\x07\n",
     "surrogate": "a: \udcff\n",
