@@ -173,7 +173,11 @@ def plan_for(request: Request, rules: list[Path], wanted: Wanted) -> Planned:
         from fadoctor.preflight.lines import lines_of
 
         lines = lines_of(plan, environment, request.requirements)
-        rewrites, plan = lines.rewrites, msgspec.structs.replace(plan, edits=lines.edits)
+        notes = (*plan.notes, *lines.notes)
+        rewrites, plan = (
+            lines.rewrites,
+            msgspec.structs.replace(plan, edits=lines.edits, notes=notes),
+        )
     nothing = plan.outcome is PlanOutcome.NOTHING
     code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
     return Planned(plan, code, rewrites)

@@ -41,9 +41,12 @@ def labelled(environment: Environment) -> Environment:
 def settled(environment: Environment) -> Environment:
     """Return the environment without what no file names: plans take what is named for all of it."""
     facts = dict(environment.facts)
-    for package in PACKAGES:
+    installed = facts.get("packages.installed")
+    brought = installed.value if isinstance(installed, Known) else {}
+    for package, names in PACKAGES.items():
         version = facts.get(f"{package}.version")
-        if isinstance(version, Unknown) and version.reason == UNNAMED:
+        is_brought = isinstance(brought, dict) and not brought.keys().isdisjoint(names)
+        if isinstance(version, Unknown) and version.reason == UNNAMED and not is_brought:
             facts |= absent_facts(package, ASSUMED)
     return msgspec.structs.replace(environment, facts=facts)
 

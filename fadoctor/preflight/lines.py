@@ -53,6 +53,8 @@ class Lines(msgspec.Struct, frozen=True):
 
     edits: tuple[Edit, ...]
     rewrites: tuple[Rewrite, ...]
+    notes: tuple[str, ...] = ()
+    """Why a plan may know less than it could."""
 
 
 def lines_of(plan: Plan, environment: Environment, names: Iterable[str]) -> Lines:
@@ -86,7 +88,15 @@ def lines_of(plan: Plan, environment: Environment, names: Iterable[str]) -> Line
         if (text := "\n".join(line for line in texts[name] if line != GONE)) != each.source.text
     ]
     diffs = [Edit(rewrite.source.name, diff=_diff(rewrite)) for rewrite in rewrites]
-    return Lines((*diffs, *dict.fromkeys(edits)), tuple(rewrites))
+    notes = tuple(_open_questions(environment))
+    return Lines((*diffs, *dict.fromkeys(edits)), tuple(rewrites), notes)
+
+
+def _open_questions(environment: Environment) -> Iterator[str]:
+    """Yield what a plan would need to know: without a Python or a platform no release fits."""
+    for name, option in (("python.version", "--python-version"), ("host.platform", "--platform")):
+        if not isinstance(environment.fact(name), Known):
+            yield f"{name} is not known, and no release can be chosen without it: {option} names it"
 
 
 class _File(msgspec.Struct, frozen=True):

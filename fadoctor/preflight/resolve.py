@@ -36,11 +36,19 @@ class Resolver:
             if isinstance(fact := environment.fact(f"{package}.version"), Known)
         }
         self._steps = 0
+        self._loosely = False
 
     def resolve(self, fixed: Mapping[str, str]) -> dict[str, str] | None:
         """Return package -> version of all that is open, some fixed; None where nothing fits."""
         self._steps = STEP_LIMIT
+        self._loosely = False
         return self._decided(dict(fixed))
+
+    def resolve_loosely(self) -> dict[str, str]:
+        """Return the newest of all that is open where not all fits: that is for rules to say."""
+        self._steps = STEP_LIMIT
+        self._loosely = True
+        return self._decided({}) or {}
 
     def _decided(self, chosen: dict[str, str]) -> dict[str, str] | None:
         package = self._next(chosen)
@@ -48,11 +56,14 @@ class Resolver:
             return chosen
         needs = self._needs(chosen)
         bounds = [self.ranges.get(package, ""), *needs.get(package, ())]
-        for version in self.versions.of(package, ",".join(filter(None, bounds))):
+        candidates = self.versions.of(package, ",".join(filter(None, bounds)))
+        if self._loosely and not candidates:
+            candidates = self.versions.of(package, self.ranges.get(package, ""))
+        for version in candidates:
             self._steps -= 1
             if self._steps < 0:
                 return None
-            if self._fits(package, version, chosen):
+            if self._loosely or self._fits(package, version, chosen):
                 found = self._decided({**chosen, package: version})
                 if found is not None:
                     return found

@@ -53,7 +53,8 @@ class Trial(msgspec.Struct, frozen=True):
 def come_today(environment: Environment, matrix: Matrix) -> Environment:
     """Return what a resolver makes of the open packages today; what it cannot, stays open."""
     resolver = Resolver(environment, Versions(environment, matrix))
-    return resolver.world(resolver.resolve({}) or {})
+    chosen = resolver.resolve({})
+    return resolver.world(resolver.resolve_loosely() if chosen is None else chosen)
 
 
 def try_out(
@@ -62,8 +63,9 @@ def try_out(
     """Judge today's world, and those in which one package is another release."""
     resolver = Resolver(environment, Versions(environment, matrix))
     chosen = resolver.resolve({})
-    there = resolver.world(chosen or {})
-    today = World(chosen or {}, foresee(settled(labelled(there)), knowledge, ignore))
+    taken = resolver.resolve_loosely() if chosen is None else chosen
+    there = resolver.world(taken)
+    today = World(taken, foresee(settled(labelled(there)), knowledge, ignore))
     if chosen is None or not environment.ranges:
         return Trial(today, there, fits=chosen is not None)
     others: list[World] = []

@@ -120,3 +120,10 @@ def test_other_worlds_end_with_the_time(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(trial, "TIME_LIMIT_S", 0.0)
     found = judged(tmp_path, "torch>=2.4\n", "H100")
     assert any("were not tried: no time" in note for note in found.shown.environment.target.notes)
+
+
+def test_what_does_not_fit_is_judged_with_what_it_brings_all_the_same(tmp_path: Path) -> None:
+    found = judged(tmp_path, "torch==2.11.0\nvllm==0.9.2\n", "H100", "580.65")
+    assert "vllm-torch-mismatch" in findings(found)
+    assert "triton-missing" not in findings(found)
+    assert any("no releases that fit" in note for note in found.shown.environment.target.notes)
