@@ -145,12 +145,24 @@ def _configurations(request: Request) -> tuple[Configuration, ...]:
 
 def _saved(name: str) -> Environment:
     data = _read(name)
-    if data.lstrip()[:1] not in (b"{", b"["):
+    # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
+    first = data.lstrip()[:1]
+    if first != b"{" and not (first == b"[" and _is_json(data)):
         from fadoctor.pasted.report import read_report  # noqa: PLC0415 -- rarely needed
 
         return read_report(data, name if name != "-" else "standard input")
     environment = read_facts(data, name)
     return msgspec.structs.replace(environment, target=replayed(environment, name))
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data)
+    except RecursionError:
+        return True
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def _read(name: str) -> bytes:

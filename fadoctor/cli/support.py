@@ -187,7 +187,7 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
     failed = has_failure(report.verdicts) and fail_on is not FailOn.NEVER
     if failed or severity_code(report.summary, fail_on):
         return EXIT_FINDINGS
-    return EXIT_COULD_NOT_LOOK if strict and (report.unknown or report.not_looked) else 0
+    return EXIT_COULD_NOT_LOOK if strict and (report.summary.unknown or report.not_looked) else 0
 
 
 def severity_code(summary: Summary, fail_on: FailOn) -> int:

@@ -20,6 +20,10 @@ SUBJECT_LIMIT = 64
 """Most GPUs or toolkits of one machine that are judged; saved facts can claim any number."""
 
 
+PASTED = "pasted report"
+"""The reason of a target that was read out of what other tools print."""
+
+
 class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is examined, and why that one.
 

@@ -110,8 +110,12 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """A regular expression with named groups; empty: the anchor itself."""
     near: tuple[str, ...] = ()
     """Patterns that must all be found in the same message."""
+    same_line: tuple[str, ...] = ()
+    """Patterns that must all be found in the lines of the match."""
     absent: tuple[str, ...] = ()
     """Patterns none of which may be found in it."""
+    given: Condition = {}
+    """What the facts of the log must surely say; where they do not, it does not show."""
     message: str = ""
     """What to say, with ``{groups}`` filled in; empty: the rule's title."""
     severity: Severity | None = None
