@@ -13,6 +13,7 @@ from fadoctor.manifests.entries import distribution, exactly
 from fadoctor.manifests.merged import merged
 from fadoctor.manifests.planned import Requirement
 from fadoctor.manifests.requirement_text import file_of, read_requirement
+from fadoctor.manifests.tree import PACKAGE_LIMIT
 from fadoctor.manifests.unread_lines import without_unread
 from fadoctor.manifests.yaml_tree import read_yaml
 from fadoctor.model.place import Place
@@ -68,6 +69,7 @@ def _package(draft: Draft, tree: Tree, names: Names, item: Node) -> None:
     name, version = tree.find(item, "name"), tree.find(item, "version")
     if name is None or version is None:
         raise tree.error(item, "a package without name or version")
+    tree.count_package(item)
     url = clean_url(tree.text(item, "url"))
     if tree.text(item, "manager") == "pip":
         wheel = file_of(url)
@@ -101,6 +103,8 @@ def _explicit(source: Source) -> Manifest:
             spec = conda_file(url)
             if spec is None:
                 raise source.error("no address of a package of conda", line=number)
+            if len(found) >= PACKAGE_LIMIT:
+                raise source.error(f"more than {PACKAGE_LIMIT:,} packages", line=number)
             before = len(draft.requirements)
             add_spec(draft, names, spec, place, files=(file_of(url),))
             platform = url.split("/")[-2] if url.count("/") > 1 else ""

@@ -21,10 +21,11 @@ from fadoctor.manifests.install_options import (
     Arguments,
     sort_arguments,
 )
-from fadoctor.manifests.planned_stage import renamed
+from fadoctor.manifests.planned_stage import WISH_LIMIT, Tally, renamed
 from fadoctor.manifests.read import read_source
 from fadoctor.manifests.requirement_text import read_address, read_requirement
 from fadoctor.manifests.shell_words import Command, Word, assignment, read_commands
+from fadoctor.manifests.source import Source
 from fadoctor.model.errors import InputError
 from fadoctor.probes.metadata import clean_url, normalise_name
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from fadoctor.manifests.docker_text import Text
     from fadoctor.manifests.planned import Manifest, Requirement
     from fadoctor.manifests.planned_stage import Stage
-    from fadoctor.manifests.source import Source
+    from fadoctor.model.place import Place
 
 _INSTALLER = re.compile(
     r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b[^\n]{0,200}"
@@ -63,16 +64,22 @@ _RUNS_TEXT = re.compile(r"-[a-z]{0,8}c")
 _SKIPPED = frozenset(("sudo", "exec", "command", "env", "nice", "nohup"))
 
 
+class Shared(msgspec.Struct, frozen=True):
+    """What all scripts of a Dockerfile have in common."""
+
+    source: Source
+    backends: dict[str, str]
+    """Name of a build of torch -> the index that has it."""
+    tally: Tally
+
+
 class Installs:
     """Carries the commands of one script over to a stage."""
 
-    def __init__(self, source: Source, stage: Stage, text: Text, backends: dict[str, str]) -> None:
-        """Take the Dockerfile, the stage that the script runs in, and its text.
-
-        `backends`: name of a build of torch -> the index that has it.
-        """
-        self.source, self.stage, self.text = source, stage, text
-        self.backends = backends
+    def __init__(self, shared: Shared, stage: Stage, text: Text) -> None:
+        """Take the Dockerfile, the stage that the script runs in, and its text."""
+        self.source, self.tally, self.backends = shared.source, shared.tally, shared.backends
+        self.stage, self.text = stage, text
 
     def run(self, script: str, start: int = 0, *, shift: int | None = None) -> None:
         """Follow a script; `shift`: the one place of all its words, where it was quoted."""
@@ -208,7 +215,7 @@ class Installs:
 
     def wish(self, word: Word) -> Requirement | None:
         """Return what one word asks for; a note where only a run would tell."""
-        place = self.text.place(word.at)
+        place = self.counted(word)
         if word.is_open or "*" in word.text.partition("=")[0]:
             self.stage.note(place.line, f"what {word.text[:160]} stands for is not known")
             return None
@@ -219,6 +226,13 @@ class Installs:
                 self.stage.note(place.line, f"what {what} holds is not known")
             return found
         return read_requirement(word.text, place, self.source)
+
+    def counted(self, word: Word) -> Place:
+        """Return where a wish stands; InputError where there are too many."""
+        place = self.text.place(word.at)
+        if self.tally.is_full():
+            raise self.source.error(f"more than {WISH_LIMIT:,} packages", line=place.line)
+        return place
 
     def lock(self, name: str, verb: str, rest: tuple[Word, ...]) -> None:
         """Follow a command that installs what a lock says."""
@@ -246,7 +260,7 @@ class Installs:
             if manifest is not None:
                 self.stage.take(manifest)
         for word in given.plain:
-            place = self.text.place(word.at)
+            place = self.counted(word)
             spec = None if word.is_open else parse_spec(word.text)
             if spec is None:
                 self.stage.note(place.line, f"what {word.text[:160]} stands for is not known")

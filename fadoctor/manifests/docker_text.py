@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fadoctor.manifests.source import Source
 
-INSTRUCTION_LIMIT = 5_000
+INSTRUCTION_LIMIT = 2_000
 LINE_LIMIT = 100_000
 LENGTH_LIMIT = 200_000
 """Characters of one instruction."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.container_image import read_image
-from fadoctor.manifests.docker_installs import Installs
+from fadoctor.manifests.docker_installs import Installs, Shared
 from fadoctor.manifests.docker_text import Instruction, read_instructions
 from fadoctor.manifests.draft import Draft
 from fadoctor.manifests.planned import Setting
-from fadoctor.manifests.planned_stage import Stage
+from fadoctor.manifests.planned_stage import STAGE_LIMIT, Stage, Tally
 from fadoctor.manifests.shell_words import Word, assignment, read_commands
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.probes.metadata import clean_url
@@ -77,7 +77,8 @@ class _Build:
         self.source = source
         self.tables = load_knowledge().tables
         rows = self.tables["torch-indexes"].rows
-        self.backends = {str(row["build"]): str(row["index"]) for row in rows}
+        backends = {str(row["build"]): str(row["index"]) for row in rows}
+        self.shared = Shared(source, backends, Tally())
         self.arguments: dict[str, str | None] = {}
         self.stages: dict[str, Stage] = {}
         self.stage: Stage | None = None
@@ -141,6 +142,8 @@ class _Build:
         words = [w for w in self.words(each, self.arguments) if not w.text.startswith("--")]
         if not words or (len(words) > 1 and (len(words) != 3 or words[1].text.lower() != "as")):
             raise self.error(each, "not as FROM is written")
+        if self.count >= STAGE_LIMIT:
+            raise self.error(each, f"more than {STAGE_LIMIT} stages")
         base, place = words[0], each.text.place(words[0].at)
         parent = self.stages.get(base.text.lower())
         if parent is not None:
@@ -201,7 +204,7 @@ class _Build:
         if each.heredocs:
             self.heredocs(each, stage, text[start:])
             return
-        installs = Installs(self.source, stage, each.text, self.backends)
+        installs = Installs(self.shared, stage, each.text)
         if text[start : start + 1] != "[":
             installs.run(text, start)
             return
@@ -220,7 +223,7 @@ class _Build:
             stage.note(each.place.line, f"not followed: {command[:120]}")
             return
         for body in each.heredocs:
-            Installs(self.source, stage, body, self.backends).run(body.text)
+            Installs(self.shared, stage, body).run(body.text)
 
     def copy(self, each: Instruction, stage: Stage) -> None:
         """Remember what is copied from beside, and what another stage brings."""

@@ -39,6 +39,7 @@ def pep508(tree: Tree, node: Node) -> Requirement:
     InputError with line and key where it is malformed.
     """
     text = tree.as_text(node)
+    tree.count_package(node)
     try:
         return read_requirement(text, tree.place(node), tree.source)
     except InputError as error:
@@ -62,6 +63,7 @@ def repository(tree: Tree, node: Node, url: str) -> dict[str, str]:
 
 def distribution(tree: Tree, node: Node, name: str) -> str:
     """Return a normalised name; InputError at the node where it can be none."""
+    tree.count_package(node)
     if not _NAME.fullmatch(name):
         raise tree.error(node, f"{name[:100]!r} is no name of a package")
     return normalise_name(name)

@@ -47,6 +47,7 @@ def read(source: Source) -> Manifest:
             _pip(draft, tree, item)
             continue
         text = tree.as_text(item)
+        tree.count_package(item)
         spec = parse_spec(text)
         if spec is None:
             raise tree.error(item, f"{text[:200]!r} is no package as conda names them")

@@ -46,8 +46,11 @@ def conda_facts(manifests: Iterable[Manifest], facts: Mapping[str, Fact]) -> dic
     out: dict[str, Fact] = {}
     for manifest in manifests:
         setting = manifest.facts.get("torch.cuda")
-        asked = any(each.name == "torch" for each in manifest.requirements)
-        if setting and asked and isinstance(facts.get("torch.cuda"), Unknown):
+        if setting is None:
+            continue
+        torch = [each for each in manifest.requirements if each.name == "torch"]
+        is_its = all(each.manager == "conda" or each.place == setting.place for each in torch)
+        if torch and is_its and isinstance(facts.get("torch.cuda"), Unknown):
             out["torch.cuda"] = Known(setting.value, printable(str(setting.place)))
     return out
 

@@ -72,6 +72,7 @@ def _package(draft: Draft, tree: Tree, names: Names, item: Node, records: dict[s
     said = conda or pypi
     if said is None:
         raise tree.error(item, "neither a package of conda nor one of PyPI")
+    tree.count_package(said)
     record = records.get(tree.as_text(said))
     if record is None:
         raise tree.error(said, "there is no record of this package")

@@ -121,6 +121,7 @@ class _Packages:
     def conda(self, name: str, node: Node) -> None:
         """Add a package of conda's."""
         tree, place = self.tree, self.tree.place(node)
+        tree.count_package(node)
         if isinstance(node.value, dict):
             if any(key in node.value for key in ("path", "git", "url")):
                 self.draft.note(place.line, f"{name} is built from source or a file")

@@ -15,6 +15,26 @@ if TYPE_CHECKING:
     from fadoctor.manifests.planned import Manifest, Requirement, Setting
 
 
+STAGE_LIMIT = 100
+WISH_LIMIT = 5_000
+"""Packages that the commands of one Dockerfile name."""
+
+_NOTE_LIMIT = 100
+
+
+class Tally:
+    """What the commands of one Dockerfile have asked for, in all stages together."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.wishes = 0
+
+    def is_full(self) -> bool:
+        """Count one more; say whether that is one too many."""
+        self.wishes += 1
+        return self.wishes > WISH_LIMIT
+
+
 class Stage:
     """Packages, variables and facts after each instruction."""
 
@@ -83,7 +103,8 @@ class Stage:
 
     def note(self, line: int, text: str) -> None:
         """Say what was not followed."""
-        self.notes.append((line, text))
+        if len(self.notes) < _NOTE_LIMIT:
+            self.notes.append((line, text))
 
 
 def _is_met(there: Requirement, wish: Requirement) -> bool:

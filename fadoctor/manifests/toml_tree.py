@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _DEPTH_LIMIT = 64
 _LINE_LIMIT = 500_000
+_ESCAPED_LIMIT = 100_000
+_VALUE_LIMIT = 400_000
 
 # the line: name = "torch"
 _SHORT_LINE = re.compile(
@@ -25,21 +27,19 @@ _SHORT_LINE = re.compile(
 # {file = "torch-2.7.1-cp312-cp312-manylinux_2_28_x86_64.whl", hash = "sha256:..."}
 _SHORT_PAIR = re.compile(r'([A-Za-z0-9_-]+)[ \t]*=[ \t]*("([^"\\\x00-\x08\x0a-\x1f\x7f]*)")')
 _SHORT_TABLE = re.compile(
-    rf"\{{[ \t]*{_SHORT_PAIR.pattern}(?:[ \t]*,[ \t]*{_SHORT_PAIR.pattern})*[ \t]*\}}"
+    rf"\{{[ \t]*{_SHORT_PAIR.pattern}(?:[ \t]*,[ \t]*{_SHORT_PAIR.pattern}){{0,20}}[ \t]*\}}"
 )
 _GAP = re.compile(r"[ \t]*")
 _END = re.compile(r"[ \t]*(?:#[^\x00-\x08\x0a-\x1f\x7f]*)?(?:\r?\n|\Z)")
 _SPACE = re.compile(r"[ \t]*(?:(?:#[^\x00-\x08\x0a-\x1f\x7f]*)?\r?\n[ \t]*)*")
 # package.dependencies, and the sign that ends it
-_BARE_PATH = re.compile(r"([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)[ \t]*(?=[=\]])")
+_BARE_PATH = re.compile(r"([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,60})[ \t]*(?=[=\]])")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _WORD = re.compile(r"[A-Za-z0-9_+.:-]+(?: [0-9][0-9:.+Zz-]*)?")
 _BASIC = re.compile(r'"([^"\\\x00-\x08\x0a-\x1f\x7f]*)"')
-_ESCAPED = re.compile(r'"((?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[btnfr"\\uU])*)"')
 _LITERAL = re.compile(r"'([^'\x00-\x08\x0a-\x1f\x7f]*)'")
-_LONG_BASIC = re.compile(r'"""((?:[^\\"]|\\.|"(?!""))*)"""("{0,2})', re.DOTALL)
-_LONG_LITERAL = re.compile(r"'''((?:[^']|'(?!''))*)'''('{0,2})")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+_CONTROL_OR_END = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _HEADER, _DOTTED, _CLOSED, _ARRAY = "header", "dotted", "closed", "array"
 
 
@@ -55,6 +55,7 @@ class _Parser:
         self.text, self.pos = source.text, 0
         self.tree = Tree(source, Node({}, 0))
         self.made: dict[int, str] = {}
+        self.count = 0
 
     def error(self, problem: str, at: int | None = None) -> InputError:
         place = self.tree.place_at(self.pos if at is None else at)
@@ -187,6 +188,9 @@ class _Parser:
         table[keys[-1]] = value
 
     def value(self, depth: int) -> Node:
+        self.count += 1
+        if self.count > _VALUE_LIMIT:
+            raise self.error(f"more than {_VALUE_LIMIT:,} values")
         at, char = self.pos, self.text[self.pos : self.pos + 1]
         if char in {'"', "'"}:
             if self.text.startswith(char * 3, at):
@@ -253,25 +257,43 @@ class _Parser:
         if found is not None:
             self.pos = found.end()
             return found[1]
-        found = _ESCAPED.match(self.text, self.pos)
-        if found is None:
+        at = self.pos
+        end = self.closing('"', at + 1) if self.text.startswith('"', at) else -1
+        if end < 0 or _CONTROL_OR_END.search(self.text, at + 1, end):
             raise self.error("a text that does not end in its line")
-        self.pos, at = found.end(), self.pos
-        return self.unescaped(found[1], at)
+        self.pos = end + 1
+        return self.unescaped(self.text[at + 1 : end], at)
+
+    def closing(self, mark: str, start: int) -> int:
+        """Return where a text ends, -1 where it has no end; a quote can be escaped."""
+        end = self.text.find(mark, start)
+        while end >= 0 and mark[0] == '"':
+            before = end
+            while before > start and self.text[before - 1] == "\\":
+                before -= 1
+            if (end - before) % 2 == 0:
+                break
+            end = self.text.find(mark, end + 1)
+        return end
 
     def long(self) -> str:
-        """Read a text of several lines."""
+        """Read a text of several lines; up to two quotes may stand before those that end it."""
         at = self.pos
-        is_basic = self.text.startswith('"', at)
-        found = (_LONG_BASIC if is_basic else _LONG_LITERAL).match(self.text, at)
-        if found is None or _CONTROL.search(found[1]):
+        mark = self.text[at : at + 3]
+        end = self.closing(mark, at + 3)
+        if end < 0 or _CONTROL.search(self.text, at + 3, end):
             raise self.error("a text of several lines that has no end, or controls in it")
-        self.pos = found.end()
-        text = (found[1] + found[2]).replace("\r\n", "\n")
-        text = text.removeprefix("\n")
-        return self.unescaped(text, at) if is_basic else text
+        for _ in range(2):
+            end += self.text.startswith(mark, end + 1)
+        self.pos = end + 3
+        text = self.text[at + 3 : end].replace("\r\n", "\n").removeprefix("\n")
+        return self.unescaped(text, at) if mark[0] == '"' else text
 
     def unescaped(self, text: str, at: int) -> str:
+        if "\\" not in text:
+            return text
+        if len(text) > _ESCAPED_LIMIT:
+            raise self.error("a text with escapes that is too long", at)
         try:
             return unescape(text)
         except ValueError as error:

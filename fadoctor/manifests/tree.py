@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from fadoctor.model.errors import InputError
 
 
+PACKAGE_LIMIT = 30_000
+"""Packages of one file that are read."""
+
+
 class Node:
     """One value: text, number, list or table, and the character that it begins with."""
 
@@ -37,6 +41,7 @@ class Tree:
         self.source = source
         self.root = root
         self._lines: list[int] = []
+        self._packages = 0
 
     def place(self, node: Node) -> Place:
         """Return where a node begins."""
@@ -48,6 +53,12 @@ class Tree:
             self._lines = line_starts(self.source.text)
         line = bisect_right(self._lines, offset)
         return Place(self.source.name, line, offset - self._lines[line - 1] + 1)
+
+    def count_package(self, node: Node) -> None:
+        """Count one package; InputError where that is one too many."""
+        self._packages += 1
+        if self._packages > PACKAGE_LIMIT:
+            raise self.error(node, f"more than {PACKAGE_LIMIT:,} packages")
 
     def error(self, node: Node, problem: str) -> InputError:
         """Return an error that names file, line and key."""

@@ -15,7 +15,7 @@ _UNREAD = re.compile(
     r"^  (?:sha256|md5|size|timestamp|license|license_family|build_number|arch|platform_tag"
     r"|legacy_bz2_md5|requires_python|noarch): (?![|>&*\[{'\"])[^\n]*$"
     r"|^  (?:depends|constrains|track_features|dependencies|hash|purls|features):\n"
-    r"(?:  (?:- |  )[^\n]*(?:\n|\Z))*",
+    r"(?:  (?:- |  )[^\n]*(?:\n|\Z)){0,2000}",
     re.MULTILINE,
 )
 

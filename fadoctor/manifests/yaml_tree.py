@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.model.errors import InputError
 
 _DEPTH_LIMIT = 32
-_EVENT_LIMIT = 600_000
+_EVENT_LIMIT = 450_000
 _ALIAS_LIMIT = 1000
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

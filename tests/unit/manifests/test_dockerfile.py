@@ -211,7 +211,10 @@ def test_a_device_is_not_read(tmp_path: Path) -> None:
         (PYTORCH + "RUN <<EOF\npip install x\n", "given:2: the here-document EOF has no end"),
         (PYTORCH + "RUN a && \\\n pip install torch=2\n", "given:3: no requirement"),
         (PYTORCH + "RUN conda install 'numpy=>1'\n", "given:2 at `numpy=>1`: '=>1' is no version"),
-        ("FROM a\n" * 6000, "given:5001: more than 5,000 instructions"),
+        (PYTORCH + "USER a\n" * 3000, "given:2001: more than 2,000 instructions"),
+        ("FROM a\n" * 200, "given:101 at `FROM`: more than 100 stages"),
+        (PYTORCH + "RUN pip install" + " a" * 6000, "given:2: more than 5,000 packages"),
+        (PYTORCH + "RUN conda install" + " a" * 6000, "given:2: more than 5,000 packages"),
         (PYTORCH + "RUN " + "aa \\\n" * 90_000, "given:2: an instruction that is too long"),
     ],
 )  # fmt: skip

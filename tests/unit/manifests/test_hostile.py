@@ -63,6 +63,7 @@ def conda() -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "make"),
     [
@@ -86,6 +87,39 @@ def test_the_collector_is_as_it_was_whatever_a_file_holds() -> None:
     assert gc.isenabled()
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", "[project]\ndependencies = [" + "'a',\n" * 60 + "]"),
+        (
+            "pyproject.toml",
+            "[tool.poetry.dependencies]\n" + "".join(f"a{i}=''\n" for i in range(60)),
+        ),
+        ("poetry.lock", "[[package]]\nname='a'\nversion='1'\n" * 60),
+        ("pdm.lock", "[[package]]\nname='a'\nversion='1'\n" * 60),
+        ("pylock.toml", "[[packages]]\nname='a'\nversion='1'\n" * 60),
+        ("pixi.toml", "[dependencies]\n" + "".join(f"a{i}='1'\n" for i in range(60))),
+        ("Pipfile", "[packages]\n" + "".join(f"a{i}='*'\n" for i in range(60))),
+        ("environment.yml", "channels: []\ndependencies:\n" + "- a\n" * 60),
+        ("conda-lock.yml", "package:\n" + "- {name: a, version: '1', manager: conda}\n" * 60),
+        ("list.txt", "@EXPLICIT\n" + "https://example.org/noarch/a-1-0.conda\n" * 60),
+    ],
+)
+def test_the_number_of_packages_is_bounded(
+    name: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fadoctor.manifests.tree.PACKAGE_LIMIT", 50)
+    monkeypatch.setattr("fadoctor.manifests.conda_lock.PACKAGE_LIMIT", 50)
+    with pytest.raises(InputError, match="more than 50 packages"):
+        read_source(given(text, name))
+
+
+def test_the_number_of_values_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fadoctor.manifests.toml_tree._VALUE_LIMIT", 500)
+    with pytest.raises(InputError, match=r"pdm\.lock:1: no TOML: more than 500 values"):
+        read_source(given("a = [" + "1," * 700 + "]", "pdm.lock"))
+
+
 HOSTILE = {
     "brackets": "a: " + "[" * 10_000,
     "braces": "a = " + "{a=" * 10_000,
@@ -99,6 +133,8 @@ HOSTILE = {
     "dollars": "FROM a\nENV A=" + "${A}" * 20_000,
     "doubling": "FROM a\nENV A=aaaaaaaa\n" + "ENV A=$A$A$A$A\n" * 200,
     "splitting": "FROM a\nENV A='a a a a'\n" + 'ENV B="$A $A $A"\nENV A="$B $B $B"\n' * 100,
+    "quotes in quotes": 'a = """' + '"" ' * 300_000,
+    "escapes": 'a = "' + "\\n" * 300_000 + '"',
     "tag": "dependencies: !!python/object/apply:os.system ['true']\n",
     "control": "a: \x1b[31m\x07\n",
     "surrogate": "a: \udcff\n",

@@ -76,3 +76,8 @@ def test_the_build_of_condas_torch_says_its_cuda() -> None:
     )  # fmt: skip
     ranged = facts_of(read_environment(sample("environment.yml")))
     assert (ranged["torch.version"], ranged["torch.cuda"]) == (Unknown, "12.1")
+
+
+def test_the_cuda_of_conda_is_not_that_of_a_torch_that_pip_brings() -> None:
+    text = "dependencies:\n- pytorch-cuda=12.1\n- pip:\n  - torch>=2.4\n"
+    assert facts_of(read_environment(given(text)))["torch.cuda"] is Unknown
