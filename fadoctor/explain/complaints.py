@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Triton Compilation Error | importing xformers fails | flash-attn does not work
 _COMPLAINT = re.compile(
-    r"(?i)\b(?:errors?|fail(?:s|ed|ure)?|exception|crash(?:es|ed)?|broken"
+    r"(?i)\b(?:errors?|fails?|failed|failure|exception|crash(?:es|ed)?|broken"
     r"|(?:does|do|is|are)(?: ?n.t| not) (?:work|load)(?:ing)?|(?:can.?t|cannot) (?:be )?"
     r"(?:import|load)\w{0,4})\b|报错|失败"
 )

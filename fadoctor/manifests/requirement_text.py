@@ -21,8 +21,11 @@ LENGTH_LIMIT = 4_000
 
 # torch==2.7.1, most lines of what tools write: 20 times as fast as a parser
 _PINNED = re.compile(
-    r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})\s{0,9}==\s{0,9}([0-9][A-Za-z0-9.!+_-]{0,99})"
+    r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})\s{0,9}==\s{0,9}"
+    r"(\d{1,9}(?:\.\d{1,9}){0,5}(?:(?:a|b|rc)\d{1,9})?(?:\.post\d{1,9})?(?:\.dev\d{1,9})?"
+    r"(?:\+[a-z0-9]{1,40}(?:\.[a-z0-9]{1,40}){0,5})?)"
 )
+"""The usual line, read without a parser; what is written otherwise is parsed."""
 # flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl
 _WHEEL = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.]{0,99})-(?P<version>[0-9][\w.!+]{0,99})(?:-[0-9]\w{0,40})?"
