@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.engine.judge import Assessment, judge, order_of
+from fadoctor.engine.judge import Assessment, judge, left_by, order_of
 from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Absent
-from fadoctor.model.finding import Finding, Severity
+from fadoctor.model.finding import Finding, Severity, Undecided
 from fadoctor.model.report import Report, RulesInfo, Summary
 from fadoctor.model.rule import Knowledge
 from fadoctor.model.smoke import SmokeReport, SmokeRun, SmokeSummary
@@ -41,6 +41,7 @@ class Prognosis(msgspec.Struct, frozen=True):
     environment: Environment
     knowledge: Knowledge
     ignore: tuple[str, ...]
+    """Ids of rules whose findings are not shown; they are judged like all others."""
     assessment: Assessment
     kernels: Kernels
     verdicts: tuple[Verdict, ...]
@@ -49,6 +50,16 @@ class Prognosis(msgspec.Struct, frozen=True):
         """Return the version of the package that brings a backend."""
         return fact_text(self.kernels.version(backend), "unknown")
 
+    @property
+    def shown(self) -> tuple[Finding, ...]:
+        """Return the findings that a report shows."""
+        return left_by(self.assessment, self.ignore)
+
+    @property
+    def open(self) -> tuple[Undecided, ...]:
+        """Return what a report calls undecided."""
+        return tuple(each for each in self.assessment.unknown if each.rule_id not in self.ignore)
+
 
 def foresee(
     environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...] = ()
@@ -56,10 +67,12 @@ def foresee(
     """Judge the facts and predict the table."""
     matrix = Matrix(knowledge.tables)
     environment = derive(environment, matrix)
-    assessment = judge(environment, knowledge, ignore, matrix)
+    assessment = judge(environment, knowledge, matrix)
     kernels = Kernels(environment, matrix)
     verdicts = predict(kernels, assessment)
-    return Prognosis(environment, knowledge, ignore, assessment, kernels, verdicts)
+    return Prognosis(
+        environment, knowledge, knowledge.current(ignore), assessment, kernels, verdicts
+    )
 
 
 def diagnose(
@@ -75,13 +88,13 @@ def diagnose(
 def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
     """Return the report of ``check``: what was foreseen, and what a run has shown."""
     environment, assessment = prognosis.environment, prognosis.assessment
-    verdicts, findings = prognosis.verdicts, assessment.findings
-    unknown = (*assessment.unknown, *unmeasured(smoke))
+    verdicts, findings = prognosis.verdicts, prognosis.shown
+    unknown = (*prognosis.open, *unmeasured(smoke))
     if smoke is not None:
         gpus = visible_gpus(environment)
         smoke = with_predictions(smoke, verdicts, gpus)
         verdicts = join_measurements(verdicts, smoke, gpus, prognosis.version_of)
-        findings = _added(findings, _causes(prognosis, smoke))
+        findings = _added(findings, assessment.findings, _causes(prognosis, smoke))
     told, more = unknown, notes(smoke)
     if is_pasted(environment):
         told = worth_asking(unknown, environment)
@@ -146,11 +159,13 @@ def _causes(prognosis: Prognosis, smoke: SmokeRun) -> tuple[Finding, ...]:
     return tuple(finding for finding in found if finding.rule_id not in prognosis.ignore)
 
 
-def _added(foreseen: tuple[Finding, ...], shown: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return both, in order; what the facts have told already is not told twice."""
+def _added(
+    findings: tuple[Finding, ...], foreseen: tuple[Finding, ...], run: tuple[Finding, ...]
+) -> tuple[Finding, ...]:
+    """Return what the facts and a run say, in order; what was foreseen is not told twice."""
     told = {rule_id for each in foreseen for rule_id in (each.rule_id, *each.consequences)}
-    fresh = [finding for finding in shown if finding.rule_id not in told]
-    return tuple(sorted((*foreseen, *fresh), key=order_of))
+    fresh = [finding for finding in run if finding.rule_id not in told]
+    return tuple(sorted((*findings, *fresh), key=order_of))
 
 
 def _rules_info(prognosis: Prognosis) -> RulesInfo:

@@ -74,7 +74,7 @@ def explain(
         _, environment = support.environment_of(request, rules)
     report = explain_reading(reading, knowledge, environment, tuple(ignore))
     if environment is not None:
-        report = _with_plan(report, request, knowledge, environment)
+        report = _with_plan(report, request, knowledge, environment, tuple(ignore))
     report = support.redacted(report) if redact else report
     if format_ is opt.Format.JSON:
         from fadoctor.report.json_ import render as render_json
@@ -92,7 +92,11 @@ def explain(
 
 
 def _with_plan(
-    report: Explanation, request: Request, knowledge: Knowledge, environment: Environment
+    report: Explanation,
+    request: Request,
+    knowledge: Knowledge,
+    environment: Environment,
+    ignored: tuple[str, ...],
 ) -> Explanation:
     """Return the report with what repairs the environment, where that confirms a cause."""
     import msgspec
@@ -102,7 +106,7 @@ def _with_plan(
 
     if not any(check.agreement is Agreement.CONFIRMED for check in report.checks):
         return report
-    plan = plan_of(request, knowledge, environment, Wanted())
+    plan = plan_of(request, knowledge, environment, Wanted(ignore=ignored))
     report = _advised(report, request, knowledge, environment, plan)
     does = any(action.is_step for action in plan.actions)
     return msgspec.structs.replace(report, plan=plan) if does else report

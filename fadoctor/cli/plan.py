@@ -38,10 +38,11 @@ def plan_of(
     request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
 ) -> Plan:
     """Return the plan for an environment; UsageError for names that nobody knows."""
-    from fadoctor.plan.planner import make_plan, session_of
+    from fadoctor.plan.planner import hiding, make_plan, session_of
 
     question = _question_of(request, environment, wanted)
-    plan = make_plan(environment, session_of(knowledge), question)
+    hidden = knowledge.current(wanted.ignore)
+    plan = hiding(make_plan(environment, session_of(knowledge), question), hidden)
     return _verified(request, plan, environment, question) if wanted.verify else plan
 
 
@@ -61,7 +62,7 @@ def advised_findings(
     from fadoctor.plan.planner import session_of
 
     # in whatever project or folder it will be carried out: the packages are the same
-    question = _question_of(request, before.environment, Wanted(ignore=before.ignore))
+    question = _question_of(request, before.environment, Wanted())
     question = msgspec.structs.replace(question, project="", fresh="")
     return advise(findings, before, session_of(before.knowledge), question, plan)
 
@@ -93,9 +94,7 @@ def _question_of(request: Request, environment: Environment, wanted: Wanted) -> 
     """Return what is asked; of a real environment with what its files say beside the facts."""
     from fadoctor.plan.planner import Question
 
-    question = Question(
-        wanted.want, wanted.keep, wanted.allow_build, wanted.installer, ignore=wanted.ignore
-    )
+    question = Question(wanted.want, wanted.keep, wanted.allow_build, wanted.installer)
     if request.facts or not environment.target.site:
         return question
     from fadoctor.probes.all_requirements import read_all_requirements

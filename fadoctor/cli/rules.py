@@ -6,6 +6,7 @@ Heavy modules are imported inside the commands, so that each pays only for what 
 from __future__ import annotations
 
 import enum
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -75,7 +76,8 @@ def list_rules(
         write(rule_list.render_json(found, suite.knowledge), output)
     else:
         style = style_of(color.value, output, quiet=False, verbose=False)
-        write(rule_list.render(found, style), output)
+        retired = {} if area or severity else suite.knowledge.retired
+        write(rule_list.render(found, style, retired), output)
 
 
 @app.command()
@@ -96,6 +98,9 @@ def show(
 
     suite = load_suite(rules)
     files = suite.rules()
+    if (current := suite.knowledge.retired.get(rule_id)) is not None:
+        sys.stderr.write(f"fadoctor: {support.is_retired(rule_id, current)}\n")
+        rule_id = current
     if rule_id not in files:
         raise UsageError(support.no_such_rule(rule_id, files))
     if format_ is PageFormat.JSON:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import typer
@@ -36,7 +37,8 @@ EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 1
 def request_of(
     target: str, python: str, site_packages: str = "", facts: str = "", gpu: Sequence[str] = (),
     driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
-    *, thorough: bool = False,
+    *, thorough: bool = False, requirements: Sequence[Path] = (), config: Sequence[str] = (),
+    config_kind: str = "",
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -45,7 +47,11 @@ def request_of(
     if target and python:
         raise UsageError("TARGET and --python exclude each other: name one target")
     overlays = Overlays(tuple(gpu), driver, glibc, python_version, platform)
-    return Request(target or python, site_packages, facts, overlays, thorough)
+    named = tuple(map(str, requirements))
+    return Request(
+        target or python, site_packages, facts, overlays, thorough, named, tuple(config),
+        config_kind,
+    )  # fmt: skip
 
 
 def no_request() -> Request:
@@ -74,12 +80,39 @@ def environment_of(
         return knowledge, examination.environment(knowledge)
 
 
+def foreseen(
+    environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...]
+) -> tuple[Prognosis, Prognosis]:
+    """Return what the facts say, and what fixes are planned on: of a plan, as it comes today."""
+    if is_planned(environment):
+        from fadoctor.preflight.judge import foresee_planned
+
+        found = foresee_planned(environment, knowledge, ignore)
+        return found.shown, found.planned
+    from fadoctor.diagnose import foresee
+
+    prognosis = foresee(environment, knowledge, ignore)
+    return prognosis, prognosis
+
+
+def is_planned(environment: Environment) -> bool:
+    """Return whether an environment is what manifests describe, read or replayed."""
+    return environment.target.kind == "manifest" or bool(environment.ranges)
+
+
 def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
     """Refuse an id that no rule has: a typing error would silently ignore nothing."""
     ids = {rule.id for rule in knowledge.rules}
-    for rule_id in ignored:
-        if rule_id not in ids:
+    for rule_id, current in zip(ignored, knowledge.current(ignored), strict=True):
+        if current not in ids:
             raise UsageError(f"--ignore: {no_such_rule(rule_id, ids)}")
+        if current != rule_id:
+            sys.stderr.write(f"fadoctor: --ignore: {is_retired(rule_id, current)}\n")
+
+
+def is_retired(rule_id: str, current: str) -> str:
+    """Return the sentence about an id that was given once."""
+    return f"{rule_id} is retired: {current} speaks of it now"
 
 
 def no_such_rule(rule_id: str, known: Iterable[str]) -> str:

@@ -16,25 +16,37 @@ from fadoctor.model.fix import Fix, Step, StepKind
 from fadoctor.model.rule import with_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fadoctor.model.rule import FixTemplate, StepTemplate
 
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._ -]{0,100}\])?"
-    r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,8}"
+    r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,24}"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?")
 _SPECIAL = re.compile(r"[^A-Za-z0-9_.:/+=-]")
+_OR = "Or "
 _INDEX = re.compile(r"(https://[A-Za-z0-9./_-]{1,200})?")
 
 
 def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
     """Return the fixes whose conditions surely hold and that can be written out whole."""
-    return tuple(
+    return begun(
         found
         for fix in scope.rule.fixes
         if _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope, fix), fix)
         if (found := _fix(_aside(scope, fix), fix, ())).steps
     )
+
+
+def begun(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+    """Return fixes of which the first stands behind no other: it does not begin with "Or"."""
+    found = tuple(fixes)
+    if not found or not found[0].title.startswith(_OR):
+        return found
+    title = found[0].title.removeprefix(_OR)
+    return (msgspec.structs.replace(found[0], title=title[:1].upper() + title[1:]), *found[1:])
 
 
 def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
@@ -52,7 +64,7 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
     ]
     written = [(tried, fix) for tried, fix in found if fix.steps]
     fresh = [fix for tried, fix in written if not tried]
-    return (*fresh, *(_tried(fix) for tried, fix in written if tried))
+    return begun((*fresh, *(_tried(fix) for tried, fix in written if tried)))
 
 
 def _possible(scope: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:

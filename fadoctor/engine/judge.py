@@ -52,20 +52,19 @@ class Assessment(msgspec.Struct, frozen=True):
 def judge(
     environment: Environment,
     knowledge: Knowledge,
-    ignore: tuple[str, ...] = (),
     matrix: Matrix | None = None,
 ) -> Assessment:
-    """Evaluate all rules but the ignored ones. One that breaks is reported and harms no other.
+    """Evaluate all rules. One that breaks is reported and harms no other.
 
     A matrix that has answered before answers again without looking.
     """
     matrix = matrix or Matrix(knowledge.tables)
     judgements: list[Judgement] = []
     errors: list[RuleError] = []
-    rules = [rule for rule in knowledge.rules if rule.when and rule.id not in ignore]
+    rules = [rule for rule in knowledge.rules if rule.when]
     about_gpus = [rule for rule in rules if reads_outcomes(rule)]
     for rule in rules:
-        if rule not in about_gpus:
+        if not reads_outcomes(rule):
             work = partial(evaluate, rule, environment, matrix)
             judgements += _isolated(rule.id, errors, work) or [_broken(rule, environment, matrix)]
     judgements = mark_outdone(judgements, environment)
@@ -80,6 +79,23 @@ def judge(
         tuple(_undecided(each) for each in judgements if each.outcome is Outcome.UNKNOWN),
         tuple(errors),
     )
+
+
+def left_by(assessment: Assessment, ignored: tuple[str, ...]) -> tuple[Finding, ...]:
+    """Return the findings that are not hidden, in order; the others stay word for word.
+
+    What a hidden finding explains is no finding of its rule: it stands on its own.
+    """
+    if not ignored:
+        return assessment.findings
+    failed = [each for each in assessment.judgements if each.outcome is Outcome.FAIL]
+    orphans = [
+        each
+        for each in failed
+        if each.rule.id not in ignored and _root(each, failed).rule.id in ignored
+    ]
+    shown = [finding for finding in assessment.findings if finding.rule_id not in ignored]
+    return tuple(sorted((*shown, *_findings(orphans, [])), key=order_of))
 
 
 def _broken(rule: Rule, environment: Environment, matrix: Matrix) -> Judgement:

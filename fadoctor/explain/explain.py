@@ -86,6 +86,7 @@ def explain(
     ignore: tuple[str, ...] = (),
 ) -> Explanation:
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
+    ignore = knowledge.current(ignore)
     around = surroundings(reading.facts, environment, knowledge)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
@@ -97,7 +98,7 @@ def explain(
             notes.append(OTHERS_FIXES)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
-    if others := beside(reading.ranked.causes, around):
+    if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
     return Explanation(
         fadoctor=__version__,

@@ -57,7 +57,7 @@ def surroundings(
     named = {name: fact for name, fact in facts.named.items() if name.endswith(".version")}
     packages = frozenset(name.partition(".")[0] for name in named) & PACKAGES.keys()
     if environment is None:
-        own = judge(facts.environment, knowledge, (), matrix) if facts.named else None
+        own = judge(facts.environment, knowledge, matrix) if facts.named else None
         return Surroundings(facts.environment, matrix, None, own, packages=packages)
     environment = derive(environment, matrix)
     contradicted = tuple(
@@ -69,7 +69,7 @@ def surroundings(
     # A Jetson's log names its driver too: it is compared with no other.
     replaced |= driver_facts(replaced, matrix) if "driver.version" in overruling else {}
     environment = msgspec.structs.replace(environment, facts=replaced)
-    judged = judge(environment, knowledge, (), matrix)
+    judged = judge(environment, knowledge, matrix)
     return Surroundings(environment, matrix, judged, None, contradicted, packages)
 
 
@@ -105,14 +105,14 @@ def _held_against(
         if same or names & set(cause.consequences) or _leads_to(finding, cause, around):
             detail = f"{finding.rule_id}: {finding.message}"
             return Check(rule.id, Agreement.CONFIRMED, detail), finding
+    mine = [each for each in assessment.judgements if each.rule.id == rule.id]
+    if not (mine and all(each.outcome is Outcome.PASS for each in mine)):
+        return Check(rule.id, Agreement.OPEN, _why_open(mine)), None
     if around.contradicted:
         names_ = ", ".join(around.contradicted)
         return Check(rule.id, Agreement.OPEN, f"the log has another {names_}"), None
-    mine = [each for each in assessment.judgements if each.rule.id == rule.id]
-    if mine and all(each.outcome is Outcome.PASS for each in mine):
-        detail = "its facts do not show it: perhaps repaired since, or the log is another's"
-        return Check(rule.id, Agreement.REFUTED, detail), None
-    return Check(rule.id, Agreement.OPEN, _why_open(mine)), None
+    detail = "its facts do not show it: perhaps repaired since, or the log is another's"
+    return Check(rule.id, Agreement.REFUTED, detail), None
 
 
 def _why_open(mine: list[Judgement]) -> str:
@@ -120,6 +120,8 @@ def _why_open(mine: list[Judgement]) -> str:
     if not mine:
         return "what the log shows leaves no trace in an environment"
     if all(each.outcome is Outcome.NOT_APPLICABLE for each in mine):
+        if any(name.startswith("config.") for each in mine for name in each.scope.read):
+            return "the configuration of the run would tell; none is known here"
         return "what the log is about is not installed there; is it another environment's log?"
     unknown = [name for each in mine for name in each.scope.unknown_facts()]
     if unknown:
@@ -140,7 +142,9 @@ def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:
     )
 
 
-def beside(causes: Iterable[Cause], around: Surroundings) -> tuple[str, ...]:
+def beside(
+    causes: Iterable[Cause], around: Surroundings, ignored: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """Return the errors that an environment has and a log does not show: they come next."""
     shown = {name for cause in causes for name in (cause.rule.id, *cause.consequences)}
     findings = around.assessment.findings if around.assessment is not None else ()
@@ -148,6 +152,7 @@ def beside(causes: Iterable[Cause], around: Surroundings) -> tuple[str, ...]:
         finding.rule_id
         for finding in findings
         if finding.severity is Severity.ERROR
+        and finding.rule_id not in ignored
         and not shown & {finding.rule_id, *finding.consequences}
     )
 

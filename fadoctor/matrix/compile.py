@@ -70,6 +70,8 @@ def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
         problems += _conflicts(tables, base.tables, documents)
     knowledge = _knowledge(folder, documents, rules.values(), tables, base)
     problems += _check(knowledge, rules, tables, documents)
+    if base is None:
+        problems += _retired(knowledge, _read(folder / "knowledge.yaml"))
     return Compiled(knowledge, cases, tuple(problems))
 
 
@@ -220,8 +222,10 @@ def _knowledge(
     for name, table in tables.items():
         merged[name] = _on_top(merged[name], table) if name in merged else table
     everything = sorted((*(base.rules if base else ()), *rules), key=lambda rule: rule.id)
-    version = base.version if base else _version(folder)
-    return Knowledge(version, digest.hexdigest(), tuple(everything), merged)
+    stated = {} if base else _mapping(_read(folder / "knowledge.yaml"))
+    version = base.version if base else str(stated.get("version", "unknown"))
+    retired = base.retired if base else dict(stated.get("retired") or {})
+    return Knowledge(version, digest.hexdigest(), tuple(everything), merged, retired)
 
 
 def _on_top(base: Table, table: Table) -> Table:
@@ -255,9 +259,14 @@ def _keys(row: dict[str, Cell], table: Table) -> tuple[str, ...]:
     return tuple(str(row.get(key)) for key in table.keys)
 
 
-def _version(folder: Path) -> str:
-    document = _read(folder / "knowledge.yaml")
-    return str(_mapping(document).get("version", "unknown"))
+def _retired(knowledge: Knowledge, document: Document) -> Iterator[RuleDataError]:
+    """Yield what is wrong with retired ids: none is given again, and each leads to a rule."""
+    ids = {rule.id for rule in knowledge.rules}
+    for old, new in knowledge.retired.items():
+        if old in ids:
+            yield document.error(("retired", old), f"{old} is retired, and a rule is called so")
+        if new not in ids:
+            yield document.error(("retired", old), f"there is no rule {new}")
 
 
 def _check(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fadoctor.model.finding import Confidence, Reference, Severity
 from fadoctor.model.fix import Effect, Safety
 from fadoctor.model.verdict import Backend, Dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Condition = dict[str, Any]
 """All of its keys must hold: fact path -> value or operators; ``any`` -> list of conditions."""
@@ -130,8 +133,10 @@ class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     """Where this surely holds, it weighs what the rule weighs."""
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
     """One root cause."""
+
+    # What the engine makes of its conditions hangs on it (`dict`).
 
     id: str
     title: str
@@ -162,8 +167,10 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """Where it stands, relative to the rules folder."""
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
     """One table of the matrix."""
+
+    # Its index hangs on it (`dict`).
 
     table: str
     doc: str
@@ -192,3 +199,9 @@ class Knowledge(msgspec.Struct, frozen=True):
     sha256: str
     rules: tuple[Rule, ...]
     tables: dict[str, Table]
+    retired: dict[str, str] = {}
+    """Id that was given once -> the rule that speaks of it since."""
+
+    def current(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """Return ids of rules, those that are retired as they are called since."""
+        return tuple(self.retired.get(each, each) for each in ids)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
+from fadoctor.model.catalogue import CONFIG, LATER, PACKAGES, build_catalogue
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.pasted.claims import AVAILABLE, COMPLETE, Claim
@@ -34,7 +34,9 @@ class Combined:
         silent = unknown("the pasted report does not say", name)
         specs = build_catalogue()
         fillable = [
-            n for n, spec in specs.items() if spec.provider != LATER and not n.endswith(("*",))
+            n
+            for n, spec in specs.items()
+            if spec.provider not in (CONFIG, LATER) and not n.endswith(("*",))
         ]
         self.facts: dict[str, Fact] = dict.fromkeys((n for n in fillable if "[]" not in n), silent)
         for key in self._said:

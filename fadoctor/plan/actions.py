@@ -13,6 +13,7 @@ from fadoctor.plan.build import missing_modules
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.dialect import Dialect, command_line, is_windows
 from fadoctor.plan.post_state import old_cuda_wheels
+from fadoctor.plan.reads import EVERYTHING
 from fadoctor.plan.released import mapping_of
 from fadoctor.plan.releases import BESIDE_TORCH
 from fadoctor.plan.undoing import undo_commands
@@ -194,17 +195,23 @@ class Writer:
     def _findings(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
         """Return the ids of findings that go away, of rules that mention one of the packages."""
         packages = {choice.package for choice in choices}
+        names = {choice.distribution for choice in choices}
         found = (
             relation.rule.id
             for relation in self.problem.relations
             if relation.rule.id in self.solved
-            and _is_about(relation, packages)
+            and (_is_about(relation, packages) or self._lacks(relation, names))
             and self._failed(relation)
         )
         return tuple(dict.fromkeys(found))
 
+    def _lacks(self, relation: Relation, names: set[str]) -> bool:
+        """Return whether a rule is about what its package requires, one of some names among it."""
+        told = mapping_of(self.environment.fact(f"{relation.package}.unmet_told"))
+        return EVERYTHING in relation.mentions and not names.isdisjoint(told)
+
     def _failed(self, relation: Relation) -> bool:
-        judgements = self.problem.session.judge(relation, self.environment)
+        judgements = self.problem.judge(relation, self.environment)
         return any(each.outcome is Outcome.FAIL for each in judgements)
 
     def _effects(self, choice: Choice) -> tuple[str, ...]:

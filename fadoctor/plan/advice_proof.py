@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.engine.judge import judge
-from fadoctor.matrix.kernels import Kernels
+from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.model.fact import Absent
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Predicted
@@ -71,6 +71,10 @@ class FixProver:
         self.worked = _working(before.verdicts)
         self.unmet = self._unmet(before.environment)
 
+    def holds(self, finding: Finding, fix: Fix) -> bool:
+        """Return whether nothing refutes a fix of a finding."""
+        return self.prove(finding, fix).standing is not Standing.REFUTED
+
     def prove(self, finding: Finding, fix: Fix) -> Proved:
         """Return how a fix of a finding comes out."""
         after = self.state.after(self.before.environment, fix)
@@ -80,10 +84,10 @@ class FixProver:
         if problem:
             return Proved(Standing.REFUTED, problem)
         session = self.session
-        assessment = judge(after.environment, session.knowledge, self.before.ignore, session.matrix)
+        assessment = judge(after.environment, session.knowledge, session.matrix)
         verdicts = predict(Kernels(after.environment, session.matrix), assessment)
         instead = self._instead(fix, finding, verdicts)
-        problem = self._harms(assessment, verdicts)
+        problem = self._harms(after.environment, assessment, verdicts)
         if instead == {Predicted.FAILS}:
             problem = "the attention that it asks for does not run here either"
         if problem:
@@ -96,12 +100,14 @@ class FixProver:
             return "torch would be gone"
         return "; ".join(sorted(self._unmet(after) - self.unmet))
 
-    def _harms(self, after: Assessment, verdicts: Iterable[Verdict]) -> str:
+    def _harms(
+        self, environment: Environment, after: Assessment, verdicts: Iterable[Verdict]
+    ) -> str:
         """Return what would be wrong that is not wrong now."""
         found = tuple(verdicts)
         if new := _errors(after.judgements) - self.failed:
             return f"then {', '.join(sorted({each[0] for each in new}))}"
-        lost = self.worked - _working(found) - _open(found)
+        lost = self.worked - _working(found) - _open(found) - _hidden(self.worked, environment)
         return f"{', '.join(sorted(lost))} would be lost" if lost else ""
 
     def _instead(self, fix: Fix, finding: Finding, verdicts: Iterable[Verdict]) -> set[Predicted]:
@@ -173,6 +179,12 @@ def _errors(judgements: Iterable[Judgement]) -> frozenset[tuple[str, str]]:
 
 def _working(verdicts: Iterable[Verdict]) -> frozenset[str]:
     return _cells(verdicts, Predicted.WORKS)
+
+
+def _hidden(cells: Iterable[str], environment: Environment) -> frozenset[str]:
+    """Return the cells of GPUs that programs do not see: to leave those alone is what is meant."""
+    there = {gpu.subject for gpu in visible_gpus(environment)}
+    return frozenset(cell for cell in cells if cell.rpartition(" on ")[2] not in there)
 
 
 def _open(verdicts: Iterable[Verdict]) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.engine.fixes import command
+from fadoctor.engine.fixes import begun, command
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.model.plan import ActionKind
@@ -59,7 +59,7 @@ def advised(
     found = []
     for each in findings:
         answer = answer_of(plan) if plan is not None and solves(plan, each) else None
-        found.append(msgspec.structs.replace(each, fixes=tuple(_fixes(each, prover, answer))))
+        found.append(msgspec.structs.replace(each, fixes=begun(_fixes(each, prover, answer))))
     return tuple(found)
 
 
@@ -70,7 +70,8 @@ def _fixes(finding: Finding, prover: FixProver, answer: Fix | None) -> Iterator[
     """
     standings = [(fix, prover.prove(finding, fix).standing) for fix in finding.fixes]
     proved = [fix for fix, standing in standings if standing is Standing.PROVED]
-    left = answer and next((fix for fix in proved if _is_part(fix, answer)), answer)
+    stands_in = answer and next((fix for fix in proved if _is_part(fix, answer)), answer)
+    left = stands_in
     for fix, standing in standings:
         is_about_packages = any(step.kind in _PACKAGES for step in fix.steps)
         if left is not None and (is_about_packages or fix not in proved):
@@ -78,6 +79,8 @@ def _fixes(finding: Finding, prover: FixProver, answer: Fix | None) -> Iterator[
             left = None
         if answer is not None and is_about_packages and _is_same(fix, answer):
             continue
+        if fix is stands_in:
+            continue  # it stands in its place already
         may_be = standing in (Standing.OPEN, Standing.PROSE)
         if fix in proved or (may_be and not (answer and is_about_packages)):
             yield fix

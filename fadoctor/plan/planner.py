@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +15,7 @@ from fadoctor.model.fact import Absent, Known
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
 from fadoctor.plan.actions import Writer
 from fadoctor.plan.advice import advice_for, variable_actions
+from fadoctor.plan.advice_proof import FixProver
 from fadoctor.plan.compiled import AFTER, without_variables
 from fadoctor.plan.conflict import explain_conflicts, kept_conflicts
 from fadoctor.plan.count import FAILS, best_answers
@@ -25,11 +27,12 @@ from fadoctor.plan.wishes import Asked, describe, wishes_of
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from fadoctor.engine.judge import Assessment
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
+    from fadoctor.model.fix import Fix
     from fadoctor.model.plan import Action, Conflict
     from fadoctor.model.rule import Knowledge
     from fadoctor.plan.solve import Solution
@@ -48,7 +51,6 @@ class Question(msgspec.Struct, frozen=True):
     installer: str = "auto"
     project: str = ""
     """Tool whose project the environment belongs to, "" for none."""
-    ignore: tuple[str, ...] = ()
     fresh: str = ""
     """Folder for a new environment, where the one that is examined must not be changed."""
     requirements: Mapping[str, dict[str, str]] = {}
@@ -62,9 +64,7 @@ def session_of(knowledge: Knowledge) -> Session:
 
 def make_plan(environment: Environment, session: Session, question: Question) -> Plan:
     """Return the plan for an environment. Pure: the same facts and wishes give the same plan."""
-    return _Planning(
-        foresee(environment, session.knowledge, question.ignore), session, question
-    ).plan()
+    return _Planning(foresee(environment, session.knowledge), session, question).plan()
 
 
 def plan_quickly(before: Prognosis, session: Session, question: Question) -> Plan | None:
@@ -88,9 +88,7 @@ class _Planning:
         self.findings = before.assessment.findings
         self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
         self.variables = tuple(variable_actions(before.environment, self.findings))
-        self.base = Base(
-            self.findings, before.verdicts, frozenset((*question.ignore, *self.broken_rules))
-        )
+        self.base = Base(self.findings, before.verdicts, frozenset(self.broken_rules))
         # variables are repaired first: the search judges the environment as it is without them
         environment = _with_variables(before.environment, self.variables)
         self.wishes = wishes_of(
@@ -108,7 +106,7 @@ class _Planning:
     def written(self, solution: Solution, *, explains: bool) -> Plan:
         """Prove a solution and write it out; `explains` says whether conflicts are looked for."""
         after = self.session.post.after(self.problem.environment, solution.changes)
-        proof, assessment = prove(self.problem, after, self.question.ignore)
+        proof, assessment = prove(self.problem, after)
         dialect = choose_dialect(
             self.question.installer, self.problem.environment, self.question.project
         )
@@ -124,11 +122,17 @@ class _Planning:
         actions = (
             *written,
             *self.variables,
-            *advice_for(self.findings, left, changes, commands=self.problem.is_foreign),
+            *advice_for(
+                self.findings,
+                left,
+                changes,
+                self._holds(after, assessment),
+                commands=self.problem.is_foreign,
+            ),
         )
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
         return Plan(
-            outcome=self._outcome(actions, proof, conflicts),
+            outcome=outcome_of(actions, proof, conflicts),
             target=self.target,
             installer=dialect.name,
             actions=actions,
@@ -142,21 +146,22 @@ class _Planning:
             windows=is_windows(self.problem.environment),
         )
 
+    def _holds(self, after: Environment, assessment: Assessment) -> Callable[[Finding, Fix], bool]:
+        """Return what tells whether a fix of what is left holds on the facts as they will be."""
+
+        @cache
+        def prover() -> FixProver:
+            kernels = Kernels(after, self.session.matrix)
+            verdicts = predict(kernels, assessment)
+            knowledge = self.session.knowledge
+            then = Prognosis(after, knowledge, (), assessment, kernels, verdicts)
+            return FixProver(then, self.session, self.question.requirements)
+
+        return lambda finding, fix: prover().holds(finding, fix)
+
     def _solved(self, after: Assessment) -> frozenset[str]:
         """Return the ids of the rules that found something before, and nothing afterwards."""
         return found_ids(self.findings) - found_ids(after.findings)
-
-    def _outcome(
-        self, actions: tuple[Action, ...], proof: Proof, conflicts: tuple[Conflict, ...]
-    ) -> PlanOutcome:
-        if proof.errors or proof.missed or proof.requirements or conflicts:
-            return PlanOutcome.PARTIAL if actions else PlanOutcome.IMPOSSIBLE
-        undecided = bool(proof.unknown) and not any(action.is_step for action in actions)
-        if undecided:
-            return PlanOutcome.PARTIAL
-        if proof.by_setting or not any(action.is_step for action in actions):
-            return PlanOutcome.PARTIAL if actions else PlanOutcome.NOTHING
-        return PlanOutcome.REPAIRS
 
     def _conflicts(
         self, proof: Proof, after: Environment, assessment: Assessment
@@ -184,6 +189,42 @@ class _Planning:
         count = self.problem.environment.fact("gpu.visible_count")
         if isinstance(count, Known) and count.value == 0:
             yield "there is no GPU here: what needs one was neither wished nor proved"
+
+
+def outcome_of(
+    actions: tuple[Action, ...], proof: Proof, conflicts: tuple[Conflict, ...]
+) -> PlanOutcome:
+    """Return what a plan of these actions comes to."""
+    if proof.errors or proof.missed or proof.requirements or conflicts:
+        return PlanOutcome.PARTIAL if actions else PlanOutcome.IMPOSSIBLE
+    undecided = bool(proof.unknown) and not any(action.is_step for action in actions)
+    if undecided:
+        return PlanOutcome.PARTIAL
+    if proof.by_setting or not any(action.is_step for action in actions):
+        return PlanOutcome.PARTIAL if actions else PlanOutcome.NOTHING
+    return PlanOutcome.REPAIRS
+
+
+def hiding(plan: Plan, ignored: tuple[str, ...]) -> Plan:
+    """Return a plan that does the same, and says nothing of rules whose findings are hidden.
+
+    What is left to a person to do for nothing but these is left out.
+    """
+    if not ignored:
+        return plan
+    hidden = frozenset(ignored)
+    proof = msgspec.structs.replace(
+        plan.proof,
+        errors=tuple(name for name in plan.proof.errors if name not in hidden),
+        by_setting=tuple(name for name in plan.proof.by_setting if name not in hidden),
+    )
+    actions = tuple(
+        action
+        for action in plan.actions
+        if action.is_step or not action.findings or not hidden.issuperset(action.findings)
+    )
+    outcome = outcome_of(actions, proof, plan.conflicts)
+    return msgspec.structs.replace(plan, proof=proof, actions=actions, outcome=outcome)
 
 
 def found_ids(findings: Iterable[Finding]) -> frozenset[str]:

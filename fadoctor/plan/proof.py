@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from fadoctor.plan.problem import Problem
 
 
-def prove(
-    problem: Problem, after: Environment, ignore: tuple[str, ...]
-) -> tuple[Proof, Assessment]:
+def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
     """Return what is left wrong after a plan. Pure, and nothing of the search is believed."""
     session = problem.session
-    assessment = judge(after, session.knowledge, ignore, session.matrix)
+    assessment = judge(after, session.knowledge, session.matrix)
     verdicts = predict(Kernels(after, session.matrix), assessment)
     failed = [
         each

@@ -16,6 +16,7 @@ from fadoctor.model.catalogue import (
     find_spec,
 )
 from fadoctor.model.fact import Known
+from fadoctor.targets.unmet import DERIVED
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -37,6 +38,10 @@ _UNSET = (
     *(f"env.{name}" for name in ENVIRONMENT_VARIABLES if name.endswith("*")),
 )
 """Facts that say what a variable without a fact of its own means."""
+
+
+_CHANGING = frozenset({*PACKAGES, EVERYTHING, "toolkit"})
+"""Heads of the facts that a choice of packages can change: triton brings a ptxas."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -64,6 +69,11 @@ def values_of(readings: Iterable[Reading], facts: Mapping[str, Fact]) -> list[Ha
     return found
 
 
+def can_change(fact: str) -> bool:
+    """Return whether a choice of packages can change a fact: a plan leaves the machine as it is."""
+    return fact.partition(".")[0].partition("[")[0] in _CHANGING
+
+
 def is_for_packages(rule: Rule) -> bool:
     """Return whether a rule is judged for each package, or each extension of one."""
     return "package" in rule.for_each or not _COMPILED.isdisjoint(rule.for_each)
@@ -86,6 +96,8 @@ def packages_read(rule: Rule, package: str = "") -> frozenset[str]:
     found = {head for head in heads if head in PACKAGES or head == EVERYTHING}
     if any(path.startswith("toolkit.ptxas") for path in paths):
         found.add("triton")
+    if any(path.startswith("package.") and path[8:] in DERIVED for path in paths):
+        found.add(EVERYTHING)  # what is installed beside it decides
     if not _COMPILED.isdisjoint(rule.for_each) or any(path.endswith(".loads") for path in paths):
         found.add("torch")  # with another torch they load or do not
     return frozenset(found | ({package} if package else set()))

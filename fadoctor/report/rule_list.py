@@ -15,7 +15,7 @@ from fadoctor.report.page import Heading, Item, Listing, Page, Paragraph, Span, 
 from fadoctor.report.page_text import finished, make_console
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.engine.suite import RuleFile
     from fadoctor.model.rule import Knowledge, Rule
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
-def render(files: Iterable[RuleFile], style: Style) -> str:
-    """Return one row for each rule: id, severity, area, title."""
+def render(
+    files: Iterable[RuleFile], style: Style, retired: Mapping[str, str] | None = None
+) -> str:
+    """Return one row for each rule: id, severity, area, title; then those that are retired."""
     buffer = io.StringIO()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("id", "severity", "area"):
@@ -36,6 +38,8 @@ def render(files: Iterable[RuleFile], style: Style) -> str:
         rule = file.rule
         severity = Text(rule.severity.value, style=_COLOURS[rule.severity])
         table.add_row(_text(rule.id), severity, _text(rule.area), _text(rule.title))
+    for old, new in sorted((retired or {}).items()):
+        table.add_row(_text(old), "retired", "", _text(f"{new} speaks of it now"))
     make_console(style, buffer).print(table)
     return finished(buffer.getvalue(), style)
 
@@ -51,6 +55,7 @@ def render_json(files: Iterable[RuleFile], knowledge: Knowledge) -> str:
         "version": knowledge.version,
         "sha256": knowledge.sha256,
         "rules": [_entry(file) for file in files],
+        "retired": knowledge.retired,
     }
     return json.dumps(document, indent=2) + "\n"
 
@@ -69,9 +74,22 @@ def _entry(file: RuleFile) -> dict[str, str]:
     }
 
 
-def build_index(rules: Iterable[Rule]) -> Page:
-    """Return the index of the rules' pages, by area."""
-    return tuple(_index_blocks(list(rules)))
+def build_index(knowledge: Knowledge) -> Page:
+    """Return the index of the rules' pages, by area, with the ids that are retired last."""
+    return (*_index_blocks(list(knowledge.rules)), *_retired(knowledge))
+
+
+def _retired(knowledge: Knowledge) -> Iterator[Block]:
+    if not knowledge.retired:
+        return
+    yield Heading("Retired")
+    yield Paragraph(spans("Ids that are not given again; --ignore takes them for the new ones."))
+    yield Listing(
+        tuple(
+            Item(spans(Span(old, code=True), ": ", Span(new, code=True, href=f"{new}.md")))
+            for old, new in sorted(knowledge.retired.items())
+        )
+    )
 
 
 def _index_blocks(rules: list[Rule]) -> Iterator[Block]:

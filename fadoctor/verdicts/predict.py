@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fadoctor.engine.judge import Assessment
     from fadoctor.verdicts.obstacles import Obstacle
 
+_OPEN = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
+
 Prediction = tuple[Predicted, tuple[str, ...], str]
 """The prediction, the ids of the rules behind it, and a detail for a person."""
 
@@ -73,19 +75,28 @@ def concerns(each: Judgement, kernels: Kernels, backend: Backend) -> bool:
 
 
 def decides_a_verdict(each: Judgement) -> bool:
-    """Return whether a judgement can keep a cell from working: one of an error-rule, not passed."""
-    return (
-        each.rule.affects is not None
-        and each.severity is Severity.ERROR
-        and each.outcome in (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
-    )
+    """Return whether a judgement can keep a cell from working: one that was not passed.
+
+    An error forbids its cells, also an error that nobody could decide leaves them open, and so does
+    a warning. An error that weighs less where it was found decides none.
+    """
+    if each.rule.affects is None:
+        return False
+    if each.severity is Severity.ERROR:
+        return each.outcome in _OPEN
+    return each.rule.severity is Severity.WARNING and each.outcome is Outcome.FAIL
+
+
+def forbids(each: Judgement) -> bool:
+    """Return whether a judgement, where it decides a cell, says that it fails."""
+    return each.outcome is Outcome.FAIL and each.severity is Severity.ERROR
 
 
 def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
     support: Support, deciding: Iterable[Judgement], hindrance: Obstacle | None
 ) -> Prediction:
-    failing = sorted({each.rule.id for each in deciding if each.outcome is Outcome.FAIL})
-    undecided = [each for each in deciding if each.outcome is not Outcome.FAIL]
+    failing = sorted({each.rule.id for each in deciding if forbids(each)})
+    undecided = [each for each in deciding if not forbids(each)]
     if support.fails:
         first = [support.rule] if support.rule else []
         ids = first + [rule_id for rule_id in failing if rule_id not in first]
@@ -96,7 +107,7 @@ def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
         return hindrance.predicted, (), hindrance.detail
     if undecided:
         ids = sorted({each.rule.id for each in undecided})
-        return Predicted.UNKNOWN, tuple(ids), undecided[0].reason
+        return Predicted.UNKNOWN, tuple(ids), undecided[0].reason or undecided[0].rule.title
     if hindrance is not None:
         return hindrance.predicted, (), hindrance.detail
     if support.works:

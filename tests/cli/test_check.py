@@ -170,6 +170,14 @@ def test_unknown_rule_to_ignore_is_refused(run: Run, stack: Path) -> None:
     assert "gpu-too-odl-fa2" in result.stderr
 
 
+def test_a_retired_id_hides_what_speaks_of_it_now(run: Run, stack: Path) -> None:
+    base = ("check", "--no-smoke", "--python", str(stack), "--ignore")
+    result = run(*base, "trl-requirement-unmet")
+    assert result.returncode != 2
+    assert "trl-requirement-unmet is retired: requirement-unmet speaks of it now" in result.stderr
+    assert result.stdout == run(*base, "requirement-unmet").stdout
+
+
 def test_exit_codes(run: Run, stack: Path) -> None:
     base = ("check", "--no-smoke", "--python", str(stack), "--driver", "570.124.06", "--gpu")
     assert run(*base, "A100").returncode == 0

@@ -54,11 +54,7 @@ def _against(cell: Verdict, facts: Facts, prognosis: Prognosis) -> Iterator[str]
         yield "nobody knows what the GPU is"
     for each in prognosis.assessment.judgements:
         affects, about = each.rule.affects, each.about.bindings
-        if (
-            each.outcome is not Outcome.FAIL
-            or each.rule.severity is not Severity.ERROR
-            or not affects
-        ):
+        if each.outcome is not Outcome.FAIL or each.rule.severity is Severity.NOTE or not affects:
             continue
         own = about.get("package") in (package, *needs) if affects.extension else False
         here = about.get("gpu", cell.gpu.partition(" ")[0]) == cell.gpu.partition(" ")[0]

@@ -107,8 +107,8 @@ def test_a_blank_in_a_table_is_not_known() -> None:
     chance = random.Random(5)  # noqa: S311 -- not for secrets
     for world in worlds(seed=7, count=BLANKS):
         poorer, what = blanked(chance)
-        before = judge(world, knowledge(), (), Matrix(knowledge().tables))
-        after = judge(world, poorer, (), Matrix(poorer.tables))
+        before = judge(world, knowledge(), Matrix(knowledge().tables))
+        after = judge(world, poorer, Matrix(poorer.tables))
         assert compare(before.judgements, after.judgements) == [], f"{what} is blank"
         if not any(is_overruled(each) for each in before.judgements):
             found = steps(_cells(world, knowledge()), _cells(world, poorer))

@@ -79,7 +79,7 @@ def test_no_text_has_a_hole(monkeypatch: pytest.MonkeyPatch) -> None:
     worlds += [golden_cases.environment(name) for name in golden_cases.names()]
     matrix, holes = Matrix(knowledge().tables), set()
     for world in worlds:
-        for finding in judge(world, knowledge(), (), matrix).findings:
+        for finding in judge(world, knowledge(), matrix).findings:
             texts = [finding.title, finding.message, finding.why]
             for fix in finding.fixes:
                 texts += [fix.title, fix.side_effects, *(step.text for step in fix.steps)]

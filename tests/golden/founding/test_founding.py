@@ -62,7 +62,7 @@ def told(name: str) -> str:
     style = Style(width=100, verbose=True)
     alone, beside = explained(name, None), explained(name, facts_of(name))
     matrix = Matrix(KNOWLEDGE.tables)
-    found = judge(derive(facts_of(name), matrix), KNOWLEDGE, (), matrix).findings
+    found = judge(derive(facts_of(name), matrix), KNOWLEDGE, matrix).findings
     check = [f"{each.severity.value}: {each.message} ({each.rule_id})" for each in found]
     return "\n".join([
         "# explain, the log alone", "", explanation_text.render(alone, style),

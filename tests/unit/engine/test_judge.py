@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from fadoctor.engine.judge import Assessment, judge
+from fadoctor.engine.judge import Assessment, judge, left_by
 from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.finding import Evidence
 from fadoctor.model.place import Place
@@ -121,10 +121,19 @@ def test_a_finding_that_cannot_be_written_out_is_an_error_of_its_rule() -> None:
     assert [each.rule_id for each in found.errors] == ["a-stepless"]
 
 
-def test_ignored_rules_are_not_judged() -> None:
-    found = judge(environment(LINUX), knowledge(rule("a-rule"), rule("b-rule")), ("a-rule",))
-    assert ids(found) == ["b-rule"]
-    assert [each.rule.id for each in found.judgements] == ["b-rule"]
+def test_what_a_hidden_finding_explains_stands_on_its_own() -> None:
+    found = assess(
+        LINUX,
+        rule("a-root"),
+        rule("b-told", explained_by=["a-root"]),
+        rule("c-told", explained_by=["b-told"]),
+        rule("d-other"),
+    )
+    assert ids(found) == ["a-root", "d-other"]
+    assert [each.rule_id for each in left_by(found, ("a-root",))] == ["b-told", "d-other"]
+    assert left_by(found, ("a-root",))[0].consequences == ("c-told",)
+    assert left_by(found, ("b-told",)) == found.findings, "only what is shown can be hidden"
+    assert left_by(found, ()) == found.findings
 
 
 def test_undecided_rules_say_what_would_settle_them() -> None:

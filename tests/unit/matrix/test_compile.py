@@ -276,3 +276,17 @@ def test_a_folder_whose_rules_are_not_in_areas_is_refused(tmp_path: Path, base: 
     (tmp_path / "flat" / "own-rule.yaml").write_text(rule_text("own-rule"))
     with pytest.raises(RuleDataError):
         compile_rules(tmp_path / "flat", base)
+
+
+def test_a_retired_id_leads_to_a_rule_and_is_not_given_again(tmp_path: Path) -> None:
+    folder = write(tmp_path, area__some_rule=rule_text("some-rule"))
+    path = folder / "knowledge.yaml"
+    path.write_text('version: "7"\nretired:\n  old-rule: some-rule\n')
+    compiled = compile_rules(folder)
+    assert problems(compiled, folder) == []
+    assert compiled.knowledge.current(("old-rule", "other")) == ("some-rule", "other")
+    path.write_text('version: "7"\nretired:\n  some-rule: gone\n')
+    assert problems(compile_rules(folder), folder) == [
+        "knowledge.yaml:3 at `retired.some-rule`: some-rule is retired, and a rule is called so",
+        "knowledge.yaml:3 at `retired.some-rule`: there is no rule gone",
+    ]

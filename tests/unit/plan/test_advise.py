@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from fadoctor.diagnose import foresee
@@ -13,12 +14,13 @@ from fadoctor.plan.advise import ANSWER, advise, answer_of, solves
 from fadoctor.plan.planner import Question, make_plan, plan_quickly
 from tests.advice.states import enumerated
 from tests.golden import cases as golden_cases
-from tests.unit.plan.problems import golden, session
+from tests.unit.engine.builders import ABSENT, fact_of
+from tests.unit.plan.problems import golden, session, with_package, without
 
 if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
 
-MISMATCH = "linux-4090-wheel-mismatch"
+MISMATCH, HEALTHY = "linux-4090-wheel-mismatch", "linux-a100-healthy"
 
 
 def advised(name: str, **changes: Any) -> dict[str, Finding]:
@@ -122,3 +124,43 @@ def test_a_report_does_not_wait_for_a_plan_that_takes_long(monkeypatch: pytest.M
     monkeypatch.setattr("fadoctor.plan.planner.QUICK_LIMIT", 2)
     assert plan_quickly(before, session(), Question()) is None
     assert advised(MISMATCH)["wheel-torch-mismatch"].fixes
+
+
+def test_a_fix_stands_once_and_the_first_behind_no_other() -> None:
+    """A part of the planner's answer stood before it, began with "Or", and came again."""
+    environment = with_package(without(golden(HEALTHY), "flash_attn"), "xformers", "0.0.32.post2")
+    facts = {"xformers.binary.file": ABSENT, "xformers.loads": ABSENT, "xformers.extension": ABSENT}
+    new = {name: fact_of(value) for name, value in facts.items()}
+    environment = msgspec.structs.replace(environment, facts={**environment.facts, **new})
+    before = foresee(environment, session().knowledge)
+    [finding] = [
+        each
+        for each in advise(before.assessment.findings, before, session(), Question())
+        if each.rule_id == "xformers-no-cuda-ext"
+    ]
+    ids = [fix.id for fix in finding.fixes]
+    assert len(ids) == len(set(ids))
+    assert not finding.fixes[0].title.startswith("Or ")
+
+
+def test_what_a_package_requires_is_advised_as_it_is_planned() -> None:
+    environment = with_package(
+        golden(HEALTHY), "llamafactory", "0.9.4", {"trl": "<=0.22.0,>=0.8.6"}
+    )
+    before = foresee(environment, session().knowledge)
+    plan = make_plan(environment, session(), Question())
+    [action] = [action for action in plan.actions if action.kind.is_run]
+    assert action.findings == ("requirement-unmet",)
+    found = {
+        each.rule_id: each.fixes[0]
+        for each in advise(before.assessment.findings, before, session(), Question(), plan)
+    }
+    assert found["requirement-unmet"].steps[0].items == action.requirements
+
+
+def test_to_hide_a_gpu_loses_nothing_on_the_others() -> None:
+    """The cells of the GPU that is hidden are what is given up: that is said, and no harm."""
+    before = foresee(golden("linux-v100-and-a100"), session().knowledge)
+    [weaker] = [f for f in before.assessment.findings if f.rule_id == "weaker-gpu-visible"]
+    assert weaker.fixes[0].id == "hide-this-gpu"
+    assert FixProver(before, session()).prove(weaker, weaker.fixes[0]).standing is Standing.PROVED

@@ -10,6 +10,7 @@ import pytest
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.plan import ActionKind, Plan, PlanOutcome, Proof
+from fadoctor.plan.planner import hiding
 from tests.unit.plan.problems import golden, plan, with_package, without
 
 if TYPE_CHECKING:
@@ -84,6 +85,23 @@ def test_system_problems_are_for_a_person() -> None:
     assert found.proof.errors == ("driver-lib-missing-container",)
     assert all(not action.argv for action in found.actions)
     assert ActionKind.SYSTEM in kinds(found)
+
+
+@pytest.mark.parametrize("name", ["linux-t4-container-no-libcuda", VOLTA, BOTH, BLACKWELL])
+def test_hiding_what_is_found_changes_no_step_of_a_plan(name: str) -> None:
+    found = plan(golden(name))
+    ids = {*found.proof.errors, *(each for action in found.actions for each in action.findings)}
+    hidden = hiding(found, tuple(ids))
+    assert hidden.changes == found.changes
+    assert list(hidden.actions) == [action for action in found.actions if action.is_step]
+    assert hidden.proof.errors == ()
+    assert hiding(found, ()) is found
+
+
+def test_where_all_that_is_left_is_hidden_nothing_is_left() -> None:
+    found = plan(golden("linux-t4-container-no-libcuda"))
+    assert hiding(found, ("driver-too-old",)) == found
+    assert hiding(found, ("driver-lib-missing-container",)).outcome is PlanOutcome.NOTHING
 
 
 def test_variables_are_unset_before_packages_are_judged() -> None:

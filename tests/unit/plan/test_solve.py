@@ -64,7 +64,7 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
     """Return what a whole state costs, judged from nothing, with every rule."""
     state = dict(zip(made.packages, chosen, strict=True))
     matrix = made.session.matrix
-    assessment = judge(after, made.session.knowledge, (), matrix)
+    assessment = judge(after, made.session.knowledge, matrix)
     verdicts = predict(Kernels(after, matrix), assessment)
     backends = {verdict.backend for verdict in verdicts} | {b for _, b, _ in made.worked}
     backends |= {backend for _, backend in made.wishes.cells}

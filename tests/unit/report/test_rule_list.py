@@ -60,7 +60,7 @@ def test_list_as_json_is_ascii(tmp_path: Path) -> None:
 
 def test_index_groups_by_area_and_links(tmp_path: Path) -> None:
     _, knowledge = compiled(tmp_path)
-    text = page_markdown.render(rule_list.build_index(knowledge.rules))
+    text = page_markdown.render(rule_list.build_index(knowledge))
     assert "## area\n\n- [`asking-rule`](asking-rule.md) (note): A title\n" in text
 
 

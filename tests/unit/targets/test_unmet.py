@@ -37,16 +37,94 @@ def test_what_is_missing_and_what_is_too_old() -> None:
             "einops": "(not installed)",
         },
         "unmet_alone": ("nvidia-cutlass-dsl>=4.6.2", "einops"),
+        "unmet_told": found["unmet"].value,  # type: ignore[union-attr] # values saw to it
+        "unmet_outside": {"nvidia-cutlass-dsl": "4.2.0"},
         "missing": ("einops",),
     }
 
 
 def test_what_another_rule_speaks_of_is_not_said_twice() -> None:
-    facts = {"vllm.version": "0.33.0", "vllm.requires": {"transformers": ">=5.5"}}
-    found = unmet({**facts, "packages.installed": {"transformers": "4.57.1"}}, "vllm")
-    assert values(found) == {"unmet": {"transformers": "(>=5.5, 4.57.1 is installed)"}}
-    found = unmet({**facts, "packages.installed": {}}, "vllm")
-    assert values(found)["unmet_alone"] == ("transformers>=5.5",)
+    facts = {"vllm.version": "0.33.0", "vllm.requires": {"torch": "==2.14.0"}}
+    host = {"torch.build": "pypi"}
+    found = unmet({**facts, **host, "packages.installed": {"torch": "2.12.0"}}, "vllm")
+    assert values(found) == {"unmet": {"torch": "(==2.14.0, 2.12.0 is installed)"}}
+    found = unmet({**facts, **host, "packages.installed": {}}, "vllm")
+    assert values(found) == {
+        "unmet": {"torch": "(==2.14.0, not installed)"},
+        "missing": ("torch",),
+    }
+
+
+LLAMAFACTORY = {"transformers": "!=4.52.0,!=4.57.0,<=4.57.1,>=4.51.0", "peft": "<=0.17.1,>=0.14.0"}
+OUTSIDE = [
+    ("accelerate", "0.33.0", {"numpy": "<2,>=1.17"}, {"numpy": "2.1.3"}),
+    ("flashinfer", "0.7.0", {"torch": ">=2.13"}, {"torch": "2.12.0"}),
+    ("liger_kernel", "0.8.5", {"triton": ">=2.3.1"}, {"triton": "2.1.0"}),
+    ("llamafactory", "0.9.4", LLAMAFACTORY, {"transformers": "5.23.0", "peft": "0.21.2"}),
+    ("sglang", "0.5.15", {"flash-attn-4": "==4.0.0b15"}, {"flash-attn-4": "4.0.0b36"}),
+    ("sglang", "0.5.20", {"torch": "==2.13.0"}, {"torch": "2.14.1"}),
+    ("trl", "1.16.0", {"accelerate": ">=1.10.1"}, {"accelerate": "1.3.0"}),
+    ("unsloth", "2026.1.4", {"trl": "<=0.24.0,!=0.19.0,>=0.18.2"}, {"trl": "0.27.2"}),
+    ("unsloth", "2026.10.9", {"bitsandbytes": "!=0.46.0,>=0.45.5"}, {"bitsandbytes": "0.46.0"}),
+    ("vllm", "0.20.0", {"flashinfer-python": "==0.6.8.post1"}, {"flashinfer-python": "0.7.0"}),
+    ("vllm", "0.9.2", {"xformers": "==0.0.30"}, {"xformers": "0.0.32.post2"}),
+]
+
+
+@pytest.mark.parametrize(("package", "version", "requires", "there"), OUTSIDE)
+def test_another_version_of_any_package_is_told(
+    package: str, version: str, requires: dict[str, str], there: dict[str, str]
+) -> None:
+    """One rule speaks of all of them: none of these has a rule of its own."""
+    facts = {f"{package}.version": version, f"{package}.requires": requires, "torch.build": "pypi"}
+    found = values(unmet({**facts, "packages.installed": there}, package))
+    assert found["unmet_outside"] == there
+    assert found["unmet_alone"] == tuple(f"{name}{text}" for name, text in requires.items())
+    assert found["unmet_why"], "what another version does"
+    assert "unmet_checked" not in found, "nobody has read that it compares them itself"
+
+
+@pytest.mark.parametrize(
+    ("version", "there", "checked"),
+    [
+        ("5.23.0", "0.34.0", ("accelerate",)),
+        ("5.23.0", "1.1.0", None),
+        ("4.57.1", "0.34.0", None),
+        ("4.57.1", "0.25.0", ("accelerate",)),
+        ("4.30.0", "0.10.0", None),
+        ("5.23.0", None, None),
+    ],
+)
+def test_what_transformers_compares_where_it_is_installed(
+    version: str, there: str | None, checked: tuple[str, ...] | None
+) -> None:
+    """Its metadata name accelerate for an extra only; its import looks at it all the same."""
+    facts = {"transformers.version": version, "transformers.requires": {"numpy": ">=1.17"}}
+    installed = {"numpy": "2.1.3", **({"accelerate": there} if there else {})}
+    found = values(unmet({**facts, "packages.installed": installed}, "transformers"))
+    assert found.get("unmet_checked") == checked
+
+
+def test_what_transformers_declares_and_compares() -> None:
+    facts = {"transformers.version": "4.42.4", "transformers.requires": {"numpy": "<2.0,>=1.17"}}
+    found = values(unmet({**facts, "packages.installed": {"numpy": "2.1.3"}}, "transformers"))
+    assert found["unmet_checked"] == ("numpy",)
+
+
+@pytest.mark.parametrize(
+    ("loads", "outside"), [(True, None), (False, {"torch": "2.4.1"}), (UNREAD, {"torch": "2.4.1"})]
+)
+def test_a_library_that_loads_outranks_the_pin(
+    loads: object, outside: dict[str, str] | None
+) -> None:
+    facts = {
+        "torchvision.version": "0.19.0",
+        "torchvision.requires": {"torch": "==2.4.0"},
+        "torchvision.loads": loads,
+        "torch.build": "pypi",
+        "packages.installed": {"torch": "2.4.1"},
+    }
+    assert values(unmet(facts, "torchvision")).get("unmet_outside") == outside
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def test_eight_bits_are_shown_only_where_the_table_knows_them() -> None:
         (UNREAD, "error", UNKNOWN),
         ("550", "error", WORKS),
         (ABSENT, "error", WORKS),
-        ("470", "warning", WORKS),
+        ("470", "warning", UNKNOWN),
+        (UNREAD, "warning", WORKS),
         (UNREAD, "note", WORKS),
     ],
 )
