@@ -12,7 +12,6 @@ from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
-from fadoctor.targets.hub import hub_facts
 from fadoctor.targets.optional import optional_extensions, unexplained_failures
 from fadoctor.targets.tegra import driver_facts
 from fadoctor.targets.tensor_cores import tensor_core_facts
@@ -37,7 +36,7 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
-    environment = _with(environment, hub_facts(environment.facts, matrix))
+    environment = _with(environment, _from_the_hub(environment, matrix))
     return derive_extensions(environment, matrix, EXTENSIONS)
 
 
@@ -63,6 +62,14 @@ def _with(environment: Environment, derived: dict[str, Fact]) -> Environment:
     if not derived:
         return environment
     return msgspec.structs.replace(environment, facts={**environment.facts, **derived})
+
+
+def _from_the_hub(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
+    if not isinstance(environment.fact("kernels.version"), Known):
+        return {}
+    from fadoctor.targets.hub import hub_facts  # noqa: PLC0415 -- few environments have kernels
+
+    return hub_facts(environment.facts, matrix)
 
 
 def _capabilities(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
