@@ -12,7 +12,7 @@ from fadoctor.engine.judge import Assessment, judge, left_by, order_of
 from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
-from fadoctor.model.environment import Environment
+from fadoctor.model.environment import PASTED, Environment
 from fadoctor.model.fact import Absent
 from fadoctor.model.finding import Finding, Severity, Undecided
 from fadoctor.model.report import Report, RulesInfo, Summary
@@ -26,7 +26,6 @@ from fadoctor.verdicts.measurements import (
     unmeasured,
     with_predictions,
 )
-from fadoctor.verdicts.mentioned import is_pasted, left_out, mentioned_verdicts, worth_asking
 from fadoctor.verdicts.predict import predict
 from fadoctor.verdicts.recommendation import recommend
 from fadoctor.verdicts.root_causes import find_root_causes
@@ -96,10 +95,9 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         verdicts = join_measurements(verdicts, smoke, gpus, prognosis.version_of)
         findings = _added(findings, assessment.findings, _causes(prognosis, smoke))
     told, more = unknown, notes(smoke)
-    if is_pasted(environment):
-        told = worth_asking(unknown, environment)
-        more = (*more, left_out(len(unknown) - len(told))) if len(told) < len(unknown) else more
-        verdicts = mentioned_verdicts(verdicts, prognosis.kernels)
+    if environment.target.reason == PASTED:
+        told, verdicts, left = _of_a_paste(prognosis, unknown, verdicts)
+        more = (*more, *left)
     return Report(
         fadoctor=__version__,
         rules=_rules_info(prognosis),
@@ -115,6 +113,22 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         not_looked=tuple(_not_looked(environment)),
         rule_errors=assessment.errors,
     )
+
+
+def _of_a_paste(
+    prognosis: Prognosis, unknown: tuple[Undecided, ...], verdicts: tuple[Verdict, ...]
+) -> tuple[tuple[Undecided, ...], tuple[Verdict, ...], tuple[str, ...]]:
+    """Return what of a report is about what a pasted text names, and how much is not."""
+    # Late: a check of a real environment does without.
+    from fadoctor.verdicts.mentioned import (  # noqa: PLC0415
+        left_out,
+        mentioned_verdicts,
+        worth_asking,
+    )
+
+    told = worth_asking(unknown, prognosis.environment)
+    left = (left_out(len(unknown) - len(told)),) if len(told) < len(unknown) else ()
+    return told, mentioned_verdicts(verdicts, prognosis.kernels), left
 
 
 def _not_looked(environment: Environment) -> Iterable[str]:

@@ -105,14 +105,14 @@ def _held_against(
         if same or names & set(cause.consequences) or _leads_to(finding, cause, around):
             detail = f"{finding.rule_id}: {finding.message}"
             return Check(rule.id, Agreement.CONFIRMED, detail), finding
+    mine = [each for each in assessment.judgements if each.rule.id == rule.id]
+    if not (mine and all(each.outcome is Outcome.PASS for each in mine)):
+        return Check(rule.id, Agreement.OPEN, _why_open(mine)), None
     if around.contradicted:
         names_ = ", ".join(around.contradicted)
         return Check(rule.id, Agreement.OPEN, f"the log has another {names_}"), None
-    mine = [each for each in assessment.judgements if each.rule.id == rule.id]
-    if mine and all(each.outcome is Outcome.PASS for each in mine):
-        detail = "its facts do not show it: perhaps repaired since, or the log is another's"
-        return Check(rule.id, Agreement.REFUTED, detail), None
-    return Check(rule.id, Agreement.OPEN, _why_open(mine)), None
+    detail = "its facts do not show it: perhaps repaired since, or the log is another's"
+    return Check(rule.id, Agreement.REFUTED, detail), None
 
 
 def _why_open(mine: list[Judgement]) -> str:

@@ -48,9 +48,8 @@ _VERSION = (
 _NAMES = {
     **{name: name for names in PACKAGES.values() for name in names},
     "pytorch": "torch",
-    "flash attention": "flash-attn",
-    "flash-attention": "flash-attn",
 }
+"""What names a distribution. "Flash Attention 2.0" is what transformers calls an interface."""
 _ANY_NAME = "|".join(sorted((name.replace("-", "[-_]") for name in _NAMES), key=len, reverse=True))
 
 _PACKAGE_FORMS = (

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.environment import PASTED
 from fadoctor.model.fact import Known
 
 if TYPE_CHECKING:
@@ -23,11 +22,6 @@ _TOLD = re.compile(
     r"|driver\.(?:version|cuda)|torch\.(?:cuda|build)|host\.(?:os|platform|glibc)"
     r"|python\.(?:version|tag|abi_tag)|toolkit\.nvcc\.version"
 )
-
-
-def is_pasted(environment: Environment) -> bool:
-    """Return whether facts were read out of what somebody has pasted."""
-    return environment.target.reason == PASTED
 
 
 def mentioned_verdicts(verdicts: Iterable[Verdict], kernels: Kernels) -> tuple[Verdict, ...]:

@@ -64,6 +64,7 @@ def test_what_a_line_says(knowledge: Knowledge, line: str, said: dict[str, Any])
         "xformers 0.0.30 requires torch 2.7.0",
         "it works with torch 2.5.1 on an RTX 4090",
         "torch 2.6.0 here, torch 2.7.0 there",
+        "Flash Attention 2.0 is turned on, and the current dtype is torch.float32",
         "an RTX 4090 and an H100",
     ],
 )
