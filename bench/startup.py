@@ -3,12 +3,14 @@
 Usage: python bench/startup.py [--runs N] [--python TARGET_PYTHON]
 
 `check --no-smoke` is compared with ``python -m torch.utils.collect_env`` under the target's
-interpreter (skipped with a reason where it has no torch) and with ``python -c pass``.
+interpreter (skipped with a reason where it has no torch) and with ``python -c pass``. Modules are
+compiled first, as installers do it.
 """
 
 from __future__ import annotations
 
 import argparse
+import compileall
 import statistics
 import subprocess
 import sys
@@ -50,6 +52,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--python", default=sys.executable)
     options = parser.parse_args()
+    compileall.compile_dir(ROOT / "fadoctor", quiet=1)
     timed = commands(options.python)
     times: dict[str, list[float]] = {name: [] for name in timed}
     for run in range(options.runs + 1):

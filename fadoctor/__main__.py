@@ -1,6 +1,42 @@
 """Run the command line: ``python -m fadoctor`` and the console script ``fadoctor``."""
 
-from fadoctor.cli.app import main
+import atexit
+import gc
+import os
+import sys
+from typing import NoReturn
+
+_RARELY = 100_000
+"""Objects between two searches for cycles: a start makes many, and keeps them all."""
+
+_UNSAID = 120
+"""What Python itself exits with where the last of the output cannot be written."""
+
+
+def main() -> None:
+    """Run the command line and end the process at once: taking modules apart helps nobody."""
+    gc.set_threshold(_RARELY)
+    from fadoctor.cli.app import main as run_command_line  # noqa: PLC0415 -- first the line above
+
+    try:
+        run_command_line()
+    except SystemExit as end:
+        if isinstance(end.code, int):
+            _leave(end.code)
+        raise
+
+
+def _leave(code: int) -> NoReturn:
+    """End with a code; what was to be done at the end is done, and what was said is out."""
+    atexit._run_exitfuncs()  # noqa: SLF001 -- there is no other name for it
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except OSError:
+        code = code or _UNSAID
+    os._exit(code)
+
 
 if __name__ == "__main__":
     main()

@@ -26,6 +26,7 @@ from fadoctor.verdicts.measurements import (
     unmeasured,
     with_predictions,
 )
+from fadoctor.verdicts.mentioned import is_pasted, left_out, mentioned_verdicts, worth_asking
 from fadoctor.verdicts.predict import predict
 from fadoctor.verdicts.recommendation import recommend
 from fadoctor.verdicts.root_causes import find_root_causes
@@ -94,18 +95,23 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         smoke = with_predictions(smoke, verdicts, gpus)
         verdicts = join_measurements(verdicts, smoke, gpus, prognosis.version_of)
         findings = _added(findings, assessment.findings, _causes(prognosis, smoke))
+    told, more = unknown, notes(smoke)
+    if is_pasted(environment):
+        told = worth_asking(unknown, environment)
+        more = (*more, left_out(len(unknown) - len(told))) if len(told) < len(unknown) else more
+        verdicts = mentioned_verdicts(verdicts, prognosis.kernels)
     return Report(
         fadoctor=__version__,
         rules=_rules_info(prognosis),
         target=environment.target,
         environment=environment.facts,
         findings=findings,
-        unknown=unknown,
+        unknown=told,
         verdicts=verdicts,
         recommendation=recommend(prognosis.kernels, verdicts),
         summary=_summary(findings, len(unknown)),
         overlays=environment.overlays,
-        notes=(*environment.target.notes, *notes(smoke)),
+        notes=(*environment.target.notes, *more),
         not_looked=tuple(_not_looked(environment)),
         rule_errors=assessment.errors,
     )

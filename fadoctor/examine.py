@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.errors import InputError, UsageError
+from fadoctor.model.environment import Target
+from fadoctor.model.errors import InputError, TargetError, UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.overlays import Overlays
 from fadoctor.targets.saved import SIZE_LIMIT, read_facts, replayed
@@ -18,9 +19,17 @@ from fadoctor.targets.saved import SIZE_LIMIT, read_facts, replayed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fadoctor.configs.intent import Configuration
+    from fadoctor.manifests.planned import Manifest
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
     from fadoctor.targets.discover import TargetRequest
+
+
+MANIFEST_LIMIT = 32
+"""Manifests of one run."""
+
+_MACHINE = Target("manifest", "this machine", "no environment is here")
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -32,18 +41,24 @@ class Request(msgspec.Struct, frozen=True):
     overlays: Overlays = Overlays()
     thorough: bool = False
     """Whether to read what takes tenths of a second and matters rarely."""
+    requirements: tuple[str, ...] = ()
+    """Manifests of an environment that does not exist yet: their packages replace those here."""
+    configs: tuple[str, ...] = ()
+    """Configurations of the run that is meant."""
+    config_kind: str = ""
+    """Kind of all of them; "" where each is recognised by its content."""
 
     @property
     def names_a_target(self) -> bool:
         """Whether it says at all what is examined, or what is assumed of it."""
-        named = self.python or self.site_packages or self.facts
+        named = self.python or self.site_packages or self.facts or self.requirements
         return bool(named or self.overlays.described())
 
     @property
     def is_real(self) -> bool:
         """Whether it is about a real environment as it is, so that something may be run in it."""
         assumed = self.overlays.described()
-        return not (self.facts or self.site_packages or assumed)
+        return not (self.facts or self.site_packages or self.requirements or assumed)
 
 
 class Examination:
@@ -57,6 +72,7 @@ class Examination:
         _refuse_two_targets(request)
         self._request = request
         self._found: list[Environment | BaseException] = []
+        self._manifests: tuple[Manifest, ...] = ()
         self._thread = threading.Thread(target=self._read, args=(environ,), daemon=True)
         self._thread.start()
 
@@ -65,20 +81,32 @@ class Examination:
 
         Raises TargetError, InputError or UsageError where there are none.
         """
+        configurations = _configurations(self._request)
         self._thread.join()
         [found] = self._found
         if isinstance(found, BaseException):
             raise found
-        if not self._request.overlays.described():
-            return found
-        # Late: what judges versions is loaded while child processes answer.
-        from fadoctor.matrix.query import Matrix  # noqa: PLC0415
-        from fadoctor.targets.overlay import apply_overlays  # noqa: PLC0415
+        if self._request.overlays.described() or self._manifests:
+            # Late: what judges versions is loaded while child processes answer.
+            from fadoctor.matrix.query import Matrix  # noqa: PLC0415
+            from fadoctor.targets.overlay import apply_overlays  # noqa: PLC0415
 
-        return apply_overlays(found, self._request.overlays, Matrix(knowledge.tables))
+            matrix = Matrix(knowledge.tables)
+            found = apply_overlays(found, self._request.overlays, matrix)
+            if self._manifests:
+                from fadoctor.manifests.environment import planned_environment  # noqa: PLC0415
+
+                found = planned_environment(found, self._manifests, matrix)
+        if configurations:
+            from fadoctor.configs.join import apply_configurations  # noqa: PLC0415
+
+            found = apply_configurations(found, configurations)
+        return found
 
     def _read(self, environ: Mapping[str, str]) -> None:
         try:
+            if self._request.requirements:
+                self._manifests = _read_manifests(self._request.requirements)
             facts = self._request.facts
             self._found.append(_saved(facts) if facts else _probed(self._request, environ))
         except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
@@ -96,14 +124,45 @@ def _refuse_two_targets(request: Request) -> None:
         raise UsageError(f"{' and '.join(given)} exclude each other: name one target")
 
 
+def _read_manifests(names: tuple[str, ...]) -> tuple[Manifest, ...]:
+    if len(names) > MANIFEST_LIMIT:
+        raise UsageError(f"--requirements: at most {MANIFEST_LIMIT} files")
+    from fadoctor.manifests.read import read_manifest  # noqa: PLC0415 -- only where it is asked for
+
+    return tuple(map(read_manifest, names))
+
+
+def _configurations(request: Request) -> tuple[Configuration, ...]:
+    """Return the configurations that are named, read while child processes answer."""
+    if not request.configs:
+        if request.config_kind:
+            raise UsageError("--config-kind belongs to --config")
+        return ()
+    from fadoctor.configs.reading import read_configurations  # noqa: PLC0415 -- rarely asked for
+
+    return read_configurations(request.configs, request.config_kind)
+
+
 def _saved(name: str) -> Environment:
     data = _read(name)
-    if data.lstrip()[:1] not in (b"{", b"["):
+    # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
+    first = data.lstrip()[:1]
+    if first != b"{" and not (first == b"[" and _is_json(data)):
         from fadoctor.pasted.report import read_report  # noqa: PLC0415 -- rarely needed
 
         return read_report(data, name if name != "-" else "standard input")
     environment = read_facts(data, name)
     return msgspec.structs.replace(environment, target=replayed(environment, name))
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data)
+    except RecursionError:
+        return True
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def _read(name: str) -> bytes:
@@ -118,6 +177,7 @@ def _read(name: str) -> bytes:
 
 def _probed(request: Request, environ: Mapping[str, str]) -> Environment:
     # Late: replaying saved facts needs neither processes nor probes.
+    from fadoctor.probes import MACHINE_PROBES  # noqa: PLC0415
     from fadoctor.probes.collect import collect  # noqa: PLC0415
     from fadoctor.probes.nvml import nvml_command  # noqa: PLC0415
     from fadoctor.probes.world import World  # noqa: PLC0415
@@ -129,8 +189,14 @@ def _probed(request: Request, environ: Mapping[str, str]) -> Environment:
     # The driver's answer takes longest and does not depend on the target: ask now, read it later.
     threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
     wanted = TargetRequest(request.python, request.site_packages)
-    target = discover(wanted, environ, _cwd(wanted), own_interpreter(), once)
-    return collect(World(target, environ, once, _system(), thorough=request.thorough))
+    try:
+        target = discover(wanted, environ, _cwd(wanted), own_interpreter(), once)
+    except TargetError:
+        if request.python or request.site_packages or not request.requirements:
+            raise
+        target = _MACHINE  # what is planned needs no environment to be here
+    world = World(target, environ, once, _system(), thorough=request.thorough)
+    return collect(world, MACHINE_PROBES) if request.requirements else collect(world)
 
 
 def _cwd(wanted: TargetRequest) -> Path:

@@ -33,7 +33,7 @@ _GENERIC = {
 """Names of users that say nothing about a person, or that are words of every report."""
 
 _FORMAT = {
-    "known", "absent", "unknown", "environment", "site-packages", "facts",
+    "known", "absent", "unknown", "environment", "site-packages", "facts", "manifest",
     *(
         str(item.value)
         for kind in (

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import compileall
 import importlib.util
 import os
 import shutil
 import signal
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Shells start what stands in the background so, and each child of a test would inherit it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+_INHERITED: dict[int, Any] = {signal.SIGINT: signal.default_int_handler}
+if hasattr(signal, "SIGHUP"):
+    _INHERITED[signal.SIGHUP] = signal.SIG_DFL
+for _number, _handler in _INHERITED.items():
+    # What a shell starts in the background, or nohup, ignores them, and so would our children.
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 _SCRUBBED = (
     "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "COLUMNS", "FADOCTOR_PYTHON",
@@ -19,6 +27,16 @@ _SCRUBBED = (
     "VIRTUAL_ENV", "VLLM_ATTENTION_BACKEND",
 )  # fmt: skip
 """Variables that would change what is read or printed."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile modules once, as an installer does: tests start some hundred processes.
+
+    Containers often set PYTHONDONTWRITEBYTECODE, and each start would compile a checkout again.
+    """
+    sys.dont_write_bytecode = False
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(__file__).parents[1] / "fadoctor", quiet=2, workers=1)
 
 
 @pytest.fixture(autouse=True)

@@ -53,8 +53,9 @@ class Store:
                     is_held = True
                 yield
             finally:
-                if is_held and not self.journal.exists():
-                    self._clear()
+                with _interrupted_later():
+                    if is_held and not self.journal.exists():
+                        self._clear()
 
     def _clear(self) -> None:
         if not self.kept.exists():
@@ -95,7 +96,7 @@ class Store:
 
 @contextmanager
 def _interrupted_later() -> Iterator[None]:
-    """Let Ctrl-C wait: between making the lock and knowing of it nobody would remove it."""
+    """Let Ctrl-C wait: nobody would remove a lock half made, or what is half removed with it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

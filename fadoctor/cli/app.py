@@ -1,15 +1,19 @@
-"""The command line, put together: one module a command beside this one."""
+"""The command line, put together: one module a command beside this one.
+
+A start builds and imports only the command that is asked for; help has all of them.
+"""
 
 from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from fadoctor import __version__
-from fadoctor.cli import check, explain, facts, fix, rules, run, smoke
 from fadoctor.cli.output import drop_output, fill_missing_streams
 from fadoctor.cli.support import EXIT_INTERNAL, EXIT_INTERRUPTED
 from fadoctor.model.errors import FadoctorError, UsageError
@@ -17,13 +21,13 @@ from fadoctor.model.errors import FadoctorError, UsageError
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the disk or the user's share of it says: no fault of this program."""
 
-app = typer.Typer(
-    name="fadoctor",
-    help="Environment doctor for FlashAttention: will it work, if not why, and what to do.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+COMMANDS = ("smoke", "check", "facts", "fix", "explain", "run")
+"""In the order of the help. Each is a function of its name, in the module of its name."""
+
+GROUPS = ("rules",)
+"""Commands with commands of their own: each is the `app` of the module of its name."""
+
+_SETTINGS = {"run": {"ignore_unknown_options": True}}
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 -- typer calls it so
@@ -32,8 +36,7 @@ def _version(value: bool) -> None:  # noqa: FBT001 -- typer calls it so
         raise typer.Exit
 
 
-@app.callback()
-def common(
+def _common(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
@@ -42,13 +45,29 @@ def common(
     """Take the options that stand before a command."""
 
 
-app.add_typer(rules.app)
-app.command()(smoke.smoke)
-app.command()(check.check)
-app.command()(facts.facts)
-app.command()(fix.fix)
-app.command()(explain.explain)
-app.command(context_settings={"ignore_unknown_options": True})(run.run)
+def build(names: Iterable[str] = (*COMMANDS, *GROUPS)) -> typer.Typer:
+    """Return the command line with some of its commands."""
+    app = typer.Typer(
+        name="fadoctor",
+        help="Environment doctor for FlashAttention: will it work, if not why, and what to do.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_common)
+    for name in names:
+        module = import_module(f"fadoctor.cli.{name}")
+        if name in GROUPS:
+            app.add_typer(module.app)
+        else:
+            app.command(context_settings=_SETTINGS.get(name))(getattr(module, name))
+    return app
+
+
+def _asked() -> typer.Typer:
+    """Return the command line with the command that the first argument names, or with all."""
+    first = sys.argv[1:2]
+    return build(first) if first and first[0] in (*COMMANDS, *GROUPS) else build()
 
 
 def main() -> None:
@@ -56,7 +75,7 @@ def main() -> None:
     debug = "--debug" in sys.argv
     fill_missing_streams()
     try:
-        code = app(standalone_mode=False)
+        code = _asked()(standalone_mode=False)
         if code == EXIT_INTERRUPTED:  # typer's word for Ctrl-C
             code = _interrupted()
     except FadoctorError as error:

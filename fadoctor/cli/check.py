@@ -20,6 +20,9 @@ def check(
     python: opt.Python = "",
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
+    requirements: opt.Requirements = [],  # noqa: B006
+    config: opt.Config = [],  # noqa: B006
+    config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006 -- typer copies defaults
     driver: opt.Driver = "",
     glibc: opt.Glibc = "",
@@ -59,20 +62,21 @@ def check(
 
     log_to_stderr(debug=debug)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform, thorough=thorough)  # fmt: skip
+                       python_version, platform, thorough=thorough, requirements=requirements,
+                       config=config, config_kind=config_kind)  # fmt: skip
     with spinner("reading", quiet=quiet):
         printer = "fadoctor.report.json_" if format_ is opt.Format.JSON else "fadoctor.report.text"
         knowledge, environment = support.environment_of(
             request, rules, "fadoctor.diagnose", printer
         )
         support.refuse_unknown_ids(ignore, knowledge)
-    from fadoctor.diagnose import conclude, foresee
+    from fadoctor.diagnose import conclude
 
-    prognosis = foresee(environment, knowledge, tuple(ignore))
+    prognosis, planned = support.foreseen(environment, knowledge, tuple(ignore))
     run = None
     if smoke and request.is_real:
         run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
-    report = support.with_advice(conclude(prognosis, run), request, prognosis)
+    report = support.with_advice(conclude(prognosis, run), request, planned)
     report = support.redacted(report) if redact else report
     if format_ is opt.Format.JSON:
         from fadoctor.report.json_ import render as render_json

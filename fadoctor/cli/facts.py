@@ -15,6 +15,9 @@ def facts(
     python: opt.Python = "",
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
+    requirements: opt.Requirements = [],  # noqa: B006
+    config: opt.Config = [],  # noqa: B006
+    config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006
     driver: opt.Driver = "",
     glibc: opt.Glibc = "",
@@ -32,6 +35,7 @@ def facts(
 
     log_to_stderr(debug=debug)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform, thorough=thorough)  # fmt: skip
+                       python_version, platform, thorough=thorough, requirements=requirements,
+                       config=config, config_kind=config_kind)  # fmt: skip
     _, environment = support.environment_of(request, rules)
     write(render(support.redacted(environment) if redact else environment), output)

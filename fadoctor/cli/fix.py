@@ -20,6 +20,7 @@ from fadoctor.cli.support import (
     EXIT_FINDINGS,
     EXIT_INTERNAL,
     environment_of,
+    is_planned,
     leave,
     refuse_unknown_ids,
 )
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fadoctor.examine import Request
+    from fadoctor.preflight.lines import Rewrite
     from fadoctor.report.style import Style
 
 
@@ -37,6 +39,8 @@ class Planned(msgspec.Struct, frozen=True):
 
     plan: Plan
     exit_code: int
+    rewrites: tuple[Rewrite, ...] = ()
+    """The manifests as they would be, where those were examined."""
 
 
 def fix(
@@ -44,6 +48,9 @@ def fix(
     python: opt.Python = "",
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
+    requirements: opt.Requirements = [],  # noqa: B006
+    config: opt.Config = [],  # noqa: B006
+    config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006
     driver: opt.Driver = "",
     glibc: opt.Glibc = "",
@@ -51,6 +58,10 @@ def fix(
     platform: opt.Platform = "",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan, and change nothing.")
+    ] = False,
+    write_files: Annotated[
+        bool,
+        typer.Option("--write", help="With --requirements: write the changed lines to the files."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     verify: Annotated[
@@ -91,9 +102,12 @@ def fix(
     from fadoctor.cli.terminal import log_to_stderr, spinner, style_of
 
     log_to_stderr(debug=debug)
-    refuse_unclear(dry_run=dry_run, yes=yes, undo=undo, force=force)
+    named = bool(requirements)
+    refuse_unwritable(named, dry_run=dry_run, write_files=write_files, other=yes or undo)
+    refuse_unclear(dry_run=dry_run or named, yes=yes, undo=undo, force=force)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform)  # fmt: skip
+                       python_version, platform, requirements=requirements,
+                       config=config, config_kind=config_kind)  # fmt: skip
     if undo:
         code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)
         leave(code, exit_zero=exit_zero)
@@ -105,7 +119,12 @@ def fix(
     plan = support.redacted(planned.plan) if redact else planned.plan
     write(render(plan, format_, style), output)
     code = planned.exit_code
-    if not dry_run and code == EXIT_FINDINGS:
+    if write_files:
+        from fadoctor.preflight.write import write_all
+
+        for name in write_all(planned.rewrites):
+            way_back.say(f"{name} is written")
+    if not (dry_run or write_files) and code == EXIT_FINDINGS:
         job = apply.Job(request, tuple(rules), tuple(ignore), yes, smoke)
         code = apply.apply_for(job, planned.plan)
     leave(code, exit_zero=exit_zero)
@@ -125,16 +144,39 @@ def refuse_unclear(*, dry_run: bool, yes: bool, undo: bool, force: bool) -> None
         )
 
 
+def refuse_unwritable(named: bool, *, dry_run: bool, write_files: bool, other: bool) -> None:  # noqa: FBT001 -- what the command line says
+    """Refuse --write without manifests, and manifests without a word on what to do with them."""
+    from fadoctor.model.errors import UsageError
+
+    if write_files and not named:
+        raise UsageError("--write belongs to --requirements")
+    if named and (dry_run == write_files or other):
+        raise UsageError(
+            "of --requirements, --dry-run shows the lines to change, and --write writes them; "
+            "nothing is installed"
+        )
+
+
 def plan_for(request: Request, rules: list[Path], wanted: Wanted) -> Planned:
     """Read the environment and plan; UsageError and others as `check` has them."""
     knowledge, environment = environment_of(request, rules, "fadoctor.plan.planner")
     refuse_unknown_ids(list(wanted.ignore), knowledge)
     from fadoctor.model.plan import PlanOutcome
 
+    if is_planned(environment):
+        from fadoctor.preflight.judge import plan_base
+
+        environment = plan_base(environment, knowledge)
     plan = plan_of(request, knowledge, environment, wanted)
+    rewrites: tuple[Rewrite, ...] = ()
+    if request.requirements:
+        from fadoctor.preflight.lines import lines_of
+
+        lines = lines_of(plan, environment, request.requirements)
+        rewrites, plan = lines.rewrites, msgspec.structs.replace(plan, edits=lines.edits)
     nothing = plan.outcome is PlanOutcome.NOTHING
     code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
-    return Planned(plan, code)
+    return Planned(plan, code, rewrites)
 
 
 def render(plan: Plan, format_: PlanFormat, style: Style) -> str:

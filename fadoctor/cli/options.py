@@ -95,6 +95,39 @@ Facts = Annotated[
         show_default=False,
     ),
 ]
+Requirements = Annotated[
+    list[Path],
+    typer.Option(
+        "--requirements",
+        metavar="FILE",
+        help="Examine what a requirement or lock file would install, on this machine or an assumed "
+        "one: requirements.txt, uv.lock and others. Repeatable.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
+Config = Annotated[
+    list[str],
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Configuration of the run that is meant: of a trainer, a server, a model, an adapter, "
+        "a script. Repeatable: several files are one run.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
+ConfigKind = Annotated[
+    str,
+    typer.Option(
+        "--config-kind",
+        metavar="KIND",
+        help="Read --config as this: llamafactory, trainer, deepspeed, python ... Default: by "
+        "content.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
 Gpu = Annotated[
     list[str],
     typer.Option(

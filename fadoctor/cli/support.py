@@ -37,7 +37,8 @@ EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 1
 def request_of(
     target: str, python: str, site_packages: str = "", facts: str = "", gpu: Sequence[str] = (),
     driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
-    *, thorough: bool = False,
+    *, thorough: bool = False, requirements: Sequence[Path] = (), config: Sequence[str] = (),
+    config_kind: str = "",
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -46,7 +47,11 @@ def request_of(
     if target and python:
         raise UsageError("TARGET and --python exclude each other: name one target")
     overlays = Overlays(tuple(gpu), driver, glibc, python_version, platform)
-    return Request(target or python, site_packages, facts, overlays, thorough)
+    named = tuple(map(str, requirements))
+    return Request(
+        target or python, site_packages, facts, overlays, thorough, named, tuple(config),
+        config_kind,
+    )  # fmt: skip
 
 
 def no_request() -> Request:
@@ -73,6 +78,26 @@ def environment_of(
 
         knowledge = load_knowledge(tuple(rules))
         return knowledge, examination.environment(knowledge)
+
+
+def foreseen(
+    environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...]
+) -> tuple[Prognosis, Prognosis]:
+    """Return what the facts say, and what fixes are planned on: of a plan, as it comes today."""
+    if is_planned(environment):
+        from fadoctor.preflight.judge import foresee_planned
+
+        found = foresee_planned(environment, knowledge, ignore)
+        return found.shown, found.planned
+    from fadoctor.diagnose import foresee
+
+    prognosis = foresee(environment, knowledge, ignore)
+    return prognosis, prognosis
+
+
+def is_planned(environment: Environment) -> bool:
+    """Return whether an environment is what manifests describe, read or replayed."""
+    return environment.target.kind == "manifest" or bool(environment.ranges)
 
 
 def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
@@ -162,7 +187,7 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
     failed = has_failure(report.verdicts) and fail_on is not FailOn.NEVER
     if failed or severity_code(report.summary, fail_on):
         return EXIT_FINDINGS
-    return EXIT_COULD_NOT_LOOK if strict and (report.unknown or report.not_looked) else 0
+    return EXIT_COULD_NOT_LOOK if strict and (report.summary.unknown or report.not_looked) else 0
 
 
 def severity_code(summary: Summary, fail_on: FailOn) -> int:

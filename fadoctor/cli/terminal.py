@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from contextlib import contextmanager
@@ -85,4 +84,6 @@ def spinner(what: str, *, quiet: bool) -> Iterator[None]:
 def log_to_stderr(*, debug: bool) -> None:
     """Send the debug log to standard error where it is wanted."""
     if debug:
+        import logging
+
         logging.basicConfig(stream=sys.stderr, level=logging.DEBUG, format="%(name)s: %(message)s")

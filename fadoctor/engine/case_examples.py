@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.engine.cases import Case, case_environment, read_case
+from fadoctor.engine.cases import Case, case_environment, case_matcher, read_case
 from fadoctor.engine.judge import judge
 from fadoctor.engine.suite import RuleFile, cases_of, is_log, outcome_of
-from fadoctor.engine.symptoms import Matcher
 from fadoctor.model.finding import Outcome
 
 if TYPE_CHECKING:
@@ -37,20 +36,20 @@ def example_message(file: RuleFile, knowledge: Knowledge) -> str:
 
 def _messages(case: Case, alone: Knowledge) -> list[str]:
     if case.log:
-        return [match.message for match in Matcher(alone).match(case.log)]
+        return [match.message for match in case_matcher(case, alone).match(case.log)]
     return [finding.message for finding in judge(case_environment(case), alone).findings[:1]]
 
 
 def log_examples(file: RuleFile, knowledge: Knowledge) -> dict[int, LogExample]:
     """Return a line of the rule's own logs for its symptoms, by their place in the rule."""
-    matcher = Matcher(msgspec.structs.replace(knowledge, rules=(file.rule,)))
+    alone = msgspec.structs.replace(knowledge, rules=(file.rule,))
     found: dict[int, LogExample] = {}
     for raw in cases_of(file):
         if is_log(raw) and outcome_of(raw) is Outcome.FAIL:
             with suppress(msgspec.ValidationError):
-                log = read_case(raw).log
-                for match in matcher.match(log):
-                    example = LogExample(_line_at(log, match.start), match.message)
+                case = read_case(raw)
+                for match in case_matcher(case, alone).match(case.log):
+                    example = LogExample(_line_at(case.log, match.start), match.message)
                     found.setdefault(match.index, example)
     return found
 

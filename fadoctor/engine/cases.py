@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.engine.given import given_by
 from fadoctor.engine.judge import judge
 from fadoctor.engine.symptoms import Matcher
+from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Outcome, Severity
@@ -116,9 +118,16 @@ def _wrong_findings(case: Case, findings: tuple[Finding, ...]) -> str:
     return ""
 
 
+def case_matcher(case: Case, knowledge: Knowledge) -> Matcher:
+    """Return what matches a case's log; facts that a log does not say are Unknown."""
+    facts = dict(case_environment(case).facts)
+    environment = Environment("0", Target("log", "case", "case"), facts)
+    return Matcher(knowledge, given_by(environment, Matrix(knowledge.tables)))
+
+
 def _run_log(rule: Rule, case: Case, knowledge: Knowledge) -> str:
     """Match a log against the symptoms of all rules."""
-    matches = Matcher(knowledge).match(case.log)
+    matches = case_matcher(case, knowledge).match(case.log)
     mine = next((match for match in matches if match.rule_id == rule.id), None)
     if case.expect.outcome is Outcome.PASS:
         return "" if mine is None else f"the log shows it, by symptom {mine.index}"

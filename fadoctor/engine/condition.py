@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.engine.operators import OPERATORS
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.engine.scope import reader
+from fadoctor.model.fact import Absent, Fact, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
-    from fadoctor.engine.scope import Scope
-    from fadoctor.model.rule import Condition
+    from fadoctor.engine.operators import Operator
+    from fadoctor.engine.scope import Reader, Scope
+    from fadoctor.model.rule import Condition, Rule
+
+    Asked = Callable[[Scope], "Truth"]
+    """A condition, or one of its keys, ready to be asked."""
+    Tested = Callable[[Fact, Scope], "Truth"]
+    """An operator with its operand, ready for a fact."""
 
 
 class Truth(enum.Enum):
@@ -36,14 +44,24 @@ def holds(condition: Condition, scope: Scope) -> Truth:
 
     Where none is false all are asked, so that a failure names all its evidence.
     """
+    ready: dict[int, tuple[Condition, Asked]] = vars(scope.rule).setdefault("conditions", {})
+    found = ready.get(id(condition))
+    if found is None or found[0] is not condition:
+        found = ready[id(condition)] = condition, _every_key(condition, scope.rule)
+    return found[1](scope)
+
+
+def _every_key(condition: Condition, rule: Rule) -> Asked:
+    """Make a condition of a rule ready: its paths and operators are looked up once."""
+    keys = [_key(path, test, rule) for path, test in condition.items()]
+    return keys[0] if len(keys) == 1 else partial(_all, keys)
+
+
+def _all(keys: Iterable[Asked], scope: Scope) -> Truth:
+    """Ask in order: the first that is false decides, else one that is unknown does."""
     worst = _TRUE
-    for path, test in condition.items():
-        if path == "any":
-            truth = _any(test, scope)
-        elif isinstance(test, dict):
-            truth = _all(test, scope.resolve(path), scope)
-        else:
-            truth = _test("is", test, scope.resolve(path), scope)
+    for key in keys:
+        truth = key(scope)
         if truth is _UNKNOWN:
             worst = truth
         elif truth is not _TRUE:
@@ -51,50 +69,74 @@ def holds(condition: Condition, scope: Scope) -> Truth:
     return worst
 
 
-def _test(name: str, operand: Any, fact: Fact, scope: Scope) -> Truth:
-    """Return what one operator says; what is absent weighs more than what is unknown."""
-    if name == "present":
-        return _present(fact, wanted=operand)
-    if isinstance(fact, Absent):
-        return _NOT_THERE
-    if isinstance(operand, str) and operand.startswith("$"):
-        other = scope.resolve(operand[1:])
-        if not isinstance(other, Known):
-            return _NOT_THERE if isinstance(other, Absent) else _UNKNOWN
-        operand = other.value
-    elif isinstance(operand, list):
-        operand = tuple(operand)
-    if isinstance(fact, Unknown):
-        return _UNKNOWN
-    return _TRUTHS[OPERATORS[name](fact.value, operand)]
+def _key(path: str, test: Any, rule: Rule) -> Asked:
+    """Make one key of a condition ready."""
+    if path == "any":
+        branches = [_every_key(branch, rule) for branch in test]
+        return partial(_any, branches)
+    read = reader(rule, path)
+    tests = test if isinstance(test, dict) else {"is": test}
+    ready = [_tested(name, operand, rule) for name, operand in tests.items()]
+    if len(ready) == 1:
+        (only,) = ready
+        return lambda scope: only(read(scope), scope)
+
+    def every(scope: Scope) -> Truth:
+        fact = read(scope)
+        return _all([partial(one, fact) for one in ready], scope)
+
+    return every
 
 
-def _present(fact: Fact, *, wanted: bool) -> Truth:
-    match fact:
-        case Unknown():
-            return _UNKNOWN
-        case Absent():
-            return _NOT_THERE if wanted else _TRUE
-        case Known():
-            return _TRUTHS[wanted]
-
-
-def _all(tests: Mapping[str, Any], fact: Fact, scope: Scope) -> Truth:
-    """Ask a fact's tests in order: the first false one decides, else an unknown one does."""
-    worst = _TRUE
-    for name, operand in tests.items():
-        truth = _test(name, operand, fact, scope)
-        if truth is _UNKNOWN:
-            worst = truth
-        elif truth is not _TRUE:
-            return truth
-    return worst
-
-
-def _any(branches: Iterable[Condition], scope: Scope) -> Truth:
+def _any(branches: Iterable[Asked], scope: Scope) -> Truth:
     """Ask all branches, so that a failure names all its evidence."""
-    found = [holds(branch, scope) for branch in branches]
+    found = [branch(scope) for branch in branches]
     for decisive in (_TRUE, _UNKNOWN, _FALSE):
         if decisive in found:
             return decisive
     return _NOT_THERE
+
+
+def _tested(name: str, operand: Any, rule: Rule) -> Tested:
+    """Make one operator ready; what is absent weighs more than what is unknown."""
+    if name == "present":
+        return _is_present if operand else _is_absent
+    operator = OPERATORS[name]
+    if isinstance(operand, str) and operand.startswith("$"):
+        return _compared(operator, reader(rule, operand[1:]))
+    value = tuple(operand) if isinstance(operand, list) else operand
+
+    def tested(fact: Fact, _: Scope) -> Truth:
+        if isinstance(fact, Known):
+            return _TRUTHS[operator(fact.value, value)]
+        return _NOT_THERE if isinstance(fact, Absent) else _UNKNOWN
+
+    return tested
+
+
+def _compared(operator: Operator, read: Reader) -> Tested:
+    """Make an operator ready whose operand is another fact."""
+
+    def tested(fact: Fact, scope: Scope) -> Truth:
+        if isinstance(fact, Absent):
+            return _NOT_THERE
+        other = read(scope)
+        if isinstance(other, Absent):
+            return _NOT_THERE
+        if isinstance(other, Known) and isinstance(fact, Known):
+            return _TRUTHS[operator(fact.value, other.value)]
+        return _UNKNOWN
+
+    return tested
+
+
+def _is_present(fact: Fact, _: Scope) -> Truth:
+    if isinstance(fact, Known):
+        return _TRUE
+    return _NOT_THERE if isinstance(fact, Absent) else _UNKNOWN
+
+
+def _is_absent(fact: Fact, _: Scope) -> Truth:
+    if isinstance(fact, Absent):
+        return _TRUE
+    return _FALSE if isinstance(fact, Known) else _UNKNOWN

@@ -25,6 +25,10 @@ _COUNTED = ("gpu", "toolkit")
 """The kinds of subjects whose number is a fact, which nobody may have been able to read."""
 
 
+_UNBOUND: dict[str, str] = {}
+"""What the paths of a rule mean that is judged once: what they say."""
+
+
 class Judgement(msgspec.Struct, frozen=True):
     """How one rule came out for one subject."""
 
@@ -58,6 +62,8 @@ class Judgement(msgspec.Struct, frozen=True):
 
 def evaluate(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judgement]:
     """Return one judgement for each subject of a rule; one `not applicable` where it has none."""
+    if not rule.for_each:
+        return [_judge(rule, Subject(rule.subject), Scope(environment, matrix, rule, _UNBOUND))]
     kinds = [environment.subjects(kind) for kind in rule.for_each]
     if all(kinds):
         return [
@@ -85,13 +91,9 @@ def evaluate(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judge
 
 def _combinations(rule: Rule, kinds: list[tuple[Subject, ...]]) -> Iterable[Subject]:
     """Return what a rule is judged for: each of its kind, of two kinds each pair, or one thing."""
-    match kinds:
-        case []:
-            return (Subject(rule.subject),)
-        case [subjects]:
-            return subjects
-        case _:
-            return map(_combined, product(*kinds))
+    if not kinds:
+        return (Subject(rule.subject),)
+    return kinds[0] if len(kinds) == 1 else map(_combined, product(*kinds))
 
 
 def _combined(several: Sequence[Subject]) -> Subject:
@@ -118,20 +120,17 @@ def evaluate_for(
 
 def _judge(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
     truth = holds(rule.when, scope)
-    if truth in (Truth.TRUE, Truth.UNKNOWN) and rule.overruled_by:
+    if truth is Truth.NOT_THERE:
+        return Judgement(rule, subject, Outcome.NOT_APPLICABLE, scope)
+    if truth is Truth.FALSE:
+        return Judgement(rule, subject, Outcome.PASS, scope)
+    if rule.overruled_by:
         overruling = Scope(scope.environment, scope.matrix, rule, scope.bindings)
         if holds(rule.overruled_by, overruling) is Truth.TRUE:
             return Judgement(rule, subject, Outcome.PASS, scope, "overruled by evidence")
-    match truth:
-        case Truth.TRUE:
-            lowered = _lowered(rule, scope)
-            return Judgement(rule, subject, Outcome.FAIL, scope, lowered=lowered)
-        case Truth.FALSE:
-            return Judgement(rule, subject, Outcome.PASS, scope)
-        case Truth.NOT_THERE:
-            return Judgement(rule, subject, Outcome.NOT_APPLICABLE, scope)
-        case Truth.UNKNOWN:
-            return _unknown(rule, subject, scope)
+    if truth is Truth.UNKNOWN:
+        return _unknown(rule, subject, scope)
+    return Judgement(rule, subject, Outcome.FAIL, scope, lowered=_lowered(rule, scope))
 
 
 def _unknown(rule: Rule, subject: Subject, scope: Scope) -> Judgement:

@@ -64,7 +64,7 @@ def judge(
     rules = [rule for rule in knowledge.rules if rule.when]
     about_gpus = [rule for rule in rules if reads_outcomes(rule)]
     for rule in rules:
-        if rule not in about_gpus:
+        if not reads_outcomes(rule):
             work = partial(evaluate, rule, environment, matrix)
             judgements += _isolated(rule.id, errors, work) or [_broken(rule, environment, matrix)]
     judgements = mark_outdone(judgements, environment)

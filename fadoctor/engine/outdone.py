@@ -20,7 +20,7 @@ from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.finding import Outcome, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
 OUTDONE, SELECTION = "outdone_by", "selection"
 _GPU = "gpu"
+_OUTDONE = f"{_GPU}.{OUTDONE}"
 _FINE = (Outcome.PASS, Outcome.NOT_APPLICABLE)
 _SOURCE = "how the rules came out"
 
 
 def reads_outcomes(rule: Rule) -> bool:
     """Return whether a rule is about how the others came out for a GPU."""
-    return f"{_GPU}.{OUTDONE}" in rule.when
+    return _OUTDONE in rule.when
 
 
 def mark_outdone(judgements: list[Judgement], environment: Environment) -> list[Judgement]:
@@ -86,14 +87,14 @@ class _Better:
         return len(known) < 2
 
 
-def with_outcomes(environment: Environment, judgements: Iterable[Judgement]) -> Environment:
+def with_outcomes(environment: Environment, judgements: Sequence[Judgement]) -> Environment:
     """Return the environment with what the judgements say of GPUs beside others."""
     gpus = [subject.text for subject in environment.subjects(_GPU)]
-    better = _Better(judgements, environment, gpus)
+    outdone = [each for each in judgements if each.outdone]
+    better = _Better(judgements if outdone else (), environment, gpus)
     over: dict[str, dict[str, None]] = {}
-    for each in judgements:
-        if each.outdone:
-            over.setdefault(each.about.bindings[_GPU], {}).update(dict.fromkeys(better.than(each)))
+    for each in outdone:
+        over.setdefault(each.about.bindings[_GPU], {}).update(dict.fromkeys(better.than(each)))
     found: dict[str, Fact] = {}
     for gpu in gpus:
         found |= _facts(environment, gpu, over, better.visible)
@@ -105,7 +106,7 @@ def with_outcomes(environment: Environment, judgements: Iterable[Judgement]) -> 
 
 def evaluate_outcomes(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judgement]:
     """Return the judgements of a rule about outcomes; of nothing where no GPU is beside another."""
-    if any(name.endswith(f".{OUTDONE}") for name in environment.facts):
+    if any(f"{gpu.text}.{OUTDONE}" in environment.facts for gpu in environment.subjects(_GPU)):
         return evaluate(rule, environment, matrix)
     scope = Scope(environment, matrix, rule, {})
     return [Judgement(rule, Subject(_GPU), Outcome.NOT_APPLICABLE, scope)]

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.catalogue import ENVIRONMENT_VARIABLES, PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.rule import ACCESSORS, Rule
+from fadoctor.model.rule import ACCESSORS, SUBJECTS, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fadoctor.matrix.query import Matrix, Rows
     from fadoctor.model.environment import Environment
+
+    Reader = Callable[["Scope"], Fact]
+    """A path of a rule, ready to be read."""
 
 # {gpu.name}, or {gpu.name|this GPU}: what is said where the fact is not known
 _PLACEHOLDER = re.compile(r"\{([a-z][\w.\[\]-]{0,80})(?:\|([^{}|]{0,80}))?\}")
@@ -46,18 +49,7 @@ class Scope:
 
     def resolve(self, path: str) -> Fact:
         """Return the fact, cell or name at a path; what was read becomes evidence."""
-        head, dot, rest = path.partition(".")
-        if rest and head in self.rule.rows:
-            return self._cell(head, rest)
-        if not rest and head in self.rule.let:
-            return self._first_present(self.rule.let[head])
-        bound = self.bindings.get(head)
-        name = path if bound is None else bound + dot + rest
-        found = self.environment.facts.get(name)
-        if found is None:
-            return self._not_a_fact(name)
-        self.read[name] = found
-        return found
+        return reader(self.rule, path)(self)
 
     def row(self, name: str) -> Rows:
         """Return the rows of one of the rule's look-ups."""
@@ -109,7 +101,8 @@ class Scope:
     def _key(self, path: str) -> Fact:
         return Known(path[1:], "rule") if path.startswith("=") else self.resolve(path)
 
-    def _cell(self, name: str, column: str) -> Fact:
+    def cell(self, name: str, column: str) -> Fact:
+        """Return a column of one of the rule's look-ups."""
         fact = self.row(name).cell(column)
         place = f"{self.rule.rows[name]['table']}.{column}"
         if self._cells.setdefault(place, name) != name:
@@ -117,11 +110,12 @@ class Scope:
         self.read[place] = fact
         return fact
 
-    def _first_present(self, paths: tuple[str, ...]) -> Fact:
+    def first_present(self, paths: Iterable[str]) -> Fact:
+        """Return the first of some facts that is not Absent, else the last."""
         facts = [self.resolve(path) for path in paths]
         return next((fact for fact in facts if not isinstance(fact, Absent)), facts[-1])
 
-    def _not_a_fact(self, name: str) -> Fact:
+    def not_a_fact(self, name: str) -> Fact:
         """Return what a name means that is no fact: a part of one, or why there is none."""
         if "[?]" in name:  # of a GPU or toolkit that nobody could count
             return self._of_the_uncounted(name)
@@ -154,6 +148,8 @@ class Scope:
         facts = self.environment.facts
         if name.startswith("log."):
             return Absent("there is no log")
+        if name.startswith("config."):
+            return Absent("no configuration file was named")
         if name.startswith("env."):
             return self._variable(name)
         version = facts.get(f"{name.partition('.')[0]}.version")
@@ -170,6 +166,34 @@ class Scope:
                 return several
         read = facts.get("env.CUDA_VISIBLE_DEVICES", Unknown("no probe has looked", name))
         return read if isinstance(read, Unknown) else Absent(f"{name[4:]} is not set")
+
+
+def reader(rule: Rule, path: str) -> Reader:
+    """Return what reads a path of a rule. It hangs on the rule, which never changes."""
+    readers: dict[str, Reader] = vars(rule).setdefault("readers", {})
+    found = readers.get(path)
+    if found is None:
+        found = readers[path] = _reader(rule, path)
+    return found
+
+
+def _reader(rule: Rule, path: str) -> Reader:
+    head, dot, rest = path.partition(".")
+    if rest and head in rule.rows:
+        return lambda scope: scope.cell(head, rest)
+    if not rest and head in rule.let:
+        return lambda scope: scope.first_present(rule.let[head])
+    is_bound = head in SUBJECTS
+
+    def fact(scope: Scope) -> Fact:
+        name = scope.bindings.get(head, head) + dot + rest if is_bound else path
+        found = scope.environment.facts.get(name)
+        if found is None:
+            return scope.not_a_fact(name)
+        scope.read[name] = found
+        return found
+
+    return fact
 
 
 def _placeholders(template: str) -> list[tuple[str, str | None]]:

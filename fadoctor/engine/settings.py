@@ -65,7 +65,9 @@ def _installable(matrix: Matrix) -> tuple[str, ...]:
 def shown_frameworks(text: str, matrix: Matrix) -> tuple[str, ...]:
     """Return the frameworks that a text, a line of a log, shows."""
     rows = matrix.tables["frameworks"].rows
-    return tuple(str(row["framework"]) for row in rows if str(row["log"]) in text)
+    return tuple(
+        str(row["framework"]) for row in rows if (log := row.get("log")) and str(log) in text
+    )
 
 
 def _told(

@@ -17,9 +17,11 @@ from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import LOOKAHEAD, Rule, Symptom
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from fadoctor.model.rule import Knowledge
+    from fadoctor.model.rule import Condition, Knowledge
+
+    Given = Callable[[Rule, Condition], bool]
 
 MESSAGE_LIMIT = 64 << 10
 """Characters of a message that are looked at: its end, where exceptions name themselves."""
@@ -61,10 +63,17 @@ class _Place(msgspec.Struct, frozen=True):
     symptom: Symptom
 
 
+def nothing_given(_rule: Rule, _condition: Condition) -> bool:
+    """Say that no fact is known: what hangs on facts does not show."""
+    return False
+
+
 class Matcher:
     """The symptoms of all rules by anchor. Each pattern is compiled when its anchor first shows."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(self, knowledge: Knowledge, given: Given = nothing_given) -> None:
+        """Take the symptoms of rules, and what says whether facts surely meet a condition."""
+        self._given = given
         self._places = _by_anchor(knowledge.rules)
         self._compiled: dict[tuple[str, bool], re.Pattern[str]] = {}
 
@@ -108,6 +117,8 @@ class Matcher:
         holds one.
         """
         symptom = place.symptom
+        if symptom.given and not self._given(place.rule, symptom.given):
+            return None
 
         def regex(pattern: str) -> re.Pattern[str]:
             return self._regex(pattern, retyped=retyped)
@@ -117,8 +128,11 @@ class Matcher:
         matches = chain.from_iterable(pattern.finditer(text, *window) for window in windows)
         for found in islice(matches, OCCURRENCES):
             start, end = max(0, found.start() - REACH), found.end() + REACH
-            if all(regex(near).search(text, start, end) for near in symptom.near) and not any(
-                regex(absent).search(text, start, end) for absent in symptom.absent
+            line = _lines_of(text, found) if symptom.same_line else (start, end)
+            if (
+                all(regex(each).search(text, *line) for each in symptom.same_line)
+                and all(regex(near).search(text, start, end) for near in symptom.near)
+                and not any(regex(absent).search(text, start, end) for absent in symptom.absent)
             ):
                 return found
         return None
@@ -129,6 +143,14 @@ class Matcher:
             compiled = re.compile(pattern, re.IGNORECASE if retyped else 0)
             self._compiled[pattern, retyped] = compiled
         return compiled
+
+
+def _lines_of(text: str, found: re.Match[str]) -> tuple[int, int]:
+    """Return where the lines of a match begin and end, at most `REACH` around it."""
+    start = text.rfind("\n", max(0, found.start() - REACH), found.start()) + 1
+    end = text.find("\n", found.end(), found.end() + REACH)
+    start = start or max(0, found.start() - REACH)
+    return start, end if end >= 0 else found.end() + REACH
 
 
 def _folded(text: str) -> str:
@@ -180,7 +202,7 @@ def _described(place: _Place, found: re.Match[str], skipped: int) -> SymptomMatc
         confidence=symptom.confidence or rule.confidence,
         captures=captures,
         message=_filled(symptom.message, captures) or rule.title,
-        specific=len(symptom.near) + len(captures),
+        specific=len(symptom.near) + bool(symptom.given) + len(captures),
         start=found.start() + skipped,
         end=found.end() + skipped,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -9,17 +10,21 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.engine.fixes import possible_fixes
+from fadoctor.engine.given import given_by
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.explain.cleaning import Line, clean_lines
+from fadoctor.explain.complaints import complaints
+from fadoctor.explain.facts import LogFacts, facts_of
 from fadoctor.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.explain.messages import failures
-from fadoctor.explain.named import facts_named
 from fadoctor.explain.notes import notes_on
 from fadoctor.explain.ranking import Ranked, rank_causes
 from fadoctor.explain.reading import read_blocks
 from fadoctor.explain.sieve import Sifted, sift
 from fadoctor.explain.vendor import Vendor
+from fadoctor.explain.weigh import Weighed, weigh
+from fadoctor.matrix.query import Matrix
 from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
@@ -27,7 +32,6 @@ from fadoctor.model.report import RulesInfo, Summary
 
 if TYPE_CHECKING:
     from fadoctor.explain.join import Surroundings
-    from fadoctor.explain.ranking import Cause
     from fadoctor.explain.reading import Readable
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
@@ -35,6 +39,9 @@ if TYPE_CHECKING:
 OTHERS_FIXES = "Fixes for GPUs of another vendor than the one that the log names are left out."
 
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
+
+_DULL = re.compile(r"\.(?:distribution|count|visible_count|visible|vendor)$|^packages\.")
+"""Facts that follow from what a log names, and say nothing to a reader."""
 
 EVIDENCE_LIMIT = 300
 """Longest line of a log that is shown, in characters."""
@@ -47,6 +54,7 @@ class Reading(msgspec.Struct, frozen=True):
     sifted: Sifted
     lines: tuple[Line, ...]
     ranked: Ranked
+    facts: LogFacts
 
     @property
     def is_empty(self) -> bool:
@@ -61,10 +69,14 @@ class Reading(msgspec.Struct, frozen=True):
 
 def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
     """Read a log once, as a stream, and find its causes."""
-    matcher = Matcher(knowledge)
-    sifted = sift(read_blocks(stream), matcher.anchors())
+    sifted = sift(read_blocks(stream), Matcher(knowledge).anchors())
     lines = tuple(line for region in sifted.regions for line in clean_lines(region))
-    return Reading(name, sifted, lines, rank_causes(failures(lines), matcher, knowledge.rules))
+    matrix = Matrix(knowledge.tables)
+    facts = facts_of(lines, name, matrix)
+    matcher = Matcher(knowledge, given_by(facts.environment, matrix))
+    return Reading(
+        name, sifted, lines, rank_causes(failures(lines), matcher, knowledge.rules), facts
+    )
 
 
 def explain(
@@ -75,16 +87,12 @@ def explain(
 ) -> Explanation:
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
     ignore = knowledge.current(ignore)
-    named = facts_named(reading.lines, reading.name)
-    said = {name: str(fact.value) for name, fact in named.items() if isinstance(fact, Known)}
-    around = surroundings(named, environment, knowledge)
+    around = surroundings(reading.facts, environment, knowledge)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
     findings, checks = [], []
-    for cause in reading.ranked.causes:
-        if cause.rule.id in ignore:
-            continue
-        finding, check = _finding(cause, around, reading)
+    for each in _weighed(reading, around, knowledge, ignore):
+        finding, check = _finding(each, around, reading)
         fixes = tuple(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
             notes.append(OTHERS_FIXES)
@@ -95,7 +103,7 @@ def explain(
     return Explanation(
         fadoctor=__version__,
         rules=RulesInfo(knowledge.version, knowledge.sha256),
-        log=_log(reading, said),
+        log=_log(reading),
         findings=tuple(findings),
         summary=_summary(findings),
         target=environment.target if environment is not None else None,
@@ -106,34 +114,50 @@ def explain(
     )
 
 
-def _log(reading: Reading, named: dict[str, str]) -> Log:
+def _weighed(
+    reading: Reading, around: Surroundings, knowledge: Knowledge, ignore: tuple[str, ...]
+) -> tuple[Weighed, ...]:
+    """Return the causes, weighed by what the log itself says where no environment is named."""
+    causes = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
+    if around.own is None:
+        return tuple(Weighed(cause, Agreement.OPEN) for cause in causes)
+    if all(cause.severity is Severity.NOTE for cause in causes):
+        said = complaints(reading.lines, around.own.findings, knowledge.rules)
+        causes = (*(cause for cause in said if cause.rule.id not in ignore), *causes)
+    found = weigh(causes, around.own, knowledge.rules)
+    return tuple(each for each in found if each.cause.rule.id not in ignore)
+
+
+def _log(reading: Reading) -> Log:
     sifted = reading.sifted
+    named = {
+        name: str(fact.value)
+        for name, fact in reading.facts.named.items()
+        if isinstance(fact, Known) and not _DULL.search(name)
+    }
     read = "whole" if sifted.is_whole else "surroundings"
     return Log(reading.name, sifted.size, sifted.lines, read, named)
 
 
-def _finding(cause: Cause, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
-    rule = cause.rule
+def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
+    cause, rule = each.cause, each.cause.rule
     scope = scope_of(cause, around)
     fixes = possible_fixes(scope, tuple(line.text for line in reading.lines))
-    confidence = cause.match.confidence
     evidence = [
         Evidence(
             "log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{reading.name}:{line.number}"
         )
         for line in cause.lines
     ]
-    held = held_against(cause, around)
-    if held is not None:
-        check, found = held
-        confidence = _after(confidence, check.agreement)
-        if found is not None:
-            evidence += found.evidence
-            fixes = found.fixes or fixes
+    check, found = held_against(each, around)
+    if found is not None:
+        evidence += found.evidence
+        fixes = found.fixes or fixes
+    confidence = cause.match.confidence
     finding = Finding(
         rule_id=rule.id,
         severity=cause.severity,
-        confidence=confidence,
+        confidence=_after(confidence, check.agreement) if check is not None else confidence,
         title=rule.title,
         message=cause.match.message,
         why=scope.fill(rule.why),
@@ -144,7 +168,7 @@ def _finding(cause: Cause, around: Surroundings, reading: Reading) -> tuple[Find
         references=rule.references,
         fingerprint=fingerprint(rule.id, rule.subject),
     )
-    return finding, held[0] if held is not None else None
+    return finding, check
 
 
 def _after(confidence: Confidence, agreement: Agreement) -> Confidence:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor import __version__
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.engine.scope import Scope
 from fadoctor.explain.named import package_of, packages_in
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.environment import Environment, Target
+from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Finding, Outcome, Severity
@@ -20,10 +19,12 @@ from fadoctor.targets.derived import derive
 from fadoctor.targets.tegra import driver_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from fadoctor.engine.evaluate import Judgement
+    from fadoctor.explain.facts import LogFacts
     from fadoctor.explain.ranking import Cause
+    from fadoctor.explain.weigh import Weighed
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Knowledge
 
@@ -34,36 +35,42 @@ class Surroundings(msgspec.Struct, frozen=True):
     environment: Environment
     matrix: Matrix
     assessment: Assessment | None
-    """None without an environment: the few facts that a log names decide nothing."""
+    """What rules say of a named environment; None without one."""
+    own: Assessment | None = None
+    """What they say of the log's own facts; None with an environment, or where there is none."""
     contradicted: tuple[str, ...] = ()
     """Facts that the log names otherwise than the environment; the log's count."""
     packages: frozenset[str] = frozenset()
     """Packages whose version the log names, by the prefix of their facts."""
 
+    @property
+    def judged(self) -> Assessment | None:
+        """What rules say, of whatever is judged."""
+        return self.assessment or self.own
+
 
 def surroundings(
-    named: Mapping[str, Fact], environment: Environment | None, knowledge: Knowledge
+    facts: LogFacts, environment: Environment | None, knowledge: Knowledge
 ) -> Surroundings:
     """Return the facts around a log: those of an environment, overruled by the log's own."""
     matrix = Matrix(knowledge.tables)
+    named = {name: fact for name, fact in facts.named.items() if name.endswith(".version")}
     packages = frozenset(name.partition(".")[0] for name in named) & PACKAGES.keys()
     if environment is None:
-        target = Target(kind="log", label="log", reason="named in the log")
-        alone = Environment(__version__, target, dict(named))
-        return Surroundings(alone, matrix, None, packages=packages)
+        own = judge(facts.environment, knowledge, matrix) if facts.named else None
+        return Surroundings(facts.environment, matrix, None, own, packages=packages)
     environment = derive(environment, matrix)
     contradicted = tuple(
         name for name, fact in sorted(named.items()) if _contradicts(fact, environment.fact(name))
     )
     # A log often shortens what an environment spells out: only what differs replaces.
     overruling = {name: named[name] for name in contradicted}
-    facts = {**environment.facts, **overruling}
+    replaced = {**environment.facts, **overruling}
     # A Jetson's log names its driver too: it is compared with no other.
-    facts |= driver_facts(facts, matrix) if "driver.version" in overruling else {}
-    environment = msgspec.structs.replace(environment, facts=facts)
-    return Surroundings(
-        environment, matrix, judge(environment, knowledge, matrix), contradicted, packages
-    )
+    replaced |= driver_facts(replaced, matrix) if "driver.version" in overruling else {}
+    environment = msgspec.structs.replace(environment, facts=replaced)
+    judged = judge(environment, knowledge, matrix)
+    return Surroundings(environment, matrix, judged, None, contradicted, packages)
 
 
 def _contradicts(named: Fact, read: Fact) -> bool:
@@ -73,12 +80,26 @@ def _contradicts(named: Fact, read: Fact) -> bool:
     return not (theirs == mine or theirs.startswith((f"{mine}+", f"{mine}.")))
 
 
-def held_against(cause: Cause, around: Surroundings) -> tuple[Check, Finding | None] | None:
-    """Return what the facts say about a cause, and the finding that says it; None without facts."""
-    if around.assessment is None:
-        return None
+_EXCLUDED = "what the log names excludes it"
+
+
+def held_against(each: Weighed, around: Surroundings) -> tuple[Check | None, Finding | None]:
+    """Return what the facts say about a cause, and the finding that says it; none without facts."""
+    if around.assessment is not None:
+        return _held_against(each.cause, around, around.assessment)
+    rule, found = each.cause.rule, each.finding
+    if found is not None:
+        return Check(rule.id, each.agreement, f"{found.rule_id}: {found.message}"), found
+    if each.agreement is Agreement.REFUTED:
+        return Check(rule.id, each.agreement, _EXCLUDED), None
+    return None, None
+
+
+def _held_against(
+    cause: Cause, around: Surroundings, assessment: Assessment
+) -> tuple[Check, Finding | None]:
     rule = cause.rule
-    for finding in around.assessment.findings:
+    for finding in assessment.findings:
         names = {finding.rule_id, *finding.consequences}
         same = rule.id in names
         if same or names & set(cause.consequences) or _leads_to(finding, cause, around):
@@ -87,7 +108,7 @@ def held_against(cause: Cause, around: Surroundings) -> tuple[Check, Finding | N
     if around.contradicted:
         names_ = ", ".join(around.contradicted)
         return Check(rule.id, Agreement.OPEN, f"the log has another {names_}"), None
-    mine = [each for each in around.assessment.judgements if each.rule.id == rule.id]
+    mine = [each for each in assessment.judgements if each.rule.id == rule.id]
     if mine and all(each.outcome is Outcome.PASS for each in mine):
         detail = "its facts do not show it: perhaps repaired since, or the log is another's"
         return Check(rule.id, Agreement.REFUTED, detail), None
@@ -99,6 +120,8 @@ def _why_open(mine: list[Judgement]) -> str:
     if not mine:
         return "what the log shows leaves no trace in an environment"
     if all(each.outcome is Outcome.NOT_APPLICABLE for each in mine):
+        if any(name.startswith("config.") for each in mine for name in each.scope.read):
+            return "the configuration of the run would tell; none is known here"
         return "what the log is about is not installed there; is it another environment's log?"
     unknown = [name for each in mine for name in each.scope.unknown_facts()]
     if unknown:
@@ -155,7 +178,7 @@ def _named(cause: Cause) -> dict[str, Fact]:
 
 def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     key = package_of(" ".join(cause.match.captures.values()))
-    judgements = around.assessment.judgements if around.assessment is not None else ()
+    judgements = around.judged.judgements if around.judged is not None else ()
     mine = [
         each
         for each in judgements

@@ -26,6 +26,10 @@ class Requirement(msgspec.Struct, frozen=True):
     """Names of the wheels that a lock lists: evidence of build, platform and Python."""
     requires: tuple[str, ...] = ()
     """What a lock says that it requires, as PEP 508 strings."""
+    manager: str = ""
+    """``conda`` where conda brings it, in a build of its own; "" for pip and its likes."""
+    build: str = ""
+    """Conda's build string, or a pattern for it: ``cuda126_py312h*``."""
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -54,5 +58,10 @@ class Manifest(msgspec.Struct, frozen=True):
     """Container image that it starts from."""
     variables: dict[str, Setting] = {}
     """Environment variables that it sets."""
+    facts: dict[str, Setting] = {}
+    """What else it decides, by the name of the fact: ``host.glibc``, ``torch.cuda``."""
+    roots: tuple[str, ...] = ()
+    """What it was made for, as PEP 508 strings: of its packages only what these lead to by
+    ``requires`` is installed. None of them: all that the markers let through."""
     notes: tuple[str, ...] = ()
     """What could not be followed, in words: an include that is not there, a line of shell."""

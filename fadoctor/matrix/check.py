@@ -158,6 +158,8 @@ def _check_paths(rule: Rule, names: Names) -> Iterator[Problem]:
     yield from check_circles(rule, names)
     yield from check_condition(rule.when, ("when",), rule, names)
     yield from check_condition(rule.overruled_by, ("overruled_by",), rule, names)
+    for index, symptom in enumerate(rule.symptoms):
+        yield from check_condition(symptom.given, ("symptoms", index, "given"), rule, names)
     if rule.when_severity is not None:
         place: Path = ("when_severity", "unless")
         yield from check_condition(rule.when_severity.unless, place, rule, names)

@@ -44,7 +44,8 @@ def check_symptoms(rule: Rule) -> Iterator[Problem]:
         place: Path = ("symptoms", index)
         yield from _check_anchor(symptom, place)
         yield from _check_pattern(symptom, place)
-        for key, patterns in (("near", symptom.near), ("absent", symptom.absent)):
+        conditions = ("near", symptom.near), ("same_line", symptom.same_line)
+        for key, patterns in (*conditions, ("absent", symptom.absent)):
             for number, pattern in enumerate(patterns):
                 yield from check_regex(pattern, (*place, key, number))
         severity = symptom.severity or rule.severity

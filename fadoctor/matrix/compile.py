@@ -17,6 +17,8 @@ from fadoctor.matrix.blanks import blank_cells, filled
 from fadoctor.matrix.check import check_rule, check_table
 from fadoctor.matrix.check_condition import Names
 from fadoctor.matrix.check_symptoms import longest_match
+from fadoctor.matrix.log_words import TABLE as WORDS
+from fadoctor.matrix.log_words import spell_out, words_of
 from fadoctor.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
@@ -29,7 +31,7 @@ FILE_LIMIT = 5_000
 """Most files that a rules folder may have."""
 
 _LISTS = {"for_each", "explained_by"}
-_SYMPTOM_LISTS = {"near", "absent"}
+_SYMPTOM_LISTS = {"near", "same_line", "absent"}
 _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
 
 Cases = dict[str, list[dict[str, Any]]]
@@ -50,6 +52,7 @@ def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
     documents = _read_all(folder, problems)
     tables, rules, cases = {}, {}, {}
     origin: dict[str, Document] = {}
+    words = words_of(base.tables if base is not None else {}) | _words(documents)
     for name, document in documents.items():
         try:
             if name.startswith("matrix/"):
@@ -57,7 +60,7 @@ def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
                 _claim(table.table, origin, document, base and base.tables.get(table.table))
                 tables[table.table] = table
             else:
-                rule, rule_cases = _rule(document, name)
+                rule, rule_cases = _rule(document, name, words)
                 known = next((r for r in base.rules if r.id == rule.id), None) if base else None
                 _claim(rule.id, origin, document, known)
                 rules[rule.id], cases[rule.id] = rule, rule_cases
@@ -140,15 +143,27 @@ def _width(symptom: dict[str, Any]) -> int:
     return longest_match(pattern) if pattern else len(anchor)
 
 
-def _rule(document: Document, name: str) -> tuple[Rule, list[dict[str, Any]]]:
+def _words(documents: dict[str, Document]) -> dict[str, str]:
+    """Return the lists of words of a folder; what is wrong with their table is told with it."""
+    document = documents.get(f"matrix/{WORDS}.yaml")
+    rows = document.data.get("rows") if document and isinstance(document.data, dict) else None
+    return {str(row.get("name")): str(row.get("pattern")) for row in _mappings(rows)}
+
+
+def _rule(
+    document: Document, name: str, words: dict[str, str]
+) -> tuple[Rule, list[dict[str, Any]]]:
     raw = _mapping(document)
     cases = raw.pop("cases", None) or []
     for key in _LISTS & raw.keys():
         raw[key] = _as_list(raw[key])
     if isinstance(raw.get("let"), dict):
         raw["let"] = {key: _as_list(value) for key, value in raw["let"].items()}
-    for symptom in _mappings(raw.get("symptoms")):
+    for index, symptom in enumerate(_mappings(raw.get("symptoms"))):
         _listed(symptom, _SYMPTOM_LISTS)
+        if missing := spell_out(symptom, words):
+            problem = f"there is no list of words {missing} in log-words"
+            raise document.error(("symptoms", index), problem)
         symptom["width"] = _width(symptom)
     for fix in _mappings(raw.get("fixes")):
         _listed(fix, {"tried"})

@@ -98,6 +98,9 @@ class Kernels:
         self.matrix = matrix
         self._rows: dict[Backend, Rows] = {}
         self._kernels: dict[tuple[Backend, str], Rows | Absent | Unknown] = {}
+        self._brought_by: dict[Backend, tuple[str, ...]] = {}
+        self._here: dict[Backend, Support] = {}
+        self._support: dict[tuple[Backend, Dtype, str], Support] = {}
 
     def package(self, backend: Backend) -> str:
         """Return the fact prefix of the package that brings a backend, "" where none does."""
@@ -134,7 +137,10 @@ class Kernels:
 
     def brought_by(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the packages without which there is no such backend."""
-        return (self.package(backend), *self.needs(backend))
+        found = self._brought_by.get(backend)
+        if found is None:
+            found = self._brought_by[backend] = (self.package(backend), *self.needs(backend))
+        return found
 
     def needs(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the other packages that a backend needs."""
@@ -155,6 +161,12 @@ class Kernels:
 
     def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what a backend can do in a dtype on a GPU, with what it needs as it is here."""
+        asked = (backend, dtype, gpu.subject)
+        if asked not in self._support:
+            self._support[asked] = self._all_support(backend, dtype, gpu)
+        return self._support[asked]
+
+    def _all_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         found = self._own_support(backend, dtype, gpu)
         if found.fails or (dtype is Dtype.FP8 and not isinstance(found.answer, Known)):
             return found  # no system adds a dtype that the backend does not have
@@ -166,6 +178,11 @@ class Kernels:
 
     def _support_here(self, backend: Backend) -> Support:
         """Return what is different on this operating system; Absent where nothing is."""
+        if backend not in self._here:
+            self._here[backend] = self._support_on_system(backend)
+        return self._here[backend]
+
+    def _support_on_system(self, backend: Backend) -> Support:
         keys = {
             "backend": Known(backend.value, "asked"),
             "os": self.environment.fact("host.os"),

@@ -22,6 +22,7 @@ class Rows:
         self.rows = rows
         self.none = none
         self._cells: dict[str, Fact] = {}
+        self._having: dict[tuple[str, str], Rows] = {}
 
     def cell(self, column: str) -> Fact:
         """Return one column: Known only where all matching rows agree."""
@@ -34,10 +35,12 @@ class Rows:
 
     def having(self, key: str, word: str) -> Rows:
         """Return those of the rows that have a word in a key which was not asked for."""
-        rows = tuple(row for row in self.rows if {word, "*"} & set(str(row[key]).split()))
-        return Rows(
-            self.table, rows, None if rows else self.none or _no_row(self.table, {key: word})
-        )
+        found = self._having.get((key, word))
+        if found is None:
+            rows = tuple(row for row in self.rows if {word, "*"} & set(str(row[key]).split()))
+            none = None if rows else self.none or _no_row(self.table, {key: word})
+            found = self._having[key, word] = Rows(self.table, rows, none)
+        return found
 
     def _agreed(self, column: str) -> Fact:
         source = f"matrix {self.table.table}"
@@ -67,7 +70,6 @@ class Matrix:
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self.tables = tables
-        self._found: dict[tuple[str, ...], Rows] = {}
 
     def find(self, table_name: str, keys: Mapping[str, Fact]) -> Rows:
         """Return the rows of a table that match all keys.
@@ -76,37 +78,62 @@ class Matrix:
         Known keys without a row make it Unknown, or Absent where the table is complete.
         """
         table = self.tables[table_name]
-        texts = {}
+        texts = []
         for name, fact in keys.items():
-            match fact:
-                case Known(value=value):
-                    texts[name] = _text(value)
-                case Absent(source=source):
-                    return Rows(table, (), Absent(f"{name} is absent: {source}"))
-                case Unknown():
-                    return Rows(table, (), fact)
-        asked = (table_name, *texts, *texts.values())
-        found = self._found.get(asked)
-        if found is None:
-            found = self._found[asked] = self._look_up(table, texts)
-        return found
+            if isinstance(fact, Known):
+                value = fact.value
+                texts.append(value if isinstance(value, str) else _text(value))
+            elif isinstance(fact, Absent):
+                return Rows(table, (), Absent(f"{name} is absent: {fact.source}"))
+            else:
+                return Rows(table, (), fact)
+        return Index.of(table).find((*keys, *texts))
 
-    def _look_up(self, table: Table, texts: Mapping[str, str]) -> Rows:
-        rows = _index(table).matching(texts)
-        return Rows(table, rows, None if rows else _no_row(table, texts))
+
+ANSWERS_KEPT = 4096
+"""Answers that an index remembers; an environment asks a table some dozen questions."""
 
 
 class Index:
-    """The rows of a table by the words of its first key that is no range."""
+    """The rows of a table by the words of its first key that is no range, and what was answered."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
+        self._answers: dict[tuple[str, ...], Rows] = {}
         self._first = next((name for name, kind in table.keys.items() if kind != "range"), "")
         self._places: dict[str, list[int]] = {"*": []}
         self._keys: dict[int, dict[str, Key]] = {}
         for place, row in enumerate(table.rows):
             for word in str(row.get(self._first)).split():
                 self._places.setdefault(word, []).append(place)
+
+    @staticmethod
+    def of(table: Table) -> Index:
+        """Return the index of a table. It hangs on the table, which never changes."""
+        hanging = vars(table)
+        found: Index | None = hanging.get("index")
+        if found is None:
+            found = hanging["index"] = Index(table)
+        return found
+
+    def __len__(self) -> int:
+        """Return how many answers are remembered."""
+        return len(self._answers)
+
+    def find(self, asked: tuple[str, ...]) -> Rows:
+        """Return the rows for some keys with their values: first the names, then the texts."""
+        found = self._answers.get(asked)
+        if found is None:
+            if len(self._answers) >= ANSWERS_KEPT:
+                self._answers.clear()
+            half = len(asked) // 2
+            found = self._answers[asked] = self._look_up(asked[:half], asked[half:])
+        return found
+
+    def _look_up(self, names: tuple[str, ...], values: tuple[str, ...]) -> Rows:
+        texts = dict(zip(names, values, strict=True))
+        rows = self.matching(texts)
+        return Rows(self.table, rows, None if rows else _no_row(self.table, texts))
 
     def matching(self, texts: Mapping[str, str]) -> tuple[Row, ...]:
         """Return the rows that match all keys asked for, in order."""
@@ -144,16 +171,6 @@ class Index:
 
 Key = frozenset[str] | str | None
 """What a row wants of a key: one of some words, a range, or anything."""
-
-_INDEXES: dict[str, Index] = {}
-"""Table name -> the index of the last such table that was asked; it holds nothing but its rows."""
-
-
-def _index(table: Table) -> Index:
-    found = _INDEXES.get(table.table)
-    if found is None or found.table is not table:
-        found = _INDEXES[table.table] = Index(table)
-    return found
 
 
 def _key(kind: str, words: str) -> Key:

@@ -14,10 +14,11 @@ import msgspec
 
 from fadoctor.matrix.query import Matrix, Row
 from fadoctor.matrix.versions import parse_version, version_key, version_part
+from fadoctor.matrix.wheel_words import label_parts, python_fits, python_tag
 from fadoctor.model.fact import Absent, Fact, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fadoctor.model.rule import Table
 
@@ -26,11 +27,6 @@ _SOURCES = (OFFICIAL, COMMUNITY)
 _TABLES = {OFFICIAL: "flash-attn-wheels", COMMUNITY: "flash-attn-wheels-community"}
 _KEYS = ("package", "version", "tag", "torch", "cuda", "abi", "python", "platform")
 _PLACEHOLDER = re.compile(r"\{([a-zA-Z_]+)\}")
-# cu12, cu118, cu132: the major has two digits, the minor one or none
-_LABEL = re.compile(r"cu([0-9]{2})([0-9]?)")
-# cp37m, cp311, cp313t, cp39-abi3
-_PYTHON_TAG = re.compile(r"cp([0-9])([0-9]{1,2})(t?)")
-
 Words = dict[str, str]
 """One choice of the words of a row: key -> word."""
 
@@ -76,7 +72,7 @@ class WheelFile(msgspec.Struct, frozen=True):
     @property
     def cuda_major(self) -> str:
         """Return the CUDA major of the label."""
-        return _label_parts(self.cuda)[0]
+        return label_parts(self.cuda)[0]
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -128,7 +124,7 @@ class Wheels:
         """
         found: dict[str, WheelFile] = {}
         for source in _SOURCES:
-            for file in self._files(source, torch=wanted.torch):
+            for file in self._files_for(source, wanted):
                 known = found.get(file.name)
                 if _fits(file, wanted) and (known is None or _is_newer(file, known)):
                     found[file.name] = file
@@ -142,7 +138,7 @@ class Wheels:
         label = self._cell("flash-attn-lookup", "label", **keys)
         if not isinstance(label, Known):
             return Lookup("", None)
-        tag = _python_tag(wanted.python)
+        tag = python_tag(wanted.python)
         words = {
             "version": version,
             "cuda": str(label.value).replace("{cuda}", wanted.cuda.replace(".", "")),
@@ -162,6 +158,30 @@ class Wheels:
             if all(word in str(row[name]).split() for name, word in asked.items()):
                 for words in _choices(row, asked):
                     yield self._file(source, row, words)
+
+    def _files_for(self, source: str, wanted: Wanted) -> Iterator[WheelFile]:
+        """Yield the files of a table whose names may fit: most do not, and are not made."""
+        for row in self.tables[_TABLES[source]].rows:
+            if wanted.torch in str(row["torch"]).split():
+                for words in _choices(row, self._fitting_words(row, wanted)):
+                    yield self._file(source, row, words)
+
+    def _fitting_words(self, row: Row, wanted: Wanted) -> Words:
+        """Return of each key of a row the words that fit."""
+        fits: dict[str, Callable[[str], bool]] = {
+            "torch": lambda word: word == wanted.torch,
+            "package": lambda word: word == wanted.package,
+            "cuda": lambda word: label_parts(word)[0] == wanted.cuda.partition(".")[0],
+            "python": lambda word: python_fits(word, wanted.python),
+            "platform": lambda word: (
+                self._platform({"platform": word}, "runs_on") == wanted.platform
+            ),
+        }
+        return {
+            key: " ".join(filter(test, str(row[key]).split()))
+            for key, test in fits.items()
+            if key in row
+        }
 
     def _file(self, source: str, row: Row, words: Words) -> WheelFile:
         filled = self._filled(row, words)
@@ -194,7 +214,7 @@ class Wheels:
             "version": str(row.get("file_version") or words["version"]),
             "release": words.get("tag", words["version"]),
             "ABI": words.get("abi", "").upper(),
-            "python": _python_tag(tag),
+            "python": python_tag(tag),
             "abi_tag": limited or tag,
             "platform": self._platform(words, "name"),
             "git": str(row.get("git") or ""),
@@ -217,7 +237,7 @@ class Wheels:
         """Return the same of a community file: by its name, and by what setup.py makes of nvcc."""
         platform = self._platform(words, "runs_on")
         abi = {"torch": words["torch"], "cuda": words["cuda"], "platform": platform}
-        nvcc = ".".join(filter(None, _label_parts(words["cuda"])))
+        nvcc = ".".join(filter(None, label_parts(words["cuda"])))
         glibc = self._cell("flash-attn-wheel-platforms", "glibc", platform=words["platform"])
         return {
             "real_abi": self._cell("flash-attn-community-abi", "cxx11_abi", **abi),
@@ -257,29 +277,8 @@ def _fits(file: WheelFile, wanted: Wanted) -> bool:
         file.verified
         and (file.package, file.torch, file.cuda_major, file.platform) == asked
         and (abi_fits or isinstance(abi, Absent))
-        and _python_fits(file.python, wanted.python)
+        and python_fits(file.python, wanted.python)
     )
-
-
-def _python_fits(built: str, wanted: str) -> bool:
-    """Compare ABI tags; the limited API serves its own and later Pythons, if they have the GIL."""
-    tag, _, limited = built.partition("-")
-    if not limited:
-        return tag == wanted
-    mine, theirs = _PYTHON_TAG.fullmatch(tag), _PYTHON_TAG.fullmatch(wanted)
-    if mine is None or theirs is None or theirs[3]:
-        return False
-    return (int(mine[1]), int(mine[2])) <= (int(theirs[1]), int(theirs[2]))
-
-
-def _label_parts(label: str) -> tuple[str, str]:
-    match = _LABEL.fullmatch(label)
-    return (match[1], match[2]) if match else ("", "")
-
-
-def _python_tag(abi_tag: str) -> str:
-    """Return the Python tag that goes with an ABI tag: ``cp37`` with ``cp37m``."""
-    return abi_tag.rstrip("mt")
 
 
 def _is_newer(one: WheelFile, other: WheelFile) -> bool:
@@ -290,7 +289,7 @@ def _is_newer(one: WheelFile, other: WheelFile) -> bool:
 
 def _rank(file: WheelFile, wanted: Wanted) -> tuple[int, bool, bool, str]:
     """Return the order among files of one version."""
-    exact = ".".join(filter(None, _label_parts(file.cuda))) == version_part(wanted.cuda, "minor")
+    exact = ".".join(filter(None, label_parts(file.cuda))) == version_part(wanted.cuda, "minor")
     lies = file.label_abi not in (None, wanted.cxx11_abi)
     return (_SOURCES.index(file.source), not exact, lies, file.name)
 

@@ -104,7 +104,9 @@ ENVIRONMENT_VARIABLES = (
     "XFORMERS_*", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ROCM_ARCH", "HIP_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_HOME", "UNSLOTH_*",
     "ACCELERATE_MIXED_PRECISION", "ACCELERATE_USE_DEEPSPEED", "ATTN_BACKEND",
-    "USE_FLASH_ATTENTION", "BNB_CUDA_VERSION",
+    "USE_FLASH_ATTENTION", "BNB_CUDA_VERSION", "KERNELS_CACHE", "HF_KERNELS_CACHE",
+    "LOCAL_KERNELS", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "USE_HUB_KERNELS",
+    "DIFFUSERS_ATTN_BACKEND",
 )  # fmt: skip
 """The variables that are read; a trailing ``*`` stands for any ending. No other is looked at."""
 
@@ -201,15 +203,65 @@ flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
 flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
 flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
-config.dtype           | text    | later       | dtype that a configuration asks for: bf16, fp16, fp32
-config.attention       | text    | later       | attention implementation that a configuration asks for
+hub.cache              | text    | hub         | folder of the Hub's cache; Absent where there is none
+hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
+hub.models             | mapping | hub         | the same of those that lie there as models, for kernels below 0.14
+hub.archs              | mapping | hub         | owner/name@branch and build -> compute capabilities that its metadata name
+config.dtype           | text    | config      | dtype that q, k and v are computed in, by what a configuration asks for: bf16, fp16, fp32
+config.attention       | text    | config      | attention implementation that a configuration asks for, as its framework calls it
 log.packages           | list    | log         | packages that a log names with a version or in a path, by the prefix of their facts
 log.setting            | text    | log         | the setting whose value a log calls wrong; Absent where there is no log
 log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
-config.framework       | text    | later       | transformers, llamafactory, axolotl, deepspeed, vllm
-config.quantization    | text    | later       | 4bit, 8bit
-config.use_dora        | boolean | later       | DoRA adapters
-config.tf32            | boolean | later       | TF32 matrix products
+config.framework       | text    | config      | whose words the configuration is written in: transformers, llamafactory, axolotl, deepspeed, vllm and others
+config.quantization    | text    | config      | 4bit, 8bit (of bitsandbytes), or another method by name: gptq, awq, fp8
+config.use_dora        | boolean | config      | DoRA adapters
+config.tf32            | boolean | config      | TF32 matrix products
+config.purpose         | text    | config      | training, inference
+config.weights_dtype   | text    | config      | dtype that the weights are loaded in: bf16, fp16, fp32, fp8; auto is that of the checkpoint
+config.checkpoint_dtype | text   | config      | dtype that a model's config.json gives
+config.compute_dtype   | text    | config      | dtype that quantised layers compute in: bf16, fp16, fp32
+config.autocast        | text    | config      | dtype of the trainer's autocast: bf16, fp16; Absent where it is off
+config.bf16            | boolean | config      | the trainer's switch bf16
+config.fp16            | boolean | config      | the trainer's switch fp16
+config.fp8             | boolean | config      | matrix products in fp8
+config.deepspeed_precision | text | config     | precision of the DeepSpeed configuration: bf16, fp16, fp32, auto
+config.deepspeed_bf16  | boolean | config      | bf16.enabled of the DeepSpeed configuration
+config.deepspeed_fp16  | boolean | config      | fp16.enabled of the DeepSpeed configuration
+config.accelerate_precision | text | config    | mixed_precision of the accelerate configuration: bf16, fp16, fp8, no
+config.fsdp_precision  | text    | config      | dtype to which FSDP casts parameters: bf16, fp16, fp32
+config.kv_cache_dtype  | text    | config      | dtype of a server's cache of keys and values: auto, fp8
+config.adapter         | text    | config      | lora, full, freeze and others
+config.adapter_modules | list    | config      | modules that adapters are put on; all, all-linear
+config.head_dim        | integer | config      | elements of one attention head
+config.dropout         | text    | config      | dropout of the attention, a number
+config.sliding_window  | integer | config      | tokens of the sliding window
+config.softcap         | text    | config      | soft capping of the attention's logits, a number
+config.sinks           | boolean | config      | the attention has sinks
+config.padding_side    | text    | config      | left or right
+config.device_map      | text    | config      | where the weights go: auto, cpu, cuda:0
+config.gradient_checkpointing | boolean | config | activations are computed again
+config.compile         | boolean | config      | torch.compile
+config.model_type      | text    | config      | model_type of a model's config.json
+config.model           | text    | config      | name or path of the model
+config.trust_remote_code | boolean | config    | the model's own code is run
+config.upcast_layernorm | boolean | config     | layer norms are made float32
+config.use_unsloth     | boolean | config      | unsloth patches the model
+config.attn_flash      | boolean | config      | the flash path of x-transformers
+config.rotary          | boolean | config      | rotary position embeddings of x-transformers
+config.dtype_keyword   | text    | config      | how from_pretrained is told the dtype: dtype, torch_dtype
+config.default_dtype   | text    | config      | what torch.set_default_dtype is given: bf16, fp16, fp32
+config.trainer_arguments | list  | config      | arguments of a Trainer that it does not have: bf16, fp16
+config.sdpa_kernel     | list    | config      | backends that sdpa_kernel allows: flash, efficient, cudnn, math
+config.conflict        | list    | config      | what two configurations say differently
+"""
+
+_HUB_ROWS = """
+repository | text    | the kernel that transformers fetches where this FlashAttention is not installed; Absent where it fetches none
+branch     | text    | the branch of it: main, v1, v3
+cached     | boolean | that branch lies in the Hub's cache, where the kernels that is here looks for it
+build      | text    | the build of it that this kernels takes; Absent where none of those in the cache fits
+refused    | text    | why none fits, build by build
+archs      | list    | compute capabilities that the metadata of that build name: 8.0, 9.0a, 9.0+PTX
 """
 
 _PACKAGE_ROWS = """
@@ -273,6 +325,9 @@ _UNEXPLAINED = "that an extension of it does not load, where no extension says w
 OPTIONAL_EXTENSION = "optional_extension"
 """The kind of subject that an extension is which its package does without."""
 
+CONFIG = "config"
+"""The provider of what the configurations ask for that a command line names."""
+
 LOG = "log"
 """The provider of facts that a log names and that fixes hang on."""
 
@@ -299,6 +354,8 @@ def build_catalogue() -> dict[str, FactSpec]:
         for extension in (f"{key}.{name}" for name in names):
             for rows, by in ((_EXTENSION_ROWS, "binaries"), (_DERIVED_ROWS, DERIVED)):
                 specs += [FactSpec(f"{extension}.{n}", t, by, m) for n, t, m in _rows(rows)]
+    for generation in ("fa2", "fa3", "fa4"):
+        specs += [FactSpec(f"hub.{generation}.{n}", t, DERIVED, m) for n, t, m in _rows(_HUB_ROWS)]
     specs += [
         FactSpec(f"env.{name}", "text", "variables", "environment variable, redacted")
         for name in ENVIRONMENT_VARIABLES

@@ -20,6 +20,10 @@ SUBJECT_LIMIT = 64
 """Most GPUs or toolkits of one machine that are judged; saved facts can claim any number."""
 
 
+PASTED = "pasted report"
+"""The reason of a target that was read out of what other tools print."""
+
+
 class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is examined, and why that one.
 
@@ -28,7 +32,7 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     kind: str
-    """``environment``, ``site-packages`` or ``facts``."""
+    """``environment``, ``site-packages``, ``facts`` or ``manifest``."""
     label: str
     """How a person names it: a folder or a file."""
     reason: str
@@ -69,6 +73,8 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
     schema_version: int = FACTS_SCHEMA_VERSION
     places: dict[str, tuple[Place, ...]] = {}
     """Fact -> where it stands in the manifests and configurations that were examined."""
+    ranges: dict[str, str] = {}
+    """Distributions that are planned in no exact version -> the specifier, "" for any."""
 
     def fact(self, name: str) -> Fact:
         """Return the fact of that name; Unknown where no probe has provided it."""

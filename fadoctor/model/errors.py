@@ -41,9 +41,12 @@ class InputError(FadoctorError):
 
     exit_code = 2
 
-    def __init__(self, path: str, problem: str) -> None:
-        """Name the file and the problem."""
-        super().__init__(f"{path}: {problem}")
+    def __init__(self, path: str, problem: str, *, line: int = 0, key: str = "") -> None:
+        """Name the file, the line (1-based, 0 where unknown), the key path and the problem."""
+        place = f"{path}:{line}" if line else path
+        at_key = f" at `{key}`" if key else ""
+        super().__init__(printable(f"{place}{at_key}: {problem}", 2000))
+        self.path, self.line, self.key, self.problem = path, line, key, problem
 
 
 class RuleDataError(FadoctorError):

@@ -131,6 +131,18 @@ class Verification(msgspec.Struct, frozen=True):
     """Why not, or what was not asked about."""
 
 
+class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A change of a manifest: lines of it, or what its own tool is told."""
+
+    file: str
+    diff: str = ""
+    """Unified diff, with the file's name in both headers."""
+    command: tuple[str, ...] = ()
+    """For a lock: the command of the tool that writes it."""
+    text: str = ""
+    """What to do by hand, or why a command."""
+
+
 class PlanOutcome(enum.Enum):
     """What planning came to."""
 
@@ -163,6 +175,8 @@ class Plan(msgspec.Struct, frozen=True):
     """What was assumed of the machine, not read: ``--gpu A100``."""
     rule_errors: tuple[str, ...] = ()
     """Ids of rules that broke: what they would have said is missing."""
+    edits: tuple[Edit, ...] = ()
+    """For an environment that manifests describe: what to change in them."""
     windows: bool = False
     """Whether commands are written for a shell of Windows."""
     schema_version: int = PLAN_SCHEMA_VERSION

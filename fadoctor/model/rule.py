@@ -110,8 +110,12 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """A regular expression with named groups; empty: the anchor itself."""
     near: tuple[str, ...] = ()
     """Patterns that must all be found in the same message."""
+    same_line: tuple[str, ...] = ()
+    """Patterns that must all be found in the lines of the match."""
     absent: tuple[str, ...] = ()
     """Patterns none of which may be found in it."""
+    given: Condition = {}
+    """What the facts of the log must surely say; where they do not, it does not show."""
     message: str = ""
     """What to say, with ``{groups}`` filled in; empty: the rule's title."""
     severity: Severity | None = None
@@ -129,8 +133,10 @@ class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     """Where this surely holds, it weighs what the rule weighs."""
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
     """One root cause."""
+
+    # What the engine makes of its conditions hangs on it (`dict`).
 
     id: str
     title: str
@@ -161,8 +167,10 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """Where it stands, relative to the rules folder."""
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
     """One table of the matrix."""
+
+    # Its index hangs on it (`dict`).
 
     table: str
     doc: str

@@ -10,6 +10,7 @@ import msgspec
 class Backend(enum.Enum):
     """The attention backends and kernels that a verdict can be about, in the report's order."""
 
+    __hash__ = object.__hash__  # equal is the same here, and enum's own is not written in C
     FA1 = "fa1"
     FA2 = "fa2"
     FA3 = "fa3"
@@ -30,6 +31,7 @@ class Backend(enum.Enum):
 class Dtype(enum.Enum):
     """The dtypes that a verdict can be about."""
 
+    __hash__ = object.__hash__
     BF16 = "bf16"
     FP16 = "fp16"
     FP32 = "fp32"

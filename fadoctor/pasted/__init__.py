@@ -6,12 +6,22 @@ so that several reports can stand in one paste. What no line says stays Unknown.
 
 from __future__ import annotations
 
-READERS = (
-    "fadoctor.pasted.torch_report",
-    "fadoctor.pasted.dashed_report",
-    "fadoctor.pasted.xformers_info",
-    "fadoctor.pasted.deepspeed_report",
-    "fadoctor.pasted.unsloth_banner",
-    "fadoctor.pasted.nvidia_tools",
-    "fadoctor.pasted.package_lists",
-)
+READERS = {
+    "fadoctor.pasted.torch_report": ("PyTorch version", "Is debug build"),
+    "fadoctor.pasted.dashed_report": ("ersion", "GPU "),
+    "fadoctor.pasted.xformers_info": ("xFormers ",),
+    "fadoctor.pasted.deepspeed_report": (" .....",),
+    "fadoctor.pasted.unsloth_banner": ("((====))",),
+    "fadoctor.pasted.nvidia_tools": (
+        "NVIDIA-SMI",
+        "Version",
+        "Product Name",
+        "(UUID:",
+        "name",
+        "driver_version",
+        "compute_cap",
+        "Cuda compilation tools",
+    ),
+    "fadoctor.pasted.package_lists": ("==", " @ ", "Version", "# packages in environment"),
+}
+"""Each reader, and the marks without one of which a text holds nothing for it."""

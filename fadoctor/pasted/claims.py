@@ -63,15 +63,20 @@ def platform_claims(text: str, line: int, tool: str) -> list[Claim]:
     system = found["os"].lower()
     machine = (found["machine"] or ("amd64" if system == "windows" else "")).lower()
     kernel = found["kernel"].lower()
-    said: dict[str, Value | None] = {"host.os": system}
-    if machine:
-        said["host.machine"] = machine
-        said["host.platform"] = _WHEEL_PLATFORMS.get((system, machine), f"{system}_{machine}")
+    said: dict[str, Value | None] = {"host.os": system, **machine_facts(system, machine)}
     if found["glibc"]:
         said |= {"host.glibc": found["glibc"], "host.libc": "glibc"}
     if system == "linux":
         said |= {"host.kernel": found["kernel"], "host.wsl": "microsoft" in kernel}
     return [Claim(name, value, line, tool) for name, value in said.items()]
+
+
+def machine_facts(system: str, machine: str) -> dict[str, Value]:
+    """Return what the names of a system and its processor say of the wheels that run there."""
+    if not machine:
+        return {}
+    platform = _WHEEL_PLATFORMS.get((system, machine), f"{system}_{machine}")
+    return {"host.os": system, "host.machine": machine, "host.platform": platform}
 
 
 # NVIDIA A100 80GB PCIe, AMD Instinct MI300X (gfx942:sramecc+:xnack-), 8 x NVIDIA L4

@@ -24,7 +24,13 @@ _FENCE = re.compile(r"(?:```|~~~)[\w+ -]{0,40}")
 def clean_lines(text: str) -> Iterator[Line]:
     """Yield the lines of a paste: no colours, HTML, quoting, or fences of code; bounded."""
     for number, raw in enumerate(text.splitlines()[:COUNT_LIMIT], 1):
-        line = _TAG.sub("", _ESCAPE.sub("", raw[:LINE_LIMIT])).rstrip()
-        line = _QUOTE.sub("", line, count=1) if line.startswith(">") else line
+        line = plain(raw[:LINE_LIMIT])
         if line.strip() and not _FENCE.fullmatch(line.strip()):
             yield Line(number, line)
+
+
+def plain(text: str) -> str:
+    """Return a line without colours, HTML and quoting."""
+    line = _ESCAPE.sub("", text) if "\x1b" in text else text
+    line = _TAG.sub("", line).rstrip() if "<" in line else line.rstrip()
+    return _QUOTE.sub("", line, count=1) if line.startswith(">") else line

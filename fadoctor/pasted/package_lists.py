@@ -34,6 +34,10 @@ _OF_CONDA = {"pytorch": "torch"}
 """Names that conda has for what pip calls otherwise."""
 
 _NAME = re.compile(r"Name: (?P<name>[A-Za-z0-9][\w.-]{0,100})")
+# Name: flash_attn Version: 2.8.3, as a tracker folds it
+_FOLDED = re.compile(
+    r"Name: (?P<name>[A-Za-z0-9][\w.-]{0,100}) {1,4}Version: (?P<version>\d[\w.+!-]{0,80})"
+)
 _SHOWN = re.compile(r"Version: (?P<version>\d[\w.+!-]{0,80})")
 _CUT = re.compile(
     r"\s{0,8}(?:\.{3}|…|\[\.{3}\]|\(.{0,20}(?:truncated|omitted|cut).{0,20}\))\s{0,4}",
@@ -51,6 +55,8 @@ def read(lines: Iterable[Line]) -> Iterator[Claim]:
         if found := _FROZEN.fullmatch(text) or _AT.fullmatch(text):
             version = found["version"].replace("%2B", "+")
             yield Claim(f"package:{found['name']}", version, line.number, "pip freeze")
+        elif folded := _FOLDED.match(text):
+            yield Claim(f"package:{folded['name']}", folded["version"], line.number, "pip show")
         elif name := _NAME.fullmatch(text):
             shown = name["name"]
         elif shown and (version_line := _SHOWN.fullmatch(text)):

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fadoctor import __version__
-from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
-from fadoctor.model.environment import SUBJECT_LIMIT, Environment, Target
+from fadoctor.model.environment import PASTED, Environment, Target
 from fadoctor.model.errors import InputError
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.pasted import READERS
-from fadoctor.pasted.claims import AVAILABLE, COMPLETE, Claim
 from fadoctor.pasted.cleaning import clean_lines
-from fadoctor.pasted.torch_facts import torch_facts
-from fadoctor.probes.metadata import normalise_name
-from fadoctor.probes.world import known, unknown
+from fadoctor.pasted.combine import Combined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
+
+    from fadoctor.pasted.claims import Claim, Line
 
 SIZE_LIMIT = 2 << 20
 """Bytes of a paste that are read."""
 
-_PACKAGE = "package:"
-_GPU = re.compile(r"gpu\[(\d{1,3})\]\.\w{1,30}")
 _VISIBLE = "all GPUs that the report names are visible"
 
 
@@ -33,8 +27,7 @@ def read_report(data: bytes, name: str) -> Environment:
     """Return what a pasted report says; InputError where no line is one of a known tool."""
     if len(data) > SIZE_LIMIT:
         raise InputError(name, f"larger than {SIZE_LIMIT >> 20} MiB")
-    lines = tuple(clean_lines(data.decode("utf-8", errors="replace")))
-    claims = [claim for reader in READERS for claim in import_module(reader).read(lines)]
+    claims = claims_in(tuple(clean_lines(data.decode("utf-8", errors="replace"))))
     if not claims:
         raise InputError(
             name,
@@ -42,102 +35,24 @@ def read_report(data: bytes, name: str) -> Environment:
             "vllm collect-env, transformers env, accelerate env, llamafactory-cli env, "
             "xformers.info, ds_report, nvidia-smi, nvcc, pip list or freeze, conda list",
         )
-    facts = _Combined(claims, name)
+    facts = Combined(claims, name)
     tools = ", ".join(sorted({claim.tool for claim in claims}))
     target = Target(
         kind="facts",
         label=name,
-        reason="pasted report",
+        reason=PASTED,
         notes=(f"Read from what {tools} printed; what it does not say is unknown.",),
     )
     assumed = (_VISIBLE,) if facts.assumes_visible else ()
     return Environment(__version__, target, facts.facts, assumed)
 
 
-class _Combined:
-    """The claims held against each other."""
-
-    def __init__(self, claims: Iterable[Claim], name: str) -> None:
-        self._name = name
-        self._said: dict[str, list[Claim]] = {}
-        for claim in claims:
-            self._said.setdefault(_normalised(claim.name), []).append(claim)
-        self.assumes_visible = False
-        silent = unknown("the pasted report does not say", name)
-        specs = build_catalogue()
-        fillable = [
-            n for n, spec in specs.items() if spec.provider != LATER and not n.endswith(("*",))
-        ]
-        self.facts: dict[str, Fact] = dict.fromkeys((n for n in fillable if "[]" not in n), silent)
-        for key in self._said:
-            if key in self.facts or (_GPU.fullmatch(key)) or key.startswith("env."):
-                self.facts[key] = self.fact(key)
-        self._packages(silent)
-        self.facts |= torch_facts(self.facts, self.fact, silent)
-        self._gpus(silent)
-
-    def fact(self, name: str) -> Fact:
-        """Return what is said of a name: Unknown where two lines contradict each other."""
-        claims = self._said.get(name, [])
-        if not claims:
-            return unknown("the pasted report does not say", self._name)
-        values = {repr(claim.value): claim for claim in claims}
-        source = f"{self._name}:{claims[0].line}: {claims[0].tool}"
-        if len(values) > 1:
-            told = " and ".join(
-                f"{claim.value} (line {claim.line})" for claim in list(values.values())[:3]
-            )
-            return unknown(f"the report says {told}", source)
-        value = claims[0].value
-        return Absent(source) if value is None else known(value, source)
-
-    def _packages(self, silent: Unknown) -> None:
-        complete = self.fact(COMPLETE)
-        named = [name for name in self._said if name.startswith(_PACKAGE)]
-        for key, distributions in PACKAGES.items():
-            found = next((d for d in distributions if _PACKAGE + d in named), None)
-            if found is not None:
-                version = self.fact(_PACKAGE + found)
-                self.facts[f"{key}.version"] = version
-                self.facts[f"{key}.distribution"] = known(found, version.source)
-            elif isinstance(complete, Known):
-                gone = Absent(f"{complete.source}: it is not in the list")
-                self.facts |= {n: gone for n in self.facts if n.startswith(f"{key}.")}
-        if isinstance(complete, Known):
-            versions = {name.removeprefix(_PACKAGE): self.fact(name) for name in named}
-            listed = {n: str(f.value) for n, f in versions.items() if isinstance(f, Known)}
-            nvidia = {n: v for n, v in listed.items() if n.startswith("nvidia-")}
-            self.facts["packages.installed"] = known(listed, complete.source)
-            self.facts["packages.nvidia"] = known(nvidia, complete.source)
-        else:
-            self.facts["packages.installed"] = silent
-
-    def _gpus(self, silent: Unknown) -> None:
-        """Count the GPUs that are named. One that nothing hides is taken to be visible."""
-        indexes = sorted({int(found[1]) for name in self._said if (found := _GPU.fullmatch(name))})
-        if not indexes or indexes != list(range(len(indexes))) or len(indexes) > SUBJECT_LIMIT:
-            return
-        first = self._said[next(name for name in self._said if _GPU.fullmatch(name))][0]
-        source = f"{self._name}:{first.line}: {first.tool}"
-        hidden = isinstance(self.facts.get("env.CUDA_VISIBLE_DEVICES"), Known)
-        seen = self.fact(AVAILABLE)
-        sees_none = isinstance(seen, Known) and seen.value is False
-        self.facts["gpu.count"] = known(len(indexes), source)
-        for index in indexes:
-            at = f"gpu[{index}]"
-            for part in ("name", "compute_capability", "memory_bytes", "mig"):
-                self.facts.setdefault(f"{at}.{part}", silent)
-            if hidden or sees_none:
-                self.facts[f"{at}.visible"] = silent
-            else:
-                self.facts[f"{at}.visible"] = known(True, source)
-        if not (hidden or sees_none):
-            self.assumes_visible = True
-            self.facts["gpu.visible_count"] = known(len(indexes), source)
-
-
-def _normalised(name: str) -> str:
-    """Return a claim's name, that of a package as indexes write it: flash_attn is flash-attn."""
-    if not name.startswith(_PACKAGE):
-        return name
-    return _PACKAGE + normalise_name(name.removeprefix(_PACKAGE))
+def claims_in(lines: Sequence[Line]) -> list[Claim]:
+    """Return what the reports of known tools among some lines say; most lines have none."""
+    text = "\n".join(line.text for line in lines)
+    return [
+        claim
+        for reader, marks in READERS.items()
+        if any(mark in text for mark in marks)
+        for claim in import_module(reader).read(lines)
+    ]

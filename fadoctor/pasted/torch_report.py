@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.pasted.claims import (
     AVAILABLE,
     INSTALLER,
@@ -33,16 +34,19 @@ _LAST = re.compile(r"(?:\([^)]{0,120}\) ?)?(?P<found>\d{1,3}(?:\.\d{1,3}){1,2})"
 _PYTHON = re.compile(r"(?P<found>(\d{1,2})\.(\d{1,3})\.\d{1,3})[^(]{0,60}\(")
 _LIBC = re.compile(r"glibc-(?P<found>\d{1,2}\.\d{1,3})")
 _GPU = re.compile(
-    r"\s{0,8}(?:GPU models and configuration: ?)?GPU (?P<index>\d{1,3}): (?P<name>.{1,200})"
+    r"\s{0,8}(?:GPU models and configuration\s{0,30}: ?)?GPU (?P<index>\d{1,3}): (?P<name>.{1,200})"
 )
 # [pip3] flash-attn==2.8.3, [conda] torch 2.6.0 pypi_0 pypi
 _LISTED = re.compile(
     r"\s{0,8}\[(?P<by>pip3?|conda)\]\s{1,8}(?P<name>[A-Za-z0-9][\w.-]{0,100})(?:==|\s{1,60})"
     r"(?P<version>\d[\w.+!-]{0,80})(?:\s{1,60}(?P<rest>\S[^\n]{0,200}))?"
 )
-_VARIABLE = re.compile(
-    r"(?P<key>CUDA_VISIBLE_DEVICES|LD_LIBRARY_PATH|VLLM_[A-Z_]{2,40}|CUDA_HOME)=(?P<value>.{0,500})"
-)
+# what a report of vLLM ends with: NAME=value
+_VARIABLE = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{3,60})=(?P<value>.{0,500})")
+
+# PyTorch version: 2.7.1+cu126, and what vLLM's report of later releases begins with: its first
+# heading, System Info, and "PyTorch version              : 2.9.0+cu128"
+_BEGINS = re.compile(r"\s{0,12}(?:(?:PyTorch version|Is debug build)\s{0,30}:|System Info\s{0,4}$)")
 
 _ONE = {
     "PyTorch version": (RUNTIME, _VERSION),
@@ -56,9 +60,9 @@ _ONE = {
 
 def read(lines: Iterable[Line]) -> Iterator[Claim]:
     """Yield what these reports say; other lines of the same shape say nothing."""
-    inside = False
+    inside, catalogue = False, build_catalogue()
     for line in lines:
-        inside = inside or "PyTorch version:" in line.text or "Is debug build:" in line.text
+        inside = inside or _BEGINS.match(line.text) is not None
         if not inside:
             continue
         if gpu := _GPU.fullmatch(line.text):
@@ -66,7 +70,8 @@ def read(lines: Iterable[Line]) -> Iterator[Claim]:
         elif listed := _LISTED.fullmatch(line.text):
             yield from _package(listed, line)
         elif variable := _VARIABLE.fullmatch(line.text.strip()):
-            yield Claim(f"env.{variable['key']}", variable["value"], line.number, TOOL)
+            if find_spec(catalogue, f"env.{variable['key']}") is not None:
+                yield Claim(f"env.{variable['key']}", variable["value"], line.number, TOOL)
         elif pair := _PAIR.fullmatch(line.text):
             yield from _pair(pair["key"].strip(), pair["value"].strip(), line.number)
 
@@ -96,6 +101,9 @@ def _pair(key: str, value: str, line: int) -> Iterator[Claim]:
         yield from platform_claims(value, line, TOOL)
     elif key == "Python version":
         yield from _python(value, line)
+    elif key == "GPU models and configuration" and value not in NOT_SAID:
+        # AMD Instinct MI300X (gfx942:sramecc+:xnack-): on ROCm without a number
+        yield from gpu_claims(0, value, line, TOOL)
     elif key == "Is CUDA available" and value in ("True", "False"):
         yield Claim(AVAILABLE, value == "True", line, TOOL)
 

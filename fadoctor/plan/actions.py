@@ -211,7 +211,7 @@ class Writer:
         return EVERYTHING in relation.mentions and not names.isdisjoint(told)
 
     def _failed(self, relation: Relation) -> bool:
-        judgements = self.problem.session.judge(relation, self.environment)
+        judgements = self.problem.judge(relation, self.environment)
         return any(each.outcome is Outcome.FAIL for each in judgements)
 
     def _effects(self, choice: Choice) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from fadoctor.model.plan import Action, ActionKind
 from fadoctor.plan.choice import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
@@ -72,10 +72,11 @@ def advice_for(
     before: Iterable[Finding],
     after: Iterable[Finding],
     changes: Iterable[Choice],
+    holds: Callable[[Finding, Fix], bool],
     *,
     commands: bool = False,
 ) -> Iterator[Action]:
-    """Yield what is for a person to do, each once.
+    """Yield what is for a person to do, each once; nothing of a fix that does not hold.
 
     For what is left: its best fix that needs no package. For what a removal ends: the settings
     without which code would go on asking for the package. With `commands` a fix's installations
@@ -91,7 +92,7 @@ def advice_for(
         if finding.severity is Severity.NOTE:
             continue
         kinds = kinds_left if finding in left else (StepKind.SETTING,)
-        fix = _by_hand(finding, kinds)
+        fix = _by_hand(finding, kinds, holds)
         for step in fix.steps if fix else ():
             if step.kind in kinds:
                 _add(found, finding, fix, step)
@@ -99,10 +100,12 @@ def advice_for(
     yield from sorted(found.values(), key=lambda action: order.index(action.kind))
 
 
-def _by_hand(finding: Finding, kinds: tuple[StepKind, ...]) -> Fix | None:
-    """Return the first fix that says something of these kinds."""
+def _by_hand(
+    finding: Finding, kinds: tuple[StepKind, ...], holds: Callable[[Finding, Fix], bool]
+) -> Fix | None:
+    """Return the first fix that holds and says something of these kinds."""
     for fix in finding.fixes:
-        if any(step.kind in kinds for step in fix.steps):
+        if any(step.kind in kinds for step in fix.steps) and holds(finding, fix):
             return fix
     return None
 

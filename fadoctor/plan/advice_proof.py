@@ -71,6 +71,10 @@ class FixProver:
         self.worked = _working(before.verdicts)
         self.unmet = self._unmet(before.environment)
 
+    def holds(self, finding: Finding, fix: Fix) -> bool:
+        """Return whether nothing refutes a fix of a finding."""
+        return self.prove(finding, fix).standing is not Standing.REFUTED
+
     def prove(self, finding: Finding, fix: Fix) -> Proved:
         """Return how a fix of a finding comes out."""
         after = self.state.after(self.before.environment, fix)

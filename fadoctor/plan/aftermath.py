@@ -9,11 +9,13 @@ import msgspec
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.plan.choice import Choice, Kind, follow, package_of
 from fadoctor.plan.offers import bounded, offer
-from fadoctor.plan.released import accepts
-from fadoctor.plan.requirements import Violation, violations
+from fadoctor.plan.released import accepts, mapping_of
+from fadoctor.plan.requirements import Requirements, Violation, violations
 from fadoctor.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fadoctor.model.environment import Environment
     from fadoctor.plan.problem import Problem
     from fadoctor.plan.relations import State
@@ -39,19 +41,61 @@ def aftermath(problem: Problem, state: State, environment: Environment) -> After
     followers: dict[str, Choice] = {}
     broken = []
     found: dict[str, bool] = {}
-    for each in violations(environment, problem.requirements(environment)):
-        follower = _follower(problem, state, environment, each)
+    requirements = problem.requirements(environment)
+    for each in violations(environment, requirements):
+        company = _Company(problem, environment, requirements, followers)
+        follower = _follower(state, company, each)
         if follower is not None:
             found.setdefault(follower.package, bool(each.found) or follower.kind is Kind.FOLLOW)
             followers.setdefault(follower.package, follower)
-        elif not _was_so(problem, state, each):
+        elif not was_so(problem, state, each):
             broken.append(each)
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
     )
 
 
-def _was_so(problem: Problem, state: State, each: Violation) -> bool:
+class _Company:
+    """What a follower is installed beside."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        environment: Environment,
+        requirements: Requirements,
+        followers: Mapping[str, Choice],
+    ) -> None:
+        self.problem = problem
+        self.environment = environment
+        self.requirements = requirements
+        self.followers = followers
+
+    def newest(self, distribution: str) -> Choice | None:
+        """Return the newest release that all take, None where none is known to fit."""
+        helpers = self.problem.session.candidates.helpers
+        there = dict(mapping_of(self.environment.fact("packages.installed")))
+        there |= {each.distribution: each.version for each in self.followers.values()}
+        asked = [
+            self._specifier(asker, there[asker], distribution, needs[distribution])
+            for asker, needs in self._needs(there).items()
+            if distribution in needs
+        ]
+        return helpers.newest(distribution, self.environment, asked, there)
+
+    def _needs(self, there: Mapping[str, str]) -> Requirements:
+        """Return what everything that is there requires, the followers included."""
+        helpers = self.problem.session.candidates.helpers
+        found = {name: needs for name, needs in self.requirements.items() if name in there}
+        for each in self.followers.values():
+            if needs := helpers.needs(each.distribution, each.version):
+                found[each.distribution] = needs
+        return found
+
+    def _specifier(self, asker: str, version: str, needs: str, specifier: str) -> str:
+        return bounded(self.problem.session.matrix, asker, version, needs, specifier)
+
+
+def was_so(problem: Problem, state: State, each: Violation) -> bool:
     """Return whether a requirement did not hold before, and an installer will leave it at that.
 
     It brings what is missing of packages that it comes across, and of those that it replaces.
@@ -66,9 +110,8 @@ def _was_so(problem: Problem, state: State, each: Violation) -> bool:
     return not (asker.is_change or (installs and not each.found))
 
 
-def _follower(
-    problem: Problem, state: State, environment: Environment, each: Violation
-) -> Choice | None:
+def _follower(state: State, company: _Company, each: Violation) -> Choice | None:
+    problem = company.problem
     asker, needed = (package_of(name, name) for name in (each.distribution, each.needs))
     decided = state.get(asker)
     if (each.distribution, each.needs) in problem.broken_before:
@@ -76,24 +119,27 @@ def _follower(
         is_ours = asker in PACKAGES and needed in PACKAGES
         is_lacking = not each.found and is_ours and asker not in problem.wishes.kept
         is_free = needed not in state and needed not in problem.wishes.kept
-        return _needed(problem, environment, each) if is_lacking and is_free else None
+        return _needed(company, each) if is_lacking and is_free else None
     if decided is not None and decided.is_change and decided.kind is not Kind.REMOVE:
         if needed in state or needed in problem.wishes.kept:
             return None
-        return _needed(problem, environment, each)
+        return _needed(company, each)
     if asker in state or asker in problem.wishes.kept or not each.found:
         return None
     return follow(asker)
 
 
-def _needed(problem: Problem, environment: Environment, each: Violation) -> Choice:
+def _needed(company: _Company, each: Violation) -> Choice:
     """Return what installs a requirement: exactly, where the tables know its releases."""
+    candidates, environment = company.problem.session.candidates, company.environment
     needed = package_of(each.needs, each.needs)
-    for choice in problem.session.candidates.releases(needed, environment):
+    for choice in candidates.releases(needed, environment):
         if accepts(each.specifier, choice.version):
             return choice
+    if exact := company.newest(each.needs):
+        return exact
     asker = package_of(each.distribution, each.distribution)
     version = text_of(environment, f"{asker}.version")
-    matrix = problem.session.matrix
+    matrix = company.problem.session.matrix
     specifier = bounded(matrix, each.distribution, version, each.needs, each.specifier)
     return offer(f"{each.needs}{specifier}") or follow(needed)

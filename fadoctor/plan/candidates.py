@@ -16,6 +16,7 @@ from fadoctor.model.fact import Known
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.compiled import AFTER
 from fadoctor.plan.files import Files
+from fadoctor.plan.helpers import Helpers
 from fadoctor.plan.indexes import PYPI, Indexes
 from fadoctor.plan.released import mapping_of, released, words
 from fadoctor.plan.releases import Releases, python_of
@@ -36,6 +37,7 @@ class Candidates:
         self.indexes = Indexes(matrix)
         self.files = Files(matrix)
         self.listed = Releases(matrix, self.indexes)
+        self.helpers = Helpers(matrix)
         self._torch: dict[tuple[str, str], tuple[Choice, ...]] = {}
         self._triton: dict[str, tuple[Choice, ...]] = {}
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.choice import Choice, Kind, keep, remove
 from fadoctor.plan.compiled import is_damaged, lacking_requirements
 from fadoctor.plan.released import accepts, is_there, mapping_of
-from fadoctor.plan.releases import BESIDE_TORCH, RELEASES, drawn_in
+from fadoctor.plan.releases import BESIDE_TORCH, drawn_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -24,7 +25,10 @@ ORDER = (
     "torch", "vllm", "unsloth", "torchvision", "torchaudio", "xformers", "triton",
     "flash_attn", "flash_attn_3", "flash_attn_4",
 )  # fmt: skip
-"""The packages that are decided first: what pins others goes before them."""
+"""The packages that come first: what pins others goes before them."""
+
+_AT_ONCE = ("torch", "triton", "torchvision", "torchaudio")
+"""What follows from the choice of torch, where it is there."""
 
 REMOVABLE = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers", "triton")
 """What may go where nothing else helps. Frameworks are why an environment exists: they stay."""
@@ -39,6 +43,17 @@ def packages_of(
     found |= {"torch", "triton"} | drawn_in(found) | set(offers)
     ordered = [name for name in (*ORDER, *PACKAGES) if name in found]
     return tuple(dict.fromkeys((*ordered, *sorted(found - set(ordered)))))
+
+
+def decided_in_order(packages: Collection[str], there: Collection[str]) -> tuple[str, ...]:
+    """Return the packages in the order in which the search decides them.
+
+    A torch leaves one triton, and one release of what is published together with it: what is wrong
+    with those need not be tried with everything else. What only others bring waits for those.
+    """
+    sure = {"torch", "triton", *there}
+    first = [name for name in _AT_ONCE if name in packages and name in sure]
+    return (*first, *(name for name in packages if name not in first))
 
 
 def domain(

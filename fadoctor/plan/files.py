@@ -59,12 +59,15 @@ class Files:
         wanted = wanted_of(environment)
         if wanted is None:
             return ()
-        files = self.wheels.fitting(msgspec.structs.replace(wanted, package="flash-attn-3"))
-        found: dict[str, Choice] = {}
-        for file in files:
-            if not needs_newer_glibc(environment, file):
-                found.setdefault(file.version, _flash_attn_3(file))
-        return tuple(found.values())
+        wanted = msgspec.structs.replace(wanted, package="flash-attn-3")
+        asked = (wanted, text_of(environment, "host.glibc"))
+        if asked not in self._found:
+            found: dict[str, Choice] = {}
+            for file in self.wheels.fitting(wanted):
+                if not needs_newer_glibc(environment, file):
+                    found.setdefault(file.version, _flash_attn_3(file))
+            self._found[asked] = tuple(found.values())
+        return self._found[asked]
 
     def _fitting(self, wanted: Wanted, environment: Environment) -> tuple[Choice, ...]:
         files = [f for f in self.wheels.fitting(wanted) if self.is_good(f.version, environment)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +15,7 @@ from fadoctor.model.fact import Absent, Known
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
 from fadoctor.plan.actions import Writer
 from fadoctor.plan.advice import advice_for, variable_actions
+from fadoctor.plan.advice_proof import FixProver
 from fadoctor.plan.compiled import AFTER, without_variables
 from fadoctor.plan.conflict import explain_conflicts, kept_conflicts
 from fadoctor.plan.count import FAILS, best_answers
@@ -25,11 +27,12 @@ from fadoctor.plan.wishes import Asked, describe, wishes_of
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from fadoctor.engine.judge import Assessment
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
+    from fadoctor.model.fix import Fix
     from fadoctor.model.plan import Action, Conflict
     from fadoctor.model.rule import Knowledge
     from fadoctor.plan.solve import Solution
@@ -119,7 +122,13 @@ class _Planning:
         actions = (
             *written,
             *self.variables,
-            *advice_for(self.findings, left, changes, commands=self.problem.is_foreign),
+            *advice_for(
+                self.findings,
+                left,
+                changes,
+                self._holds(after, assessment),
+                commands=self.problem.is_foreign,
+            ),
         )
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
         return Plan(
@@ -136,6 +145,19 @@ class _Planning:
             rule_errors=self.broken_rules,
             windows=is_windows(self.problem.environment),
         )
+
+    def _holds(self, after: Environment, assessment: Assessment) -> Callable[[Finding, Fix], bool]:
+        """Return what tells whether a fix of what is left holds on the facts as they will be."""
+
+        @cache
+        def prover() -> FixProver:
+            kernels = Kernels(after, self.session.matrix)
+            verdicts = predict(kernels, assessment)
+            knowledge = self.session.knowledge
+            then = Prognosis(after, knowledge, (), assessment, kernels, verdicts)
+            return FixProver(then, self.session, self.question.requirements)
+
+        return lambda finding, fix: prover().holds(finding, fix)
 
     def _solved(self, after: Assessment) -> frozenset[str]:
         """Return the ids of the rules that found something before, and nothing afterwards."""

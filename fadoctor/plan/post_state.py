@@ -15,6 +15,7 @@ from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
+from fadoctor.plan.released import mapping_of
 from fadoctor.targets.derived import derive_extensions, derive_requirements
 from fadoctor.targets.unmet import DERIVED
 
@@ -63,7 +64,7 @@ class PostState:
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
         after = msgspec.structs.replace(environment, facts=facts)
-        after = derive_requirements(after, self.matrix, PACKAGES)
+        after = derive_requirements(after, self.matrix, _askers(after, choice))
         after = _with_requirements(after)
         return derive_extensions(after, self.matrix, (choice.package,))
 
@@ -73,6 +74,18 @@ class PostState:
             return dict.fromkeys(names, Absent(f"{AFTER}: removed"))
         given = {name: _UNKNOWN for name in names if name in facts or name not in self.later}
         return {**given, **choice.facts}
+
+
+def _askers(environment: Environment, choice: Choice) -> list[str]:
+    """Return the packages whose requirements a choice can meet or break, itself among them."""
+    moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
+    found = []
+    for package in PACKAGES:
+        needs = mapping_of(environment.fact(f"{package}.requires"))
+        gone = choice.package == "torch" and any(name.startswith("nvidia-") for name in needs)
+        if gone or package == choice.package or not moved.isdisjoint(needs):
+            found.append(package)
+    return found
 
 
 def _with_requirements(environment: Environment) -> Environment:

@@ -6,30 +6,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import Kernels, visible_gpus
+from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
 from fadoctor.matrix.query import Matrix
+from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Finding, Severity
-from fadoctor.model.verdict import Backend, Predicted, Verdict
+from fadoctor.model.verdict import Predicted, Verdict
 from fadoctor.plan.candidates import Candidates
-from fadoctor.plan.domain import ORDER, domain, packages_of
+from fadoctor.plan.cells import Cells
+from fadoctor.plan.domain import ORDER, decided_in_order, domain, packages_of
 from fadoctor.plan.offers import offers_of
 from fadoctor.plan.post_state import PostState
-from fadoctor.plan.reads import Reading, values_of
+from fadoctor.plan.quarrels import Quarrels
 from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.released import is_there
-from fadoctor.plan.releases import RELEASES
 from fadoctor.plan.requirements import Requirements, requirements_of, violations
 from fadoctor.plan.wishes import HALF, may_work
-from fadoctor.verdicts.obstacles import obstacle
-from fadoctor.verdicts.predict import (
-    concerns,
-    decides,
-    decides_a_verdict,
-    forbids,
-    predict_backends,
-)
+from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, forbids
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -38,6 +32,8 @@ if TYPE_CHECKING:
     from fadoctor.matrix.kernels import Gpu
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Table
+    from fadoctor.model.verdict import Backend
+    from fadoctor.plan.cells import Memory
     from fadoctor.plan.choice import Choice
     from fadoctor.plan.relations import Relation
     from fadoctor.plan.wishes import Wishes
@@ -53,9 +49,8 @@ class Session:
         self.candidates = Candidates(self.matrix)
         self.post = PostState(self.matrix)
         self.relations = relations_of(knowledge.rules)
-        self.judge = Judge(self.matrix).judge
-        self.verdicts: dict[object, tuple[Verdict, ...]] = {}
-        """By GPUs, backend, what is held against it, versions of its packages, judgements."""
+        self.judge = Judge(self.matrix)
+        self.verdicts: Memory = {}
 
 
 class Problem:
@@ -91,15 +86,16 @@ class Problem:
             (gpu, backend) for gpu, backend in wishes.cells if may_work(self.kernels, backend, gpu)
         )
         """Wished cells that some release is known to serve: the others stay undecided at best."""
-        self._gpu_key = tuple((gpu.label, str(gpu.capability)) for gpu in self.gpus)
-        self._versions = {
-            backend: [Reading(f"{name}.version") for name in self.kernels.brought_by(backend)]
-            for backend in Backend
-        }
+        machine = [(gpu.label, str(gpu.capability)) for gpu in self.gpus]
+        system = fact_text(environment.fact("host.os"), "")
+        self.cells = Cells(self.kernels, (*machine, system), self.worked, session.verdicts)
+        self.judge = session.judge.within(environment).judge
+        self.quarrels = Quarrels(self)
         needs = requirements_of(environment, self.others)
         self.broken_before = {(v.distribution, v.needs) for v in violations(environment, needs)}
         self.there = frozenset(name for name in self.packages if is_there(environment, name))
         """Of the packages that are decided those that are installed."""
+        self.order = decided_in_order(self.packages, {*self.there, *wishes.asked})
 
     def _present(self) -> tuple[str, ...]:
         """Return the packages that are there, or may be afterwards."""
@@ -115,32 +111,6 @@ class Problem:
     ) -> list[Choice]:
         """Return what may be chosen for a package beside what is chosen already, best first."""
         return domain(self, package, environment, decided)
-
-    def predict(
-        self,
-        environment: Environment,
-        judgements: tuple[Judgement, ...],
-        backends: tuple[Backend, ...],
-    ) -> tuple[Verdict, ...]:
-        """Return the verdicts of some backends; what was asked before is remembered."""
-        if not self.gpus:
-            return ()
-        deciding = [j for j in judgements if decides_a_verdict(j)]
-        found: list[Verdict] = []
-        for backend in backends:
-            keys = values_of(self._versions[backend], environment.facts)
-            mine = [j for j in deciding if concerns(j, self.kernels, backend)]
-            because = ((j.rule.id, j.subject, j.outcome) for j in mine)
-            hindrance = obstacle(environment, self.kernels, backend)
-            asked = (self._gpu_key, backend, hindrance, *keys, *because)
-            verdicts = self.session.verdicts.get(asked)
-            if verdicts is None:
-                kernels = Kernels(environment, self.session.matrix)
-                there = [backend] if kernels.is_installed(backend) else []
-                verdicts = predict_backends(kernels, mine, there)
-                self.session.verdicts[asked] = verdicts
-            found += verdicts
-        return tuple(found)
 
     def can_forbid(self, relation: Relation, backends: Iterable[Backend]) -> bool:
         """Return whether a rule can keep one of some backends from working."""

@@ -40,6 +40,10 @@ _UNSET = (
 """Facts that say what a variable without a fact of its own means."""
 
 
+_CHANGING = frozenset({*PACKAGES, EVERYTHING, "toolkit"})
+"""Heads of the facts that a choice of packages can change: triton brings a ptxas."""
+
+
 class Reading(msgspec.Struct, frozen=True):
     """A fact that is read, or one entry of it."""
 
@@ -63,6 +67,11 @@ def values_of(readings: Iterable[Reading], facts: Mapping[str, Fact]) -> list[Ha
         else:
             found.append((value, None) if isinstance(value, bool) else value)
     return found
+
+
+def can_change(fact: str) -> bool:
+    """Return whether a choice of packages can change a fact: a plan leaves the machine as it is."""
+    return fact.partition(".")[0].partition("[")[0] in _CHANGING
 
 
 def is_for_packages(rule: Rule) -> bool:

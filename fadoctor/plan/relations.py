@@ -15,9 +15,16 @@ from fadoctor.engine.outdone import reads_outcomes
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Known
-from fadoctor.model.finding import Severity
+from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.rule import Rule
-from fadoctor.plan.reads import can_be_about, facts_read, is_for_packages, packages_read, values_of
+from fadoctor.plan.reads import (
+    can_be_about,
+    can_change,
+    facts_read,
+    is_for_packages,
+    packages_read,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -30,6 +37,9 @@ if TYPE_CHECKING:
 
 MOST_REMEMBERED = 200_000
 """Judgements that are kept; a plan needs some thousand."""
+
+TELLING = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
+"""How a relation comes out where it says something against a state: most pass."""
 
 State = dict[str, "Choice"]
 """Package -> what is done with it."""
@@ -76,16 +86,41 @@ class Judge:
         self.matrix = matrix
         self._readings: dict[Hashable, tuple[Reading, ...]] = {}
         self._judged: dict[Hashable, tuple[Judgement, ...]] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._last = 0
 
-    def judge(self, relation: Relation, environment: Environment) -> tuple[Judgement, ...]:
-        """Return how a relation comes out; of two environments that are alike to it the same."""
-        facts = environment.facts
-        asked = (relation.key, *values_of(self._read(relation, facts), facts))
-        found = self._judged.get(asked)
-        if found is None:
-            if len(self._judged) > MOST_REMEMBERED:
-                self._judged.clear()
-            found = self._judged[asked] = self._evaluate(relation, environment)
+    def within(self, environment: Environment) -> JudgeWithin:
+        """Return the judge of what packages make of one environment."""
+        return JudgeWithin(self, environment)
+
+    def split(
+        self, relation: Relation, environment: Environment
+    ) -> tuple[int, tuple[Reading, ...]]:
+        """Return what of a relation no package decides, as a number, and what packages decide."""
+        readings = self._read(relation, environment.facts)
+        still = [each for each in readings if not can_change(each.name)]
+        asked = (relation.key, *values_of(still, environment.facts))
+        number = self._numbers.get(asked)
+        if number is None:
+            self._last += 1
+            number = self._numbers[asked] = self._last
+        return number, tuple(each for each in readings if can_change(each.name))
+
+    def recall(self, asked: Hashable) -> tuple[Judgement, ...] | None:
+        """Return what was judged of a number and what packages decide; None where nothing was."""
+        return self._judged.get(asked)
+
+    def judge(
+        self, relation: Relation, environment: Environment, asked: Hashable
+    ) -> tuple[Judgement, ...]:
+        """Judge a relation, and remember it."""
+        if len(self._judged) > MOST_REMEMBERED:
+            self._judged.clear()
+            self._numbers.clear()
+        found = tuple(
+            each for each in self._evaluate(relation, environment) if each.outcome in TELLING
+        )
+        self._judged[asked] = found
         return found
 
     def _read(self, relation: Relation, facts: Mapping[str, Fact]) -> tuple[Reading, ...]:
@@ -102,6 +137,29 @@ class Judge:
         if not package:
             return tuple(evaluate(rule, environment, self.matrix))
         return tuple(evaluate_for(rule, environment, self.matrix, package))
+
+
+class JudgeWithin:
+    """Judges relations in states of one environment, which differ in packages alone."""
+
+    def __init__(self, judge: Judge, environment: Environment) -> None:
+        """Take the environment whose other facts all states share."""
+        self._judge = judge
+        self._environment = environment
+        self._parts: dict[str, tuple[int, tuple[Reading, ...]]] = {}
+
+    def judge(self, relation: Relation, environment: Environment) -> tuple[Judgement, ...]:
+        """Return what a relation holds against a state, or cannot decide; nothing if it passes.
+
+        Of two states that are alike to it the same.
+        """
+        parts = self._parts.get(relation.key)
+        if parts is None:
+            parts = self._parts[relation.key] = self._judge.split(relation, self._environment)
+        number, readings = parts
+        asked = (number, *values_of(readings, environment.facts))
+        found = self._judge.recall(asked)
+        return self._judge.judge(relation, environment, asked) if found is None else found
 
 
 def _count(fact: Fact | None) -> int:

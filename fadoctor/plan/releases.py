@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.plan.choice import Choice, Kind, distribution_of, package_of
@@ -20,45 +21,6 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix, Row
     from fadoctor.model.environment import Environment
     from fadoctor.plan.indexes import Indexes
-
-RELEASES = {
-    "torchvision": ("torchvision-releases", {"torch": "torch"}),
-    "torchaudio": ("torchaudio-releases", {"torch": "torch"}),
-    "xformers": ("xformers-releases", {"torch": "torch"}),
-    "flash_attn_4": (
-        "flash-attn-4-releases",
-        {
-            "cutlass_dsl": "nvidia-cutlass-dsl",
-            "quack_kernels": "quack-kernels",
-            "tvm_ffi": "apache-tvm-ffi",
-        },
-    ),
-    "vllm": (
-        "vllm-releases",
-        {
-            "torch": "torch",
-            "torchvision": "torchvision",
-            "torchaudio": "torchaudio",
-            "xformers": "xformers",
-            "flash_attn": "vllm-flash-attn",
-            "flashinfer": "flashinfer-python",
-            "transformers": "transformers",
-        },
-    ),
-    "unsloth": (
-        "unsloth-releases",
-        {
-            "torch": "torch",
-            "xformers": "xformers",
-            "triton": "triton",
-            "transformers": "transformers",
-            "trl": "trl",
-            "bitsandbytes": "bitsandbytes",
-            "unsloth_zoo": "unsloth-zoo",
-        },
-    ),
-}
-"""Package -> its table of releases, and the columns that are requirements -> of what."""
 
 _DECIDING = (
     "torch.version", "torch.build", "python.version", "python.abi_tag", "host.platform",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -68,11 +69,12 @@ def violations(environment: Environment, requirements: Requirements) -> Iterator
             continue  # not there, or in a release that nobody knows yet
         for name, specifier in needs.items():
             version = there.get(name)
-            if version is None or not _satisfies(version, specifier):
+            if version is None or not satisfies(version, specifier):
                 yield Violation(distribution, name, specifier, version or "")
 
 
-def _satisfies(version: str, specifier: str) -> bool:
+@lru_cache(maxsize=8192)
+def satisfies(version: str, specifier: str) -> bool:
     """Return whether a version is in a specifier; what cannot be read is taken to be."""
     allowed, parsed = parse_specifier(specifier) if specifier else None, parse_version(version)
     return allowed is None or parsed is None or allowed.contains(parsed, prereleases=True)

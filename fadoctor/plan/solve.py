@@ -13,6 +13,7 @@ from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Backend
 from fadoctor.plan.aftermath import aftermath
+from fadoctor.plan.cells import Outlooks
 from fadoctor.plan.choice import Choice, Kind, keep
 from fadoctor.plan.cost import Cost
 from fadoctor.plan.count import (
@@ -20,7 +21,6 @@ from fadoctor.plan.count import (
     UNDECIDED,
     Answer,
     best_answers,
-    count_lost,
     count_missed,
     failures,
 )
@@ -30,7 +30,6 @@ from fadoctor.plan.relations import State
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.model.verdict import Verdict
     from fadoctor.plan.problem import Problem
     from fadoctor.plan.relations import Relation
 
@@ -59,9 +58,12 @@ class _Node(msgspec.Struct, frozen=True):
 
     state: State
     environment: Environment
-    judgements: tuple[Judgement, ...]
-    backends: tuple[Backend, ...]
-    """The backends whose packages are decided."""
+    telling: tuple[Judgement, ...]
+    """What rules hold against it, or cannot decide."""
+    outlooks: Outlooks
+    """Of the backends whose packages are decided."""
+    quarrels: int = 0
+    """Requirements between decided packages that are broken."""
     bound: Cost = Cost()
 
 
@@ -101,7 +103,7 @@ class _Search:
         self.must_meet = must_meet
         self.depth = len(problem.packages)
         self.relations: list[list[Relation]] = [[] for _ in range(self.depth + 1)]
-        wished = {backend for _, backend in problem.wishes.cells}
+        self.wished = wished = tuple(dict.fromkeys(backend for _, backend in problem.wishes.cells))
         for relation in problem.relations:
             if any_will_do and not problem.can_forbid(relation, wished):
                 continue  # whatever else is wrong there does not matter
@@ -114,14 +116,13 @@ class _Search:
         self.nodes = 0
 
     def run(self) -> Solution | None:
-        root = self._node({}, self.problem.environment, (), ())
-        self._descend(root)
+        self._descend(self._root())
         if self.best is None:
             return None
         complete = self.nodes < self.limit
         return msgspec.structs.replace(self.best, nodes=self.nodes, complete=complete)
 
-    def _relevant(self, wished: set[Backend]) -> set[str]:
+    def _relevant(self, wished: tuple[Backend, ...]) -> set[str]:
         """Return the packages that can keep backends from working, or that are wished for."""
         kernels = self.problem.kernels
         found = {name for relations in self.relations for r in relations for name in r.mentions}
@@ -130,8 +131,8 @@ class _Search:
 
     def _place(self, package: str) -> int:
         """Return the depth at which a package is decided; 0 for one that is never asked."""
-        packages = self.problem.packages
-        return packages.index(package) + 1 if package in packages else 0
+        order = self.problem.order
+        return order.index(package) + 1 if package in order else 0
 
     def _relation_depth(self, relation: Relation) -> int:
         if EVERYTHING in relation.mentions:
@@ -143,19 +144,25 @@ class _Search:
         names = (kernels.package(backend), *kernels.needs(backend))
         return max(map(self._place, names))
 
-    def _node(
-        self,
-        state: State,
-        environment: Environment,
-        judgements: tuple[Judgement, ...],
-        backends: tuple[Backend, ...],
+    def _root(self) -> _Node:
+        """Judge the state in which nothing is decided."""
+        nothing = _Node({}, self.problem.environment, (), {})
+        return self._judged(nothing, {}, self.problem.environment, 0)
+
+    def _judged(
+        self, before: _Node, state: State, environment: Environment, quarrels: int
     ) -> _Node:
-        """Judge a partial state."""
+        """Judge a partial state that follows another one."""
         depth = len(state)
         self.nodes += 1
-        judge = self.problem.session.judge
-        here = [found for r in self.relations[depth] for found in judge(r, environment)]
-        node = _Node(state, environment, (*judgements, *here), (*backends, *self.backends[depth]))
+        problem = self.problem
+        fresh = [each for r in self.relations[depth] for each in problem.judge(r, environment)]
+        telling = (*before.telling, *fresh)
+        outlooks = problem.cells.next(
+            (before.environment, before.outlooks), environment, (telling, fresh),
+            self.backends[depth],
+        ) if problem.gpus else {}  # fmt: skip
+        node = _Node(state, environment, telling, outlooks, before.quarrels + quarrels)
         return msgspec.structs.replace(node, bound=self._cost(node))
 
     def _descend(self, node: _Node) -> None:
@@ -166,7 +173,7 @@ class _Search:
         if depth == self.depth:
             self._finish(node)
             return
-        package = self.problem.packages[depth]
+        package = self.problem.order[depth]
         first, *others = self._domain(package, node)
         children = [self._child(node, package, first)]
         if children[0].bound.is_no_worse_than(node.bound):
@@ -174,7 +181,7 @@ class _Search:
         promising: Iterator[_Node] = (
             self._child(node, package, choice)
             for choice in others
-            if self.nodes < self.limit and self._can_win(self._at_least(node.bound, depth, choice))
+            if self.nodes < self.limit and self._can_win(self._at_least(node.bound, choice))
         )
         if not self.any_will_do:
             promising = iter(sorted((*children, *promising), key=lambda child: child.bound))
@@ -190,13 +197,14 @@ class _Search:
     def _child(self, node: _Node, package: str, choice: Choice) -> _Node:
         after = self.problem.session.post.apply(node.environment, choice)
         state = {**node.state, package: choice}
-        return self._node(state, after, node.judgements, node.backends)
+        quarrels = self.problem.quarrels.count(state, after, package)
+        return self._judged(node, state, after, quarrels)
 
-    def _at_least(self, bound: Cost, depth: int, choice: Choice) -> Cost:
+    def _at_least(self, bound: Cost, choice: Choice) -> Cost:
         """Return the least that a choice adds, before anything is judged."""
         if not choice.is_change:
             return bound
-        ages = bound.ages
+        place = self.problem.packages.index(choice.package)
         return Cost(
             bound.errors,
             bound.missed,
@@ -208,7 +216,7 @@ class _Search:
             bound.builds + (choice.kind is Kind.BUILD),
             bound.community + (choice.kind is Kind.COMMUNITY),
             bound.unproved,
-            (*ages[:depth], choice.age, *ages[depth + 1 :]),
+            (*bound.ages[:place], choice.age, *bound.ages[place + 1 :]),
             bound.added + (choice.package not in self.problem.there),
         )
 
@@ -220,20 +228,21 @@ class _Search:
     def _cost(self, node: _Node) -> Cost:
         """Return the least that a state can come to, once the other packages are decided."""
         problem, state = self.problem, node.state
-        verdicts = problem.predict(node.environment, node.judgements, node.backends)
+        several = len(problem.gpus) > 1
+        verdicts = [v for o in node.outlooks.values() for v in o.verdicts] if several else []
         whole = len(state) == self.depth
         changes = [choice for choice in state.values() if choice.is_change]
         kinds = [choice.kind for choice in changes]
         replaced = sum(choice.package in problem.there for choice in changes)
-        missed, unproved = self._missed(node, verdicts)
+        missed, unproved = self._missed(node)
         is_excused = partial(problem.is_excused if whole else problem.may_be_excused, verdicts)
         return Cost(
-            errors=failures(node.judgements, Severity.ERROR, is_excused),
+            errors=failures(node.telling, Severity.ERROR, is_excused) + node.quarrels,
             missed=missed,
-            lost=count_lost(problem.worked, verdicts, node.backends),
+            lost=sum(outlook.lost for outlook in node.outlooks.values()),
             torch=state["torch"].distance if "torch" in state else 0,
             removed=kinds.count(Kind.REMOVE),
-            warnings=failures(node.judgements, Severity.WARNING, is_excused),
+            warnings=failures(node.telling, Severity.WARNING, is_excused),
             changed=replaced,
             builds=kinds.count(Kind.BUILD),
             community=kinds.count(Kind.COMMUNITY),
@@ -242,13 +251,15 @@ class _Search:
             added=len(changes) - replaced,
         )
 
-    def _missed(self, node: _Node, verdicts: tuple[Verdict, ...]) -> Answer:
+    def _missed(self, node: _Node) -> Answer:
         """Return what is missed already; of undecided backends what no further choice can mend."""
-        wishes, backends = self.problem.wishes, node.backends
-        best = best_answers(verdicts, node.judgements)
-        missed, unproved = count_missed(wishes, node.state, node.environment, best, backends)
-        waiting = [cell for cell in wishes.cells if cell[1] not in backends]
-        doomed = set(self.problem.doomed(node.judgements, waiting))
+        wishes, outlooks = self.problem.wishes, node.outlooks
+        decided = [backend for backend in self.wished if backend in outlooks]
+        verdicts = [verdict for backend in decided for verdict in outlooks[backend].verdicts]
+        best = best_answers(verdicts, node.telling)
+        missed, unproved = count_missed(wishes, node.state, node.environment, best, decided)
+        waiting = [cell for cell in wishes.cells if cell[1] not in outlooks]
+        doomed = set(self.problem.doomed(node.telling, waiting))
         least = sum(
             FAILS[0] if cell in doomed else UNDECIDED[0] * (cell not in self.problem.can_work)
             for cell in waiting
@@ -260,9 +271,10 @@ class _Search:
         found = aftermath(self.problem, node.state, node.environment)
         cost = msgspec.structs.replace(
             node.bound,
-            errors=node.bound.errors + len(found.broken),
+            errors=node.bound.errors - node.quarrels + len(found.broken),
             changed=node.bound.changed + found.replaced,
             added=node.bound.added + len(found.followers) - found.replaced,
         )
         if self._can_win(cost):
-            self.best = Solution((*node.state.values(), *found.followers), cost)
+            chosen = tuple(node.state[package] for package in self.problem.packages)
+            self.best = Solution((*chosen, *found.followers), cost)

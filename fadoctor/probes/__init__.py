@@ -17,5 +17,12 @@ PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
     "flash_attn": ("fadoctor.probes.flash_attn", ("packages",)),
     "binaries": ("fadoctor.probes.binaries", ("packages", "torch", "interpreter", "variables")),
     "toolkit": ("fadoctor.probes.toolkit", ("packages", "interpreter")),
+    "hub": ("fadoctor.probes.hub", ()),
 }
 """Name -> (module, names of the probes whose facts it needs). Probes without needs run at once."""
+
+MACHINE_PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
+    **{name: PROBES[name] for name in ("host", "variables", "interpreter", "driver", "gpu")},
+    "toolkit": (PROBES["toolkit"][0], ("interpreter",)),
+}
+"""Those that read the machine and its Python, whatever is installed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import logging
 import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -11,13 +10,11 @@ from typing import TYPE_CHECKING
 from fadoctor import __version__
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.environment import Environment
-from fadoctor.model.fact import Absent, Fact, Unknown, printable
+from fadoctor.model.fact import Fact, Unknown, printable
 from fadoctor.probes import PROBES
 
 if TYPE_CHECKING:
     from fadoctor.probes.world import World
-
-_log = logging.getLogger(__name__)
 
 Registry = Mapping[str, tuple[str, tuple[str, ...]]]
 
@@ -66,8 +63,10 @@ def _all_needs(name: str, probes: Registry) -> Iterator[str]:
 def _facts_of(name: str, probes: Registry, world: World, seen: dict[str, Fact]) -> dict[str, Fact]:
     try:
         found: dict[str, Fact] = importlib.import_module(probes[name][0]).probe(world, seen)
-    except Exception as error:  # noqa: BLE001 -- isolation point: a broken probe must not end the run
-        _log.debug("probe %s broke", name, exc_info=True)
+    except Exception as error:  # isolation point: a broken probe must not end the run
+        import logging  # noqa: PLC0415 -- rarely needed
+
+        logging.getLogger(__name__).debug("probe %s broke", name, exc_info=True)
         reason = printable(f"the probe {name} broke: {type(error).__name__}: {error}")
         return {
             spec.name: Unknown(reason, f"probe {name}")
@@ -78,8 +77,5 @@ def _facts_of(name: str, probes: Registry, world: World, seen: dict[str, Fact]) 
 
 
 def _completed(facts: dict[str, Fact]) -> dict[str, Fact]:
-    """Add what no probe reads: no configuration was named, so there is none. Sorted by name."""
-    for spec in build_catalogue().values():
-        if spec.name.startswith("config."):
-            facts.setdefault(spec.name, Absent("no configuration file was named"))
+    """Return the facts sorted by name. What configurations say is not among them."""
     return dict(sorted(facts.items()))

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import msgspec
-from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
+from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
@@ -127,6 +127,32 @@ def _holds(marker: Marker | None, target: Target) -> bool | None:
     # One part of a conjunction that is surely false decides, whatever the others are.
     known = [part for part in text.split(" and ") if not _unknown_variables(part, target)]
     return False if any(_evaluate(Marker(part), target) is False for part in known) else None
+
+
+def marker_holds(text: str, target: Target) -> bool | None:
+    """Return whether a marker holds on the target; None where that is not known, or it is none.
+
+    Where only X.Y of the Python is known, it is decided where all of its releases agree.
+    """
+    try:
+        marker = Marker(text) if len(text) <= LINE_LIMIT else None
+    except (InvalidMarker, RecursionError):
+        return None
+    if marker is None:
+        return None
+    minor, full = (target.variables.get(f"python_{name}") for name in ("version", "full_version"))
+    if full or not minor:
+        return _holds(marker, target)
+    ends = [
+        Target({**target.variables, "python_full_version": f"{minor}.{patch}"})
+        for patch in _PATCHES
+    ]
+    first, last = (_holds(marker, each) for each in ends)
+    return first if first == last else None
+
+
+_PATCHES = (0, 99)
+"""The first and beyond the last of a Python's bugfix releases."""
 
 
 def _unknown_variables(text: str, target: Target) -> set[str]:

@@ -62,6 +62,8 @@ class Command(msgspec.Struct, frozen=True):
     pulse: Pulse | None = None
     tied: bool = False
     """Whether its group is killed when we are gone: `argv` then begins with a path."""
+    text: bytes | None = None
+    """What it reads on standard input; None for nothing. Not together with `tied`."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -115,11 +117,31 @@ def run(command: Command, announce: Callable[[int], None] | None = None) -> Resu
         try:
             argv, stdin = stack.enter_context(life)
             given = msgspec.structs.replace(command, argv=argv)
+            if command.text is not None:
+                stdin = stack.enter_context(_fed(command.text))
             child = _start(given, stdin) if announce is None else _start_announced(given, announce)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             return Result(Ending.NOT_STARTED, 0, "", reason, time.monotonic() - started)
         return _run_to_end(child, command, started)
+
+
+@contextmanager
+def _fed(text: bytes) -> Iterator[int]:
+    """Give the end of a pipe that a thread fills: a child that never reads does not hold us up."""
+    reader, writer = os.pipe()
+
+    def feed() -> None:
+        with suppress(OSError), os.fdopen(writer, "wb") as pipe:
+            pipe.write(text)
+
+    thread = threading.Thread(target=feed, daemon=True)
+    thread.start()
+    try:
+        yield reader
+    finally:
+        os.close(reader)  # whoever still writes is told that nobody reads
+        thread.join()
 
 
 def _run_to_end(child: subprocess.Popen[bytes], command: Command, started: float) -> Result:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.model.catalogue import (
-    LATER,
     PACKAGES,
     FactSpec,
     build_catalogue,
@@ -89,8 +88,7 @@ class ConditionWords:
         self._said.add(spec.name)
         head = spec.name.partition(".")[0]
         owner = f"{PACKAGES[head][0]}: " if spec.provider == "packages" and head in PACKAGES else ""
-        not_read = "; not read by this version" if spec.provider == LATER else ""
-        return spans(f" - {owner}{spec.meaning}{not_read}")
+        return spans(f" - {owner}{spec.meaning}")
 
     def _spec(self, path: str) -> FactSpec | None:
         """Return what the catalogue says about a path: a fact, a part of one, or nothing."""

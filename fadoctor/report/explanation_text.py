@@ -10,6 +10,8 @@ from fadoctor.report.paper import Paper
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fadoctor.model.explanation import Check, Explanation
     from fadoctor.model.finding import Finding
     from fadoctor.report.style import Style
@@ -21,6 +23,11 @@ _SAID = {
     Agreement.REFUTED: "this environment speaks against it",
     Agreement.OPEN: "this environment cannot tell",
 }
+_SAID_BY_LOG = {
+    Agreement.CONFIRMED: "what the log names confirms it",
+    Agreement.REFUTED: "the facts speak against it",
+    Agreement.OPEN: "what the log names cannot tell",
+}
 
 
 def render(report: Explanation, style: Style) -> str:
@@ -30,7 +37,9 @@ def render(report: Explanation, style: Style) -> str:
         _header(paper, report)
     checks = {check.rule_id: check for check in report.checks}
     for finding in report.findings:
-        paper.finding(finding, ["environment"], _quoted(finding, checks.get(finding.rule_id)))
+        check = checks.get(finding.rule_id)
+        words = _SAID if report.target is not None else _SAID_BY_LOG
+        paper.finding(finding, ["environment"], _quoted(finding, check, words))
     if not report.findings:
         paper.line(SILENCE, "green")
     for error in report.rule_errors:
@@ -63,8 +72,10 @@ def _header(paper: Paper, report: Explanation) -> None:
     paper.line("")
 
 
-def _quoted(finding: Finding, check: Check | None) -> tuple[str, ...]:
-    """Return the lines of the log that show a cause, and what the environment says about it."""
+def _quoted(
+    finding: Finding, check: Check | None, words: Mapping[Agreement, str]
+) -> tuple[str, ...]:
+    """Return the lines of the log that show a cause, and what facts say about it."""
     lines = [f"{each.source}: {each.value}" for each in finding.evidence if each.fact == "log"]
-    said = [f"{_SAID[check.agreement]}: {check.detail}"] if check is not None else []
+    said = [f"{words[check.agreement]}: {check.detail}"] if check is not None else []
     return (*lines, *said)

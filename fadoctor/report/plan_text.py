@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Alternative,
         Change,
         Conflict,
+        Edit,
         Plan,
         Proof,
         Verification,
@@ -66,9 +67,12 @@ def _lines(plan: Plan, width: int) -> Iterator[str]:
 def _steps(plan: Plan, width: int) -> Iterator[str]:
     run = [action for action in plan.actions if action.is_step]
     by_hand = [action for action in plan.actions if action not in run]
-    steps = f"{counted(len(run), 'step')} for {plan.installer}. " if run else ""
+    in_files = plan.target.kind == "manifest"
+    steps = f"{counted(len(run), 'step')} for {plan.installer}. " if run and not in_files else ""
     yield from _wrapped(f"{steps}{_answer(plan, by_hand)}", width)
-    for number, action in enumerate(run, 1):
+    for edit in plan.edits:
+        yield from _edited(edit, width, windows=plan.windows)
+    for number, action in enumerate(() if in_files and plan.edits else run, 1):
         yield ""
         yield from _step(number, action, width, windows=plan.windows)
     if by_hand:
@@ -86,6 +90,16 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
     for note in plan.notes:
         yield ""
         yield from _wrapped(f"Note: {note}", width)
+
+
+def _edited(edit: Edit, width: int, *, windows: bool) -> Iterator[str]:
+    """Yield the change of a manifest: a diff, which is never wrapped, or what to do instead."""
+    yield ""
+    yield from edit.diff.split("\n") if edit.diff else ()
+    if edit.text:
+        yield from _wrapped(edit.text, width)
+    if edit.command:
+        yield f"    {command_line(edit.command, windows=windows)}"
 
 
 def _answer(plan: Plan, by_hand: Sequence[Action]) -> str:

@@ -136,6 +136,7 @@ def _logs(file: RuleFile, knowledge: Knowledge) -> Iterator[Block]:
 def _log_item(symptom: Symptom, example: LogExample | None) -> Item:
     line, says = (example.line, example.message) if example else (symptom.anchor, symptom.message)
     below = [Item(spans(says))] if says else []
+    below += [Item(spans("in the same line with ", _pattern(text))) for text in symptom.same_line]
     below += [Item(spans("together with ", _pattern(text))) for text in symptom.near]
     below += [Item(spans("and without ", _pattern(text))) for text in symptom.absent]
     return Item((code(line),), tuple(below))

@@ -12,6 +12,7 @@ from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
+from fadoctor.targets.hub import hub_facts
 from fadoctor.targets.optional import optional_extensions, unexplained_failures
 from fadoctor.targets.tegra import driver_facts
 from fadoctor.targets.tensor_cores import tensor_core_facts
@@ -28,13 +29,15 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what follows from its facts.
 
     These are compute capabilities that the driver did not tell, by the GPU's name; a Jetson's
-    driver; which GPUs have tensor cores; which compiled extensions a package does without; which of
-    the GPUs here they have code for; and which declared requirements are not met.
+    driver; which GPUs have tensor cores; what would come from the Hub; which compiled extensions a
+    package does without; which of the GPUs here they have code for; and which declared requirements
+    are not met.
     """
     unmet = unmet_requirements(environment.facts, matrix, PACKAGES)
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
+    environment = _with(environment, hub_facts(environment.facts, matrix))
     return derive_extensions(environment, matrix, EXTENSIONS)
 
 

@@ -68,6 +68,21 @@ def find_gpu(text: str, tables: Mapping[str, Table]) -> Gpu:
     return found[0]
 
 
+def gpus_by_key(tables: Mapping[str, Table]) -> dict[str, Gpu]:
+    """Return the products that one name alone has, by `key_of` that name, with its series."""
+    found: dict[str, Gpu] = {}
+    for gpu in _models(tables):
+        known = found.setdefault(_key(gpu.name), gpu)
+        if (known.compute_capability, known.gfx) != (gpu.compute_capability, gpu.gfx):
+            found[_key(gpu.name)] = Gpu(gpu.name, gpu.vendor)
+    return {key: gpu for key, gpu in found.items() if gpu.compute_capability or gpu.gfx}
+
+
+def key_of(name: str) -> str:
+    """Return what tells models apart, as `gpus_by_key` has it."""
+    return _key(name)
+
+
 def _by_capability(capability: str, text: str, tables: Mapping[str, Table]) -> Gpu:
     known = {word for row in tables["architectures"].rows for word in str(row["cc"]).split()}
     if capability not in known:

@@ -46,7 +46,7 @@ def replayed(environment: Environment, name: str) -> Target:
     """Return the target of saved facts: what they were about, and that they were saved."""
     target = environment.target
     return Target(
-        kind="facts",
+        kind="manifest" if target.kind == "manifest" else "facts",
         label=target.label,
         reason=f"saved facts from {name}",
         roots=target.roots,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fadoctor.engine.judge import Assessment
     from fadoctor.verdicts.obstacles import Obstacle
 
+_OPEN = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
+
 Prediction = tuple[Predicted, tuple[str, ...], str]
 """The prediction, the ids of the rules behind it, and a detail for a person."""
 
@@ -81,7 +83,7 @@ def decides_a_verdict(each: Judgement) -> bool:
     if each.rule.affects is None:
         return False
     if each.severity is Severity.ERROR:
-        return each.outcome in (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
+        return each.outcome in _OPEN
     return each.rule.severity is Severity.WARNING and each.outcome is Outcome.FAIL
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.matrix.compile import compile_rules
 from fadoctor.matrix.wheels import WheelFile, Wheels
 from tests.catalogue.environments import Torches
+from tests.shipped import compiled
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
-
-RULES = Path(__file__).parents[2] / "rules"
 
 
 @pytest.fixture(scope="package")
 def knowledge() -> Knowledge:
     """Return rules and tables, those that are compiled apart included."""
-    return compile_rules(RULES).knowledge
+    return compiled().knowledge
 
 
 @pytest.fixture(scope="package")
@@ -33,12 +30,26 @@ def official(wheels: Wheels) -> tuple[WheelFile, ...]:
     return tuple(wheels.official())
 
 
+@pytest.fixture(
+    scope="package", params=[3, pytest.param(1, marks=pytest.mark.long)], ids=["a third", "all"]
+)
+def step(request: pytest.FixtureRequest) -> int:
+    """Return how many files there are to each that is tried."""
+    return int(request.param)
+
+
 @pytest.fixture(scope="package")
-def some(official: tuple[WheelFile, ...]) -> tuple[WheelFile, ...]:
-    """Return one Python of each file."""
+def tried(official: tuple[WheelFile, ...], step: int) -> tuple[WheelFile, ...]:
+    """Return the official files that are tried."""
+    return official[::step]
+
+
+@pytest.fixture(scope="package")
+def some(official: tuple[WheelFile, ...], step: int) -> tuple[WheelFile, ...]:
+    """Return one Python of each file, of those that are tried."""
     found = {(f.release, f.torch, f.cuda, f.label_abi, f.platform): f for f in official}
     assert sum(1 for f in official if f.python == "cp310") < len(found) < len(official)
-    return tuple(found.values())
+    return tuple(found.values())[::step]
 
 
 @pytest.fixture(scope="package")

@@ -1,4 +1,4 @@
-"""Judge thousands of environments in one process: the engine's own parts, look-ups remembered."""
+"""Judge thousands of environments in one process, by the engine's own parts."""
 
 from __future__ import annotations
 
@@ -7,38 +7,19 @@ from typing import TYPE_CHECKING
 from fadoctor.engine.evaluate import evaluate
 from fadoctor.engine.judge import Assessment
 from fadoctor.matrix.kernels import Kernels
-from fadoctor.matrix.query import Matrix, Rows
-from fadoctor.model.fact import Fact, Known
+from fadoctor.matrix.query import Matrix
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.targets.derived import derive
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Rule
 
 HALF = (Dtype.FP16, Dtype.BF16)
-
-
-class RememberingMatrix(Matrix):
-    """A matrix that looks each thing up once: a catalogue asks the same few questions."""
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        super().__init__(knowledge.tables)
-        self.found: dict[object, Rows] = {}
-
-    def find(self, table_name: str, keys: Mapping[str, Fact]) -> Rows:
-        """Return the rows, remembered where every key is Known."""
-        if not all(isinstance(fact, Known) for fact in keys.values()):
-            return super().find(table_name, keys)
-        values = tuple(fact.value for fact in keys.values() if isinstance(fact, Known))
-        asked = (table_name, values)
-        if asked not in self.found:
-            self.found[asked] = super().find(table_name, keys)
-        return self.found[asked]
 
 
 class Fa2Only(Kernels):
@@ -58,7 +39,7 @@ class Doctor:
             for rule in knowledge.rules
             if rule.when and (not only_about or _matters(rule, only_about))
         ]
-        self.matrix = RememberingMatrix(knowledge)
+        self.matrix = Matrix(knowledge.tables)
 
     def assess(self, environment: Environment) -> Assessment:
         """Return every judgement; no findings are written out."""

@@ -33,6 +33,7 @@ TYPES = {
     "fault": r"[a-z-]+",
     "variable": r"[A-Z0-9_]+",
     "module": r"[a-z][a-z0-9_]+",
+    "argument": r"[a-z_]+",
 }
 """What a word of a key looks like."""
 

@@ -3,9 +3,10 @@
     python -m tests.cli.kill_trials [TRIALS] [TRIALS OF UNDO]
 
 Each trial makes an environment with a slow pip, starts `fix --yes`, kills it after a random time,
-says `fix --undo` and compares every file with what was there before. A trial of undo lets the fix
-end, kills the undo when its journal says that it is bringing files back, and says `--undo` again;
-a file that somebody wrote after the fix must still be there. The seed is fixed.
+says `fix --undo` and compares every file with what was there before; every second one counts the
+time from when a journal is there, for a busy machine takes long to come so far. A trial of undo
+lets the fix end, kills the undo when its journal says that it is bringing files back, and says
+`--undo` again; a file that somebody wrote after the fix must still be there. The seed is fixed.
 """
 
 from __future__ import annotations
@@ -46,12 +47,14 @@ def interruptible(*arguments: str) -> list[str]:
     return [sys.executable, "-c", code, *arguments]
 
 
-def trial(folder: Path, after_s: float) -> str:
+def trial(folder: Path, after_s: float, *, begun: bool = False) -> str:
     """Kill one fix after some seconds; return what undo said: restored, nothing, or a fault."""
     broken_environment(folder, delay=0.01)
     before = manifest(folder)
     argv = fadoctor("fix", "--yes", "--no-smoke", "--python", str(folder))
     with subprocess.Popen(argv, start_new_session=True, **_QUIET) as fix:  # type: ignore[call-overload] # two of its options
+        while begun and fix.poll() is None and not (folder / ".fadoctor" / "journal.json").exists():
+            time.sleep(0.01)
         time.sleep(after_s)
         os.kill(fix.pid, signal.SIGKILL)
     undo = subprocess.run(
@@ -112,10 +115,12 @@ def trials(count: int, undos: int = 0) -> dict[str, int]:
     chance = random.Random(SEED)  # noqa: S311 -- not for secrets
     found: dict[str, int] = {}
     for number in range(count + undos):
-        longest, one = (LONGEST_S, trial) if number < count else (UNDO_S, undo_trial)
-        shortest = 0.1 if number < count else 0.0
         with tempfile.TemporaryDirectory() as name:
-            answer = one(Path(name, "env").resolve(), chance.uniform(shortest, longest))
+            folder = Path(name, "env").resolve()
+            if number < count:
+                answer = trial(folder, chance.uniform(0.1, LONGEST_S), begun=bool(number % 2))
+            else:
+                answer = undo_trial(folder, chance.uniform(0.0, UNDO_S))
         found[answer] = found.get(answer, 0) + 1
     return found
 

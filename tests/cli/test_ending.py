@@ -86,6 +86,7 @@ def end(argv: list[str], pids: Path, number: int, folder: Path) -> int:
         assert wait_for(lambda: all(map(is_gone, workers)), max(left, 0.1))
     finally:
         child.kill()
+        child.wait()
     if number != signal.SIGKILL:  # which leaves nobody to tidy up
         assert list(temporary.iterdir()) == []
     return status

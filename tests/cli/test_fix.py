@@ -275,7 +275,8 @@ def test_ctrl_c_offers_the_way_back(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_it_can_be_undone() -> None:
-    found = trials(10)
+@pytest.mark.parametrize("count", [4, pytest.param(24, marks=pytest.mark.long)])
+def test_killed_at_any_moment_it_can_be_undone(count: int) -> None:
+    found = trials(count)
     assert set(found) <= {"restored", "not begun", "nothing changed yet"}, found
-    assert found.get("restored", 0) > 3
+    assert found.get("restored", 0) > count // 8

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.unit.pasted.test_tools import COLLECT_ENV, PIP_LIST, SMI
+from tests.unit.pasted.test_tools import COLLECT_ENV, DEEPSPEED, PIP_LIST, SMI
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
@@ -79,3 +79,48 @@ _NAMED_OTHERWISE = {
 def _facts(text: str) -> dict[str, Any]:
     facts = json.loads(text)["facts"]
     return {name: fact["value"] for name, fact in facts.items() if "value" in fact}
+
+
+def test_the_report_is_about_what_the_paste_names(run: Run) -> None:
+    """Packages that nobody mentioned are in no row; what no report can tell is only counted."""
+    paste = COLLECT_ENV.replace("vLLM Version: 0.9.2\n", "").replace(
+        "CUDA_VISIBLE_DEVICES=0,1\n", ""
+    )
+    result = run("check", "--facts", "-", "--format", "json", "--exit-zero", input=paste)
+    report = json.loads(result.stdout)
+    backends = {cell["backend"] for cell in report["verdicts"]}
+    assert {"fa2", "sdpa-flash"} <= backends
+    assert not backends & {"fa3", "fa4", "xformers", "vllm-fa"}
+    assert len(report["unknown"]) < 60 < report["summary"]["unknown"]
+    assert any("more could not be decided" in note for note in report["notes"])
+    assert run("check", "--facts", "-", "--strict", input=paste).returncode == 3
+
+
+def test_a_report_that_a_logger_opens_is_no_json(run: Run) -> None:
+    logged = f"[2026-11-22 10:00:00,123] [INFO] [real_accelerator.py:222] set\n{DEEPSPEED}"
+    facts = _facts(run("facts", "--facts", "-", input=logged).stdout)
+    assert facts["deepspeed.version"] == "0.15.1"
+
+
+def test_an_issue_as_a_tracker_prints_it(run: Run) -> None:
+    """gh issue view 123 | fadoctor check --facts -"""
+    issue = f"""title:\tImport fails
+state:\tOPEN
+author:\tada
+--
+### Describe the bug
+It dies on `import flash_attn`.
+
+> <details><summary>env</summary>
+>
+> ```text
+{COLLECT_ENV.replace("CUDA_VISIBLE_DEVICES=0,1", "").replace("A100-SXM4-80GB", "V100")}
+> ```
+> </details>
+
+- [x] I have searched the existing issues
+"""
+    quoted = issue.replace("\n", "\r\n")
+    result = run("check", "--facts", "-", "--format", "json", input=quoted)
+    rules = {finding["rule_id"] for finding in json.loads(result.stdout)["findings"]}
+    assert "gpu-too-old-fa2" in rules

@@ -6,9 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fadoctor import __version__
+from fadoctor.cli.app import COMMANDS, GROUPS
 from fadoctor.matrix.load import load_knowledge
 
 pytestmark = pytest.mark.skipif(
@@ -54,7 +57,8 @@ def test_a_check_without_a_finding_loads_no_planner() -> None:
     facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
     modules = loaded(code, "check", "--no-smoke", "--facts", str(facts))
     assert "fadoctor.diagnose" in modules
-    assert [name for name in modules if name.startswith("fadoctor.plan")] == []
+    later = ("fadoctor.plan", "fadoctor.manifests", "fadoctor.preflight", "fadoctor.configs")
+    assert [name for name in modules if name.startswith(later)] == []
 
 
 def test_a_text_check_loads_nothing_heavy_either(stack: Path) -> None:
@@ -62,3 +66,33 @@ def test_a_text_check_loads_nothing_heavy_either(stack: Path) -> None:
     modules = loaded(code, "check", "--no-smoke", "--python", str(stack))
     assert "fadoctor.report.text" in modules
     assert sorted(modules & {"torch", "pydantic", "rich", "yaml", "pynvml", "asyncio"}) == []
+
+
+def test_a_command_loads_no_other_command_and_no_log() -> None:
+    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
+    modules = loaded(code, "facts", "--facts", str(facts))
+    commands = {f"fadoctor.cli.{name}" for name in (*COMMANDS, *GROUPS)}
+    assert modules & commands == {"fadoctor.cli.facts"}
+    assert "logging" not in modules
+
+
+def ended(before: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    code = f"import atexit, sys; from fadoctor.__main__ import main; {before}; main()"
+    argv = [sys.executable, "-c", code, "--version"]
+    return subprocess.run(argv, stderr=subprocess.PIPE, text=True, check=False, **options)
+
+
+def test_the_end_is_at_once_but_does_what_was_to_be_done() -> None:
+    run = ended("atexit.register(print, 'done')", stdout=subprocess.PIPE)
+    assert (run.returncode, run.stdout) == (0, f"fadoctor {__version__}\ndone\n")
+    assert run.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+def test_what_cannot_be_said_in_the_end_is_no_success() -> None:
+    with Path("/dev/full").open("w") as full:
+        run = ended("atexit.register(print, 'lost'); sys.argv[1:] = ['rules', '--help']",
+                    stdout=full)  # fmt: skip
+    assert run.returncode != 0
+    assert "Traceback" not in run.stderr

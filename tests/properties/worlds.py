@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,10 +11,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from fadoctor.engine.cases import Case, case_environment, read_case
-from fadoctor.matrix.compile import Compiled, compile_rules
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from tests.history.environments import ATTENTION, GPUS, environment, stacks
+from tests.shipped import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,12 +26,6 @@ if TYPE_CHECKING:
 FEW = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 BRINGING = ("torch", "triton", *ATTENTION)
 LOST = Unknown("nobody could look", "property")
-
-
-@cache
-def compiled() -> Compiled:
-    """Return the rules of this checkout with their cases."""
-    return compile_rules(Path(__file__).parents[2] / "rules")
 
 
 def knowledge() -> Knowledge:

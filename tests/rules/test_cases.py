@@ -1,14 +1,12 @@
 """Each rule's own cases, and that each rule has those it needs."""
 
-from pathlib import Path
-
 import pytest
 
 from fadoctor.engine.cases import read_case, run_case
-from fadoctor.matrix.compile import compile_rules
 from fadoctor.model.finding import Outcome
+from tests.shipped import compiled
 
-COMPILED = compile_rules(Path(__file__).parents[2] / "rules")
+COMPILED = compiled()
 RULES = {rule.id: rule for rule in COMPILED.knowledge.rules}
 CASES = [
     pytest.param(rule_id, raw, id=f"{rule_id}: {raw.get('name')}")

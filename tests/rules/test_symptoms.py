@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from fadoctor.engine.symptoms import Matcher
-from fadoctor.matrix.compile import compile_rules
 from fadoctor.model.finding import Severity
+from tests.shipped import compiled
 
-COMPILED = compile_rules(Path(__file__).parents[2] / "rules")
+COMPILED = compiled()
 MATCHER = Matcher(COMPILED.knowledge)
 TEXTS = yaml.safe_load(Path(__file__).with_name("wordings.yaml").read_text(encoding="utf-8"))
 WORDINGS = [(rule_id, text) for rule_id, texts in TEXTS["wordings"].items() for text in texts]

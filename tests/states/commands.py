@@ -25,6 +25,8 @@ def difference(plan: Plan, before: Environment, resolver: Resolver) -> str:
         after = resolver.after(plan, before, requirements_of(before, {}))
     except Refused as error:
         return f"refused: {error}"
+    if loose := [item for item in _installed(plan) if "==" not in item and " @ " not in item]:
+        return f"not exact: {loose}"
     expected = installed_in(before)
     for action in plan.actions:
         if action.kind is ActionKind.UNINSTALL:
@@ -55,8 +57,17 @@ def installed_in(environment: Environment) -> dict[str, str]:
 def _item(plan: Plan, name: str) -> str:
     """Return what the commands say of a distribution, behind its name."""
     pattern = re.compile(re.escape(name) + r"(?![A-Za-z0-9_-])(.*)")
-    items = [item for action in plan.actions if action.argv for item in action.requirements]
-    return next(found[1] for item in items if (found := pattern.fullmatch(item)))
+    return next(found[1] for item in _installed(plan) if (found := pattern.fullmatch(item)))
+
+
+def _installed(plan: Plan) -> list[str]:
+    """Return what the commands install."""
+    return [
+        item
+        for action in plan.actions
+        if action.kind is ActionKind.INSTALL
+        for item in action.requirements
+    ]
 
 
 def commands(plan: Plan) -> Commands:

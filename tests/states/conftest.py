@@ -1,29 +1,40 @@
-"""The space of states, read once."""
+"""The space of states and a resolver, made once in each process."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 import pytest
 
-from fadoctor.matrix.compile import compile_rules
 from fadoctor.matrix.wheels import Wheels
 from tests.catalogue.environments import Torches
 from tests.catalogue.evaluation import Doctor
+from tests.shipped import compiled
 from tests.states.enumeration import Space
+from tests.states.resolver import UV, Resolver
+from tests.unit.plan.problems import session
 
-RULES = Path(__file__).parents[2] / "rules"
+REQUIRED = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
+"""What must not be skipped."""
 
 
 @pytest.fixture(scope="session")
 def space() -> Space:
     """Return the parts that states are made of."""
-    knowledge = compile_rules(RULES).knowledge
+    knowledge = compiled().knowledge
     files = tuple(Wheels(knowledge.tables).official())
     return Space(knowledge, Torches(knowledge.tables), files)
 
 
 @pytest.fixture(scope="session")
-def doctor() -> Doctor:
+def doctor(space: Space) -> Doctor:
     """Return a doctor with every rule."""
-    return Doctor(compile_rules(RULES).knowledge)
+    return Doctor(space.knowledge)
+
+
+@pytest.fixture(scope="session")
+def resolver(tmp_path_factory: pytest.TempPathFactory) -> Resolver:
+    """Return a resolver with an index made from the tables."""
+    if not UV:
+        (pytest.fail if "enumeration" in REQUIRED else pytest.skip)("needs uv")
+    return Resolver(session().matrix, tmp_path_factory.mktemp("index"))

@@ -260,6 +260,10 @@ class Judged:
             self._recent[state] = made(state, self.space)
         return self._recent[state]
 
+    def broken(self, state: State) -> frozenset[str]:
+        """Return the relations that a state violates."""
+        return frozenset(rule.id for rule in self.rules if self.fails(rule, state))
+
     def row(self, rule: Rule, pair: State) -> tuple[bool, ...]:
         """Return how a rule comes out for a pair, over the parts around it that it reads."""
         parts = self.parts[rule.id]
@@ -283,8 +287,7 @@ class Judged:
         for pair in pairs.values():
             for gpu, driver, triton in product(GPUS, DRIVERS, TRITONS):
                 state = pair._replace(gpu=gpu, driver=driver, triton=triton)
-                broken = frozenset(r.id for r in self.rules if self.fails(r, state))
-                found.setdefault(broken, state)
+                found.setdefault(self.broken(state), state)
         return found
 
 

@@ -1,12 +1,13 @@
 """Every broken state gets a plan that ends clean, or a reason why there is none.
 
-The whole enumeration takes minutes: a step of CI asks for it. A sample always runs.
+A sample always runs. A step of CI asks for a thousand states, no two of which break the same rules
+with torches of one eighth, in eight parts that processes share; and for their commands, of which a
+resolver is asked what they would do. The whole enumeration takes an hour: it is there by hand.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import random
 from collections import Counter
 from functools import cache
@@ -17,19 +18,44 @@ import pytest
 from fadoctor.model.plan import ActionKind, Plan, PlanOutcome
 from fadoctor.plan.planner import Question, make_plan
 from tests.catalogue.evaluation import Doctor
-from tests.states.commands import Commands, commands, difference
-from tests.states.enumeration import DRIVERS, PYTHONS, Judged, Space, State, made, violated
-from tests.states.resolver import UV, Resolver
+from tests.states.commands import Commands, commands, difference, undone
+from tests.states.conftest import REQUIRED
+from tests.states.enumeration import (
+    DRIVERS,
+    EXTENSIONS,
+    GPUS,
+    PYTHONS,
+    TRITONS,
+    Judged,
+    Space,
+    State,
+    made,
+    violated,
+)
 from tests.unit.plan.problems import session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+    from tests.states.resolver import Resolver
 
 SAMPLE = 30
 SEED = 6
 MOST = 20_000
+PARTS = 8
+STATES_OF_A_PART = 125
+LEAST_COMMANDS = 25
+"""Distinct sequences of commands in each part; there are some fifty."""
+
+
+def asked(name: str, takes: str) -> pytest.MarkDecorator:
+    """Return the mark of tests that run where they are asked for."""
+    reason = f"takes {takes}; set FADOCTOR_TESTS_REQUIRE={name}"
+    return pytest.mark.skipif(name not in REQUIRED, reason=reason)
+
+
+THOUSAND = asked("enumeration", "minutes")
+WHOLE = asked("whole-enumeration", "an hour")
 
 
 def sample(space: Space, count: int, seed: int = SEED) -> Iterator[State]:
@@ -80,10 +106,51 @@ def test_plans_run_only_what_they_say(space: Space) -> None:
             assert action.kind is not ActionKind.BUILD  # nobody allowed one
 
 
-WHOLE = pytest.mark.skipif(
-    "enumeration" not in os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(","),
-    reason="takes minutes; set FADOCTOR_TESTS_REQUIRE=enumeration",
-)
+def distinct_states(space: Space, doctor: Doctor, part: int) -> list[State]:
+    """Return states of every so many-th torch that break different rules each, or no rule."""
+    chance = random.Random(part)  # noqa: S311 -- a sample
+    judged = Judged(space, doctor)
+    torches = range(part, len(space.torches), PARTS)
+    found: dict[frozenset[str], State] = {}
+    for number in range(100 * STATES_OF_A_PART):
+        rest = (chance.randrange(10**9) for _ in range(6))
+        state = space.member((torches[number % len(torches)], *rest))
+        if state is not None:
+            found.setdefault(judged.broken(state), state)
+        if len(found) == STATES_OF_A_PART:
+            break
+    return list(found.values())
+
+
+@THOUSAND
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_distinct_states_end_clean_and_so_do_their_commands(
+    part: int, space: Space, doctor: Doctor, resolver: Resolver
+) -> None:
+    """A thousand plans in all parts; each distinct sequence of commands is put to a resolver."""
+    states = distinct_states(space, doctor, part)
+    wrong: dict[State, str] = {}
+    outcomes: Counter[str] = Counter()
+    run: dict[Commands, State] = {}
+    for state in states:
+        plan = plan_of(state, space)
+        outcomes[plan.outcome.value] += 1
+        error = fault(plan, state)
+        if not error and (argvs := commands(plan)) and run.setdefault(argvs, state) is state:
+            before = made(state, space)
+            error = difference(plan, before, resolver) or undone(plan, before, resolver)
+        if error:
+            wrong[state] = error
+    print(len(states), "plans", dict(outcomes), len(run), "sequences of commands")  # noqa: T201 -- the result
+    assert list(wrong.items())[:5] == []
+    assert len(states) == STATES_OF_A_PART
+    assert len(run) >= LEAST_COMMANDS
+    for field, values in (
+        ("gpu", GPUS), ("driver", DRIVERS), ("python", PYTHONS), ("triton", TRITONS),
+        ("extension", EXTENSIONS),
+    ):  # fmt: skip
+        assert {getattr(state, field) for state in states} == set(values)
 
 
 PROCESSES = 2
@@ -111,13 +178,11 @@ def test_reduction(space: Space, doctor: Doctor, found: dict[frozenset[str], Sta
 @cache
 def _space() -> Space:
     """Return the space in a process of its own."""
-    from pathlib import Path  # noqa: PLC0415
-
-    from fadoctor.matrix.compile import compile_rules  # noqa: PLC0415
     from fadoctor.matrix.wheels import Wheels  # noqa: PLC0415
     from tests.catalogue.environments import Torches  # noqa: PLC0415
+    from tests.shipped import compiled  # noqa: PLC0415
 
-    knowledge = compile_rules(Path(__file__).parents[2] / "rules").knowledge
+    knowledge = compiled().knowledge
     return Space(knowledge, Torches(knowledge.tables), tuple(Wheels(knowledge.tables).official()))
 
 
@@ -126,42 +191,15 @@ def _representatives(part: int) -> dict[frozenset[str], State]:
     return Judged(space, Doctor(space.knowledge)).representatives(part, PROCESSES)
 
 
-def _planned(state: State) -> tuple[str, str, Commands]:
+def _planned(state: State) -> tuple[str, str]:
     plan = plan_of(state, _space())
-    return plan.outcome.value, fault(plan, state), commands(plan)
+    return plan.outcome.value, fault(plan, state)
 
 
-@pytest.fixture(scope="module")
-def answers(found: dict[frozenset[str], State]) -> dict[State, tuple[str, str, Commands]]:
-    """Return for each representative the outcome, what is wrong with its plan, and its commands."""
+@WHOLE
+@pytest.mark.slow
+def test_every_representative_ends_clean(found: dict[frozenset[str], State]) -> None:
     with multiprocessing.get_context("fork").Pool(PROCESSES) as pool:
         planned = pool.map(_planned, found.values(), chunksize=50)
-    return dict(zip(found.values(), planned, strict=True))
-
-
-@WHOLE
-@pytest.mark.slow
-def test_every_representative_ends_clean(
-    answers: dict[State, tuple[str, str, Commands]],
-) -> None:
-    print(len(answers), Counter(outcome for outcome, _, _ in answers.values()))  # noqa: T201 -- the result
-    assert [wrong for _, wrong, _ in answers.values() if wrong][:5] == []
-
-
-@WHOLE
-@pytest.mark.slow
-@pytest.mark.skipif(not UV, reason="needs uv")
-def test_commands_of_every_plan_end_in_its_state(
-    answers: dict[State, tuple[str, str, Commands]], tmp_path: Path
-) -> None:
-    """Each distinct plan of the enumeration is put to a resolver."""
-    resolver = Resolver(session().matrix, tmp_path)
-    distinct = {made_of: state for state, (_, _, made_of) in answers.items() if made_of}
-    wrong = {}
-    for state in distinct.values():
-        before = made(state, _space())
-        if error := difference(plan_of(state, _space()), before, resolver):
-            wrong[state] = error
-    print(len(distinct), "distinct plans", resolver.asked, "commands")  # noqa: T201 -- the result
-    assert list(wrong.items())[:5] == []
-    assert len(distinct) > 300
+    print(len(planned), Counter(outcome for outcome, _ in planned))  # noqa: T201 -- the result
+    assert [wrong for _, wrong in planned if wrong][:5] == []

@@ -6,11 +6,15 @@ import re
 import zipfile
 from typing import TYPE_CHECKING
 
+from packaging.requirements import Requirement
+
+from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import parse_version
+from fadoctor.model.fact import Known
 from fadoctor.plan.candidates import torch_requires
 from fadoctor.plan.indexes import CPU, Indexes
-from fadoctor.plan.released import words
-from fadoctor.plan.releases import BESIDE_TORCH, RELEASES
+from fadoctor.plan.released import is_in_specifier, words
+from fadoctor.plan.releases import BESIDE_TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,8 +39,11 @@ class Offer:
         self.python = python
         self.folder = folder
         self._needed: dict[str, set[str]] = {}
+        self._known: set[str] = set()
+        """Helpers whose releases are known: of them there is one newer, and one too old."""
         self._torch()
         self._tabled()
+        self._helpers()
         self._others()
         self._sources()
 
@@ -111,6 +118,21 @@ class Offer:
                 for dist, specifier in needs.items():
                     self._needed.setdefault(dist, set()).update(_VERSION.findall(specifier))
 
+    def _helpers(self) -> None:
+        """Offer what others require in every release that is known, for the Pythons it is for."""
+        for row in self.matrix.tables["helper-releases"].rows:
+            if is_in_specifier(self.python, Known(str(row.get("python") or ">=3"), "table")):
+                name = str(row["package"])
+                needs = {
+                    each.name: str(each.specifier)
+                    for each in map(Requirement, words(row.get("requires")))
+                }
+                for version in words(row["version"]):
+                    self._add(name, version, PYPI, needs)
+                self._known.add(name)
+                for dist, specifier in needs.items():
+                    self._needed.setdefault(dist, set()).update(_VERSION.findall(specifier))
+
     def _sources(self) -> None:
         """Offer of flash-attn what PyPI has, as if it had been compiled here."""
         for row in self.matrix.tables["flash-attn-releases"].rows:
@@ -126,7 +148,8 @@ class Offer:
         below = {str(row["below"]) for row in self.matrix.tables["requirement-bounds"].rows}
         for name, versions in self._needed.items():
             if name not in tabled:
-                for version in {*versions, *below, "1.0", NEWEST}:
+                known = () if name in self._known else versions
+                for version in {*known, *below, "1.0", NEWEST}:
                     if parse_version(version) is not None:
                         self._write(PYPI, name, version, {})
 

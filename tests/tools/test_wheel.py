@@ -62,7 +62,11 @@ def test_a_huge_directory_is_refused(index: TinyIndex, monkeypatch: pytest.Monke
         opened(index, packed({f"member-{number:05}": b"" for number in range(2000)}))
 
 
-@pytest.mark.parametrize("body", [b"", b"PK", b"x" * 100_000, packed({"a": b"b"})[:-10]])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"PK", b"x" * 100_000, packed({"a": b"b"})[:-10]],
+    ids=["empty", "two bytes", "one letter", "cut short"],
+)
 def test_what_is_no_wheel(index: TinyIndex, body: bytes) -> None:
     with pytest.raises((WheelError, FetchError)):
         opened(index, body)

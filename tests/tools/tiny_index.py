@@ -109,11 +109,11 @@ class TinyIndex:
 
 
 def packed(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Return a wheel with these members."""
+    """Return a wheel with these members: the same bytes at any time, for names of tests."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, body in members.items():
-            archive.writestr(name, body)
+            archive.writestr(zipfile.ZipInfo(name), body, method)
     return buffer.getvalue()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,6 +68,26 @@ def test_ctrl_c_while_the_lock_is_taken_leaves_nothing(
         with pytest.raises(KeyboardInterrupt), Store(tmp_path).locked():
             pass
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_the_folder_is_removed_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder was left half removed."""
+    remove = shutil.rmtree
+
+    def interrupted(folder: Path, *, ignore_errors: bool) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        remove(folder, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr("fadoctor.apply.store.shutil.rmtree", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), Store(tmp_path).locked():
+            pass
     finally:
         signal.signal(signal.SIGINT, before)
     assert list(tmp_path.iterdir()) == []

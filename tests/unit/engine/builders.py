@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,11 +12,11 @@ from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.evaluate import Judgement, evaluate
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.engine.scope import Scope
-from fadoctor.matrix.compile import compile_rules
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.rule import Knowledge, Rule, Table
+from tests.shipped import compiled
 
 UNREAD = Unknown("could not be read", "test")
 ABSENT = Absent("test")
@@ -97,4 +96,4 @@ def assess(facts: Facts, *rules: Rule, tables: Iterable[Table] = ()) -> Assessme
 @cache
 def shipped() -> Knowledge:
     """Return the rules and tables of this checkout, compiled once for all tests."""
-    return compile_rules(Path(__file__).parents[3] / "rules").knowledge
+    return compiled().knowledge

@@ -162,6 +162,17 @@ def test_what_comes_after_a_false_test_is_not_read() -> None:
     assert list(scope.read) == ["host.os"]
 
 
+def test_one_condition_means_what_each_rule_makes_of_its_names() -> None:
+    condition, facts = {"name": "x"}, {"host.os": "x", "host.libc": "y"}
+    one, other = (
+        scope_of(facts, let={"name": ["host.os"]}),
+        scope_of(facts, let={"name": ["host.libc"]}),
+    )
+    for _ in range(2):
+        assert (holds(condition, one), holds(condition, other)) == (TRUE, FALSE)
+    assert holds({"name": "y"}, one) is FALSE
+
+
 FACTS: dict[Truth, Any] = {TRUE: "x", FALSE: "y", NOT_THERE: ABSENT, UNKNOWN: UNREAD}
 """What makes the test `is: x` come to each truth."""
 

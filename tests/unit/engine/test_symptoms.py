@@ -9,7 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fadoctor.engine.cases import read_case, run_case
+from fadoctor.engine.given import given_by
 from fadoctor.engine.symptoms import CAPTURE_LIMIT, MESSAGE_LIMIT, Matcher, SymptomMatch
+from fadoctor.matrix.query import Matrix
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.finding import Confidence, Severity
 from tests.unit.engine.builders import knowledge, rule, shipped
 
@@ -207,3 +211,40 @@ def test_cases_with_a_log(log: str, expect: dict[str, Any], complaint: str) -> N
     other = seen_as("bad-end", {"anchor": "wrong!", "near": ["the", "dtype"]})
     case = read_case({"name": "a case", "log": log, "expect": expect})
     assert run_case(mine, case, knowledge(mine, other)) == complaint
+
+
+TWO_LINES = "torch is old here\nthe dtype is wrong, says flash\nxformers is fine"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [(["flash"], 1), (["flash", "dtype"], 1), (["torch"], 0), (["xformers"], 0), (["is wrong"], 1)],
+)
+def test_what_must_stand_in_the_same_line(words: list[str], found: int) -> None:
+    rule = seen_as("bad-dtype", {"anchor": "the dtype", "same_line": words})
+    assert len(match(TWO_LINES, rule)) == found
+
+
+def test_a_match_over_two_lines_has_both() -> None:
+    symptom = {"anchor": "the dtype", "pattern": r"old here\nthe dtype", "same_line": ["torch"]}
+    assert len(match(TWO_LINES, seen_as("bad-dtype", symptom))) == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [
+        ({"torch.version": Known("2.6.0", "line 1")}, 1),
+        ({"torch.version": Known("2.8.0", "line 1")}, 0),
+        ({"torch.version": Unknown("nobody says", "log")}, 0),
+        ({}, 0),
+    ],
+)
+def test_what_hangs_on_facts_shows_only_where_they_surely_say_so(
+    facts: dict[str, Fact], found: int
+) -> None:
+    symptom = {"anchor": "the dtype", "given": {"torch.version": {"below": "2.7"}}}
+    rules = knowledge(seen_as("bad-dtype", symptom))
+    environment = Environment("0", Target("log", "log", "test"), facts)
+    given = given_by(environment, Matrix(rules.tables))
+    assert len(Matcher(rules, given).match(BAD_DTYPE)) == found
+    assert Matcher(rules).match(BAD_DTYPE) == []

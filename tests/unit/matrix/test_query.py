@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
+from fadoctor.matrix import query
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from tests.unit.engine.builders import ABSENT, UNREAD, fact_of, table
@@ -188,3 +190,21 @@ def test_a_complete_table_knows_nothing_of_a_key_that_is_not_known(version: Any)
 @pytest.mark.parametrize("version", ["custom build", "2.6.0a0+nv25.01", "2.8.0.dev1"])
 def test_a_complete_table_is_silent_about_what_lies_on_neither_side(version: str) -> None:
     assert isinstance(cell(COMPLETE, "c", v=version, os="linux"), Unknown)
+
+
+def test_what_a_table_remembers_is_not_another_ones() -> None:
+    before, after = words("word", "x"), words("word", "x")
+    after = msgspec.structs.replace(after, rows=({"k": "x", "c": "changed"},))
+    for one, expected in ((before, "yes"), (after, "changed")) * 2:
+        assert cell(one, "c", k="x") == Known(expected, "matrix t")
+    assert cell(msgspec.structs.replace(before, rows=()), "c", k="x") == cell(
+        table("t", {"k": "word"}, {"c": "text"}, []), "c", k="x"
+    )
+
+
+def test_only_so_many_answers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query, "ANSWERS_KEPT", 2)
+    one = words("word", "1 2 3 4 5")
+    for number in (1, 2, 3, 4, 5, 1, 6):
+        assert isinstance(cell(one, "c", k=number), Known) is (number < 6)
+        assert len(query.Index.of(one)) <= 2

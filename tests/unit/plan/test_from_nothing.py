@@ -108,7 +108,7 @@ def test_old_vllm_gets_a_transformers_that_it_works_with() -> None:
     found = plan(environment, want=("vllm",), keep=("torch",))
     items = {item for action in found.actions for item in action.requirements}
     assert "vllm==0.11.0" in items
-    assert "transformers>=4.55.2,<5" in items
+    assert any(item.startswith("transformers==4.") for item in items)
 
 
 def with_flash_attn(environment: Environment, **facts: Any) -> Environment:

@@ -10,21 +10,22 @@ import pytest
 
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.finding import Outcome
 from fadoctor.plan.reads import (
     EVERYTHING,
     Reading,
     can_be_about,
+    can_change,
     facts_read,
     packages_read,
     values_of,
 )
 from fadoctor.plan.relations import Judge, Relation, relations_of
 from tests.unit.engine.builders import ABSENT, UNREAD, environment, rule
-from tests.unit.plan.problems import golden, session
+from tests.unit.plan.problems import golden, problem, session
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
-    from fadoctor.model.finding import Outcome
 
 PAIR = rule("pair", when={"torch.version": {"not": "$triton.version"}})
 EACH = rule(
@@ -82,13 +83,35 @@ def test_judged_once_for_each_thing_that_it_reads(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(judge, "_evaluate", counted)
     facts = {"torch.version": "2", "triton.version": "3", "xformers.version": "1"}
-    first = judge.judge(relation, environment(facts))
-    assert judge.judge(relation, environment({**facts, "xformers.version": ABSENT})) is first
+    within = judge.within(environment(facts))
+    first = within.judge(relation, environment(facts))
+    assert within.judge(relation, environment({**facts, "xformers.version": ABSENT})) is first
     assert len(asked) == 1
-    judge.judge(relation, environment({**facts, "triton.version": "2"}))
-    judge.judge(relation, environment({**facts, "triton.version": UNREAD}))
-    judge.judge(relation, environment({**facts, "triton.version": ABSENT}))
+    assert within.judge(relation, environment({**facts, "triton.version": "2"})) == ()  # it passes
+    within.judge(relation, environment({**facts, "triton.version": UNREAD}))
+    within.judge(relation, environment({**facts, "triton.version": ABSENT}))
     assert len(asked) == 4
+
+
+def test_what_no_package_decides_is_told_apart_between_environments() -> None:
+    [relation] = relations_of((rule("cc", when={"gpu[0].name": "x", "torch.version": "2"}),))
+    judge = Judge(Matrix({}))
+    found = []
+    for name in ("x", "y", "x"):
+        facts = environment({"torch.version": "2", "gpu[0].name": name})
+        found.append([each.outcome for each in judge.within(facts).judge(relation, facts)])
+    assert found == [[Outcome.FAIL], [], [Outcome.FAIL]]
+
+
+@pytest.mark.parametrize("name", ["linux-4090-wheel-mismatch", "linux-5090-torch26"])
+def test_a_choice_changes_no_fact_of_the_machine(name: str) -> None:
+    """Judgements are remembered by the facts that a choice can change, and by no others."""
+    made = problem(golden(name), want=("vllm", "unsloth", "fa3", "fa4"))
+    for package in made.packages:
+        for choice in made.domain(package, made.environment)[:40]:
+            after = made.session.post.apply(made.environment, choice).facts
+            changed = {fact for fact in after if after[fact] != made.environment.facts.get(fact)}
+            assert all(map(can_change, changed)), (package, choice.key)
 
 
 def test_what_is_read_for_each_subject() -> None:

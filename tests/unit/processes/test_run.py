@@ -87,6 +87,16 @@ def test_standard_input_is_empty() -> None:
     assert python("import sys; print(repr(sys.stdin.read()))").stdout == "''\n"
 
 
+def test_text_is_what_a_child_reads() -> None:
+    code = "import sys; print(len(sys.stdin.buffer.read()))"
+    assert python(code, text=b"x" * 3_000_000).stdout == "3000000\n"
+
+
+def test_a_child_that_reads_nothing_of_its_text_ends_all_the_same() -> None:
+    result = python("print('done')", text=b"x" * 3_000_000)
+    assert (result.ending, result.stdout) == (Ending.EXITED, "done\n")
+
+
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     result = run(Command((str(tmp_path / "none"),), 5))
     assert result.ending is Ending.NOT_STARTED

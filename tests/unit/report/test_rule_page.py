@@ -257,7 +257,7 @@ def test_for_each_names_the_subject_and_what_its_facts_mean(tmp_path: Path) -> N
     assert "`gpu.visible` is `true` - CUDA_VISIBLE_DEVICES" in text
 
 
-def test_facts_of_any_package_and_facts_that_nobody_reads_yet(tmp_path: Path) -> None:
+def test_facts_of_any_package_and_of_configurations(tmp_path: Path) -> None:
     rule = rule_text(
         for_each="[package]",
         when="{package.version: {below: '2'}, config.dtype: bf16, torch.version.minor: '2.6'}",
@@ -265,7 +265,7 @@ def test_facts_of_any_package_and_facts_that_nobody_reads_yet(tmp_path: Path) ->
     )
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
     assert "`package.version` is below `2` - version of the distribution" in text
-    assert "bf16, fp16, fp32; not read by this version" in text
+    assert "by what a configuration asks for: bf16, fp16, fp32" in text
     assert "`torch.version.minor` is `2.6` - torch: version of the distribution" in text
 
 

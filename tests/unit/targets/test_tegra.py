@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fadoctor.engine.evaluate import evaluate
+from fadoctor.explain.facts import LogFacts
 from fadoctor.explain.join import surroundings
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.fact import Absent, Known, Unknown
@@ -18,6 +19,7 @@ from tests.unit.engine.builders import environment, shipped
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
+    from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Rule
 
 # JetPack 4, 5, 6 and 7, and a driver of another family that someone might name
@@ -105,7 +107,7 @@ def test_an_assumed_jetson_asks_for_no_driver(matrix: Matrix) -> None:
 
 def test_the_driver_that_a_log_of_a_jetson_names_is_its_own() -> None:
     machine = _machine("8.7", "540.4.0", **{"torch.cuda": "13.0"})
-    named = {"driver.version": Known("541.0.0", "log")}
-    around = surroundings(named, machine, shipped())
+    named: dict[str, Fact] = {"driver.version": Known("541.0.0", "log")}
+    around = surroundings(LogFacts(environment({}), named), machine, shipped())
     assert isinstance(around.environment.fact("driver.version"), Absent)
     assert around.environment.fact("driver.tegra") == named["driver.version"]

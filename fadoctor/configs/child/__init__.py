@@ -1,0 +1,1 @@
+"""Scripts that run in a child process and print one JSON object; nothing here is imported."""

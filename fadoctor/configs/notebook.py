@@ -1,0 +1,134 @@
+"""The Python of a notebook, and where its lines stand in the file."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from fadoctor.configs.source import Source
+
+# %matplotlib inline / !pip install x / ?help / x = !ls / y = %time f()
+_MAGIC = re.compile(r"^([ \t]{0,80})(?:[%!?]|[\w, ]{1,80}= {0,4}[!%])")
+
+
+class _Cell(msgspec.Struct):
+    cell_type: str = ""
+    source: str | list[str] = ""
+
+
+class _Book(msgspec.Struct):
+    cells: list[_Cell] = []
+
+
+class Notebook:
+    """The cells of Python, one after the other, without what only IPython understands."""
+
+    def __init__(
+        self, text: str, cells: tuple[int, ...] = (), lines: tuple[int, ...] = (), shell: str = ""
+    ) -> None:
+        """Only store: the text, the first lines of its cells, and each line's line in the file."""
+        self.text, self.cells, self.lines = text, cells, lines
+        self.shell = shell
+        """What its cells give to the shell, each command in its line of the file."""
+
+    def line(self, number: int) -> int:
+        """Return where a line of the text (from 1) stands in the file."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else number
+
+
+def read_notebook(source: Source) -> Notebook:
+    """Return the Python of a notebook; InputError where the file is no notebook.
+
+    Notebooks are written with one line of a cell on each line; in one that is not, everything
+    stands in line 1 of the file.
+    """
+    try:
+        book = msgspec.json.decode(source.text, type=_Book)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
+        raise source.error(f"is no notebook: {error}") from error
+    finder = _Finder(source.text.split("\n"))
+    text: list[str] = []
+    lines: list[int] = []
+    cells: list[int] = []
+    commands: dict[int, str] = {}
+    for cell in book.cells:
+        if cell.cell_type != "code":
+            continue
+        content = cell.source if isinstance(cell.source, str) else "".join(cell.source)
+        cells.append(len(text) + 1)
+        rows = content.split("\n")
+        places = [finder.find(row) for row in rows]
+        python, shell = _taken_apart(rows)
+        text += python
+        lines += places
+        for place, command in zip(places, shell, strict=True):
+            if command:  # where all stands in one line, one command after the other
+                before = commands.get(place, "")
+                commands[place] = f"{before}; {command}" if before else command
+    return Notebook("\n".join(text), tuple(cells), tuple(lines), _in_lines(commands))
+
+
+def _in_lines(commands: dict[int, str]) -> str:
+    """Return a text with each command in its line."""
+    rows = [commands.get(line, "") for line in range(1, max(commands, default=0) + 1)]
+    return "\n".join(rows)
+
+
+def _taken_apart(rows: list[str]) -> tuple[list[str], list[str]]:
+    """Return the Python and the shell of a cell, line by line."""
+    if rows[0].startswith("%%") and not rows[0].startswith(("%%capture", "%%time")):
+        is_shell = rows[0].split()[0] in ("%%bash", "%%sh", "%%shell", "%%script")
+        nothing = [""] * len(rows)
+        return nothing, ["", *rows[1:]] if is_shell else nothing
+    python, shell, goes_on = [], [], False
+    for row in rows:
+        magic = None if goes_on else _MAGIC.match(row)
+        if magic is None and not goes_on:
+            python.append(row)
+            shell.append("")
+            continue
+        python.append(f"{magic[1]}pass" if magic is not None else "")
+        shell.append(row if goes_on else _command(row.strip()))
+        goes_on = row.rstrip().endswith("\\")
+    return python, shell
+
+
+def _command(row: str) -> str:
+    """Return what ``!command`` and ``%env NAME=value`` give to the shell."""
+    if row.startswith("!"):
+        return row[1:]
+    words = row.split(None, 1)
+    if words[0] in ("%env", "%set_env") and len(words) > 1:
+        name, _, value = words[1].replace("=", " ", 1).partition(" ")
+        return f"export {name}={value.strip()}"
+    return ""
+
+
+class _Finder:
+    """Finds lines of cells in the file, one after the other."""
+
+    def __init__(self, written: list[str]) -> None:
+        self.written = written
+        self.at = 0
+        self.left = _LOOKS
+
+    def find(self, line: str) -> int:
+        """Return the line of the file (from 1) that holds a line of a cell, else the last one."""
+        coded = msgspec.json.encode(line).decode()[:-1]
+        end = min(self.at + _AHEAD, len(self.written)) if len(coded) > 1 and self.left > 0 else 0
+        for index in range(self.at, end):
+            self.left -= 1
+            if coded in self.written[index]:
+                self.at = index
+                break
+        return self.at + 1
+
+
+_AHEAD = 2_000
+"""How many lines of the file may lie between two lines of cells: outputs are long."""
+
+_LOOKS = 200_000
+"""How many lines are looked at in all."""

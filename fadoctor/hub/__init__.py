@@ -1,0 +1,1 @@
+"""Kernels of the Hub: what lies in its cache, and which build the package kernels would choose."""

@@ -1,0 +1,223 @@
+"""From manifests to a planned environment: its packages in place of those that were read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.manifests.combine import Combined, Planned, combine
+from fadoctor.manifests.image_facts import conda_facts, image_facts
+from fadoctor.manifests.markers import Markers
+from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, package_of
+from fadoctor.manifests.python_of import python_facts
+from fadoctor.manifests.torch_of import torch_facts
+from fadoctor.matrix.versions import parse_version
+from fadoctor.model.catalogue import BYSTANDERS, PACKAGES, build_catalogue, find_spec
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
+from fadoctor.probes.requires import marker_target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fadoctor.manifests.planned import Manifest
+    from fadoctor.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.place import Place
+
+
+UNNAMED = "no file names it, and what is named may bring it"
+
+
+def planned_environment(
+    host: Environment, manifests: Iterable[Manifest], matrix: Matrix
+) -> Environment:
+    """Return the environment that the files make of a machine.
+
+    `host`: the facts of the machine, with what is assumed of it.
+    """
+    manifests = tuple(manifests)
+    facts = {name: fact for name, fact in host.facts.items() if not _is_of_packages(name)}
+    facts |= _without_gpu(facts, host.overlays)
+    facts |= image_facts(manifests, host.overlays)
+    facts |= python_facts(facts, manifests, host.overlays)
+    markers = Markers(marker_target(facts))
+    combined = combine(manifests, markers)
+    facts |= _variables(combined)
+    facts |= _packages(combined, Facts(combined, facts, matrix, markers))
+    facts |= conda_facts(manifests, facts)
+    target = msgspec.structs.replace(
+        host.target,
+        kind="manifest",
+        label=printable(", ".join(manifest.file for manifest in manifests), 400),
+        reason="--requirements",
+        site=(),
+        may_run=False,
+        notes=tuple(map(printable, _notes(host, manifests, combined))),
+    )
+    return msgspec.structs.replace(
+        host,
+        target=target,
+        facts=dict(sorted(facts.items())),
+        places={**host.places, **_places(combined, facts)},
+        ranges=_ranges(combined),
+    )
+
+
+def _is_of_packages(name: str) -> bool:
+    prefix = name.partition(".")[0]
+    return prefix in PACKAGES or prefix == "packages" or name.startswith("toolkit.ptxas.")
+
+
+def _without_gpu(facts: Mapping[str, Fact], overlays: tuple[str, ...]) -> dict[str, Fact]:
+    """Return that GPU and driver are unknown: that this machine has none says nothing of another.
+
+    Only where no GPU was assumed: ``--gpu none`` means none.
+    """
+    count = facts.get("gpu.count")
+    has_none = not isinstance(count, Known) or count.value == 0
+    if not has_none or any(text.startswith("--gpu") for text in overlays):
+        return {}
+    open_ = Unknown(
+        "this machine has no GPU: name the one that is meant with --gpu", "this machine"
+    )
+    given = any(text.startswith("--driver") for text in overlays)
+    names = [name for name in build_catalogue() if name.startswith("driver.") and not given]
+    return dict.fromkeys((*names, "gpu.count", "gpu.visible_count"), open_)
+
+
+def _variables(combined: Combined) -> dict[str, Fact]:
+    catalogue = build_catalogue()
+    return {
+        f"env.{name}": Known(printable(setting.value, 2000), str(setting.place))
+        for name, setting in combined.variables.items()
+        if find_spec(catalogue, f"env.{name}") is not None
+    }
+
+
+def _packages(combined: Combined, make: Facts) -> dict[str, Fact]:
+    facts: dict[str, Fact] = {}
+    for package, names in PACKAGES.items():
+        found = next((combined.packages[name] for name in names if name in combined.packages), None)
+        facts |= _one(package, found, combined, make)
+    for package in _not_brought(combined, facts, make.matrix):
+        facts |= absent_facts(package, "nothing that the files name requires it, by the tables")
+    return facts | _overview(combined, facts)
+
+
+def _not_brought(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> Iterable[str]:
+    """Yield the packages that nothing brings: only where it is known what all of them bring.
+
+    Tables say what is required of the stack; small packages that many require stay open.
+    """
+    if combined.is_complete:
+        return
+    todo, brought = list(combined.packages), set[str]()
+    while todo:
+        needs = _brought_by(todo.pop(), facts, matrix)
+        if needs is None:
+            return
+        fresh = needs - brought
+        brought |= fresh
+        todo += fresh
+    for package, names in PACKAGES.items():
+        version = facts[f"{package}.version"]
+        is_open = isinstance(version, Unknown) and version.reason == UNNAMED
+        if is_open and package not in BYSTANDERS and brought.isdisjoint(names):
+            yield package
+
+
+def _brought_by(name: str, facts: Mapping[str, Fact], matrix: Matrix) -> set[str] | None:
+    """Return the distributions of the stack that one requires; None where nobody knows."""
+    stack = {each for key, names in PACKAGES.items() if key not in BYSTANDERS for each in names}
+    needs = facts.get(f"{package_of(name)}.requires")
+    if isinstance(needs, Known) and isinstance(needs.value, dict):
+        return needs.value.keys() & stack
+    if name in ("torch", "triton"):  # whichever it will be: torch at most triton, triton nothing
+        return {"triton"} if name == "torch" else set()
+    match matrix.find("may-bring", {"package": Known(name, "asked")}).cell("brings"):
+        case Known(value=tuple(names)):
+            return set(names)
+        case Absent():
+            return set()
+        case _:
+            return None
+
+
+def _one(package: str, planned: Planned | None, combined: Combined, make: Facts) -> dict[str, Fact]:
+    if planned is None:
+        where = "what was named by --requirements"
+        if combined.is_complete:
+            return absent_facts(package, f"{where}: it is not in the lock")
+        return open_facts(package, UNNAMED, where) | _build(package, Planned("torch", ()), make)
+    if planned.open:
+        return open_facts(package, planned.open, planned.source)
+    if not planned.version or parse_version(planned.version) is None:
+        what = f"{planned.name}{planned.specifier}" if not planned.url else planned.url
+        facts = open_facts(package, f"an installer decides: {what}", planned.source)
+        facts[f"{package}.distribution"] = Known(planned.name, planned.source)
+        return facts | _build(package, planned, make)
+    return make.of(package, planned)
+
+
+def _build(package: str, planned: Planned, make: Facts) -> dict[str, Fact]:
+    """Return what is decided of a torch in whatever version: which build its index serves."""
+    if package != "torch" or planned.url:
+        return {}
+    known = torch_facts(planned, make.combined, make.host, make.matrix)
+    return {name: known[name] for name in ("torch.build", "torch.hip")}
+
+
+def _overview(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    source = "what was named by --requirements"
+    nothing: dict[str, Fact] = {
+        name: Known({}, f"{source}: a new environment")
+        for name in ("packages.duplicated", "packages.broken")
+    }
+    listed = {name: each.version for name, each in sorted(combined.packages.items())}
+    if not combined.is_complete or not all(listed.values()):
+        more = Unknown("an installer adds what the named packages require", source)
+        return {**nothing, "packages.installed": more, "packages.nvidia": more}
+    for package in PACKAGES:
+        version, name = facts[f"{package}.version"], facts[f"{package}.distribution"]
+        if isinstance(version, Known) and isinstance(name, Known):
+            listed[str(name.value)] = str(version.value)
+    nvidia = {name: version for name, version in listed.items() if name.startswith("nvidia-")}
+    return {
+        **nothing,
+        "packages.installed": Known(listed, source),
+        "packages.nvidia": Known(nvidia, source),
+    }
+
+
+def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Place, ...]]:
+    """Return where facts stand: what a finding reads first names the line to edit."""
+    found: dict[str, tuple[Place, ...]] = {}
+    for package, names in PACKAGES.items():
+        planned = next((combined.packages[n] for n in names if n in combined.packages), None)
+        if planned is not None and planned.places:
+            given = [n for n in facts if n.startswith(f"{package}.")]
+            found |= dict.fromkeys(given, planned.places)
+    if combined.python is not None:
+        found["python.version"] = (combined.python.place,)
+    for name, setting in combined.variables.items():
+        found[f"env.{name}"] = (setting.place,)
+    return found
+
+
+def _ranges(combined: Combined) -> dict[str, str]:
+    return {
+        name: planned.specifier
+        for name, planned in sorted(combined.packages.items())
+        if not planned.version and not planned.url and not planned.open
+    }
+
+
+def _notes(host: Environment, manifests: tuple[Manifest, ...], combined: Combined) -> Iterable[str]:
+    yield from host.target.notes
+    read = ", ".join(f"{m.file} ({m.kind}, {len(m.requirements)} packages)" for m in manifests)
+    yield f"Read: {read}; of this machine only hardware, system and Python."
+    count = host.facts.get("gpu.count", Absent("not read"))
+    if isinstance(count, Known) and count.value and not host.overlays:
+        yield "The GPUs are those of this machine; --gpu assumes others."
+    yield from combined.notes

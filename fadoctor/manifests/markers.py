@@ -1,0 +1,49 @@
+"""Markers on one target, each evaluated once: a lock repeats the same few hundreds of times."""
+
+from __future__ import annotations
+
+import re
+
+from fadoctor.probes.requires import Target, marker_holds
+
+# uv: extra == 'extra-7-project-cu128', where extras of a project exclude each other
+_CHOSEN = re.compile(r"extra [!=]= '((?:extra|group)-[^']{1,200})'")
+
+MARKER_LIMIT = 5_000
+"""Different markers that are evaluated: real files have dozens."""
+
+
+class Markers:
+    """What markers come to on a target."""
+
+    def __init__(self, target: Target) -> None:
+        """Take the variables that are known of the target."""
+        self._target = target
+        self._held: dict[tuple[str, str], bool | None] = {}
+
+    def hold(self, marker: str, extra: str = "") -> bool | None:
+        """Return whether a marker holds, "" always; None where that is not known.
+
+        With an extra: whether it holds because of that extra. What holds without it, does not.
+        """
+        asked = (marker, extra)
+        if asked not in self._held:
+            if len(self._held) >= MARKER_LIMIT:
+                return None
+            self._held[asked] = self._evaluated(marker, extra)
+        return self._held[asked]
+
+    def _evaluated(self, marker: str, extra: str) -> bool | None:
+        if chosen := _CHOSEN.findall(marker):
+            return self._of_any(marker, ("", *dict.fromkeys(chosen[:20])))
+        if not marker or "extra" not in marker:
+            return False if extra else marker_holds(marker, self._target) if marker else True
+        return marker_holds(marker, Target({**self._target.variables, "extra": extra}))
+
+    def _of_any(self, marker: str, extras: tuple[str, ...]) -> bool | None:
+        """Return what a marker comes to whichever of the project's extras are chosen."""
+        found = {
+            marker_holds(marker, Target({**self._target.variables, "extra": each}))
+            for each in extras
+        }
+        return found.pop() if len(found) == 1 else None

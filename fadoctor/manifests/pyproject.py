@@ -1,0 +1,92 @@
+"""``pyproject.toml``: what the project and its tool ask for; the standard part is read here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.manifests.draft import Draft, only_named
+from fadoctor.manifests.entries import pep508, specifier
+from fadoctor.manifests.pixi_toml import read_pixi
+from fadoctor.manifests.planned import Setting
+from fadoctor.manifests.pyproject_pdm import read_pdm
+from fadoctor.manifests.pyproject_poetry import read_poetry
+from fadoctor.manifests.pyproject_uv import read_uv, uv_groups
+from fadoctor.manifests.toml_tree import read_toml
+
+if TYPE_CHECKING:
+    from fadoctor.manifests.planned import Manifest, Requirement
+    from fadoctor.manifests.source import Source
+    from fadoctor.manifests.tree import Node, Tree
+
+KIND = "pyproject.toml"
+_GROUP_DEPTH = 16
+
+
+def recognises(name: str, _head: str) -> bool:
+    """Say whether a file is one, by its name."""
+    return name == KIND or name.endswith("." + KIND)
+
+
+def read(source: Source) -> Manifest:
+    """Return what is asked for without naming an extra or a group."""
+    tree = read_toml(source)
+    draft = Draft(source, KIND)
+    root = tree.root
+    _project(draft, tree)
+    _groups(draft, tree)
+    for tool, reader in (
+        ("poetry", read_poetry),
+        ("uv", read_uv),
+        ("pdm", read_pdm),
+        ("pixi", read_pixi),
+    ):
+        node = tree.find(root, "tool", tool)
+        if node is not None:
+            reader(draft, tree, node)
+    return draft.manifest()
+
+
+def _project(draft: Draft, tree: Tree) -> None:
+    root = tree.root
+    draft.requirements += [
+        pep508(tree, item) for item in tree.items(root, "project", "dependencies")
+    ]
+    for extra, node in tree.table(root, "project", "optional-dependencies").items():
+        asked = [pep508(tree, item) for item in tree.items(node)]
+        only_named(draft, tree, f"the extra {extra}", [each.name for each in asked], node.at)
+    python = tree.find(root, "project", "requires-python")
+    if python is not None:
+        draft.python = Setting(specifier(tree, python), tree.place(python))
+    dynamic = [tree.as_text(item) for item in tree.items(root, "project", "dynamic")]
+    if "dependencies" in dynamic and tree.find(root, "tool", "poetry") is None:
+        draft.note(1, "the dependencies are dynamic: a build computes them")
+
+
+def _groups(draft: Draft, tree: Tree) -> None:
+    """Take the groups that uv installs by default; note the others."""
+    groups = tree.table(tree.root, "dependency-groups")
+    default = uv_groups(tree)
+    for name, node in groups.items():
+        asked = _group(tree, groups, node, ())
+        if name in default:
+            draft.requirements += asked
+        else:
+            only_named(draft, tree, f"the group {name}", [each.name for each in asked], node.at)
+
+
+def _group(
+    tree: Tree, groups: dict[str, Node], node: Node, within: tuple[int, ...]
+) -> list[Requirement]:
+    """Return what a group asks for, with the groups that it includes."""
+    if id(node) in within or len(within) > _GROUP_DEPTH:
+        raise tree.error(node, "includes itself")
+    found = []
+    for item in tree.items(node):
+        if not isinstance(item.value, dict):
+            found.append(pep508(tree, item))
+            continue
+        included = groups.get(tree.text(item, "include-group"))
+        if included is None:
+            raise tree.error(item, "includes a group that is not there")
+        found += _group(tree, groups, included, (*within, id(node)))
+    return found

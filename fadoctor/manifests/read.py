@@ -1,0 +1,34 @@
+"""From the name of a file to what it asks for: the reader that recognises it reads it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from fadoctor.manifests import READERS
+from fadoctor.manifests.collector import collector_paused
+from fadoctor.manifests.source import open_source
+
+if TYPE_CHECKING:
+    from fadoctor.manifests.planned import Manifest
+    from fadoctor.manifests.source import Source
+
+
+def read_manifest(name: str) -> Manifest:
+    """Return what a file asks for; InputError where nobody knows its kind, or it cannot be read."""
+    return read_source(open_source(name))
+
+
+def read_source(source: Source) -> Manifest:
+    """Return what a text asks for."""
+    base = PurePath(source.name).name
+    for reader in map(import_module, READERS):
+        if reader.recognises(base, source.head):
+            with collector_paused():
+                found: Manifest = reader.read(source)
+            return found
+    raise source.error(
+        "of a kind that is not known: requirements.txt, a lock of uv, poetry, pdm, pixi, conda "
+        "or pipenv, pylock.toml, pyproject.toml, environment.yml and Dockerfile are"
+    )

@@ -1,0 +1,127 @@
+"""Which torch will be installed: its build, by label, file, or the index that it comes from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.manifests.conda_build import conda_cuda
+from fadoctor.manifests.requirement_text import file_of
+from fadoctor.matrix.versions import version_part
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.manifests.combine import Combined, Planned
+    from fadoctor.matrix.query import Matrix
+
+# https://download.pytorch.org/whl/cu128, and mirrors of it: .../pytorch-wheels/cu128/
+_OF_INDEX = re.compile(r"/(cu\d{3}|cpu|rocm[\d.]{1,8}|xpu)/?$")
+_PYPI = re.compile(r"https?://(?:[\w.-]{0,100}\.)?pypi\.org/|https?://[\w.:/-]{1,200}/simple/?$")
+_LABEL = re.compile(r"(cu\d{3}|cpu|rocm|xpu)")
+_CONDA = ("conda", "defaults", "bioconda", "nvidia", "pytorch")
+_NO_CONDA = "://"
+
+
+def build_of(torch: Planned, combined: Combined) -> str:
+    """Return the build that label, file or index name: ``pypi``, ``cu128``, ``cpu``; "" in doubt.
+
+    Another than PyPI's index goes before it: its builds have a label, which makes them newer, and
+    uv takes the first index that has a package.
+    """
+    if label := version_part(torch.version, "local") if torch.version else "":
+        found = _LABEL.match(label)
+        return found[1] if found else "other"
+    if is_conda(torch):
+        return "other"
+    indexes = [torch.index] if torch.index else [each.value for each in combined.indexes]
+    builds = [_build_of_index(index) for index in indexes]
+    if torch.url:
+        return "pypi" if file_of(torch.url).startswith("torch-") else ""
+    named = [build for build in builds if build not in ("pypi", "")]
+    if named and torch.version and torch.requires is not None:
+        return (
+            ""  # a lock has the label where files of that index have one: on macOS they have none
+        )
+    if named:
+        return "rocm" if named[0].startswith("rocm") else named[0]
+    return "" if "" in builds else "pypi"
+
+
+def is_conda(package: Planned) -> bool:
+    """Return whether conda brings a package, whose builds are its own."""
+    if package.manager:
+        return package.manager == "conda"
+    index = package.index
+    named = "conda" in index or (bool(index) and _NO_CONDA not in index and index in _CONDA)
+    return named or package.url.endswith((".conda", ".tar.bz2"))
+
+
+def _build_of_index(index: str) -> str:
+    found = _OF_INDEX.search(index)
+    if found:
+        return found[1]
+    return "pypi" if _PYPI.match(index) and "torch" not in index else ""
+
+
+def torch_facts(
+    torch: Planned, combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, Fact]:
+    """Return version, build and CUDA of the torch that will be there."""
+    source, build = torch.source, build_of(torch, combined)
+    version = _full(torch.version, build)
+    build = _as_probed(build, version, facts, matrix)
+    out: dict[str, Fact] = {"torch.version": Known(version or torch.version, source)}
+    if not build:
+        asked = Unknown("which build its index serves here is not known", source)
+        return dict.fromkeys(("torch.build", "torch.cuda", "torch.hip", "torch.cxx11_abi"), asked)
+    out["torch.build"] = Known(build, source)
+    out["torch.hip"] = (
+        Unknown("which ROCm is not known", source) if build == "rocm" else Absent(source)
+    )
+    keys = {
+        "version": Known(version, source) if version else Unknown("a range", source),
+        "build": Known(build, source),
+        "platform": facts.get("host.platform", Unknown("the platform is not known", source)),
+    }
+    rows = matrix.find("torch-builds", keys)
+    out["torch.cxx11_abi"] = rows.cell("cxx11_abi")
+    if build in ("cpu", "rocm"):
+        out["torch.cuda"] = Absent(source)
+        out["torch.cxx11_abi"] = _abi_of_release(keys, matrix)
+    elif build == "other":
+        cuda = conda_cuda(torch.build)
+        out["torch.cuda"] = Known(cuda, source) if cuda else Unknown("a build of its own", source)
+    else:
+        out["torch.cuda"] = rows.cell("cuda")
+        if isinstance(out["torch.cuda"], Unknown) and build.startswith("cu"):
+            out["torch.cuda"] = Known(f"{build[2:4]}.{build[4:]}", source)
+    return out
+
+
+def _full(version: str, build: str) -> str:
+    """Return the version with the label that files of an index have."""
+    labelled = build == "cpu" or build.startswith("cu")
+    return f"{version}+{build}" if version and labelled and "+" not in version else version
+
+
+def _as_probed(build: str, version: str, facts: Mapping[str, Fact], matrix: Matrix) -> str:
+    """Return the build as torch itself says it: PyPI's can be a CPU build on some platforms.
+
+    "" where no table speaks of the platform.
+    """
+    if build != "pypi" or not version:
+        return build
+    platform = facts.get("host.platform", Unknown("not known", "host"))
+    keys = {"version": Known(version, "asked"), "platform": platform}
+    cell = matrix.find("torch-releases", keys).cell("pypi_cuda")
+    if isinstance(cell, Absent):
+        return "cpu"
+    return build if matrix.find("torch-releases", {"platform": platform}).rows else ""
+
+
+def _abi_of_release(keys: dict[str, Fact], matrix: Matrix) -> Fact:
+    """Return the C++ ABI of a build that has no row: that of all the release's builds, if one."""
+    without = {name: fact for name, fact in keys.items() if name != "build"}
+    return matrix.find("torch-builds", without).cell("cxx11_abi")

@@ -1,0 +1,44 @@
+"""Lists of words that patterns of symptoms refer to by name: ``{our-stack}``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.rule import Table
+
+TABLE = "log-words"
+
+# {our-stack}; the number of a repetition, {0,200}, begins with a digit
+NAMED = re.compile(r"(?<!\\)\{([a-z][a-z0-9-]{2,40})\}")
+
+_KEYS = ("near", "same_line", "absent")
+
+
+def words_of(tables: Mapping[str, Table]) -> dict[str, str]:
+    """Return the lists by name, each as a pattern."""
+    rows = tables[TABLE].rows if TABLE in tables else ()
+    return {str(row["name"]): str(row["pattern"]) for row in rows}
+
+
+def spell_out(symptom: dict[str, Any], words: Mapping[str, str]) -> str:
+    """Put the lists in the place of their names; return the first name that there is not."""
+    missing: list[str] = []
+
+    def spelt(pattern: Any) -> Any:
+        return NAMED.sub(put, pattern) if isinstance(pattern, str) else pattern
+
+    def put(found: re.Match[str]) -> str:
+        if found[1] not in words:
+            missing.append(found[1])
+        return f"(?:{words.get(found[1], '')})"
+
+    if "pattern" in symptom:
+        symptom["pattern"] = spelt(symptom["pattern"])
+    for key in _KEYS:
+        if isinstance(symptom.get(key), list):
+            symptom[key] = [spelt(pattern) for pattern in symptom[key]]
+    return next(iter(missing), "")

@@ -1,0 +1,87 @@
+"""The packages that come along because others require them, each as one exact release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.requirements import Requirement
+
+from fadoctor.matrix.versions import version_key
+from fadoctor.plan.offers import offer
+from fadoctor.plan.released import accepts, is_in_specifier, words
+from fadoctor.plan.releases import python_of
+from fadoctor.plan.wheel_facts import known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fadoctor.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
+    from fadoctor.plan.choice import Choice
+
+Needs = tuple[tuple[str, str], ...]
+"""Distribution and specifier, of what a release requires."""
+
+
+class Helpers:
+    """The helpers of one knowledge base; it keeps what it has looked up."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        """Take the matrix, whose table names their releases."""
+        self.rows = matrix.tables["helper-releases"].rows
+        self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
+        self._found: dict[object, Choice | None] = {}
+
+    def newest(
+        self,
+        name: str,
+        environment: Environment,
+        specifiers: Iterable[str],
+        there: Mapping[str, str],
+    ) -> Choice | None:
+        """Return the newest release that everything takes; None where no release is known to fit.
+
+        `there`: distribution -> version of what is installed by then, which a release must take.
+        """
+        wanted = tuple(sorted(set(filter(None, specifiers))))
+        python = python_of(environment).rstrip("t")
+        mine = {other for _, _, needs in self._of(name) for other, _ in needs}
+        asked = (name, python, wanted, *((other, there.get(other)) for other in sorted(mine)))
+        if asked not in self._found:
+            self._found[asked] = self._newest(name, python, wanted, there)
+        return self._found[asked]
+
+    def _newest(
+        self, name: str, python: str, wanted: tuple[str, ...], there: Mapping[str, str]
+    ) -> Choice | None:
+        for version, pythons, needs in self._of(name):
+            fits = all(accepts(each, version) for each in wanted)
+            fits = fits and (not pythons or is_in_specifier(python, known(pythons)))
+            if fits and all(accepts(each, there.get(other, "")) for other, each in needs):
+                return offer(f"{name}=={version}")
+        return None
+
+    def needs(self, name: str, version: str) -> dict[str, str]:
+        """Return what a release requires of others in certain versions."""
+        for other, _, needs in self._of(name):
+            if other == version:
+                return dict(needs)
+        return {}
+
+    def _of(self, name: str) -> list[tuple[str, str, Needs]]:
+        """Return version, Pythons and requirements of each release, newest first."""
+        if name not in self._releases:
+            found = [
+                (version, str(row.get("python") or ""), _needs(row.get("requires")))
+                for row in self.rows
+                if row["package"] == name
+                for version in words(row["version"])
+            ]
+            found.sort(key=lambda release: version_key(release[0]), reverse=True)
+            self._releases[name] = found
+        return self._releases[name]
+
+
+def _needs(cell: object) -> Needs:
+    found = map(Requirement, words(cell))
+    return tuple((each.name, str(each.specifier)) for each in found)

@@ -1,0 +1,1 @@
+"""What a manifest leaves open, tried out: the versions it admits, judged; and lines to change."""

@@ -1,0 +1,94 @@
+"""One line of a manifest with another requirement in it: the rest of the line stays as it is."""
+
+from __future__ import annotations
+
+import re
+
+# torch[x] >= 2.4, <3 | torch @ https://... ; up to a marker, a comment, a quote or the end
+_REST = (
+    r"(?P<extras>\s?\[[^\]\n]{0,200}\])?"
+    r"(?P<what>\s?@\s?[^\s'\";]{1,2000}"
+    r"|(?:\s?(?:[<>=!~]=?=?)\s?[\w.*+!-]{1,100}(?:\s?,)?){0,9})"
+)
+_QUOTE = "'\""
+GONE = "\0"
+"""A line that is deleted; no text holds a NUL."""
+
+_INDEX = re.compile(
+    r"(\s{0,9}(?:--extra-index-url|--index-url|-i)[ =]\s{0,9})\S{1,400}/(?:cu\d{3}|cpu)/?(?=\s|$)"
+)
+_OF_SHELLS = ("Dockerfile",)
+_LISTS = ("requirements.txt", *_OF_SHELLS)
+_YAML = ("environment.yml",)
+"""Kinds of files by how they list requirements; of others no line is changed."""
+
+
+def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> str | None:
+    """Return a line that asks for something else; None where it has not the form for that.
+
+    ``column``: where the requirement begins, from 1. Without anything wanted the line is deleted,
+    where nothing else stands on it.
+    """
+    pattern = re.compile("[-_.]+".join(map(re.escape, name.split("-"))) + _REST, re.IGNORECASE)
+    start = column - 1
+    if line[start : start + 1] and line[start] in _QUOTE:
+        start += 1
+    if not _has_form(line, start, wanted, kind):
+        return None
+    found = pattern.match(line, start) or _address(line, start)
+    if found is None:
+        return None
+    if not wanted:
+        return _deleted(line, found)
+    text = wanted
+    if found.re.groups and found["extras"] and " @ " not in wanted:
+        text = wanted.replace(name, name + found["extras"].strip(), 1)
+    after = line[found.end() :]
+    if " @ " in text:
+        if kind in _OF_SHELLS:
+            text = text.partition(" @ ")[2]
+        if after.lstrip().startswith(";"):
+            after = " " + after.lstrip()  # an address ends at white space only
+    head = line[: found.start()] + _spelt(found[0], name, text)
+    return head + after
+
+
+def _has_form(line: str, start: int, wanted: str, kind: str) -> bool:
+    """Return whether a requirement of PEP 508 stands there, which another one can replace."""
+    is_continued = line.rstrip("\r").endswith("\\") and kind not in _OF_SHELLS
+    if "--hash" in line or is_continued:
+        return False
+    if kind in _LISTS:
+        return True
+    if kind.endswith(".toml"):  # else it is a key of a table
+        return start > 0 and line[start - 1] in _QUOTE
+    # conda's own lists have other names, and no addresses
+    return kind in _YAML and "==" in line[start:] and " @ " not in wanted
+
+
+def _spelt(old: str, name: str, text: str) -> str:
+    """Return a requirement with the name as it was spelt."""
+    found = re.match(r"[A-Za-z0-9._-]+", old)
+    same = found is not None and len(found[0]) == len(name) and "://" not in old[: len(name) + 3]
+    return found[0] + text[len(name) :] if same and found and text.startswith(name) else text
+
+
+def _address(line: str, start: int) -> re.Match[str] | None:
+    """Return the address or path that a line consists of."""
+    return re.compile(r"(?:[A-Za-z][\w+]{1,20}://|\.{0,2}/)[^\s'\"]{1,2000}").match(line, start)
+
+
+def _deleted(line: str, found: re.Match[str]) -> str | None:
+    rest = line[: found.start()] + line[found.end() :]
+    bare = rest.partition("#")[0].partition(";")[0]
+    return GONE if not bare.strip(" \t\r'\",-") else None
+
+
+def is_index(line: str) -> bool:
+    """Return whether a line names an index that serves one build of torch."""
+    return _INDEX.match(line) is not None
+
+
+def index_line(line: str, index: str) -> str:
+    """Return such a line for another build."""
+    return _INDEX.sub(lambda found: found[1] + index, line.rstrip("\r"), count=1)

@@ -1,0 +1,98 @@
+"""Worlds: what a resolver takes today, and what else the ranges of the files admit."""
+
+from __future__ import annotations
+
+import time
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.diagnose import Prognosis, foresee
+from fadoctor.matrix.versions import version_part
+from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.environment import Environment
+from fadoctor.preflight.labelled import labelled, settled
+from fadoctor.preflight.resolve import Resolver
+from fadoctor.preflight.versions import Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.matrix.query import Matrix
+    from fadoctor.model.rule import Knowledge
+
+WORLD_LIMIT = 200
+TIME_LIMIT_S = 1.0
+"""How long other worlds than today's are tried; a report does not wait for all of them."""
+
+
+class World(msgspec.Struct, frozen=True):
+    """One way in which the open packages may come."""
+
+    versions: dict[str, str]
+    """Package -> the release that is taken."""
+    prognosis: Prognosis
+    varied: str = ""
+    """The package that is another one than today; "" for today's world."""
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """The worlds that were judged."""
+
+    today: World
+    environment: Environment
+    """Today's, with what only files could show Unknown."""
+    others: tuple[World, ...] = ()
+    untried: int = 0
+    """Versions for which there was no time."""
+    fits: bool = True
+    """Whether the tables know releases that fit together."""
+
+
+def come_today(environment: Environment, matrix: Matrix) -> Environment:
+    """Return what a resolver makes of the open packages today; what it cannot, stays open."""
+    resolver = Resolver(environment, Versions(environment, matrix))
+    return resolver.world(resolver.resolve({}) or {})
+
+
+def try_out(
+    environment: Environment, knowledge: Knowledge, matrix: Matrix, ignore: tuple[str, ...]
+) -> Trial:
+    """Judge today's world, and those in which one package is another release."""
+    resolver = Resolver(environment, Versions(environment, matrix))
+    chosen = resolver.resolve({})
+    there = resolver.world(chosen or {})
+    today = World(chosen or {}, foresee(settled(labelled(there)), knowledge, ignore))
+    if chosen is None or not environment.ranges:
+        return Trial(today, there, fits=chosen is not None)
+    others: list[World] = []
+    untried = 0
+    end = time.monotonic() + TIME_LIMIT_S
+    for package, version in _variations(resolver, chosen):
+        if len(others) >= WORLD_LIMIT or time.monotonic() > end:
+            untried += 1
+            continue
+        found = resolver.resolve({package: version})
+        if found is not None:
+            prognosis = foresee(settled(labelled(resolver.world(found))), knowledge, ignore)
+            others.append(World(found, prognosis, package))
+    return Trial(today, there, tuple(others), untried)
+
+
+def _variations(resolver: Resolver, chosen: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield package and version, one at a time: the newest of each minor first, in turns."""
+    rows = []
+    for package, specifier in resolver.ranges.items():
+        found = [v for v in resolver.versions.of(package, specifier) if v != chosen.get(package)]
+        newest = {version_part(version, "minor"): version for version in reversed(found)}
+        first = [version for version in found if version in newest.values()]
+        rest = [version for version in found if version not in first]
+        rows.append([(package, version) for version in (*first, *rest)])
+    for turn in zip_longest(*rows):
+        yield from (each for each in turn if each is not None)
+
+
+def name_of(package: str) -> str:
+    """Return how people call a package."""
+    return PACKAGES[package][0]

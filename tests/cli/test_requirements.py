@@ -1,0 +1,115 @@
+"""``--requirements``: from files to findings, exit codes and changed lines, with the program."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+ASSUMED = ("--gpu", "H100", "--driver", "550.54", "--platform", "linux_x86_64",
+           "--python-version", "3.12", "--glibc", "2.39")  # fmt: skip
+WRONG = "torch==2.8.0\nxformers==0.0.31\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "requirements.txt"
+    path.write_text(WRONG)
+    return path
+
+
+def test_findings_point_at_the_lines(run: Run, file: Path) -> None:
+    done = run("check", "--requirements", str(file), *ASSUMED, "--format", "json")
+    report = json.loads(done.stdout)
+    [finding] = report["findings"]
+    assert finding["rule_id"] == "xformers-torch-mismatch"
+    assert {(each["file"], each["line"]) for each in finding["locations"]} == {
+        (str(file), 1),
+        (str(file), 2),
+    }
+    assert report["target"]["kind"] == "manifest"
+    assert report["environment"]["torch.binary.file"]["state"] == "unknown"
+    assert done.returncode == 0  # a warning
+
+
+def test_two_files_and_a_lock_of_another_platform(run: Run, file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "more.txt"
+    other.write_text("torch==2.7.1\n")
+    done = run("check", "--requirements", str(file), "--requirements", str(other), *ASSUMED)
+    assert "says ==2.8.0" in done.stdout.replace("\n", " ")
+    assert done.returncode == 0
+
+
+def test_facts_replay(run: Run, file: Path, tmp_path: Path) -> None:
+    file.write_text("torch>=2.9,<2.12\n")
+    saved = tmp_path / "facts.json"
+    run("facts", "--requirements", str(file), *ASSUMED, "--output", str(saved))
+    direct = run("check", "--requirements", str(file), *ASSUMED, "--format", "json")
+    again = run("check", "--facts", str(saved), "--format", "json")
+    found = [json.loads(done.stdout)["findings"] for done in (direct, again)]
+    assert [each["rule_id"] for each in found[0]] == [each["rule_id"] for each in found[1]]
+    assert found[0][0]["severity"] == "warning"
+    assert found[0][0]["locations"] == found[1][0]["locations"]
+
+
+def test_fix_shows_the_lines_and_writes_them_only_where_told(run: Run, file: Path) -> None:
+    options = ("--requirements", str(file), *ASSUMED, "--want", "xformers")
+    shown = run("fix", "--dry-run", *options)
+    assert "-xformers==0.0.31\n" in shown.stdout
+    assert "+xformers==0.0.32" in shown.stdout
+    assert shown.returncode == 1
+    assert file.read_text() == WRONG
+    written = run("fix", "--write", *options)
+    assert written.returncode == 1
+    assert file.read_text().startswith("torch==2.8.0\nxformers==0.0.32")
+    clean = run("fix", "--dry-run", *options)
+    assert "-xformers" not in clean.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fix", "--requirements", "{}"), "--dry-run shows the lines to change"),
+        (("fix", "--requirements", "{}", "--yes"), "--dry-run shows the lines to change"),
+        (("fix", "--write"), "--write belongs to --requirements"),
+        (("check", "--requirements", "/dev/zero"), "/dev/zero: is no regular file"),
+        (("check", "--requirements", "{}.gone"), "requirements.txt.gone: No such file"),
+        (("check", *("--requirements", "{}") * 33), "at most 32 files"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    run: Run, file: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = run(*(each.replace("{}", str(file)) for each in arguments))
+    assert done.returncode == 2
+    assert said in done.stderr.replace("\n", " ")
+
+
+def test_a_malformed_file_is_named_with_its_line(run: Run, file: Path) -> None:
+    file.write_text("torch==2.8.0\ntorch=>2\n")
+    done = run("check", "--requirements", str(file))
+    assert done.returncode == 2
+    assert f"{file}:2: no requirement as PEP 508 has it: 'torch=>2'" in done.stderr
+
+
+def test_a_pipe_is_not_waited_for(run: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "requirements.txt")
+    done = run("check", "--requirements", str(tmp_path / "requirements.txt"))
+    assert done.returncode == 2
+    assert "is no regular file" in done.stderr
+
+
+def test_no_environment_need_be_here(run: Run, file: Path, tmp_path: Path) -> None:
+    done = run(
+        "check", "--requirements", str(file), *ASSUMED,
+        env={"PATH": str(tmp_path), "HOME": str(tmp_path)}, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "xformers-torch-mismatch" in done.stdout

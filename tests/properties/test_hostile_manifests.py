@@ -1,0 +1,24 @@
+"""Hostile manifests are read or refused within 2 s and 300 MB."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_hostile_manifests_cost_little(tmp_path: Path) -> None:
+    argv = [sys.executable, "-m", "tests.properties.hostile_manifests", str(tmp_path)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    slow = [each for each in found["costs"] if each["s"] > 2]
+    assert slow == []
+    assert found["peak_mb"] < 300
+    said = {each["name"]: each["said"] for each in found["costs"]}
+    assert said["20,000 packages"].endswith("more than 3,000 packages: 20,000")
+    assert said["NUL"] == "/uv.lock:2: holds a NUL byte: it is no text"
+    assert said["a chain"] == "read"

@@ -1,0 +1,46 @@
+"""What a plan tells a person to do holds on the facts as they will be after the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.finding import Confidence, Finding, Severity
+from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.plan.advice import advice_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NEWER = Fix("newer-driver", "A newer driver", Safety.SAFE, (Step(StepKind.SYSTEM, "driver 550"),))
+OTHER = Fix("other-gpu", "Another GPU", Safety.SAFE, (Step(StepKind.ADVICE, "rent another GPU"),))
+LEFT = Finding(
+    rule_id="driver-too-old", severity=Severity.ERROR, confidence=Confidence.HIGH, title="old",
+    message="old", why="", subject="environment", evidence=(), fixes=(NEWER, OTHER),
+    consequences=(), references=(), fingerprint="f",
+)  # fmt: skip
+
+
+def told(holds: Callable[[Finding, Fix], bool]) -> list[str]:
+    """Return what a person is told to do."""
+    return [action.text for action in advice_for([LEFT], [LEFT], (), holds)]
+
+
+def test_what_the_facts_refute_is_not_told() -> None:
+    """Seen: a driver that would not have helped, advised by hand beside a plan that was proved."""
+    assert told(lambda _, __: True) == ["driver 550"]
+    assert told(lambda _, fix: fix.id != "newer-driver") == ["rent another GPU"]
+    assert told(lambda _, __: False) == []
+
+
+def test_it_is_asked_of_what_is_left_only() -> None:
+    asked: list[str] = []
+
+    def holds(finding: Finding, fix: Fix) -> bool:
+        asked.append(f"{finding.rule_id} {fix.id}")
+        return True
+
+    note = msgspec.structs.replace(LEFT, rule_id="a-note", severity=Severity.NOTE)
+    assert len(list(advice_for([LEFT, note], [LEFT, note], (), holds))) == 1
+    assert asked == ["driver-too-old newer-driver"]

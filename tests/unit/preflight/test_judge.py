@@ -1,0 +1,122 @@
+"""Ranges, three-valued: always wrong, wrong with what a resolver takes today, wrong elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.model.fact import Known, Unknown
+from fadoctor.model.finding import Severity
+from fadoctor.model.overlays import Overlays
+from fadoctor.model.verdict import Backend, Dtype, Predicted
+from fadoctor.preflight import trial
+from fadoctor.preflight.judge import Preflight, foresee_planned, plan_base
+from fadoctor.targets.overlay import apply_overlays
+from tests.unit.manifests.test_environment import LOCK, planned
+from tests.unit.plan.problems import session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Finding
+
+
+@pytest.fixture(autouse=True)
+def all_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try all versions however slow the machine is."""
+    monkeypatch.setattr(trial, "TIME_LIMIT_S", 600.0)
+
+
+def on(folder: Path, text: str, gpu: str, driver: str = "550.54") -> Environment:
+    environment = planned(
+        folder, text, host__glibc="2.39", host__libc="glibc", host__glibcxx="3.4.33"
+    )
+    return apply_overlays(environment, Overlays((gpu,), driver), session().matrix)
+
+
+def judged(folder: Path, text: str, gpu: str, driver: str = "550.54") -> Preflight:
+    return foresee_planned(on(folder, text, gpu, driver), session().knowledge)
+
+
+def findings(found: Preflight) -> dict[str, Finding]:
+    return {each.rule_id: each for each in found.shown.assessment.findings}
+
+
+def test_what_is_pinned_is_as_grave_as_installed(tmp_path: Path) -> None:
+    found = findings(judged(tmp_path, "torch==2.11.0\n", "H100"))["driver-too-old"]
+    assert found.severity is Severity.ERROR
+    assert [at.line for at in found.locations] == [1]
+
+
+def test_what_goes_wrong_in_every_version_stands(tmp_path: Path) -> None:
+    found = findings(judged(tmp_path, "torch==2.7.1\nflash-attn>=2.7,<2.8\n", "V100"))
+    assert found["gpu-too-old-fa2"].severity is Severity.ERROR
+    assert "resolver" not in found["gpu-too-old-fa2"].message
+
+
+def test_what_goes_wrong_with_what_a_resolver_takes_today_is_a_warning(tmp_path: Path) -> None:
+    found = judged(tmp_path, "torch>=2.9,<2.12\n", "H100")
+    finding = findings(found)["driver-too-old"]
+    assert finding.severity is Severity.WARNING
+    assert finding.message.endswith(
+        "A resolver takes torch 2.11.0 today; it goes wrong from 2.11.0 on."
+    )
+    [cell] = [
+        each
+        for each in found.shown.verdicts
+        if (each.backend, each.dtype) == (Backend.SDPA_FLASH, Dtype.BF16)
+    ]
+    assert cell.predicted is Predicted.UNKNOWN
+    assert cell.detail.startswith("it hangs on the version: fails with torch 2.11.0, works with")
+
+
+def test_what_goes_wrong_elsewhere_in_the_range_is_a_note(tmp_path: Path) -> None:
+    found = findings(judged(tmp_path, "torch>=2.6,<2.9\n", "RTX 5090", "580.65"))
+    finding = found["torch-arch-unsupported"]
+    assert finding.severity is Severity.NOTE
+    assert "This is so up to torch 2.7.1; torch 2.8.0, which a resolver takes" in finding.message
+
+
+def test_what_goes_wrong_nowhere_is_not_said(tmp_path: Path) -> None:
+    found = judged(tmp_path, "torch>=2.7,<2.9\n", "H100", "580.65")
+    assert findings(found) == {}
+    works = {
+        each.backend
+        for each in found.shown.verdicts
+        if each.dtype is Dtype.BF16 and each.predicted is Predicted.WORKS
+    }
+    assert works >= {Backend.SDPA_FLASH, Backend.SDPA_MATH, Backend.TRITON, Backend.FLEX}
+
+
+def test_what_a_resolver_brings_fits_what_is_named(tmp_path: Path) -> None:
+    found = judged(tmp_path, "xformers==0.0.31\n", "H100", "580.65")
+    facts = found.planned.environment
+    assert [facts.fact(f"{name}.version") for name in ("torch", "triton")] == [
+        Known("2.7.1", "torch==2.7.1"),
+        Known("3.3.1", "triton==3.3.1"),
+    ]
+    notes = found.shown.environment.target.notes
+    assert "Assumed of what a resolver decides: torch 2.7.1, triton 3.3.1." in notes
+
+
+def test_releases_that_do_not_fit_together_are_said(tmp_path: Path) -> None:
+    found = judged(tmp_path, "torch>=2.8,<2.9\nxformers==0.0.31\n", "H100", "580.65")
+    assert any("no releases that fit" in note for note in found.shown.environment.target.notes)
+
+
+def test_files_are_unknown_in_what_is_shown_and_by_label_in_what_is_planned(tmp_path: Path) -> None:
+    found = judged(tmp_path, LOCK, "H100", "580.65")
+    assert isinstance(found.shown.environment.fact("triton.binary.file"), Unknown)
+    undecided = {each.rule_id for each in found.shown.assessment.unknown}
+    assert "glibc-too-old" in undecided or "abi-undefined-symbol" in undecided
+    base = plan_base(on(tmp_path, "torch==2.7.1\nours\n", "H100"), session().knowledge)
+    assert isinstance(base.fact("torch.binary.file"), Known)
+    assert base.fact("vllm.version").source == "assumed: no file names it"
+
+
+def test_other_worlds_end_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "TIME_LIMIT_S", 0.0)
+    found = judged(tmp_path, "torch>=2.4\n", "H100")
+    assert any("were not tried: no time" in note for note in found.shown.environment.target.notes)
