@@ -40,7 +40,9 @@ OTHERS_FIXES = "Fixes for GPUs of another vendor than the one that the log names
 
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 
-_DULL = re.compile(r"\.(?:distribution|count|visible_count|visible|vendor)$|^packages\.")
+_DULL = re.compile(
+    r"\.(?:distribution|count|visible_count|visible|vendor|abi_tag|machine)$|^packages\.|^host\.os$"
+)
 """Facts that follow from what a log names, and say nothing to a reader."""
 
 EVIDENCE_LIMIT = 300
