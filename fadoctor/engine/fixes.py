@@ -18,6 +18,7 @@ from fadoctor.model.rule import with_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fadoctor.model.fix import Effect
     from fadoctor.model.rule import FixTemplate, StepTemplate
 
 _REQUIREMENT = re.compile(
@@ -149,8 +150,7 @@ def _is_written(aside: Scope, step: StepTemplate) -> bool:
 
 def _texts(step: StepTemplate) -> tuple[str, ...]:
     lists = (*step.install, *step.uninstall, *step.set, *step.unset)
-    effects = (value for value in step.effects.values() if isinstance(value, str))
-    return (*lists, step.index, step.setting, step.system, step.advice, *effects)
+    return (*lists, step.index, step.setting, step.system, step.advice)
 
 
 def _fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
@@ -182,10 +182,7 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
         StepKind.SET: step.set,
         StepKind.UNSET: step.unset,
     }
-    effects = {
-        _bound(scope, name): scope.fill(value) if isinstance(value, str) else value
-        for name, value in step.effects.items()
-    }
+    effects = _effects(scope, step)
     for kind, items in lists.items():
         if items:
             filled = tuple(text for item in items for text in scope.fill_items(item))
@@ -200,6 +197,17 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
     }
     kind, text = next((kind, text) for kind, text in texts.items() if text)
     return Step(kind, scope.fill(text), effects=effects)
+
+
+def _effects(scope: Scope, step: StepTemplate) -> dict[str, Effect]:
+    """Return what a step changes, none where a part of that is not known: then it is prose."""
+    texts = [value for value in step.effects.values() if isinstance(value, str)]
+    if not all(map(scope.can_fill, texts)):
+        return {}
+    return {
+        _bound(scope, name): scope.fill(value) if isinstance(value, str) else value
+        for name, value in step.effects.items()
+    }
 
 
 def _is_windows(scope: Scope) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.engine.fixes import begun, command
+from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.model.plan import ActionKind
@@ -30,6 +31,7 @@ ANSWER = "as-fadoctor-fix-does"
 # flash-attn==2.8.3, flash-attn @ https://...
 _NAME = re.compile(r"[^A-Za-z0-9._-].*")
 _PACKAGES = (StepKind.INSTALL, StepKind.UNINSTALL)
+_BY_HAND = (StepKind.ADVICE, StepKind.SYSTEM)
 
 
 def advise(
@@ -74,7 +76,8 @@ def _fixes(finding: Finding, prover: FixProver, answer: Fix | None) -> Iterator[
     left = stands_in
     for fix, standing in standings:
         is_about_packages = any(step.kind in _PACKAGES for step in fix.steps)
-        if left is not None and (is_about_packages or fix not in proved):
+        waits = is_about_packages or fix not in proved or _is_looked_for(fix)
+        if left is not None and waits:
             yield left
             left = None
         if answer is not None and is_about_packages and _is_same(fix, answer):
@@ -86,6 +89,12 @@ def _fixes(finding: Finding, prover: FixProver, answer: Fix | None) -> Iterator[
             yield fix
     if left is not None:
         yield left
+
+
+def _is_looked_for(fix: Fix) -> bool:
+    """Return whether a person has to find a package first: a command of the planner goes before."""
+    heads = {name.partition(".")[0] for step in fix.steps for name in step.effects}
+    return not heads.isdisjoint(PACKAGES) and all(step.kind in _BY_HAND for step in fix.steps)
 
 
 def _is_part(fix: Fix, answer: Fix) -> bool:

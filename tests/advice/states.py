@@ -7,7 +7,7 @@ import random
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,7 +20,9 @@ from tests.history.environments import environment, stacks
 from tests.hosts import recording
 from tests.properties.worlds import cases, knowledge, of_case
 from tests.states.enumeration import Space, made
-from tests.unit.plan.problems import session
+from tests.unit.engine.builders import ABSENT, fact_of
+from tests.unit.plan.problems import golden as golden_environment
+from tests.unit.plan.problems import session, with_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,8 +74,49 @@ def enumerated(count: int) -> Iterator[Environment]:
             yield made(state, space)
 
 
+PIN = {"nvidia-cutlass-dsl": ">=4.6.2", "quack-kernels": ">=0.5.3", "apache-tvm-ffi": ""}
+FA2_FILE = "$site/vllm/vllm_flash_attn/_vllm_fa2_C.abi3.so"
+BLACKWELL = {"gpu[0].name": "NVIDIA GeForce RTX 5090", "gpu[0].compute_capability": "12.0"}
+RAW: dict[str, tuple[tuple[str, str, dict[str, str], dict[str, Any]], ...]] = {
+    "requirement-unmet": (
+        ("trl", "1.16.0", {"accelerate": ">=1.12,<2", "transformers": ">=4.57,<5"}, {}),
+        ("llamafactory", "0.9.4", {"trl": "<=0.22.0,>=0.8.6", "peft": "<=0.17.0,>=0.14.0"}, {}),
+        ("sglang", "0.5.23", {"torch": "==2.8.1"}, {"vllm.version": "0.11.0"}),
+    ),
+    "requirement-missing": (("flash_attn_4", "4.0.0b36", PIN, {}),),
+    "kernel-image-missing-ext": (
+        ("causal_conv1d", "1.5.0", {}, {"causal_conv1d.binary.code": {"7.0": "3"}}),
+    ),
+    "kernels-jit-only": (
+        ("causal_conv1d", "1.5.0", {}, {"causal_conv1d.binary.code": {"7.0+PTX@8.4": "3"}}),
+    ),
+    "ptx-driver-too-old": (
+        ("causal_conv1d", "1.5.0", {}, {"causal_conv1d.binary.code": {"7.0+PTX@9.0": "3"}}),
+    ),
+    "vllm-fa-kernel-missing": (
+        ("vllm", "0.8.5", {}, {**BLACKWELL, "vllm.fa2.file": FA2_FILE,
+                               "vllm.fa2.code": {"8.0 9.0": "72"}}),
+    ),
+    "unsloth-fa2-broken": (
+        ("unsloth", "2026.10.9", {}, {"flash_attn.extension": None, "flash_attn.interface": True}),
+    ),
+}  # fmt: skip
+"""Rule -> package, release, what it requires, other facts: what follows from these is derived."""
+
+
+def raw(rule_id: str) -> Iterator[Environment]:
+    """Yield states of which only what is read is given: cases give what follows from it, too."""
+    for package, version, requires, facts in RAW.get(rule_id, ()):
+        found = with_package(golden_environment("linux-a100-healthy"), package, version, requires)
+        files = {f"{package}.binary.file": f"$site/{package}_cuda.so"}
+        given = {**(files if package == "causal_conv1d" else {}), **facts}
+        new = {name: fact_of(ABSENT if value is None else value) for name, value in given.items()}
+        yield msgspec.structs.replace(found, facts={**found.facts, **new})
+
+
 def of_rule(rule_id: str) -> Iterator[Environment]:
     """Yield states in which a rule may fire: its cases on machines, alone, and whole machines."""
+    yield from raw(rule_id)
     mine = [
         case for rule, case in cases() if rule.id == rule_id and case.expect.outcome is Outcome.FAIL
     ]

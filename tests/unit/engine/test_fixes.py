@@ -120,7 +120,6 @@ def test_a_fix_is_offered_only_where_its_condition_surely_holds(
         {"install": ["torch"], "index": "https://e.org/{torch.version.local}"},
         {"advice": "Look at {toolkit.gcc.path}."},
         {"setting": "compiler: {toolkit.gcc.path}"},
-        {"advice": "Look.", "effects": {"toolkit.gxx.path": "{toolkit.gcc.path}"}},
     ],
 )
 @pytest.mark.parametrize("missing", [ABSENT, UNREAD])
@@ -134,6 +133,16 @@ def test_a_command_that_cannot_be_written_out_is_not_offered(
         "toolkit.gcc.path": missing,
     }
     assert offered(facts, fix("one", template)) == ()
+
+
+def test_what_a_step_changes_is_left_out_where_a_part_of_it_is_not_known() -> None:
+    """The advice stands all the same, and is prose: nobody knows what it comes to."""
+    effects = {"toolkit.gxx.path": "{toolkit.gcc.path}", "toolkit.nvcc.path": "/nvcc"}
+    template = {"advice": "Look.", "effects": effects}
+    [found] = offered({**TORCH, "toolkit.gcc.path": UNREAD}, fix("one", template))
+    assert found.steps[0].effects == {}
+    [found] = offered({**TORCH, "toolkit.gcc.path": "/gcc"}, fix("one", template))
+    assert found.steps[0].effects == {"toolkit.gxx.path": "/gcc", "toolkit.nvcc.path": "/nvcc"}
 
 
 def test_conditions_of_fixes_add_nothing_to_the_evidence() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from fadoctor.matrix.kernels import Gpu, Kernels, Support, visible_gpus
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.fact import Unknown
+from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.verdict import Backend, Dtype
 from tests.unit.engine.builders import environment, shipped
 from tests.unit.engine.kernel_tables import kernels, on
@@ -87,3 +87,5 @@ def test_the_flash_backend_of_torch_on_windows(system: str | None, torch: str, w
     assert answer(found) == wanted
     assert found.rule == ("sdpa-flash-not-in-build" if wanted == "fails" else "")
     assert answer(asked.support(Backend.SDPA_EFFICIENT, Dtype.BF16, gpu)) == "works"
+    eight = asked.support(Backend.SDPA_FLASH, Dtype.FP8, gpu)
+    assert not isinstance(eight.answer, Known), "no system adds a dtype"
