@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.configs.dtype import autocast_of, computed_dtype
 from fadoctor.configs.intent import Computed, Configuration, Intent
+from fadoctor.configs.serving import SERVERS
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.model.place import Place
@@ -46,8 +47,9 @@ def apply_configurations(
     """
     if not configurations:
         return environment
-    joined = join(configurations, environment.facts)
-    notes = tuple(printable(note) for note in _notes(configurations))
+    meant, apart = one_run(configurations)
+    joined = join(meant, environment.facts)
+    notes = tuple(printable(note) for note in (*_notes(configurations), *apart))
     target = environment.target
     return msgspec.structs.replace(
         environment,
@@ -55,6 +57,29 @@ def apply_configurations(
         facts=dict(sorted({**environment.facts, **joined.facts}.items())),
         places={**environment.places, **joined.places},
     )
+
+
+def one_run(
+    configurations: Sequence[Configuration],
+) -> tuple[tuple[Configuration, ...], tuple[str, ...]]:
+    """Return the files of one run, and in words which are about another: a server is no training.
+
+    The training is what is judged where files of both are given, as it is within one script.
+    """
+    servers = [each for each in configurations if _frameworks(each) & {*SERVERS}]
+    others = [each for each in configurations if _frameworks(each) - {*SERVERS}]
+    if not (servers and others):
+        return tuple(configurations), ()
+    apart = [each for each in servers if each not in others]
+    kept = tuple(each for each in configurations if each not in apart)
+    return kept, tuple(
+        f"{each.file} is about a server: judge it in a run of its own" for each in apart
+    )
+
+
+def _frameworks(configuration: Configuration) -> frozenset[object]:
+    named = (i.value for i in configuration.intents if i.name == _FRAMEWORK and i.written)
+    return frozenset(value for value in named if isinstance(value, str))
 
 
 def _notes(configurations: Sequence[Configuration]) -> Iterator[str]:

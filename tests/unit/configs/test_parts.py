@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fadoctor.configs.join import join
+from fadoctor.configs.join import join, one_run
 from fadoctor.model.fact import Known
 from tests.unit.configs.examples import EXAMPLES
 from tests.unit.configs.read import UNREAD, facts, intents, read
@@ -201,3 +201,14 @@ def test_two_files_of_equal_weight_that_disagree_leave_it_open() -> None:
     assert found["autocast"] == UNREAD
     assert found["dtype"] == UNREAD
     assert "conflict" in found
+
+
+def test_a_server_beside_a_training_is_another_run() -> None:
+    """The server's backend stood beside the training's attention, as if one run had both."""
+    server = read("vllm serve ada/llama --dtype half --attention-backend FLASHINFER\n", "serve.sh")
+    training = read("stage: sft\ntemplate: llama3\nflash_attn: fa2\nbf16: true\n")
+    adapter = read(json.dumps({"peft_type": "LORA"}), "adapter_config.json")
+    kept, notes = one_run([server, training, adapter])
+    assert kept == (training, adapter)
+    assert notes == ("serve.sh is about a server: judge it in a run of its own",)
+    assert one_run([server, adapter]) == ((server, adapter), ())
