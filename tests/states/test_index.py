@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_what_is_installed_replaces_no_release_that_a_table_knows(tmp_path: Path) -> None:
-    """Seen: a state with a torch of another Python's requirements changed the next state's index."""
+    """Seen: a torch with the requirements of another Python changed the next state's index."""
     offer = Offer(session().matrix, "3.13", tmp_path)
     offer.also("torch", "2.5.1", {"triton": "==3.1.0"})
     with zipfile.ZipFile(offer.place("") / "torch-2.5.1-py3-none-any.whl") as wheel:
