@@ -64,7 +64,8 @@ class Offer:
 
     def also(self, name: str, version: str, needs: Mapping[str, str]) -> None:
         """Offer what is installed already, if no table knows it."""
-        if name in self._needed and "+" not in version:
+        wheel = self.place("") / _wheel_name(name, version)
+        if name in self._needed and "+" not in version and not wheel.exists():
             self._write(PYPI, name, version, needs)
 
     def _torch(self) -> None:
@@ -164,8 +165,11 @@ class Offer:
         self._write(build, name, version if build == PYPI else f"{version}+{build}", needs)
 
     def _write(self, place: str, name: str, version: str, needs: Mapping[str, str]) -> None:
-        wheel = f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
-        write_wheel(self.folder / place / wheel, name, version, needs)
+        write_wheel(self.folder / place / _wheel_name(name, version), name, version, needs)
+
+
+def _wheel_name(name: str, version: str) -> str:
+    return f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
 
 
 def write_wheel(path: Path, name: str, version: str, needs: Mapping[str, str]) -> None:
