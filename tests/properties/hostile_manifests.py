@@ -76,7 +76,7 @@ def cost(path: Path, text: str, host: Environment, matrix: Matrix) -> dict[str, 
 
 
 def most_memory() -> int:
-    """Return the most KiB that this process had; what getrusage says a parent can have passed on."""
+    """Return the most KiB that this process had; getrusage counts what a parent had, too."""
     status = Path("/proc/self/status")
     for line in status.read_text().splitlines() if status.exists() else ():
         if line.startswith("VmHWM:"):
