@@ -16,7 +16,7 @@ import msgspec
 from fadoctor.engine.evaluate import Judgement, evaluate
 from fadoctor.engine.scope import Scope
 from fadoctor.model.environment import Subject
-from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Outcome, Severity
 
 if TYPE_CHECKING:
@@ -73,6 +73,19 @@ class _Better:
             return []
         return [other for other in self.visible if other != gpu and self._helps(other, gpu, each)]
 
+    def may_than(self, each: Judgement) -> bool:
+        """Return whether this may be an error that another GPU does without: nobody can say."""
+        gpu = each.about.bindings.get(_GPU)
+        is_open = each.outcome is Outcome.UNKNOWN and each.severity is Severity.ERROR
+        if gpu is None or not is_open:
+            return False
+        return any(
+            self._outcomes.get(_key(each, other)) in (*_FINE, Outcome.UNKNOWN)
+            and self._same_maker(other, gpu)
+            for other in self.visible
+            if other != gpu
+        )
+
     def _helps(self, other: str, gpu: str, each: Judgement) -> bool:
         """Return whether the rule passes there, and not all that it is about is broken there."""
         if self._outcomes.get(_key(each, other)) not in _FINE or not self._same_maker(other, gpu):
@@ -90,14 +103,17 @@ class _Better:
 def with_outcomes(environment: Environment, judgements: Sequence[Judgement]) -> Environment:
     """Return the environment with what the judgements say of GPUs beside others."""
     gpus = [subject.text for subject in environment.subjects(_GPU)]
-    outdone = [each for each in judgements if each.outdone]
-    better = _Better(judgements if outdone else (), environment, gpus)
+    better = _Better(judgements if len(gpus) > 1 else (), environment, gpus)
     over: dict[str, dict[str, None]] = {}
-    for each in outdone:
+    for each in (each for each in judgements if each.outdone):
         over.setdefault(each.about.bindings[_GPU], {}).update(dict.fromkeys(better.than(each)))
     found: dict[str, Fact] = {}
     for gpu in gpus:
         found |= _facts(environment, gpu, over, better.visible)
+    for each in judgements if len(gpus) > 1 else ():
+        gpu = each.about.bindings.get(_GPU, "")
+        if gpu in gpus and gpu not in over and better.may_than(each):
+            found[f"{gpu}.{OUTDONE}"] = Unknown(f"{each.rule.id} is not decided", _SOURCE)
     # A copy keeps the kind of mapping: the facts of a rule's case answer for all they do not name.
     facts = copy.copy(environment.facts)
     facts.update({name: fact for name, fact in found.items() if name not in facts})

@@ -153,3 +153,11 @@ def test_judging_is_the_same_twice() -> None:
     rules = knowledge(OLD, NEW, ROOT)
     assert judge(facts, rules).findings == judge(facts, rules).findings
     assert "gpu[1].outdone_by" not in facts.facts
+
+
+def test_whether_one_is_outdone_is_open_where_what_fails_on_it_is() -> None:
+    """A blank in a table took the warning away instead of leaving it open."""
+    facts = machine("8.9", "6.1") | {"gpu[1].compute_capability": UNREAD}
+    found = assess(facts, OLD, NEW, ROOT)
+    assert shown(found) == []
+    assert (WEAKER, "gpu[1]") in {(each.rule_id, each.subject) for each in found.unknown}
