@@ -25,6 +25,7 @@ def facts(
     platform: opt.Platform = "",
     rules: opt.Rules = [],  # noqa: B006
     thorough: opt.ReadAll = False,
+    output_format: opt.FactsOutput = opt.FactsFormat.JSON,  # noqa: ARG001 -- the one that there is
     output: opt.Output = None,
     redact: opt.Redact = False,
     debug: opt.Debug = False,

@@ -16,6 +16,12 @@ class Format(str, enum.Enum):
     JSON = "json"
 
 
+class FactsFormat(str, enum.Enum):
+    """Output formats of facts."""
+
+    JSON = "json"
+
+
 class PlanFormat(str, enum.Enum):
     """Output formats of a plan."""
 
@@ -181,6 +187,10 @@ Platform = Annotated[
 OutputFormat = Annotated[
     Format,
     typer.Option("--format", help="Form of the output.", rich_help_panel=_OUTPUT),
+]
+FactsOutput = Annotated[
+    FactsFormat,
+    typer.Option("--format", help="Form of the output: JSON alone.", rich_help_panel=_OUTPUT),
 ]
 PlanOutput = Annotated[
     PlanFormat,

@@ -15,6 +15,7 @@ import typer
 from fadoctor.cli import options as opt
 from fadoctor.cli import support
 from fadoctor.cli.explain import lies_in_active
+from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 
 
@@ -37,7 +38,9 @@ def run(
         sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {ended.problem}\n")
     elif ended.code:
         _explain_failure(ended.tail, rules, color, quiet=quiet)
-    raise typer.Exit(ended.code)
+    if ended.lost:
+        sys.stderr.write(f"fadoctor: standard output: {ended.lost}: some of it is lost\n")
+    raise typer.Exit(ended.code or (UsageError.exit_code if ended.lost else 0))
 
 
 def _explain_failure(tail: bytes, rules: list[Path], color: opt.Colour, *, quiet: bool) -> None:

@@ -98,10 +98,24 @@ def _is_looked_for(fix: Fix) -> bool:
 
 
 def _is_part(fix: Fix, answer: Fix) -> bool:
-    """Return whether a fix does a part of the answer; where torch moves all of it is one thing."""
+    """Return whether a fix does a part of the answer; where torch moves all of it is one thing.
+
+    To remove what the answer puts back, in another file, is no part of it.
+    """
     items = _items(fix)
     moves_torch = any(_NAME.sub("", item) == "torch" for item in items)
-    return bool(items) and not moves_torch and items <= _items(answer)
+    is_within = items <= _items(answer) and _removed(fix) <= _removed(answer)
+    return bool(items) and not moves_torch and is_within
+
+
+def _removed(fix: Fix) -> set[str]:
+    """Return what is gone afterwards."""
+    gone, back = (
+        {_NAME.sub("", item).lower() for step in fix.steps if step.kind is kind
+         for item in step.items}
+        for kind in (StepKind.UNINSTALL, StepKind.INSTALL)
+    )  # fmt: skip
+    return gone - back
 
 
 def _items(fix: Fix) -> set[str]:

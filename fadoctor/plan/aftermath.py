@@ -7,23 +7,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.finding import Outcome
 from fadoctor.plan.choice import Choice, Kind, follow, package_of
+from fadoctor.plan.company import Company
 from fadoctor.plan.offers import bounded, offer
-from fadoctor.plan.released import accepts, mapping_of
-from fadoctor.plan.requirements import Requirements, Violation, violations
+from fadoctor.plan.released import accepts
+from fadoctor.plan.requirements import Violation, violations
 from fadoctor.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fadoctor.model.environment import Environment
     from fadoctor.plan.problem import Problem
     from fadoctor.plan.relations import State
-
-
-_TRIED = 60
-"""Releases of one package of which the rules are asked."""
 
 
 class Aftermath(msgspec.Struct, frozen=True):
@@ -53,7 +47,7 @@ def aftermath(
     found: dict[str, bool] = {}
     requirements = problem.requirements(environment)
     for each in violations(environment, requirements):
-        company = _Company(problem, environment, requirements, followers, careful=careful)
+        company = Company(problem, environment, requirements, followers, careful=careful)
         follower = _follower(state, company, each)
         if follower is not None:
             found.setdefault(follower.package, bool(each.found) or follower.kind is Kind.FOLLOW)
@@ -63,63 +57,6 @@ def aftermath(
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
     )
-
-
-class _Company:
-    """What a follower is installed beside."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        environment: Environment,
-        requirements: Requirements,
-        followers: Mapping[str, Choice],
-        *,
-        careful: bool,
-    ) -> None:
-        self.problem = problem
-        self.environment = environment
-        self.requirements = requirements
-        self.followers = followers
-        self.careful = careful
-
-    def newest(self, distribution: str) -> Choice | None:
-        """Return the newest release that all take, None where none is known to fit."""
-        helpers = self.problem.session.candidates.helpers
-        there = dict(mapping_of(self.environment.fact("packages.installed")))
-        there |= {each.distribution: each.version for each in self.followers.values()}
-        asked = [
-            self._specifier(asker, there[asker], distribution, needs[distribution])
-            for asker, needs in self._needs(there).items()
-            if distribution in needs
-        ]
-        found = helpers.fitting(distribution, self.environment, asked, there)
-        good = (each for each in found[:_TRIED] if not self._is_warned_of(each))
-        newest = next(iter(found), None)
-        return next(good, newest) if self.careful else newest
-
-    def _is_warned_of(self, choice: Choice) -> bool:
-        """Return whether a rule finds something about a release, beside all that follows."""
-        problem = self.problem
-        after = problem.session.post.after(self.environment, [*self.followers.values(), choice])
-        return any(
-            each.outcome is Outcome.FAIL
-            for relation in problem.relations
-            if choice.package in relation.mentions
-            for each in problem.judge(relation, after)
-        )
-
-    def _needs(self, there: Mapping[str, str]) -> Requirements:
-        """Return what everything that is there requires, the followers included."""
-        helpers = self.problem.session.candidates.helpers
-        found = {name: needs for name, needs in self.requirements.items() if name in there}
-        for each in self.followers.values():
-            if needs := helpers.needs(each.distribution, each.version):
-                found[each.distribution] = needs
-        return found
-
-    def _specifier(self, asker: str, version: str, needs: str, specifier: str) -> str:
-        return bounded(self.problem.session.matrix, asker, version, needs, specifier)
 
 
 def was_so(problem: Problem, state: State, each: Violation) -> bool:
@@ -137,7 +74,7 @@ def was_so(problem: Problem, state: State, each: Violation) -> bool:
     return not (asker.is_change or (installs and not each.found))
 
 
-def _follower(state: State, company: _Company, each: Violation) -> Choice | None:
+def _follower(state: State, company: Company, each: Violation) -> Choice | None:
     problem = company.problem
     asker, needed = (package_of(name, name) for name in (each.distribution, each.needs))
     decided = state.get(asker)
@@ -156,7 +93,7 @@ def _follower(state: State, company: _Company, each: Violation) -> Choice | None
     return follow(asker)
 
 
-def _needed(company: _Company, each: Violation) -> Choice:
+def _needed(company: Company, each: Violation) -> Choice:
     """Return what installs a requirement: exactly, where the tables know its releases."""
     candidates, environment = company.problem.session.candidates, company.environment
     needed = package_of(each.needs, each.needs)

@@ -200,7 +200,7 @@ def _assumptions(problem: Problem) -> Iterator[Constraint]:
     glibc = _newest(row.get("glibc") for row in tables["torch-releases"].rows)
     glibc = _newest([glibc, *(row.get("glibc") for row in tables["packages-glibc"].rows)])
     if isinstance(here := fact("driver.version"), Known):
-        relax = _driver(problem, driver)
+        relax = _assume(problem, Overlays(driver=driver))
         yield Constraint(f"the NVIDIA driver is {here.value}", "a newer NVIDIA driver", relax)
     if isinstance(here := fact("host.glibc"), Known):
         relax = _assume(problem, Overlays(glibc=glibc))
@@ -248,19 +248,6 @@ def _unkeep(package: str) -> Relaxed:
 
 def _allow_build(environment: Environment, wishes: Wishes) -> tuple[Environment, Wishes]:
     return environment, msgspec.structs.replace(wishes, allow_build=True, with_tools=True)
-
-
-def _driver(problem: Problem, version: str) -> Relaxed:
-    """Return the assumption that another driver is installed, its library with it."""
-    assume = _assume(problem, Overlays(driver=version))
-
-    def relax(environment: Environment, wishes: Wishes) -> tuple[Environment, Wishes]:
-        environment, wishes = assume(environment, wishes)
-        library = {"driver.library_version": environment.fact("driver.version")}
-        facts = {**environment.facts, **library}
-        return msgspec.structs.replace(environment, facts=facts), wishes
-
-    return relax
 
 
 def _assume(problem: Problem, overlays: Overlays) -> Relaxed:

@@ -11,6 +11,7 @@ from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.choice import Choice, Kind, keep, remove
+from fadoctor.plan.company import Company
 from fadoctor.plan.compiled import is_damaged, lacking_requirements
 from fadoctor.plan.released import accepts, is_there, mapping_of
 from fadoctor.plan.releases import BESIDE_TORCH, drawn_in
@@ -122,10 +123,25 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
         found = [choice for choice in found if not _is_same(choice, problem.environment)]
     if package == "torch":
         found = [_with_requirements(choice, problem.environment) for choice in found]
-    found += [offer for offer in problem.offers.get(package, ()) if package not in RELEASES]
+    offers = () if package in RELEASES else problem.offers.get(package, ())
+    found += [_exactly(problem, offer, environment) for offer in offers]
     if package in REMOVABLE and there:
         found.append(remove(package))
     return found
+
+
+def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choice:
+    """Return a range as the newest release of it that all take, where its releases are known.
+
+    An installer takes the newest that the metadata allow, which nobody has judged.
+    """
+    company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
+    asked = offer.requirement.removeprefix(offer.distribution)
+    exact = None if asked.startswith("==") else company.newest(offer.distribution, asked)
+    here = environment.fact(f"{offer.package}.version")
+    if exact is None or (isinstance(here, Known) and here.value == exact.version):
+        return offer
+    return msgspec.structs.replace(exact, index=offer.index)
 
 
 def _is_same(choice: Choice, environment: Environment) -> bool:

@@ -8,6 +8,7 @@ relay of its own process passes that on, and we end as a shell does.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -31,6 +32,7 @@ KEPT = 8 << 20
 COMMAND_NOT_FOUND, COMMAND_NOT_RUN = 127, 126
 """Exit codes of a shell for what cannot be started."""
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CHUNK = 1 << 16
 _DIED_OF_SIGNAL = 128
 _WINSIZE_BYTES = 8
@@ -64,14 +66,17 @@ class LiveRun(msgspec.Struct, frozen=True):
     tail: bytes
     problem: str = ""
     """Why it could not be started."""
+    lost: str = ""
+    """Why some of its output is not where ours goes. A reader that has gone has lost nothing."""
 
 
 def run_live(argv: tuple[str, ...]) -> LiveRun:
     """Run a command to its end with our input; its output goes where ours goes, as it comes."""
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        if stream is not None:
+            stream.flush()
     kept = _Tail()
-    outputs = _Output(1, kept), _Output(2, kept)
+    outputs = _Output(1, kept, is_closed=sys.stdout is None), _Output(2, kept)
     try:
         child = subprocess.Popen(argv, stdout=outputs[0].given, stderr=outputs[1].given)
     except (OSError, ValueError) as error:
@@ -90,7 +95,8 @@ def run_live(argv: tuple[str, ...]) -> LiveRun:
         for output in outputs:
             output.end()
     code = child.returncode
-    return LiveRun(_DIED_OF_SIGNAL - code if code < 0 else code, kept.data())
+    lost = outputs[0].lost
+    return LiveRun(_DIED_OF_SIGNAL - code if code < 0 else code, kept.data(), lost=lost)
 
 
 class _Tail:
@@ -118,9 +124,12 @@ class _Tail:
 class _Output:
     """One stream of the command: what it is given to write to, and a thread that copies it."""
 
-    def __init__(self, target: int, kept: _Tail) -> None:
+    def __init__(self, target: int, kept: _Tail, *, is_closed: bool = False) -> None:
         self._target = target
         self._kept = kept
+        self._closed = "it is closed" if is_closed else ""
+        self.lost = ""
+        """Why some of it could not be written."""
         self._read, self.given = _terminal(target) or os.pipe()
         self._begun = b""
         """A line that has not ended: a program writes one in pieces, between those of others."""
@@ -172,7 +181,8 @@ class _Output:
                 ended, begun = begun, b""
             self._begun = begun
             self._kept.add(ended + newline)
-            _write(self._target, chunk)
+            problem = _write(self._target, chunk)
+            self.lost = self.lost or self._closed or problem
 
 
 def _terminal(target: int) -> tuple[int, int] | None:
@@ -207,12 +217,18 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
-def _write(target: int, chunk: bytes) -> None:
-    """Write all of it; a reader that has gone (`| head`) does not end the command."""
+def _write(target: int, chunk: bytes) -> str:
+    """Write all of it; a reader that has gone (`| head`) does not end the command.
+
+    Return why something is lost, "" where nothing is.
+    """
     view = memoryview(chunk)
-    with suppress(OSError):
+    try:
         while view:
             view = view[os.write(target, view) :]
+    except OSError as error:
+        return os.strerror(error.errno) if error.errno in _NO_ROOM else ""
+    return ""
 
 
 @contextmanager

@@ -42,6 +42,15 @@ _UNPROVED = (
     "What could not be proved stands below."
 )
 
+_UNPROVED_BY_HAND = (
+    "Afterwards no rule finds an error: each was judged on the facts as they will be. What is left "
+    "to do by hand, and what could not be proved, stands below."
+)
+
+_UNDECIDED_BY_HAND = (
+    "No rule finds an error. What is left to do by hand, and what could not be decided, stands "
+    "below."
+)
 _UNDECIDED = "Nothing is known to be wrong. What could not be decided stands below."
 
 
@@ -104,12 +113,13 @@ def _edited(edit: Edit, width: int, *, windows: bool) -> Iterator[str]:
 
 def _answer(plan: Plan, by_hand: Sequence[Action]) -> str:
     """Return the answer in a sentence, which what follows must not contradict."""
-    if plan.outcome is PlanOutcome.PARTIAL and plan.proof.clean and plan.proof.unknown:
-        return _UNDECIDED
+    is_clean = plan.proof.clean and not plan.proof.by_setting
+    if plan.outcome is PlanOutcome.PARTIAL and is_clean and plan.proof.unknown:
+        return _UNDECIDED_BY_HAND if by_hand else _UNDECIDED
     if plan.outcome is not PlanOutcome.REPAIRS:
         return _ANSWERS[plan.outcome]
     if plan.proof.unknown:
-        return _UNPROVED
+        return _UNPROVED_BY_HAND if by_hand else _UNPROVED
     return _BY_HAND if by_hand else _CLEAN
 
 

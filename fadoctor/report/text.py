@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Absent, Known, Unknown, printable
+from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.paper import Paper
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from fadoctor.report.style import Style
 
 _IDS_SHOWN = 4
+
+_NOT_KNOWN = ", where it runs: the table below cannot tell"
 
 _VERSION_LIMIT = 24
 """Longest version that a table shows: own builds have long ones."""
@@ -138,8 +141,13 @@ class _Page(Paper):
             for verdict in report.verdicts
             if verdict.backend is advice.backend and verdict.dtype is advice.dtype
         ]
-        works = all(verdict.predicted is Predicted.WORKS for verdict in cells)
-        later = "" if works else ", once what is wrong below is repaired"
+        works = all(
+            verdict.predicted is Predicted.WORKS or verdict.measured is Measured.PASSED
+            for verdict in cells
+        )
+        is_wrong = any(each.severity is not Severity.NOTE for each in report.findings)
+        later = ", once what is wrong below is repaired" if is_wrong else _NOT_KNOWN
+        later = "" if works else later
         self.line(f"Use {advice.dtype.value} with {advice.backend.value}{later}", "bold green")
         self.line(advice.why, indent=2)
         for framework, settings in advice.settings.items():

@@ -131,7 +131,17 @@ def _driver_facts(text: str, facts: dict[str, Fact], matrix: Matrix) -> dict[str
         "driver.version": version,
         "driver.cuda": unknown_cuda(version.source) if is_tegra(facts, matrix) else cuda,
         "driver.forward_compat": Unknown("not given", f"--driver {text}"),
+        **_library_facts(version, facts),
     }
+
+
+def _library_facts(version: Known, facts: dict[str, Fact]) -> dict[str, Fact]:
+    """Return that an assumed driver brings its own library, where one was read.
+
+    What was read is another driver's: the two would be said not to fit.
+    """
+    name = "driver.library_version"
+    return {name: version} if isinstance(facts.get(name), Known) else {}
 
 
 def _working_driver(text: str) -> dict[str, Fact]:

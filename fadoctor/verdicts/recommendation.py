@@ -17,7 +17,7 @@ from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from fadoctor.model.verdict import Verdict
 
@@ -35,6 +35,8 @@ _PREFERRED = (
 _DTYPES = (Dtype.BF16, Dtype.FP16, Dtype.FP32)
 _REASON_LIMIT = 4
 _GPUS_NAMED = 4
+_DOUBT = "; whether what is installed runs there is not known"
+"""Said where the cells of what is recommended are unknown: the hardware alone is no promise."""
 
 
 def recommend(kernels: Kernels, verdicts: Iterable[Verdict] = ()) -> Recommendation | None:
@@ -50,13 +52,15 @@ def recommend(kernels: Kernels, verdicts: Iterable[Verdict] = ()) -> Recommendat
     doubtful = {(v.backend, v.dtype): v for v in verdicts if _is_doubtful(v)}
     broken = {(v.backend, v.dtype): v for v in verdicts if _is_broken(v)}
     sure = _best(kernels, {**doubtful, **broken}) if len(doubtful) < len(verdicts) else None
-    return sure or _best(kernels, broken)
+    return sure or _best(kernels, broken, doubtful)
 
 
 def _best(
-    kernels: Kernels, broken: Mapping[tuple[Backend, Dtype], Verdict]
+    kernels: Kernels,
+    broken: Mapping[tuple[Backend, Dtype], Verdict],
+    doubtful: Collection[tuple[Backend, Dtype]] = (),
 ) -> Recommendation | None:
-    """Return the best of what is not broken."""
+    """Return the best of what is not broken; of what is doubtful it is said."""
     gpus = computing_gpus(kernels.environment)
     left_out = [gpu for gpu in visible_gpus(kernels.environment) if gpu not in gpus]
     ruled_out: list[str] = []
@@ -66,7 +70,9 @@ def _best(
             works = all(support.works for _, support in found)
             if works and (backend, dtype) not in broken:
                 settings = _settings(kernels, gpus, backend, dtype)
-                why = _why(kernels.label(backend), gpus, dtype, ruled_out) + _said_of(left_out)
+                doubt = _DOUBT if (backend, dtype) in doubtful else ""
+                why = _why(kernels.label(backend), gpus, dtype, ruled_out, doubt)
+                why += _said_of(left_out)
                 return Recommendation(dtype, backend, settings, why)
             if works:
                 ruled_out.append(_said(broken[backend, dtype]))
@@ -143,9 +149,9 @@ def _agreed(answers: list[Fact]) -> dict[str, str]:
     return {}
 
 
-def _why(label: str, gpus: list[Gpu], dtype: Dtype, ruled_out: list[str]) -> str:
+def _why(label: str, gpus: list[Gpu], dtype: Dtype, ruled_out: list[str], doubt: str) -> str:
     names = [f"{g.label} (compute capability {fact_text(g.capability, '?')})" for g in gpus]
-    text = f"{label} has kernels for {dtype.value} on {_list(names)}."
+    text = f"{label} has kernels for {dtype.value} on {_list(names)}{doubt}."
     if ruled_out:
         text += f" Ruled out: {'; '.join(ruled_out[:_REASON_LIMIT])}."
     return text

@@ -154,7 +154,7 @@ def test_replayed_facts_give_the_same_bytes_elsewhere(
 ) -> None:
     arguments = ("--python", str(stack), "--gpu", "V100", "--gpu", "H100")
     direct = run("check", "--format", "json", "--no-smoke", *arguments)
-    saved = run("facts", *arguments)
+    saved = run("facts", "--format", "json", *arguments)
     assert saved.returncode == 0
     replayed = run("check", "--format", "json", "--facts", "-", input=saved.stdout, cwd=tmp_path)
     first, second = json.loads(direct.stdout), json.loads(replayed.stdout)

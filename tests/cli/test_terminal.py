@@ -120,6 +120,28 @@ def test_a_closed_standard_output_is_one_line_and_wrong_usage(stack: Path) -> No
     assert result.stderr == "fadoctor: standard output is closed: nothing could be printed\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ('"$@" run -- true >&-', 0, ""),
+        ('"$@" run -- echo hi >&-', 2, "it is closed"),
+        ('"$@" run -- true >/dev/full', 0, ""),
+        ('"$@" run -- echo hi >/dev/full', 2, "No space left on device"),
+        ('"$@" run -- sh -c "echo hi; exit 3" >/dev/full', 3, "No space left on device"),
+        ('"$@" run -- sh -c "echo hi; exit 3" >/dev/null', 3, ""),
+    ],
+)
+def test_output_of_a_command_is_not_lost_in_silence(
+    stack: Path, line: str, code: int, said: str
+) -> None:
+    """A closed standard output was an internal error, a full disk exit 0 without a word."""
+    result = shell(line, stack)
+    assert result.stdout == f"{code}\n"
+    words = f"fadoctor: standard output: {said}: some of it is lost\n" if said else ""
+    assert result.stderr == words
+
+
 def test_a_closed_standard_error_changes_nothing(stack: Path) -> None:
     assert shell('"$@" check --no-smoke --python . >/dev/null 2>&-', stack).stdout == "0\n"
     assert shell('"$@" check --python /nowhere >/dev/null 2>&-', stack).stdout == "2\n"

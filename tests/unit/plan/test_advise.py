@@ -164,3 +164,20 @@ def test_to_hide_a_gpu_loses_nothing_on_the_others() -> None:
     [weaker] = [f for f in before.assessment.findings if f.rule_id == "weaker-gpu-visible"]
     assert weaker.fixes[0].id == "hide-this-gpu"
     assert FixProver(before, session()).prove(weaker, weaker.fixes[0]).standing is Standing.PROVED
+
+
+def test_a_removal_is_no_part_of_an_answer_that_puts_back() -> None:
+    """xformers without its library: `check` said to remove it, `fix` to install it again."""
+    release = {"version": "0.0.30", "distribution": "xformers", "editable": False}
+    lacking = {"extension": ABSENT, "loads": ABSENT, "requires": {"torch": "==2.7.0"}}
+    name, facts = "linux-a100-healthy", golden("linux-a100-healthy").facts
+    torch: dict[str, Any] = {"torch__version": "2.7.0", "torch__cuda": "12.6"}
+    torch |= {"triton__version": "3.3.0", "torch__requires": {"triton": "==3.3.0"}}
+    there = dict(facts["packages.installed"].value)  # type: ignore[union-attr, arg-type] # a golden fact
+    there |= {"torch": "2.7.0", "triton": "3.3.0", "xformers": "0.0.30"}
+    changes = {f"xformers__{key}": value for key, value in {**release, **lacking}.items()}
+    found = advised(name, packages__installed=there, **torch, **changes)
+    first, *others = found["xformers-no-cuda-ext"].fixes
+    assert first.id == ANSWER
+    assert "xformers==0.0.30" in {item for step in first.steps for item in step.items}
+    assert "remove-xformers" in {fix.id for fix in others}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from fadoctor.matrix.versions import is_in
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.plan import ActionKind, Plan, PlanOutcome, Proof
@@ -349,3 +350,13 @@ def test_undoing_by_hand_takes_the_index_that_torch_was_from() -> None:
     first = plan(msgspec.structs.replace(before, facts=facts)).actions
     undo = next(action.undo for action in first if "torch==2.6.0+cu124" in action.undo)
     assert "--index-url https://download.pytorch.org/whl/cu124" in undo
+
+
+def test_a_range_that_a_fix_asks_for_is_installed_as_one_exact_release() -> None:
+    """An installer took transformers 5 for ``>=4.55.2``; 4.55.2 was what had been judged."""
+    environment = with_package(golden("linux-a100-healthy"), "transformers", "4.53.0")
+    needs = {"transformers": ">=4.55.2"}
+    made = plan(with_package(environment, "vllm", "0.11.0", needs), keep=("vllm", "torch"))
+    items = [i for action in made.actions if action.kind.is_run for i in action.requirements]
+    [release] = [item.partition("==")[2] for item in items if item.startswith("transformers")]
+    assert is_in(release, ">=4.55.2,<5") is True, items

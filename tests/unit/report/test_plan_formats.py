@@ -128,3 +128,20 @@ def test_verifications(found: Verification, words: str) -> None:
 def test_ascii_terminals() -> None:
     plan = Plan(PlanOutcome.NOTHING, Target("environment", "/opt/ümläut", "x"), "pip")
     assert plan_text.render(plan, Style(ascii_only=True)).isascii()
+
+
+@pytest.mark.parametrize("outcome", [PlanOutcome.REPAIRS, PlanOutcome.PARTIAL])
+@pytest.mark.parametrize("unknown", [(), ("fa2: nobody knows",)])
+@pytest.mark.parametrize("by_setting", [(), ("other-rule",)])
+def test_what_is_left_to_a_person_is_not_called_nothing(
+    outcome: PlanOutcome, unknown: tuple[str, ...], by_setting: tuple[str, ...]
+) -> None:
+    """A driver to be installed by hand stood below "nothing is known to be wrong"."""
+    proof = Proof(unknown=unknown, by_setting=by_setting)
+    text = plan_text.render(Plan(outcome, TARGET, "pip", ACTIONS, proof=proof), Style(width=500))
+    answer = text.splitlines()[1]
+    assert "is wrong" not in answer
+    assert "to be wrong" not in answer
+    assert "below" in answer
+    if by_setting and outcome is PlanOutcome.PARTIAL:
+        assert "something is left" in answer

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from fadoctor.diagnose import diagnose
+from fadoctor.model.verdict import Measured, Predicted
 from fadoctor.report.style import Style
 from fadoctor.report.text import render
 from tests.smoke.smoke_recordings import complete
@@ -18,6 +20,7 @@ A_GPU = {
     "gpu[0].visible": True,
     "gpu[0].vendor": "nvidia",
 }
+SERVED = {"gpu.count": 1, "gpu[0].compute_capability": "8.0", "torch.cuda": "12.8"}
 HEALTHY = {"torch.version": "2.8.0", "gpu.count": 0}
 
 
@@ -48,3 +51,20 @@ def test_without_torch_that_is_what_is_said() -> None:
 )
 def test_why_there_is_no_table(facts: dict[str, Any], part: str) -> None:
     assert part in text(facts)
+
+
+def test_a_backend_of_which_nothing_is_known_is_not_simply_to_be_used() -> None:
+    """The heading said that something below is to be repaired, where nothing was."""
+    report = diagnose(environment(complete({**HEALTHY, **A_GPU, **SERVED})), shipped())
+    assert report.recommendation is not None
+    unknown = tuple(
+        structs.replace(verdict, predicted=Predicted.UNKNOWN, because=(), detail="")
+        for verdict in report.verdicts
+    )
+    name = report.recommendation.backend.value
+    where = ", where it runs: the table below cannot tell"
+    for measured, words in ((Measured.NOT_RUN, where), (Measured.PASSED, "")):
+        verdicts = tuple(structs.replace(each, measured=measured) for each in unknown)
+        said = render(structs.replace(report, findings=(), verdicts=verdicts), Style())
+        [heading] = [line for line in said.splitlines() if line.startswith("Use ")]
+        assert heading.endswith(f" with {name}{words}")

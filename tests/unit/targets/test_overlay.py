@@ -11,7 +11,7 @@ from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.overlays import Overlays
 from fadoctor.targets.overlay import GPU_LIMIT, PLATFORMS, apply_overlays
-from tests.unit.engine.builders import environment, shipped
+from tests.unit.engine.builders import ABSENT, environment, shipped
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
@@ -131,6 +131,16 @@ def test_the_cuda_of_an_assumed_driver_comes_from_the_table(
     assert states(found, "driver.version", "driver.cuda") == [driver, cuda]
     assert states(found, "driver.forward_compat") == ["?"]
     assert states(found, "driver.library", "gpu.count") == ["/usr/lib/libcuda.so.1", 2]
+
+
+@pytest.mark.parametrize(("library", "expected"), [("470.82.01", "550.54.15"), (ABSENT, None)])
+def test_an_assumed_driver_brings_its_own_library(
+    matrix: Matrix, library: object, expected: object
+) -> None:
+    """The library that was read fits another driver: every cell failed for that alone."""
+    there = environment({**READ, "driver.library_version": library})
+    found = apply_overlays(there, Overlays(driver="550.54.15"), matrix)
+    assert states(found, "driver.library_version") == [expected]
 
 
 def test_no_gpu_means_no_driver(matrix: Matrix) -> None:

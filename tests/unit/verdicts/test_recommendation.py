@@ -166,3 +166,17 @@ def test_what_is_known_to_work_goes_before_what_is_not_known() -> None:
     found = recommend(kernels(on("8.0")), [doubt])
     assert found is not None
     assert found.backend is Backend.FA2
+
+
+def test_what_is_not_known_to_run_is_not_promised() -> None:
+    """On Windows it said that flash-attn has kernels, beside cells that are unknown."""
+    doubt = structs.replace(failing(Backend.FA2), predicted=Predicted.UNKNOWN)
+    found = recommend(kernels(on("8.0")), [doubt])
+    assert found is not None
+    assert found.why.endswith("; whether what is installed runs there is not known.")
+    works = structs.replace(doubt, predicted=Predicted.WORKS)
+    passed = structs.replace(doubt, measured=Measured.PASSED)
+    for verdict in (works, passed):
+        found = recommend(kernels(on("8.0")), [verdict])
+        assert found is not None
+        assert "not known" not in found.why

@@ -1,0 +1,81 @@
+"""The packages that a release is installed beside, and the newest release that all of them take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.finding import Outcome
+from fadoctor.plan.offers import bounded
+from fadoctor.plan.released import mapping_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.plan.choice import Choice
+    from fadoctor.plan.problem import Problem
+    from fadoctor.plan.requirements import Requirements
+
+_TRIED = 60
+"""Releases of one package of which the rules are asked."""
+
+
+class Company:
+    """What one environment holds by then, and what of it asks for others."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        environment: Environment,
+        requirements: Requirements,
+        followers: Mapping[str, Choice],
+        *,
+        careful: bool,
+    ) -> None:
+        """Take the environment, and what follows in it; `careful`: a rule's warning counts."""
+        self.problem = problem
+        self.environment = environment
+        self.requirements = requirements
+        self.followers = followers
+        self.careful = careful
+
+    def newest(self, distribution: str, specifier: str = "") -> Choice | None:
+        """Return the newest release that all take, None where none is known to fit.
+
+        `specifier`: what somebody asks for beside the packages that are there.
+        """
+        helpers = self.problem.session.candidates.helpers
+        there = dict(mapping_of(self.environment.fact("packages.installed")))
+        there |= {each.distribution: each.version for each in self.followers.values()}
+        asked = [
+            self._specifier(asker, there[asker], distribution, needs[distribution])
+            for asker, needs in self._needs(there).items()
+            if distribution in needs
+        ]
+        found = helpers.fitting(distribution, self.environment, [*asked, specifier], there)
+        good = (each for each in found[:_TRIED] if not self._is_warned_of(each))
+        newest = next(iter(found), None)
+        return next(good, newest) if self.careful else newest
+
+    def _is_warned_of(self, choice: Choice) -> bool:
+        """Return whether a rule finds something about a release, beside all that follows."""
+        problem = self.problem
+        after = problem.session.post.after(self.environment, [*self.followers.values(), choice])
+        return any(
+            each.outcome is Outcome.FAIL
+            for relation in problem.relations
+            if choice.package in relation.mentions
+            for each in problem.judge(relation, after)
+        )
+
+    def _needs(self, there: Mapping[str, str]) -> Requirements:
+        """Return what everything that is there requires, the followers included."""
+        helpers = self.problem.session.candidates.helpers
+        found = {name: needs for name, needs in self.requirements.items() if name in there}
+        for each in self.followers.values():
+            if needs := helpers.needs(each.distribution, each.version):
+                found[each.distribution] = needs
+        return found
+
+    def _specifier(self, asker: str, version: str, needs: str, specifier: str) -> str:
+        return bounded(self.problem.session.matrix, asker, version, needs, specifier)
