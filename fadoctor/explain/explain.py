@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -56,7 +58,8 @@ class Reading(msgspec.Struct, frozen=True):
     sifted: Sifted
     lines: tuple[Line, ...]
     ranked: Ranked
-    facts: LogFacts
+    facts: Callable[[], LogFacts]
+    """Returns what the log says of its environment, which is read when it is asked for."""
 
     @property
     def is_empty(self) -> bool:
@@ -71,14 +74,17 @@ class Reading(msgspec.Struct, frozen=True):
 
 def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
     """Read a log once, as a stream, and find its causes."""
-    sifted = sift(read_blocks(stream), Matcher(knowledge).anchors())
-    lines = tuple(line for region in sifted.regions for line in clean_lines(region))
     matrix = Matrix(knowledge.tables)
-    facts = facts_of(lines, name, matrix)
-    matcher = Matcher(knowledge, given_by(facts.environment, matrix))
-    return Reading(
-        name, sifted, lines, rank_causes(failures(lines), matcher, knowledge.rules), facts
-    )
+
+    @cache
+    def facts() -> LogFacts:
+        return facts_of(lines, name, matrix)
+
+    matcher = Matcher(knowledge, given_by(lambda: facts().environment, matrix))
+    sifted = sift(read_blocks(stream), matcher.anchors())
+    lines = tuple(line for region in sifted.regions for line in clean_lines(region))
+    ranked = rank_causes(failures(lines), matcher, knowledge.rules)
+    return Reading(name, sifted, lines, ranked, facts)
 
 
 def explain(
@@ -89,7 +95,7 @@ def explain(
 ) -> Explanation:
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
     ignore = knowledge.current(ignore)
-    around = surroundings(reading.facts, environment, knowledge)
+    around = surroundings(reading.facts(), environment, knowledge)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
     findings, checks = [], []
@@ -134,7 +140,7 @@ def _log(reading: Reading) -> Log:
     sifted = reading.sifted
     named = {
         name: str(fact.value)
-        for name, fact in reading.facts.named.items()
+        for name, fact in reading.facts().named.items()
         if isinstance(fact, Known) and not _DULL.search(name)
     }
     read = "whole" if sifted.is_whole else "surroundings"
