@@ -16,7 +16,7 @@ from fadoctor.engine.given import given_by
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.explain.cleaning import Line, clean_lines
-from fadoctor.explain.complaints import complaints
+from fadoctor.explain.complaints import complaining, complaints
 from fadoctor.explain.facts import LogFacts, facts_of
 from fadoctor.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.explain.messages import failures
@@ -34,6 +34,7 @@ from fadoctor.model.report import RulesInfo, Summary
 
 if TYPE_CHECKING:
     from fadoctor.explain.join import Surroundings
+    from fadoctor.explain.ranking import Cause
     from fadoctor.explain.reading import Readable
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
@@ -95,11 +96,15 @@ def explain(
 ) -> Explanation:
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
     ignore = knowledge.current(ignore)
-    around = surroundings(reading.facts(), environment, knowledge)
+    shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
+    is_quiet = all(cause.severity is Severity.NOTE for cause in shown)
+    loud = complaining(reading.lines) if is_quiet else ()
+    is_weighed = bool(shown or loud)
+    around = surroundings(reading.facts(), environment, knowledge, is_weighed=is_weighed)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
     findings, checks = [], []
-    for each in _weighed(reading, around, knowledge, ignore):
+    for each in _weighed(shown, loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading)
         fixes = tuple(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
@@ -123,15 +128,17 @@ def explain(
 
 
 def _weighed(
-    reading: Reading, around: Surroundings, knowledge: Knowledge, ignore: tuple[str, ...]
+    causes: tuple[Cause, ...],
+    loud: tuple[Line, ...],
+    around: Surroundings,
+    knowledge: Knowledge,
+    ignore: tuple[str, ...],
 ) -> tuple[Weighed, ...]:
     """Return the causes, weighed by what the log itself says where no environment is named."""
-    causes = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
     if around.own is None:
         return tuple(Weighed(cause, Agreement.OPEN) for cause in causes)
-    if all(cause.severity is Severity.NOTE for cause in causes):
-        said = complaints(reading.lines, around.own.findings, knowledge.rules)
-        causes = (*(cause for cause in said if cause.rule.id not in ignore), *causes)
+    said = complaints(loud, around.own.findings, knowledge.rules)
+    causes = (*(cause for cause in said if cause.rule.id not in ignore), *causes)
     found = weigh(causes, around.own, knowledge.rules)
     return tuple(each for each in found if each.cause.rule.id not in ignore)
 

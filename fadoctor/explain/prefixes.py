@@ -80,7 +80,7 @@ _FORMS = (
 FORMS = tuple(re.compile(form) for _, form in _FORMS)
 
 _FIRST = "([DIWEFCJMASON#>- \u2502\u2503\u2570\u251c\u00d7" + ascii_lowercase + digits
-_BY_FIRST = {
+BY_FIRST = {
     first: tuple(form for form, (firsts, _) in zip(FORMS, _FORMS, strict=True) if first in firsts)
     for first in _FIRST
 }
@@ -108,7 +108,7 @@ def strip_prefixes(line: str) -> tuple[str, str]:
 
 
 def _match(line: str, at: int) -> re.Match[str] | None:
-    for form in _BY_FIRST.get(line[at], ()) if at < len(line) else ():
+    for form in BY_FIRST.get(line[at], ()) if at < len(line) else ():
         found = form.match(line, at)
         if found is not None and found.end() > at:
             return found
