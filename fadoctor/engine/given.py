@@ -8,6 +8,8 @@ from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fadoctor.engine.symptoms import Given
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -17,11 +19,14 @@ _FIRST = ("gpu", "toolkit")
 """Subjects whose first one is meant where a log is about one of them."""
 
 
-def given_by(environment: Environment, matrix: Matrix) -> Given:
-    """Return what answers for an environment; what is unknown is not given."""
+def given_by(environment: Callable[[], Environment], matrix: Matrix) -> Given:
+    """Return what answers for an environment; what is unknown is not given.
+
+    The environment is asked for only where a symptom asks for facts.
+    """
 
     def given(rule: Rule, condition: Condition) -> bool:
         bindings = {kind: f"{kind}[0]" for kind in _FIRST}
-        return holds(condition, Scope(environment, matrix, rule, bindings)) is Truth.TRUE
+        return holds(condition, Scope(environment(), matrix, rule, bindings)) is Truth.TRUE
 
     return given

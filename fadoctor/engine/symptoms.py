@@ -75,11 +75,12 @@ class Matcher:
         """Take the symptoms of rules, and what says whether facts surely meet a condition."""
         self._given = given
         self._places = _by_anchor(knowledge.rules)
+        self._cores = _cores(self._places)
         self._compiled: dict[tuple[str, bool], re.Pattern[str]] = {}
 
     def anchors(self) -> frozenset[bytes]:
-        """Return the distinct anchors as UTF-8: a text with none of them matches nothing."""
-        return frozenset(anchor.encode() for anchor in self._places)
+        """Return as UTF-8 what anchors hold: a text with none of them matches nothing."""
+        return frozenset(core.encode() for core in self._cores.values())
 
     def match(self, message: str, *, retyped: bool = False) -> list[SymptomMatch]:
         """Return what a message shows, one match a rule, the most likely cause first.
@@ -92,9 +93,8 @@ class Matcher:
         text = message[skipped:]
         folded = _folded(text) if retyped else text
         best: dict[str, tuple[_Rank, SymptomMatch, Rule]] = {}
-        for anchor, places in self._places.items():
-            spots = _spots(folded, _folded(anchor) if retyped else anchor)
-            for place in places if spots else ():
+        for anchor, spots in self._standing(folded, retyped=retyped):
+            for place in self._places[anchor]:
                 found = self._look(place, text, spots, retyped=retyped)
                 if found is None:
                     continue
@@ -108,6 +108,15 @@ class Matcher:
         ranked = sorted(best.values(), key=lambda each: each[0])
         return _roots_first([(match, rule) for _, match, rule in ranked])
 
+    def _standing(self, text: str, *, retyped: bool) -> Iterator[tuple[str, list[int]]]:
+        """Yield the anchors that stand in a text, and where."""
+        present = {
+            core: (_folded(core) if retyped else core) in text for core in set(self._cores.values())
+        }
+        for anchor, core in self._cores.items():
+            if present[core] and (spots := _spots(text, _folded(anchor) if retyped else anchor)):
+                yield anchor, spots
+
     def _look(
         self, place: _Place, text: str, spots: list[int], *, retyped: bool
     ) -> re.Match[str] | None:
@@ -117,8 +126,6 @@ class Matcher:
         holds one.
         """
         symptom = place.symptom
-        if symptom.given and not self._given(place.rule, symptom.given):
-            return None
 
         def regex(pattern: str) -> re.Pattern[str]:
             return self._regex(pattern, retyped=retyped)
@@ -134,8 +141,13 @@ class Matcher:
                 and all(regex(near).search(text, start, end) for near in symptom.near)
                 and not any(regex(absent).search(text, start, end) for absent in symptom.absent)
             ):
-                return found
+                return found if self._is_given(place) else None
         return None
+
+    def _is_given(self, place: _Place) -> bool:
+        """Return whether facts meet what a symptom asks of them; they cost more than its texts."""
+        condition = place.symptom.given
+        return not condition or self._given(place.rule, condition)
 
     def _regex(self, pattern: str, *, retyped: bool) -> re.Pattern[str]:
         compiled = self._compiled.get((pattern, retyped))
@@ -186,6 +198,20 @@ def _by_anchor(rules: Iterable[Rule]) -> dict[str, list[_Place]]:
         for index, symptom in enumerate(rule.symptoms):
             places.setdefault(symptom.anchor, []).append(_Place(rule, index, symptom))
     return places
+
+
+def _cores(anchors: Iterable[str]) -> dict[str, str]:
+    """Return for each anchor one that it holds and that holds no other: often itself.
+
+    A text without "support" has no "does not support" either.
+    """
+    shortest: list[str] = []
+    found = {}
+    for anchor in sorted(anchors, key=len):
+        found[anchor] = next((core for core in shortest if core in anchor), anchor)
+        if found[anchor] == anchor:
+            shortest.append(anchor)
+    return found
 
 
 def _described(place: _Place, found: re.Match[str], skipped: int) -> SymptomMatch:

@@ -68,15 +68,20 @@ def _texts(piece: bytes) -> Iterator[str]:
     if len(piece) > LINE_LIMIT:
         half = LINE_LIMIT // 2
         piece = piece[:half] + b" ... " + piece[-half:]
-    text = _ESCAPES.sub("", _decoded(piece)).translate(_PLAIN)
+    text = _decoded(piece)
+    is_plain = text.isascii() and text.isprintable()
+    if not is_plain:
+        text = _ESCAPES.sub("", text).translate(_PLAIN)
+    elif "[" in text:
+        text = _ESCAPES.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(lambda found: _ENTITIES[found[0]], text)
-    if _BAR.search(text):
+    if "%|" in text and _BAR.search(text):
         return
     if "\\n" in text and "raceback (most recent call last)" in text:
         yield from (part.replace('\\"', '"') for part in text.split("\\n"))
         return
-    yield _UNICODE_BREAKS.sub(" ", text).rstrip()
+    yield (text if is_plain else _UNICODE_BREAKS.sub(" ", text)).rstrip()
 
 
 def _decoded(piece: bytes) -> str:

@@ -31,14 +31,18 @@ _GROUND = BYSTANDERS | {"torch"}
 """Packages that are named in every log: a complaint must name another one."""
 
 
-def complaints(
-    lines: tuple[Line, ...], findings: Iterable[Finding], rules: Iterable[Rule]
-) -> Iterator[Cause]:
-    """Yield the errors that a log's facts show about what it complains of."""
+def complaining(lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """Return the lines of a short log that complain of something."""
     if len(lines) > LINES_LIMIT:
-        return
+        return ()
+    return tuple(line for line in lines if _COMPLAINT.search(line.text))
+
+
+def complaints(
+    loud: tuple[Line, ...], findings: Iterable[Finding], rules: Iterable[Rule]
+) -> Iterator[Cause]:
+    """Yield the errors that a log's facts show about what its lines complain of."""
     by_id = {rule.id: rule for rule in rules}
-    loud = [line for line in lines if _COMPLAINT.search(line.text)]
     for finding in findings if loud else ():
         if finding.severity is not Severity.ERROR:
             continue

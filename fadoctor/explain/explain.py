@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,7 +16,7 @@ from fadoctor.engine.given import given_by
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.explain.cleaning import Line, clean_lines
-from fadoctor.explain.complaints import complaints
+from fadoctor.explain.complaints import complaining, complaints
 from fadoctor.explain.facts import LogFacts, facts_of
 from fadoctor.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.explain.messages import failures
@@ -32,6 +34,7 @@ from fadoctor.model.report import RulesInfo, Summary
 
 if TYPE_CHECKING:
     from fadoctor.explain.join import Surroundings
+    from fadoctor.explain.ranking import Cause
     from fadoctor.explain.reading import Readable
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
@@ -56,7 +59,8 @@ class Reading(msgspec.Struct, frozen=True):
     sifted: Sifted
     lines: tuple[Line, ...]
     ranked: Ranked
-    facts: LogFacts
+    facts: Callable[[], LogFacts]
+    """Returns what the log says of its environment, which is read when it is asked for."""
 
     @property
     def is_empty(self) -> bool:
@@ -71,14 +75,17 @@ class Reading(msgspec.Struct, frozen=True):
 
 def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
     """Read a log once, as a stream, and find its causes."""
-    sifted = sift(read_blocks(stream), Matcher(knowledge).anchors())
-    lines = tuple(line for region in sifted.regions for line in clean_lines(region))
     matrix = Matrix(knowledge.tables)
-    facts = facts_of(lines, name, matrix)
-    matcher = Matcher(knowledge, given_by(facts.environment, matrix))
-    return Reading(
-        name, sifted, lines, rank_causes(failures(lines), matcher, knowledge.rules), facts
-    )
+
+    @cache
+    def facts() -> LogFacts:
+        return facts_of(lines, name, matrix)
+
+    matcher = Matcher(knowledge, given_by(lambda: facts().environment, matrix))
+    sifted = sift(read_blocks(stream), matcher.anchors())
+    lines = tuple(line for region in sifted.regions for line in clean_lines(region))
+    ranked = rank_causes(failures(lines), matcher, knowledge.rules)
+    return Reading(name, sifted, lines, ranked, facts)
 
 
 def explain(
@@ -89,11 +96,15 @@ def explain(
 ) -> Explanation:
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
     ignore = knowledge.current(ignore)
-    around = surroundings(reading.facts, environment, knowledge)
+    shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
+    is_quiet = all(cause.severity is Severity.NOTE for cause in shown)
+    loud = complaining(reading.lines) if is_quiet else ()
+    is_weighed = bool(shown or loud)
+    around = surroundings(reading.facts(), environment, knowledge, is_weighed=is_weighed)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
     findings, checks = [], []
-    for each in _weighed(reading, around, knowledge, ignore):
+    for each in _weighed(shown, loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading)
         fixes = tuple(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
@@ -117,15 +128,17 @@ def explain(
 
 
 def _weighed(
-    reading: Reading, around: Surroundings, knowledge: Knowledge, ignore: tuple[str, ...]
+    causes: tuple[Cause, ...],
+    loud: tuple[Line, ...],
+    around: Surroundings,
+    knowledge: Knowledge,
+    ignore: tuple[str, ...],
 ) -> tuple[Weighed, ...]:
     """Return the causes, weighed by what the log itself says where no environment is named."""
-    causes = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
     if around.own is None:
         return tuple(Weighed(cause, Agreement.OPEN) for cause in causes)
-    if all(cause.severity is Severity.NOTE for cause in causes):
-        said = complaints(reading.lines, around.own.findings, knowledge.rules)
-        causes = (*(cause for cause in said if cause.rule.id not in ignore), *causes)
+    said = complaints(loud, around.own.findings, knowledge.rules)
+    causes = (*(cause for cause in said if cause.rule.id not in ignore), *causes)
     found = weigh(causes, around.own, knowledge.rules)
     return tuple(each for each in found if each.cause.rule.id not in ignore)
 
@@ -134,7 +147,7 @@ def _log(reading: Reading) -> Log:
     sifted = reading.sifted
     named = {
         name: str(fact.value)
-        for name, fact in reading.facts.named.items()
+        for name, fact in reading.facts().named.items()
         if isinstance(fact, Known) and not _DULL.search(name)
     }
     read = "whole" if sifted.is_whole else "surroundings"

@@ -50,14 +50,23 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 def surroundings(
-    facts: LogFacts, environment: Environment | None, knowledge: Knowledge
+    facts: LogFacts,
+    environment: Environment | None,
+    knowledge: Knowledge,
+    *,
+    is_weighed: bool = True,
 ) -> Surroundings:
-    """Return the facts around a log: those of an environment, overruled by the log's own."""
+    """Return the facts around a log: those of an environment, overruled by the log's own.
+
+    Rules judge the log's own facts only where there is something that they weigh.
+    """
     matrix = Matrix(knowledge.tables)
     named = {name: fact for name, fact in facts.named.items() if name.endswith(".version")}
     packages = frozenset(name.partition(".")[0] for name in named) & PACKAGES.keys()
     if environment is None:
-        own = judge(facts.environment, knowledge, matrix) if facts.named else None
+        own = None
+        if facts.named and is_weighed:
+            own = judge(facts.environment, knowledge, matrix)
         return Surroundings(facts.environment, matrix, None, own, packages=packages)
     environment = derive(environment, matrix)
     contradicted = tuple(

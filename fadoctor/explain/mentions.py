@@ -34,10 +34,14 @@ _PACKAGE_WORDS = tuple(
     )
 )
 _WORDS = (
-    *_PACKAGE_WORDS, "python", "driver", "cpython-3", ".cp3", "capability", "gpu", "tesla",
-    "nvidia", "geforce", "(you have ", "(found version ",
+    "python", "driver", "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce",
+    "quadro", "radeon", "instinct", "amd", "(you have ", "(found version ", "already satisfied",
 )  # fmt: skip
-"""What a line that says something holds, in small letters, beside the names of GPUs."""
+"""What a line that says something holds, in small letters, beside versions and names of GPUs."""
+
+# torch==2.6, flash-attn   2.6.1, transformers version: 4.41.2, flash-attn-2.8.3
+_VERSION_BEHIND = re.compile(r"[\w.+-]{0,60}(?: version)?[`'*:=\s]{0,60}v?\d")
+"""What stands where the version of a package does, from the first word of its name on."""
 
 SHORT = 4
 """Product names of fewer characters (L4, M40) are words of other things, too."""
@@ -157,18 +161,26 @@ def _worth_reading(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterat
     text = "\n".join(line.text for line in lines).lower()
     models = {gpu.name.lower().partition(" ")[0] for gpu in gpus_by_key(tables).values()}
     words = (*_WORDS, *(word for word in models if len(word) >= SHORT or word.isalpha()))
-    found: set[int] = set()
-    for word in words:
-        at = text.find(word)
-        while at >= 0:
-            found.add(text.rfind("\n", 0, at) + 1)
-            end = text.find("\n", at)
-            at = text.find(word, end) if end >= 0 else -1
+    found = {start for word in words for start in _lines_with(word, text)}
+    found |= {
+        start for word in _PACKAGE_WORDS for start in _lines_with(word, text, _VERSION_BEHIND)
+    }
     start = 0
     for line, lowered in zip(lines, text.split("\n"), strict=True):
         if start in found:
             yield line
         start += len(lowered) + 1
+
+
+def _lines_with(word: str, text: str, form: re.Pattern[str] | None = None) -> Iterator[int]:
+    """Yield where lines begin that hold a word, and at it what a form says."""
+    at = text.find(word)
+    while at >= 0:
+        behind = at + len(word)
+        if form is None or form.match(text, at):
+            yield text.rfind("\n", 0, at) + 1
+            behind = text.find("\n", at)
+        at = text.find(word, behind) if behind >= 0 else -1
 
 
 def _of_files(line: Line) -> Iterator[Claim]:

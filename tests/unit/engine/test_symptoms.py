@@ -245,6 +245,6 @@ def test_what_hangs_on_facts_shows_only_where_they_surely_say_so(
     symptom = {"anchor": "the dtype", "given": {"torch.version": {"below": "2.7"}}}
     rules = knowledge(seen_as("bad-dtype", symptom))
     environment = Environment("0", Target("log", "log", "test"), facts)
-    given = given_by(environment, Matrix(rules.tables))
+    given = given_by(lambda: environment, Matrix(rules.tables))
     assert len(Matcher(rules, given).match(BAD_DTYPE)) == found
     assert Matcher(rules).match(BAD_DTYPE) == []

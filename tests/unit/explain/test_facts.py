@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def facts(knowledge: Knowledge, log: str) -> Environment:
-    return read_log(io.BytesIO(log.encode()), "a.log", knowledge).facts.environment
+    return read_log(io.BytesIO(log.encode()), "a.log", knowledge).facts().environment
 
 
 @pytest.mark.parametrize(

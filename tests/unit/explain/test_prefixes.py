@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fadoctor.explain.prefixes import FORMS, strip_prefixes
+from fadoctor.explain.prefixes import BY_FIRST, FORMS, strip_prefixes
 
 TEXT = "RuntimeError: x"
 
@@ -81,3 +83,14 @@ def test_no_form_runs_away(number: int) -> None:
         FORMS[number].match("(" + unit * 10_000)
         FORMS[number].match("[" + unit * 10_000)
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize("number", range(len(FORMS)))
+@settings(deadline=None, max_examples=25)
+@given(data=st.data())
+def test_a_form_is_tried_on_every_character_that_it_begins_with(
+    number: int, data: st.DataObject
+) -> None:
+    text = data.draw(st.from_regex(rf"\A{FORMS[number].pattern}"))
+    forms = BY_FIRST.get(text[0])
+    assert forms is None or FORMS[number] in forms
