@@ -9,6 +9,7 @@ import msgspec
 from fadoctor.manifests.combine import Combined, Planned, combine
 from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
+from fadoctor.manifests.may_bound import bounded_facts
 from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, package_of
 from fadoctor.manifests.python_of import python_facts
 from fadoctor.manifests.torch_of import torch_facts
@@ -45,6 +46,8 @@ def planned_environment(
     combined = combine(manifests, markers)
     facts |= _variables(combined)
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))
+    bounded = bounded_facts(manifests, combined, facts, matrix)
+    facts |= bounded
     facts |= conda_facts(manifests, facts)
     target = msgspec.structs.replace(
         host.target,
@@ -60,7 +63,7 @@ def planned_environment(
         target=target,
         facts=dict(sorted(facts.items())),
         places={**host.places, **_places(combined, facts)},
-        ranges=_ranges(combined),
+        ranges=_ranges(combined, bounded),
     )
 
 
@@ -205,11 +208,13 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
     return found
 
 
-def _ranges(combined: Combined) -> dict[str, str]:
+def _ranges(combined: Combined, bounded: Mapping[str, Fact]) -> dict[str, str]:
+    """Return what is open, but for that of which nobody knows which release will be taken."""
     return {
         name: planned.specifier
         for name, planned in sorted(combined.packages.items())
-        if not planned.version and not planned.url and not planned.open
+        if not (planned.version or planned.url or planned.open)
+        and f"{package_of(name)}.version" not in bounded
     }
 
 

@@ -74,7 +74,10 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
     places: dict[str, tuple[Place, ...]] = {}
     """Fact -> where it stands in the manifests and configurations that were examined."""
     ranges: dict[str, str] = {}
-    """Distributions that are planned in no exact version -> the specifier, "" for any."""
+    """Distributions that are planned in no exact version -> the specifier, "" for any.
+
+    Without those that something else may bound in a way that nobody knows.
+    """
 
     def fact(self, name: str) -> Fact:
         """Return the fact of that name; Unknown where no probe has provided it."""

@@ -42,6 +42,12 @@ class Resolver:
         """Return package -> version of all that is open, some fixed; None where nothing fits."""
         self._steps = STEP_LIMIT
         self._loosely = False
+        needs = self._needs({})
+        for package, version in fixed.items():
+            others = {name: each for name, each in fixed.items() if name != package}
+            met = all(accepts(text, version) for text in needs.get(package, ()))
+            if not met or not self._fits(package, version, others):
+                return None
         return self._decided(dict(fixed))
 
     def resolve_loosely(self) -> dict[str, str]:
@@ -70,30 +76,49 @@ class Resolver:
         return None
 
     def _next(self, chosen: Mapping[str, str]) -> str | None:
-        """Return a package to decide: one that is asked for, or that what is decided requires."""
-        drawn = [p for p in self._needs(chosen) if self._is_open(p)]
-        for package in dict.fromkeys((*_FIRST, *self.ranges, *drawn)):
+        """Return a package to decide: one that is asked for, or that what is decided requires.
+
+        Helpers last: what has a table of its own pins them, and they bound nothing of it.
+        """
+        drawn = [p for p in self._needs(chosen, drawing=True) if self._is_open(p)]
+        names = dict.fromkeys((*_FIRST, *self.ranges, *drawn))
+        for package in sorted(names, key=self.versions.is_helper):
             wanted = package in self.ranges or package in drawn
-            if wanted and package not in chosen and self.versions.of(package, ""):
+            if wanted and package not in chosen and self._can_decide(package):
                 return package
         return None
+
+    def _can_decide(self, package: str) -> bool:
+        """Return whether the tables know releases; helpers that no file names stay open."""
+        if not self.versions.is_helper(package):
+            return bool(self.versions.of(package, ""))
+        named = package in self.ranges and not self._loosely
+        return named and bool(self.versions.of(package, self.ranges[package]))
 
     def _is_open(self, package: str) -> bool:
         unknown = isinstance(self.environment.fact(f"{package}.version"), Unknown)
         return unknown and package not in self.ranges and package not in self.exact
 
-    def _needs(self, chosen: Mapping[str, str]) -> dict[str, list[str]]:
-        """Return what everything that is decided asks of each package."""
+    def _needs(self, chosen: Mapping[str, str], *, drawing: bool = False) -> dict[str, list[str]]:
+        """Return what everything that is decided asks of each package.
+
+        `drawing`: only of those whose requirements bring what is judged; helpers bound alone.
+        """
         found: dict[str, list[str]] = {}
-        asked = [self._requires_of(package) for package in self.exact]
-        asked += [self.versions.requires(package, v) for package, v in chosen.items()]
-        for each in asked:
-            for package, text in package_of(each).items():
-                found.setdefault(package, []).append(text)
+        asked = [(package, self._exact_of(package)) for package in self.exact]
+        asked += [(package, self.versions.requires(package, v)) for package, v in chosen.items()]
+        for package, needs in asked:
+            if drawing and self.versions.is_helper(package):
+                continue
+            for name, text in package_of(needs).items():
+                found.setdefault(name, []).append(text)
         return found
 
-    def _requires_of(self, package: str) -> dict[str, str]:
-        return mapping_of(self.environment.fact(f"{package}.requires"))
+    def _exact_of(self, package: str) -> dict[str, str]:
+        fact = self.environment.fact(f"{package}.requires")
+        if isinstance(fact, Known) or not self.versions.is_helper(package):
+            return mapping_of(fact)
+        return self.versions.requires(package, self.exact[package])
 
     def _fits(self, package: str, version: str, chosen: Mapping[str, str]) -> bool:
         """Return whether what a release requires is met by what is decided already."""

@@ -11,14 +11,16 @@ from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Fact, Known, Unknown
-from fadoctor.plan.released import mapping_of, words
+from fadoctor.plan.released import is_in_specifier, mapping_of, words
 from fadoctor.plan.releases import python_of
+from fadoctor.plan.wheel_facts import known
+from fadoctor.preflight.helper_releases import HelperReleases
 from fadoctor.probes.requires import marker_target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fadoctor.matrix.query import Matrix
+    from fadoctor.matrix.query import Matrix, Row
     from fadoctor.model.environment import Environment
 
 _TABLES = {
@@ -39,6 +41,7 @@ class Versions:
         """Take the environment, whose platform and Python decide what can be installed."""
         self.environment, self.matrix = environment, matrix
         self._markers = Markers(marker_target(environment.facts))
+        self._helpers = HelperReleases(matrix, python_of(environment))
         self._known: dict[str, tuple[str, ...]] = {}
         self._facts: dict[tuple[str, str], dict[str, Fact]] = {}
 
@@ -56,15 +59,14 @@ class Versions:
     def _all(self, package: str) -> tuple[str, ...]:
         table = self.matrix.tables.get(_TABLES.get(package, ""))
         if table is None:
-            return ()
+            return self._helpers.of(package)
         platform = _text(self.environment, "host.platform")
         python = python_of(self.environment)
         found: dict[str, None] = {}
         for row in table.rows:
             elsewhere = "platform" in row and platform not in words(row["platform"])
-            pythons = words(row.get("python")) if package == "torch" else []
             unpublished = row.get("on_pypi") is False or row.get("yanked") is True
-            if not (elsewhere or unpublished or (pythons and python and python not in pythons)):
+            if not (elsewhere or unpublished) and _is_for(package, row, python):
                 found |= dict.fromkeys(words(row["version"]))
         return tuple(sorted(found, key=version_key, reverse=True))
 
@@ -91,7 +93,23 @@ class Versions:
 
     def requires(self, package: str, version: str) -> dict[str, str]:
         """Return what a release requires of other packages, as far as tables say it."""
+        if package not in _TABLES:
+            return self._helpers.requires(package, version)
         return mapping_of(self.facts(package, version)[f"{package}.requires"])
+
+    def is_helper(self, package: str) -> bool:
+        """Return whether a package has no table of its own: little is known of its requirements."""
+        return package not in _TABLES
+
+
+def _is_for(package: str, row: Row, python: str) -> bool:
+    """Return whether an installer takes a release for a Python; of some it builds the sources."""
+    cell = row.get("python")
+    if not python or not isinstance(cell, str) or package not in ("torch", *RELEASES):
+        return True
+    if cell[0].isdigit():  # those that have a wheel
+        return python in cell.split()
+    return is_in_specifier(python.rstrip("t"), known(cell))
 
 
 _NOTHING = Combined({}, {}, is_complete=False)

@@ -113,3 +113,33 @@ def test_no_environment_need_be_here(run: Run, file: Path, tmp_path: Path) -> No
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "xformers-torch-mismatch" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("wanted", "severity", "code"),
+    [
+        ("transformers>=4.56", "warning", 0),
+        ("transformers>=5", "error", 1),
+        ("transformers>=4.50,<5", "", 0),
+        ("transformers>=5\naxolotl", "", 0),  # which may bound it: nobody knows
+    ],
+)
+def test_a_ranged_helper_goes_wrong_from_a_version_on(
+    run: Run, file: Path, wanted: str, severity: str, code: int
+) -> None:
+    file.write_text(f"torch==2.8.0\npeft==0.17.0\n{wanted}\n")
+    done = run(
+        "check", "--requirements", str(file), "--gpu", "H100", "--driver", "580.65",
+        *ASSUMED[4:], "--format", "json",
+    )  # fmt: skip
+    report = json.loads(done.stdout)
+    found = {each["rule_id"]: each for each in report["findings"]}
+    assert {each["severity"] for each in found.values()} == ({severity} if severity else set())
+    if severity:
+        assert found.keys() == {"peft-hybrid-cache"}
+    if severity == "warning":
+        assert "it goes wrong from 5.0.0 on" in found["peft-hybrid-cache"]["message"]
+    if "axolotl" in wanted:
+        [open_] = [each for each in report["unknown"] if each["rule_id"] == "peft-hybrid-cache"]
+        assert open_["reason"].endswith("transformers>=5, and axolotl may bound it")
+    assert done.returncode == code

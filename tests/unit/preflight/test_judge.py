@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.model.fact import Known, Unknown
+from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.overlays import Overlays
 from fadoctor.model.verdict import Backend, Dtype, Predicted
@@ -127,3 +127,64 @@ def test_what_does_not_fit_is_judged_with_what_it_brings_all_the_same(tmp_path: 
     assert "vllm-torch-mismatch" in findings(found)
     assert "triton-missing" not in findings(found)
     assert any("no releases that fit" in note for note in found.shown.environment.target.notes)
+
+
+PEFT = "torch==2.8.0\npeft==0.17.0\n"
+
+
+def test_a_helper_that_goes_wrong_from_a_version_on(tmp_path: Path) -> None:
+    today = findings(judged(tmp_path, f"{PEFT}transformers>=4.56\n", "H100", "580.65"))
+    assert today["peft-hybrid-cache"].severity is Severity.WARNING
+    assert today["peft-hybrid-cache"].message.endswith(
+        "A resolver takes transformers 5.23.0 today; it goes wrong from 5.0.0 on."
+    )
+    always = findings(judged(tmp_path, f"{PEFT}transformers>=5\n", "H100", "580.65"))
+    assert always["peft-hybrid-cache"].severity is Severity.ERROR
+    never = findings(judged(tmp_path, f"{PEFT}transformers>=4.50,<5\n", "H100", "580.65"))
+    assert never == {}
+
+
+@pytest.mark.parametrize("other", ["axolotl\n", "llamafactory\n", "unsloth\n", "tokenizers<0.22\n"])
+def test_a_helper_that_something_may_bound_stays_open(tmp_path: Path, other: str) -> None:
+    found = judged(tmp_path, f"{PEFT}transformers>=5\n{other}", "H100", "580.65")
+    assert "peft-hybrid-cache" not in findings(found)
+    assert "peft-hybrid-cache" in {each.rule_id for each in found.shown.assessment.unknown}
+
+
+def test_helpers_are_taken_so_that_they_fit(tmp_path: Path) -> None:
+    def taken(text: str, name: str) -> object:
+        fact = judged(tmp_path, text, "H100", "580.65").planned.environment.fact(f"{name}.version")
+        return fact.value if isinstance(fact, Known) else None
+
+    assert taken("torch==2.8.0\ntrl==0.12.2\ntransformers>=4.40\n", "transformers") == "4.46.3"
+    assert taken("torch==2.8.0\ntransformers==4.50.3\ntrl\n", "trl") == "0.18.2"
+    assert taken("torch==2.8.0\nnumpy==2.1.0\naccelerate<0.34\n", "accelerate") == "0.31.0"
+    assert taken("torch==2.8.0\nvllm==0.10.1\n", "transformers") is None  # no file names it
+    assert taken("vllm==0.25.0\ntransformers\n", "transformers") != taken(
+        "vllm==0.33.0\ntransformers\n", "transformers"
+    )
+
+
+def test_what_stands_in_an_extra_does_not_bind_an_installer(tmp_path: Path) -> None:
+    """The torch of transformers stands in an extra: pip takes one that sets this torch aside."""
+    found = findings(judged(tmp_path, "torch==2.4.0\ntransformers>=5\n", "H100", "580.65"))
+    assert found["transformers-torch-too-old"].severity is Severity.WARNING
+    assert "it goes wrong from 5.15.0 on" in found["transformers-torch-too-old"].message
+
+
+def test_helpers_draw_in_nothing_that_no_file_names(tmp_path: Path) -> None:
+    found = judged(tmp_path, "accelerate>=1\n", "H100")
+    assert isinstance(found.planned.environment.fact("torch.version"), Absent)  # assumed
+    assert findings(found) == {}
+
+
+def test_a_range_without_a_release_that_is_known_spoils_nothing(tmp_path: Path) -> None:
+    found = judged(tmp_path, "torch>=2.9,<2.12\ntransformers<4.30\n", "H100")
+    assert findings(found)["driver-too-old"].severity is Severity.WARNING
+    assert not any("no releases that fit" in n for n in found.shown.environment.target.notes)
+
+
+def test_no_world_breaks_what_a_pinned_package_requires(tmp_path: Path) -> None:
+    environment = on(tmp_path, "torch>=2.6\nxformers==0.0.31\n", "H100", "580.65")
+    tried = trial.try_out(environment, session().knowledge, session().matrix, ())
+    assert {world.versions["torch"] for world in (tried.today, *tried.others)} == {"2.7.1"}
