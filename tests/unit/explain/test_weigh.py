@@ -10,6 +10,8 @@ import pytest
 from fadoctor.explain.explain import explain, read_log
 from fadoctor.explain.facts import facts_of
 from fadoctor.model.explanation import Agreement
+from fadoctor.report.explanation_text import render
+from fadoctor.report.style import Style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,3 +168,23 @@ def test_facts_are_read_only_for_a_symptom_that_asks_for_them(
     reading.facts()
     reading.facts()
     assert asked == ["a.log"]
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (f"flash-attn 2.8.3\nGPU: Tesla V100\n{AMPERE}", "What the log names confirms it"),
+        (
+            "torch 2.5.1+cu121\ntriton 2.1.0\nTriton fails to compile my kernel",
+            "What the log names confirms it.\n",
+        ),
+        (f"flash-attn 2.8.3, torch 2.8.0\nan H100\n{AMPERE}", "speaks against it.\n"),
+    ],
+)
+def test_what_the_log_says_of_a_cause_is_told_in_a_sentence(
+    knowledge: Knowledge, log: str, said: str
+) -> None:
+    report = explained(knowledge, log)
+    text = render(report, Style(width=200))
+    assert said in text
+    assert f"{report.findings[0].rule_id}:" not in text
