@@ -122,7 +122,7 @@ def case_matcher(case: Case, knowledge: Knowledge) -> Matcher:
     """Return what matches a case's log; facts that a log does not say are Unknown."""
     facts = dict(case_environment(case).facts)
     environment = Environment("0", Target("log", "case", "case"), facts)
-    return Matcher(knowledge, given_by(environment, Matrix(knowledge.tables)))
+    return Matcher(knowledge, given_by(lambda: environment, Matrix(knowledge.tables)))
 
 
 def _run_log(rule: Rule, case: Case, knowledge: Knowledge) -> str:

@@ -89,7 +89,15 @@ def _contradicts(named: Fact, read: Fact) -> bool:
     return not (theirs == mine or theirs.startswith((f"{mine}+", f"{mine}.")))
 
 
-_EXCLUDED = "what the log names excludes it"
+_EXCLUDED = "What the log says of versions and hardware speaks against it."
+_REFUTED = (
+    "This environment does not have the fault: it is repaired by now, or the log is another's."
+)
+_NO_TRACE = "Nothing in the environment could show this; only the log does."
+_CONFIGURED = "The environment alone cannot show this: it depends on how the run is configured."
+_NOT_THERE = (
+    "What the log is about is not installed in this environment. Is the log from another one?"
+)
 
 
 def held_against(each: Weighed, around: Surroundings) -> tuple[Check | None, Finding | None]:
@@ -118,25 +126,25 @@ def _held_against(
     if not (mine and all(each.outcome is Outcome.PASS for each in mine)):
         return Check(rule.id, Agreement.OPEN, _why_open(mine)), None
     if around.contradicted:
-        names_ = ", ".join(around.contradicted)
-        return Check(rule.id, Agreement.OPEN, f"the log has another {names_}"), None
-    detail = "its facts do not show it: perhaps repaired since, or the log is another's"
-    return Check(rule.id, Agreement.REFUTED, detail), None
+        names_ = " and ".join(around.contradicted)
+        detail = f"This environment has another {names_} than the log names, so it decides nothing."
+        return Check(rule.id, Agreement.OPEN, detail), None
+    return Check(rule.id, Agreement.REFUTED, _REFUTED), None
 
 
 def _why_open(mine: list[Judgement]) -> str:
     """Return why facts say nothing of a cause."""
     if not mine:
-        return "what the log shows leaves no trace in an environment"
+        return _NO_TRACE
     if all(each.outcome is Outcome.NOT_APPLICABLE for each in mine):
         if any(name.startswith("config.") for each in mine for name in each.scope.read):
-            return "the configuration of the run would tell; none is known here"
-        return "what the log is about is not installed there; is it another environment's log?"
+            return _CONFIGURED
+        return _NOT_THERE
     unknown = [name for each in mine for name in each.scope.unknown_facts()]
     if unknown:
-        return f"{', '.join(dict.fromkeys(unknown))} would tell; that is not known here"
+        return f"Not confirmed: {', '.join(dict.fromkeys(unknown))} could not be read here."
     reasons = [each.reason for each in mine if each.reason]
-    return reasons[0] if reasons else "a fact that would tell is not known"
+    return f"Not confirmed: {reasons[0] if reasons else 'a fact that it hangs on is not known'}."
 
 
 def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:

@@ -10,24 +10,14 @@ from fadoctor.report.paper import Paper
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fadoctor.model.explanation import Check, Explanation
     from fadoctor.model.finding import Finding
     from fadoctor.report.style import Style
 
 SILENCE = "Nothing here is about attention, CUDA or the build."
 
-_SAID = {
-    Agreement.CONFIRMED: "this environment confirms it",
-    Agreement.REFUTED: "this environment speaks against it",
-    Agreement.OPEN: "this environment cannot tell",
-}
-_SAID_BY_LOG = {
-    Agreement.CONFIRMED: "what the log names confirms it",
-    Agreement.REFUTED: "the facts speak against it",
-    Agreement.OPEN: "what the log names cannot tell",
-}
+_BY_ENVIRONMENT = "This environment confirms it"
+_BY_LOG = "What the log names confirms it"
 
 
 def render(report: Explanation, style: Style) -> str:
@@ -38,8 +28,8 @@ def render(report: Explanation, style: Style) -> str:
     checks = {check.rule_id: check for check in report.checks}
     for finding in report.findings:
         check = checks.get(finding.rule_id)
-        words = _SAID if report.target is not None else _SAID_BY_LOG
-        paper.finding(finding, ["environment"], _quoted(finding, check, words))
+        confirmed = _BY_ENVIRONMENT if report.target is not None else _BY_LOG
+        paper.finding(finding, ["environment"], _quoted(finding, check, confirmed))
     if not report.findings:
         paper.line(SILENCE, "green")
     for error in report.rule_errors:
@@ -72,10 +62,19 @@ def _header(paper: Paper, report: Explanation) -> None:
     paper.line("")
 
 
-def _quoted(
-    finding: Finding, check: Check | None, words: Mapping[Agreement, str]
-) -> tuple[str, ...]:
+def _quoted(finding: Finding, check: Check | None, confirmed: str) -> tuple[str, ...]:
     """Return the lines of the log that show a cause, and what facts say about it."""
     lines = [f"{each.source}: {each.value}" for each in finding.evidence if each.fact == "log"]
-    said = [f"{words[check.agreement]}: {check.detail}"] if check is not None else []
-    return (*lines, *said)
+    if check is None:
+        return tuple(lines)
+    if check.agreement is not Agreement.CONFIRMED:
+        return (*lines, check.detail)
+    return (*lines, _confirmed(finding, check, confirmed))
+
+
+def _confirmed(finding: Finding, check: Check, confirmed: str) -> str:
+    """Return what confirms a cause; a rule is named only where it is another than the cause's."""
+    rule_id, _, message = check.detail.partition(": ")
+    if message == finding.message:
+        return f"{confirmed}."
+    return f"{confirmed}: {message}" + (f" ({rule_id})" if rule_id != finding.rule_id else "")

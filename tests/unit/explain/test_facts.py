@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fadoctor.explain.explain import read_log
+from fadoctor.explain.mentions import FEW
 from fadoctor.model.fact import Known, Unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
 
@@ -19,40 +22,50 @@ def facts(knowledge: Knowledge, log: str) -> Environment:
     return read_log(io.BytesIO(log.encode()), "a.log", knowledge).facts().environment
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("Name: flash_attn Version: 2.8.3", {"flash_attn.version": "2.8.3"}),
-        ("torch+cuda 2.6.0", {"torch.version": "2.6.0"}),
-        ("PyTorch 2.3.0+cu121 with CUDA 1201 (you have 2.3.1+cpu)",
-         {"torch.version": "2.3.1+cpu", "torch.build": "cpu"}),
-        ("  Python  3.11.9 (you have 3.11.2)", {"python.version": "3.11.2"}),
-        ("ImportError: /v/flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so: undefined symbol: x",
-         {"python.tag": "cp312", "host.platform": "linux_aarch64", "host.os": "linux"}),
-        (r"E:\v\Lib\site-packages\flash_attn_2_cuda.cp311-win_amd64.pyd",
-         {"python.tag": "cp311", "host.platform": "win_amd64", "host.os": "windows"}),
-        ('  File "/opt/v/lib/python3.13t/site-packages/torch/x.py", line 1, in f',
-         {"python.tag": "cp313", "python.abi_tag": "cp313t"}),
-        ("it is my RTX 5090", {"gpu[0].name": "RTX 5090", "gpu[0].compute_capability": "12.0"}),
-        ("on 8x A100 80GB", {"gpu[0].compute_capability": "8.0", "gpu[0].visible": True}),
-        ("a Tesla T4 in the cloud", {"gpu[0].compute_capability": "7.5"}),
-        ("The T4 page of the book", {"gpu[0].name": None}),
-        ("Your Tesla P40 GPU has compute capability 6.1.", {"gpu[0].compute_capability": "6.1"}),
-        ("NVIDIA Foo with CUDA capability sm_120 is not compatible with the current PyTorch",
-         {"gpu[0].compute_capability": "12.0"}),
-        ("The NVIDIA driver on your system is too old (found version 12040).",
-         {"driver.cuda": "12.4"}),
-        ("Successfully installed einops-0.8.1 flash-attn-2.7.3 torch-2.6.0",
-         {"flash_attn.version": "2.7.3", "torch.version": "2.6.0"}),
-        ("Requirement already satisfied: torch in /v/lib/python3.11/site-packages (2.5.1+cu124)",
-         {"torch.version": "2.5.1+cu124", "torch.cuda": "12.4"}),
-    ],
-)  # fmt: skip
+LINES = [
+    ("Name: flash_attn Version: 2.8.3", {"flash_attn.version": "2.8.3"}),
+    ("torch+cuda 2.6.0", {"torch.version": "2.6.0"}),
+    ("PyTorch 2.3.0+cu121 with CUDA 1201 (you have 2.3.1+cpu)",
+     {"torch.version": "2.3.1+cpu", "torch.build": "cpu"}),
+    ("  Python  3.11.9 (you have 3.11.2)", {"python.version": "3.11.2"}),
+    ("ImportError: /v/flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so: undefined symbol: x",
+     {"python.tag": "cp312", "host.platform": "linux_aarch64", "host.os": "linux"}),
+    (r"E:\v\Lib\site-packages\flash_attn_2_cuda.cp311-win_amd64.pyd",
+     {"python.tag": "cp311", "host.platform": "win_amd64", "host.os": "windows"}),
+    ('  File "/opt/v/lib/python3.13t/site-packages/torch/x.py", line 1, in f',
+     {"python.tag": "cp313", "python.abi_tag": "cp313t"}),
+    ("it is my RTX 5090", {"gpu[0].name": "RTX 5090", "gpu[0].compute_capability": "12.0"}),
+    ("on 8x A100 80GB", {"gpu[0].compute_capability": "8.0", "gpu[0].visible": True}),
+    ("a Tesla T4 in the cloud", {"gpu[0].compute_capability": "7.5"}),
+    ("The T4 page of the book", {"gpu[0].name": None}),
+    ("Your Tesla P40 GPU has compute capability 6.1.", {"gpu[0].compute_capability": "6.1"}),
+    ("NVIDIA Foo with CUDA capability sm_120 is not compatible with the current PyTorch",
+     {"gpu[0].compute_capability": "12.0"}),
+    ("The NVIDIA driver on your system is too old (found version 12040).",
+     {"driver.cuda": "12.4"}),
+    ("Successfully installed einops-0.8.1 flash-attn-2.7.3 torch-2.6.0",
+     {"flash_attn.version": "2.7.3", "torch.version": "2.6.0"}),
+    ("Requirement already satisfied: torch in /v/lib/python3.11/site-packages (2.5.1+cu124)",
+     {"torch.version": "2.5.1+cu124", "torch.cuda": "12.4"}),
+]  # fmt: skip
+
+
+def values(environment: Environment, names: Iterable[str]) -> dict[str, Any]:
+    found = {name: environment.fact(name) for name in names}
+    return {n: fact.value if isinstance(fact, Known) else None for n, fact in found.items()}
+
+
+@pytest.mark.parametrize(("line", "said"), LINES)
 def test_what_a_line_says(knowledge: Knowledge, line: str, said: dict[str, Any]) -> None:
-    environment = facts(knowledge, line)
-    found = {name: environment.fact(name) for name in said}
-    values = {n: fact.value if isinstance(fact, Known) else None for n, fact in found.items()}
-    assert values == said
+    assert values(facts(knowledge, line), said) == said
+
+
+@pytest.mark.parametrize(("line", "said"), LINES)
+def test_a_long_log_says_the_same(knowledge: Knowledge, line: str, said: dict[str, Any]) -> None:
+    """Of so many lines only those are read that hold certain words."""
+    step = "2026-11-21 10:00:01 step 3 of 10, loss 0.25, transformers model, torch batch 8\n"
+    log = f"{step * FEW}{line}\n{step * FEW}"
+    assert values(facts(knowledge, log), said) == said
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.explain.explain import explain, read_log
+from fadoctor.explain.facts import facts_of
 from fadoctor.model.explanation import Agreement
+from fadoctor.report.explanation_text import render
+from fadoctor.report.style import Style
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fadoctor.explain.cleaning import Line
+    from fadoctor.explain.facts import LogFacts
+    from fadoctor.matrix.query import Matrix
     from fadoctor.model.explanation import Explanation
     from fadoctor.model.rule import Knowledge
 
@@ -105,3 +113,78 @@ def test_a_triton_that_is_there_is_not_missing(knowledge: Knowledge) -> None:
     assert (first.rule_id, first.consequences) == ("triton-torch-version", ("triton-missing",))
     (alone,) = explained(knowledge, f"torch 2.5.1+cu121\n{error}").findings
     assert alone.rule_id == "triton-missing"
+
+
+def test_facts_say_whose_function_windows_does_not_find(knowledge: Knowledge) -> None:
+    """The code 127 fits every library that goes with another one than is there."""
+    error = (
+        '  File "C:\\v\\Lib\\site-packages\\torch\\__init__.py", line 3\nOSError: [WinError 127] '
+    )
+    log = f"{{}}\n{error}The specified procedure could not be found"
+    (cpu,) = explained(knowledge, log.format("torch 2.6.0+cpu on an RTX 4090")).findings
+    assert (cpu.rule_id, cpu.consequences) == ("torch-cpu-only", ("abi-undefined-symbol",))
+    for facts in ("torch 2.6.0+cu124 on an RTX 4090", "torch 2.6.0+cpu", ""):
+        (other,) = explained(knowledge, log.format(facts)).findings
+        assert (other.rule_id, other.confidence.value) == ("abi-undefined-symbol", "medium")
+
+
+def test_a_wording_that_names_the_file_is_not_overruled(knowledge: Knowledge) -> None:
+    error = (
+        "ImportError: DLL load failed while importing flash_attn_2_cuda: The specified procedure"
+    )
+    log = f"torch 2.6.0+cpu on an RTX 4090\n{error} could not be found."
+    (finding,) = explained(knowledge, log).findings
+    assert (finding.rule_id, finding.confidence.value) == ("abi-undefined-symbol", "high")
+
+
+def test_another_cause_of_a_missing_triton_is_not_made_up(knowledge: Knowledge) -> None:
+    """What the log names fits torch, or says nothing of triton: the wording alone counts."""
+    error = "RuntimeError: Cannot find a working triton installation."
+    for facts in ("", "torch 2.5.1+cu121\ntriton 3.1.0", "torch 2.6.0+cu124 on an RTX 4090"):
+        (finding,) = explained(knowledge, f"{facts}\n{error}").findings
+        assert (finding.rule_id, finding.consequences) == ("triton-missing", ())
+
+
+@pytest.mark.parametrize(
+    ("log", "readers"),
+    [
+        ("RuntimeError: FlashAttention only supports Ampere GPUs or newer.", []),
+        ("Loss: 0.2 on torch 2.6.0", []),
+        ("unsloth says Bfloat16 = TRUE. FA [Xformers = None. FA2 = False]", ["a.log"]),
+    ],
+)
+def test_facts_are_read_only_for_a_symptom_that_asks_for_them(
+    knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch, log: str, readers: list[str]
+) -> None:
+    asked: list[str] = []
+
+    def counted(lines: Sequence[Line], name: str, matrix: Matrix) -> LogFacts:
+        asked.append(name)
+        return facts_of(lines, name, matrix)
+
+    monkeypatch.setattr("fadoctor.explain.explain.facts_of", counted)
+    reading = read_log(io.BytesIO(log.encode()), "a.log", knowledge)
+    assert asked == readers
+    reading.facts()
+    reading.facts()
+    assert asked == ["a.log"]
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (f"flash-attn 2.8.3\nGPU: Tesla V100\n{AMPERE}", "What the log names confirms it"),
+        (
+            "torch 2.5.1+cu121\ntriton 2.1.0\nTriton fails to compile my kernel",
+            "What the log names confirms it.\n",
+        ),
+        (f"flash-attn 2.8.3, torch 2.8.0\nan H100\n{AMPERE}", "speaks against it.\n"),
+    ],
+)
+def test_what_the_log_says_of_a_cause_is_told_in_a_sentence(
+    knowledge: Knowledge, log: str, said: str
+) -> None:
+    report = explained(knowledge, log)
+    text = render(report, Style(width=200))
+    assert said in text
+    assert f"{report.findings[0].rule_id}:" not in text
