@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import Gpu, fact_text
+from fadoctor.diagnose import foresee
+from fadoctor.matrix.kernels import Gpu, Kernels, fact_text
 from fadoctor.matrix.versions import version_key, version_part
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError
@@ -21,11 +22,13 @@ from fadoctor.model.plan import Alternative, Change, Conflict
 from fadoctor.model.verdict import Backend, Predicted
 from fadoctor.plan.build import missing_tools
 from fadoctor.plan.choice import Kind
+from fadoctor.plan.count import FAILS, best_answers
 from fadoctor.plan.problem import Base, Problem
 from fadoctor.plan.requirements import violations
 from fadoctor.plan.solve import Solution, can_meet, solve_wishes
 from fadoctor.plan.wishes import Wishes, has_kernel, wish_text
 from fadoctor.targets.overlay import apply_overlays
+from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -148,8 +151,14 @@ class _Question:
         return holding
 
     def without(self, constraint: Constraint) -> Alternative | None:
-        """Return what is possible if one constraint alone is given up."""
+        """Return what is possible if one constraint alone is given up.
+
+        What then cannot be decided of what is here, nobody asked to be replaced.
+        """
         problem = self.problem_without([constraint]) if self.can_be([constraint]) else None
+        if problem is not None:
+            cells = _still_wished(problem)
+            problem.wishes = msgspec.structs.replace(problem.wishes, cells=cells)
         solution = solve_wishes(problem) if problem is not None else None
         if problem is None or solution is None:
             return None
@@ -161,6 +170,20 @@ class _Question:
             for need in missing_tools(after, problem.session.matrix, choice.version)
         ]
         return Alternative(constraint.give_up, tuple(_changes(problem, solution)), tuple(needs))
+
+
+def _still_wished(problem: Problem) -> tuple[tuple[Gpu, Backend], ...]:
+    """Return the wished cells that fail where nothing is changed, or that were asked for."""
+    matrix, environment = problem.session.matrix, problem.environment
+    assessment = foresee(environment, problem.session.knowledge).assessment
+    verdicts = predict(Kernels(environment, matrix), assessment)
+    best = best_answers(verdicts, assessment.judgements)
+    return tuple(
+        (gpu, backend)
+        for gpu, backend in problem.wishes.cells
+        if problem.kernels.package(backend) in problem.wishes.asked
+        or best.get((gpu.label, backend), FAILS) == FAILS
+    )
 
 
 def _changes(problem: Problem, solution: Solution) -> Iterator[Change]:

@@ -42,6 +42,10 @@ _UNPROVED = (
     "What could not be proved stands below."
 )
 
+_LOST = (
+    "Afterwards no rule finds an error: each was judged on the facts as they will be. But what "
+    "works now does not work any more, or nobody can prove it, as stands below."
+)
 _UNPROVED_BY_HAND = (
     "Afterwards no rule finds an error: each was judged on the facts as they will be. What is left "
     "to do by hand, and what could not be proved, stands below."
@@ -118,6 +122,8 @@ def _answer(plan: Plan, by_hand: Sequence[Action]) -> str:
         return _UNDECIDED_BY_HAND if by_hand else _UNDECIDED
     if plan.outcome is not PlanOutcome.REPAIRS:
         return _ANSWERS[plan.outcome]
+    if plan.proof.lost:
+        return _LOST
     if plan.proof.unknown:
         return _UNPROVED_BY_HAND if by_hand else _UNPROVED
     return _BY_HAND if by_hand else _CLEAN

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fadoctor.diagnose import diagnose
 from fadoctor.plan.conflict import _Question
 from fadoctor.plan.problem import Base
-from tests.unit.plan.problems import golden, problem, session
+from tests.unit.engine.builders import ABSENT
+from tests.unit.plan.problems import golden, plan, problem, session, with_package
 
 HEALTHY = golden("linux-a100-healthy")
 
@@ -19,3 +20,14 @@ def test_what_would_do_may_not_lose_what_works() -> None:
     assert relaxed is not None
     assert made.worked
     assert relaxed.worked == made.worked
+
+
+def test_what_is_not_known_is_not_replaced_with_a_newer_driver() -> None:
+    """Beside the driver it asked for another torch and vLLM, for a triton that nobody had read."""
+    driver = {"driver__version": "470.82.01", "driver__library_version": "470.82.01"}
+    unread = {"triton__binary__file": ABSENT, "triton__loads": ABSENT}
+    here = golden("linux-a100-healthy", driver__cuda="11.4", **driver, **unread)
+    made = plan(with_package(here, "vllm", "0.11.0", {"torch": "==2.8.0"}))
+    found = [each for conflict in made.conflicts for each in conflict.alternatives]
+    [newer] = [each for each in found if each.give_up == "a newer NVIDIA driver"]
+    assert newer.changes == ()

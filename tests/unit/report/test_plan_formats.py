@@ -145,3 +145,12 @@ def test_what_is_left_to_a_person_is_not_called_nothing(
     assert "below" in answer
     if by_setting and outcome is PlanOutcome.PARTIAL:
         assert "something is left" in answer
+
+
+def test_what_is_lost_is_in_the_answer() -> None:
+    """Afterwards nothing is wrong, it said, above: does not work any more."""
+    proof = Proof(lost=("gpu[0] fa2 bf16",))
+    text = plan_text.render(Plan(PlanOutcome.REPAIRS, TARGET, "pip", ACTIONS[:1], proof=proof))
+    assert "nothing is wrong" not in text
+    assert "does not work any more" in " ".join(text.split())
+    assert "gpu[0] fa2 bf16" in text
