@@ -221,3 +221,16 @@ def test_a_lock_knows_better_what_a_helper_requires(tmp_path: Path) -> None:
     found = judged(tmp_path, lock, "H100", "580.65")
     assert found.planned.environment.fact("trl.version").value == "0.12.2"  # type: ignore[union-attr]
     assert "requirement-unmet" not in findings(found)
+
+
+def test_what_stands_first_is_taken_first(tmp_path: Path) -> None:
+    """As uv does: trl 0.12.2 alone of its series has an upper bound on transformers."""
+    wanted = ["trl>=0.12,<0.13\n", "transformers>=4.40\n"]
+
+    def taken(lines: list[str]) -> tuple[str, ...]:
+        environment = on(tmp_path, "torch==2.5.1\n" + "".join(lines), "H100", "580.65")
+        today = trial.try_out(environment, session().knowledge, session().matrix, ()).today
+        return today.versions["trl"], today.versions["transformers"]
+
+    assert taken(wanted) == ("0.12.2", "4.46.3")
+    assert taken(wanted[::-1]) == ("0.12.1", "5.23.0")
