@@ -209,10 +209,13 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
 
 
 def _ranges(combined: Combined, bounded: Mapping[str, Fact]) -> dict[str, str]:
-    """Return what is open, but for that of which nobody knows which release will be taken."""
+    """Return what is open, in the order of the files: resolvers decide in it too.
+
+    Without that of which nobody knows which release will be taken.
+    """
     return {
         name: planned.specifier
-        for name, planned in sorted(combined.packages.items())
+        for name, planned in combined.packages.items()
         if not (planned.version or planned.url or planned.open)
         and f"{package_of(name)}.version" not in bounded
     }

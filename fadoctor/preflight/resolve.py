@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fadoctor.model.environment import Environment
+    from fadoctor.model.fact import Fact
 
 STEP_LIMIT = 3_000
 """Releases that are looked at for one resolution."""
@@ -37,6 +38,7 @@ class Resolver:
         }
         self._steps = 0
         self._loosely = False
+        self._has_helpers = True
 
     def resolve(self, fixed: Mapping[str, str]) -> dict[str, str] | None:
         """Return package -> version of all that is open, some fixed; None where nothing fits."""
@@ -49,6 +51,11 @@ class Resolver:
             if not met or not self._fits(package, version, others):
                 return None
         return self._decided(dict(fixed))
+
+    def resolve_without_helpers(self) -> dict[str, str] | None:
+        """Return the same of all but the helpers, which stay open from now on."""
+        self._has_helpers = False
+        return self.resolve({})
 
     def resolve_loosely(self) -> dict[str, str]:
         """Return the newest of all that is open where not all fits: that is for rules to say."""
@@ -92,7 +99,7 @@ class Resolver:
         """Return whether the tables know releases; helpers that no file names stay open."""
         if not self.versions.is_helper(package):
             return bool(self.versions.of(package, ""))
-        named = package in self.ranges and not self._loosely
+        named = package in self.ranges and self._has_helpers
         return named and bool(self.versions.of(package, self.ranges[package]))
 
     def _is_open(self, package: str) -> bool:
@@ -139,4 +146,28 @@ class Resolver:
         facts = dict(self.environment.facts)
         for package, version in chosen.items():
             facts |= self.versions.facts(package, version)
+        facts |= self._broken({**self.exact, **chosen})
         return msgspec.structs.replace(self.environment, facts=facts)
+
+    def _broken(self, there: Mapping[str, str]) -> dict[str, Fact]:
+        """Return which requirements of helpers are not met, where no file says all of them.
+
+        Where all that the table knows are met, there may be others: they stay Unknown.
+        """
+        found: dict[str, Fact] = {}
+        for package, version in there.items():
+            name = f"{package}.requires"
+            is_open = isinstance(self.environment.facts.get(name, _OPEN), Unknown)
+            if is_open and self.versions.is_helper(package):
+                needs = package_of(self.versions.requires(package, version))
+                broken = {
+                    PACKAGES[other][0]: text
+                    for other, text in needs.items()
+                    if other in there and not accepts(text, there[other])
+                }
+                if broken:
+                    found[name] = Known(broken, "matrix helper-releases: what is not met")
+        return found
+
+
+_OPEN = Unknown("not read", "resolver")

@@ -53,8 +53,16 @@ class Trial(msgspec.Struct, frozen=True):
 def come_today(environment: Environment, matrix: Matrix) -> Environment:
     """Return what a resolver makes of the open packages today; what it cannot, stays open."""
     resolver = Resolver(environment, Versions(environment, matrix))
-    chosen = resolver.resolve({})
-    return resolver.world(resolver.resolve_loosely() if chosen is None else chosen)
+    return resolver.world(_taken(resolver)[0])
+
+
+def _taken(resolver: Resolver) -> tuple[dict[str, str], bool, bool]:
+    """Return what is taken today, whether all of it fits, and whether all but the helpers does."""
+    if (chosen := resolver.resolve({})) is not None:
+        return chosen, True, True
+    if (chosen := resolver.resolve_without_helpers()) is not None:
+        return chosen, False, True
+    return resolver.resolve_loosely(), False, False
 
 
 def try_out(
@@ -62,16 +70,15 @@ def try_out(
 ) -> Trial:
     """Judge today's world, and those in which one package is another release."""
     resolver = Resolver(environment, Versions(environment, matrix))
-    chosen = resolver.resolve({})
-    taken = resolver.resolve_loosely() if chosen is None else chosen
+    taken, fits, is_consistent = _taken(resolver)
     there = resolver.world(taken)
     today = World(taken, foresee(settled(labelled(there)), knowledge, ignore))
-    if chosen is None or not environment.ranges:
-        return Trial(today, there, fits=chosen is not None)
+    if not is_consistent or not environment.ranges:
+        return Trial(today, there, fits=fits)
     others: list[World] = []
     untried = 0
     end = time.monotonic() + TIME_LIMIT_S
-    for package, version in _variations(resolver, chosen):
+    for package, version in _variations(resolver, taken):
         if len(others) >= WORLD_LIMIT or time.monotonic() > end:
             untried += 1
             continue
@@ -79,13 +86,15 @@ def try_out(
         if found is not None:
             prognosis = foresee(settled(labelled(resolver.world(found))), knowledge, ignore)
             others.append(World(found, prognosis, package))
-    return Trial(today, there, tuple(others), untried)
+    return Trial(today, there, tuple(others), untried, fits)
 
 
 def _variations(resolver: Resolver, chosen: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield package and version, one at a time: the newest of each minor first, in turns."""
     rows = []
     for package, specifier in resolver.ranges.items():
+        if package not in chosen:
+            continue
         found = [v for v in resolver.versions.of(package, specifier) if v != chosen.get(package)]
         newest = {version_part(version, "minor"): version for version in reversed(found)}
         first = [version for version in found if version in newest.values()]

@@ -188,3 +188,49 @@ def test_no_world_breaks_what_a_pinned_package_requires(tmp_path: Path) -> None:
     environment = on(tmp_path, "torch>=2.6\nxformers==0.0.31\n", "H100", "580.65")
     tried = trial.try_out(environment, session().knowledge, session().matrix, ())
     assert {world.versions["torch"] for world in (tried.today, *tried.others)} == {"2.7.1"}
+
+
+def test_helpers_that_do_not_fit_leave_the_rest_as_it_is(tmp_path: Path) -> None:
+    text = "torch>=2.9,<2.12\ntrl==0.12.2\ntransformers>=4.50\n"
+    found = judged(tmp_path, text, "H100")
+    assert findings(found)["driver-too-old"].severity is Severity.WARNING
+    assert any("no releases that fit" in n for n in found.shown.environment.target.notes)
+    assert isinstance(found.planned.environment.fact("transformers.version"), Unknown)
+
+
+def test_a_requirement_that_is_known_to_be_unmet_is_said(tmp_path: Path) -> None:
+    broken = judged(tmp_path, "torch==2.8.0\ntrl==0.12.2\ntransformers==4.57.1\n", "H100", "580.65")
+    assert "transformers (<4.47.0, 4.57.1 is installed)" in (
+        findings(broken)["requirement-unmet"].message
+    )
+    whole = judged(tmp_path, "torch==2.8.0\ntrl==0.12.2\ntransformers==4.46.3\n", "H100", "580.65")
+    assert findings(whole) == {}
+    assert isinstance(whole.planned.environment.fact("trl.requires"), Unknown)  # there is more
+
+
+def test_a_lock_knows_better_what_a_helper_requires(tmp_path: Path) -> None:
+    """An override of the resolver: what the lock says of trl is what counts."""
+    lock = LOCK.split("[[package]]", maxsplit=1)[0]
+    for name, version, needs in (("trl", "0.12.2", "transformers"), ("transformers", "4.57.1", "")):
+        listed = f'{{ name = "{needs}" }}' if needs else ""
+        lock += f'[[package]]\nname = "{name}"\nversion = "{version}"\n'
+        lock += 'source = { registry = "https://pypi.org/simple" }\n'
+        lock += f"dependencies = [{listed}]\n"
+    lock += '[[package]]\nname = "ours"\nversion = "0"\nsource = { virtual = "." }\n'
+    lock += 'dependencies = [{ name = "trl" }]\n'
+    found = judged(tmp_path, lock, "H100", "580.65")
+    assert found.planned.environment.fact("trl.version").value == "0.12.2"  # type: ignore[union-attr]
+    assert "requirement-unmet" not in findings(found)
+
+
+def test_what_stands_first_is_taken_first(tmp_path: Path) -> None:
+    """As uv does: trl 0.12.2 alone of its series has an upper bound on transformers."""
+    wanted = ["trl>=0.12,<0.13\n", "transformers>=4.40\n"]
+
+    def taken(lines: list[str]) -> tuple[str, ...]:
+        environment = on(tmp_path, "torch==2.5.1\n" + "".join(lines), "H100", "580.65")
+        today = trial.try_out(environment, session().knowledge, session().matrix, ()).today
+        return today.versions["trl"], today.versions["transformers"]
+
+    assert taken(wanted) == ("0.12.2", "4.46.3")
+    assert taken(wanted[::-1]) == ("0.12.1", "5.23.0")
