@@ -10,7 +10,7 @@ from fadoctor.model.catalogue import PACKAGES
 from fadoctor.plan.choice import Choice, Kind, follow, package_of
 from fadoctor.plan.company import Company
 from fadoctor.plan.offers import bounded, offer
-from fadoctor.plan.released import accepts
+from fadoctor.plan.released import accepts, mapping_of
 from fadoctor.plan.requirements import Violation, violations
 from fadoctor.plan.wheel_facts import text_of
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.plan.problem import Problem
     from fadoctor.plan.relations import State
+
+
+_BROUGHT_LIMIT = 20
+"""Packages that come along because what comes along requires them."""
 
 
 class Aftermath(msgspec.Struct, frozen=True):
@@ -54,9 +58,30 @@ def aftermath(
             followers.setdefault(follower.package, follower)
         elif not was_so(problem, state, each):
             broken.append(each)
+    company = Company(problem, environment, requirements, followers, careful=careful)
+    found |= dict.fromkeys(_brought(company, state, followers), False)
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
     )
+
+
+def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
+    """Add what followers require themselves and is not there; return the packages of these."""
+    there = mapping_of(company.environment.fact("packages.installed"))
+    helpers = company.problem.session.candidates.helpers
+    open_ = list(followers.values())
+    added: list[str] = []
+    while open_ and len(added) < _BROUGHT_LIMIT:
+        asker = open_.pop()
+        for name in helpers.needs(asker.distribution, asker.version):
+            package = package_of(name, name)
+            if name in there or package in followers or package in state:
+                continue
+            if (choice := company.newest(name)) is not None:
+                followers[package] = choice
+                open_.append(choice)
+                added.append(package)
+    return added
 
 
 def was_so(problem: Problem, state: State, each: Violation) -> bool:

@@ -27,6 +27,9 @@ PYPI = "pypi"
 NEWEST = "9999"
 """A release of everything that no table has the releases of: what an open range would take."""
 
+_TABLED = {"torch", "triton", *(package.replace("_", "-") for package in RELEASES)}
+"""Packages with a table of their own."""
+
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.]{0,40}")
 _WHEEL = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
@@ -120,13 +123,19 @@ class Offer:
                     self._needed.setdefault(dist, set()).update(_VERSION.findall(specifier))
 
     def _helpers(self) -> None:
-        """Offer what others require in every release that is known, for the Pythons it is for."""
-        for row in self.matrix.tables["helper-releases"].rows:
+        """Offer what others require in every release that is known, for the Pythons it is for.
+
+        What they require that no table has the releases of, a plan does not speak of.
+        """
+        rows = self.matrix.tables["helper-releases"].rows
+        spoken_of = _TABLED | {str(row["package"]) for row in rows}
+        for row in rows:
             if is_in_specifier(self.python, Known(str(row.get("python") or ">=3"), "table")):
                 name = str(row["package"])
                 needs = {
                     each.name: str(each.specifier)
                     for each in map(Requirement, words(row.get("requires")))
+                    if each.name in spoken_of
                 }
                 for version in words(row["version"]):
                     self._add(name, version, PYPI, needs)
@@ -145,10 +154,9 @@ class Offer:
 
     def _others(self) -> None:
         """Offer of everything else each version that some range names, and a newest one."""
-        tabled = {"torch", "triton", *(package.replace("_", "-") for package in RELEASES)}
         below = {str(row["below"]) for row in self.matrix.tables["requirement-bounds"].rows}
         for name, versions in self._needed.items():
-            if name not in tabled:
+            if name not in _TABLED:
                 known = () if name in self._known else versions
                 for version in {*known, *below, "1.0", NEWEST}:
                     if parse_version(version) is not None:
