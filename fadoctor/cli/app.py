@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from fadoctor import __version__
-from fadoctor.cli.output import drop_output, fill_missing_streams
+from fadoctor.cli.output import drop_output, fill_missing_streams, refuse_closed, write
 from fadoctor.cli.support import EXIT_INTERNAL, EXIT_INTERRUPTED
 from fadoctor.model.errors import FadoctorError, UsageError
 
@@ -32,7 +32,7 @@ _SETTINGS = {"run": {"ignore_unknown_options": True}}
 
 def _version(value: bool) -> None:  # noqa: FBT001 -- typer calls it so
     if value:
-        print(f"fadoctor {__version__}")
+        write(f"fadoctor {__version__}\n", None)
         raise typer.Exit
 
 
@@ -67,6 +67,8 @@ def build(names: Iterable[str] = (*COMMANDS, *GROUPS)) -> typer.Typer:
 def _asked() -> typer.Typer:
     """Return the command line with the command that the first argument names, or with all."""
     first = sys.argv[1:2]
+    if "--help" in sys.argv[1:] and "--" not in sys.argv:
+        refuse_closed()
     return build(first) if first and first[0] in (*COMMANDS, *GROUPS) else build()
 
 

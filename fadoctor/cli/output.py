@@ -23,9 +23,14 @@ def write(text: str, output: Path | None) -> None:
         raise UsageError(f"--output {output}: {error.strerror}") from error
 
 
-def _print(text: str) -> None:
+def refuse_closed() -> None:
+    """Raise UsageError where there is no standard output to print to."""
     if sys.stdout is None:
         raise UsageError("standard output is closed: nothing could be printed")
+
+
+def _print(text: str) -> None:
+    refuse_closed()
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

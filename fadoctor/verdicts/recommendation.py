@@ -114,8 +114,10 @@ def _is_broken(verdict: Verdict) -> bool:
 
 
 def _said(verdict: Verdict) -> str:
-    """Return in a few words which cell fails, and why."""
+    """Return in a few words which cell fails, or is not known to work, and why."""
     reason = ", ".join(verdict.because[:2]) or verdict.detail
+    if _is_doubtful(verdict):
+        reason = f"not known to work: {reason}" if reason else "not known to work"
     subject = verdict.gpu.partition(" ")[0]
     return f"{verdict.backend.value} in {verdict.dtype.value} on {subject} ({reason})"
 

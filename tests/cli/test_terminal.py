@@ -114,8 +114,11 @@ def test_a_full_disk_is_one_line_and_wrong_usage(stack: Path, what: str) -> None
     assert result.stderr.count("\n") == 1
 
 
-def test_a_closed_standard_output_is_one_line_and_wrong_usage(stack: Path) -> None:
-    result = shell('"$@" check --no-smoke --python . >&-', stack)
+@pytest.mark.parametrize(
+    "what", ["check --no-smoke --python .", "--version", "--help", "rules list --help"]
+)
+def test_a_closed_standard_output_is_one_line_and_wrong_usage(stack: Path, what: str) -> None:
+    result = shell(f'"$@" {what} >&-', stack)
     assert result.stdout == "2\n"
     assert result.stderr == "fadoctor: standard output is closed: nothing could be printed\n"
 

@@ -163,6 +163,7 @@ def test_what_is_known_to_work_goes_before_what_is_not_known() -> None:
     found = recommend(kernels(on("8.0")), [doubt, known])
     assert found is not None
     assert found.backend is Backend.SDPA_FLASH
+    assert "fa2 in bf16 on gpu[0] (not known to work" in found.why
     found = recommend(kernels(on("8.0")), [doubt])
     assert found is not None
     assert found.backend is Backend.FA2
