@@ -119,7 +119,7 @@ def _with_extras(manifests: Iterable[Manifest], who: _Bounding) -> Iterator[str]
     for manifest in manifests:
         for each in manifest.requirements:
             if each.extras and each.name in who.combined.packages and who.how(each.name) != NEVER:
-                yield f"{each.name}[{','.join(each.extras)}]"
+                yield f"{each.name}[{','.join(each.extras[:_SHOWN])}]"
 
 
 def _has_end(specifier: str) -> bool:

@@ -66,6 +66,6 @@ class HelperReleases:
 
 def _requires(row: Row) -> dict[str, str]:
     """Return what an installer looks at: not what stands in an extra."""
-    if row.get("in_extra") is True:
-        return {}
-    return {each.name: str(each.specifier) for each in map(Requirement, words(row.get("requires")))}
+    own = [] if row.get("in_extra") is True else words(row.get("requires"))
+    found = map(Requirement, (*own, *words(row.get("also"))))
+    return {each.name: str(each.specifier) for each in found}
