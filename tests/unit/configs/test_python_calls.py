@@ -212,8 +212,8 @@ def test_a_hostile_script_is_refused_within_its_limits(name: str) -> None:
     if isinstance(outcome, InputError):
         assert str(outcome).startswith("train.py")
     assert used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime < 3
-    # The most that any child of this process has used so far: another test's may have used more, and
-    # what this process had when it made the child counts as the child's.
+    # The most that any child of this process has used so far: that of another test counts, and
+    # so does what this process had when it made the child.
     mine = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert used.ru_maxrss <= max(300 << 10, before.ru_maxrss, mine)
     assert time.monotonic() - started < 12
