@@ -31,10 +31,7 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     node = document.get("mixed_precision")
     if node is not None and node.value is not None:
         word = "no" if node.scalar is False else str(node.scalar).lower()

@@ -55,14 +55,10 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     said.framework(KIND, document)
     said.default("config.purpose", document, "training")
-    for key, name, meaning in _TOPICS:
-        said.take(document, key, name, meaning)
+    said.take_all(document, _TOPICS)
     for key, value in _SWITCHES:
         node = document.get(key)
         if node is not None and words.flag(node) is not False:
@@ -76,7 +72,7 @@ def read(source: Source) -> Configuration:
     _loose_switches(said, document)
     _precision(said, document)
     named = words.named_files(document, "deepspeed")
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True, named=named)
+    return Configuration(source.name, KIND, tuple(said.intents), named=named)
 
 
 def _loose_switches(said: Said, document: Node) -> None:

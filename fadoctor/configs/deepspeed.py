@@ -32,10 +32,7 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     say_precision(said, document)
     if (autocast := document.get("torch_autocast")) is not None and _switch(autocast) is True:
         said.take(autocast, "dtype", "config.autocast", words.dtype)

@@ -32,10 +32,7 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     for key in ("activation_checkpointing", "fsdp_activation_checkpointing"):
         said.take(document, key, "config.gradient_checkpointing", words.flag)
     for above in ("mixed_precision", "mixed_precision_policy", "fsdp_mixed_precision_policy"):

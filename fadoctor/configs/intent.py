@@ -34,8 +34,6 @@ class Configuration(msgspec.Struct, frozen=True):
     kind: str
     """``llamafactory``, ``deepspeed``, ``peft-adapter``, ``python``, ..."""
     intents: tuple[Intent, ...] = ()
-    is_whole: bool = False
-    """Whether the framework's defaults hold for what it leaves out: a file of the run, no part."""
     notes: tuple[str, ...] = ()
     """What could not be followed, in words."""
     named: tuple[str, ...] = ()

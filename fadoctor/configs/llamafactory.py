@@ -53,22 +53,18 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     said.framework(KIND, document)
     if any(key in document.mapping for key in _WEBUI_KEYS):
         _webui(said, document)
     else:
         _arguments(said, document)
     named = words.named_files(document, "deepspeed")
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True, named=named)
+    return Configuration(source.name, KIND, tuple(said.intents), named=named)
 
 
 def _arguments(said: Said, document: Node) -> None:
-    for key, name, meaning in _TOPICS:
-        said.take(document, key, name, meaning)
+    said.take_all(document, _TOPICS)
     off = document.get("disable_gradient_checkpointing")
     if off is not None:
         value = words.flag(off) is False

@@ -32,10 +32,7 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     said.framework("transformers", document)
     said.default("config.weights_dtype", document, "auto")
     if document.get("train_dataset") is not None:
@@ -53,4 +50,4 @@ def read(source: Source) -> Configuration:
         "config.quantization",
         lambda node: f"{node.scalar}bit"[:20],
     )
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True)
+    return Configuration(source.name, KIND, tuple(said.intents))

@@ -34,10 +34,7 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it says; of a model for images and text, what it says of the text."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     text = document.get("text_config") or document
     for key, name, meaning in _TOPICS:
         said.take(document if document.get(key) else text, key, name, meaning)

@@ -65,20 +65,16 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     said.framework(KIND, document)
     is_training = not _TRAINING.isdisjoint(document.mapping)
     said.default("config.purpose", document, "training" if is_training else "inference")
-    for key, name, meaning in _TOPICS:
-        said.take(document, key, name, meaning)
+    said.take_all(document, _TOPICS)
     words.switched_on(said, document, "use_flash_attn", "config.attention", "flash_attention_2")
     _quantization(said, document)
     if is_training:
         _autocast(said, document)
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True)
+    return Configuration(source.name, KIND, tuple(said.intents))
 
 
 def _quantization(said: Said, document: Node) -> None:

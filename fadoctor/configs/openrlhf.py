@@ -47,14 +47,10 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     said.framework(KIND, document)
     said.default("config.purpose", document, "training")
-    for path, name, meaning in _TOPICS:
-        said.take(document, path, name, meaning)
+    said.take_all(document, _TOPICS)
     words.switched_on(said, document, "flash_attn", "config.attention", "flash_attention_2")
     for node in (document.get("ds") or document, document):
         words.switched_on(said, node, "load_in_4bit", "config.quantization", "4bit")
@@ -62,7 +58,7 @@ def read(source: Source) -> Configuration:
     if rank is not None and words.integer(rank) != 0:
         said.add("config.adapter", rank, "lora", "lora_rank")
     _precision(said, document)
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True)
+    return Configuration(source.name, KIND, tuple(said.intents))
 
 
 def _precision(said: Said, document: Node) -> None:

@@ -25,10 +25,7 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     said.take(document, "peft_type", "config.adapter", lambda node: str(node.scalar).lower()[:40])
     said.take(document, "use_dora", "config.use_dora", words.flag)
     said.take(document, "target_modules", "config.adapter_modules", words.names)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from fadoctor.configs.intent import Configuration
+from fadoctor.configs.words import Said
 
+if TYPE_CHECKING:
+    from fadoctor.configs.source import Source
     from fadoctor.configs.tree import Node
-    from fadoctor.configs.words import Said
+    from fadoctor.configs.words import Topics
 
 SERVERS = ("vllm", "sglang")
 """Frameworks that serve: beside a training in the same script they are not what is judged."""
-
-Topics = tuple[tuple[str, str, "Callable[[Node], object]"], ...]
 
 
 def underscored(document: Node) -> Node:
@@ -24,7 +24,11 @@ def underscored(document: Node) -> Node:
     return msgspec.structs.replace(document, value=renamed)
 
 
-def say_topics(said: Said, document: Node, topics: Topics) -> None:
-    """Note what stands at each path."""
-    for path, name, meaning in topics:
-        said.take(document, path, name, meaning)
+def read_arguments(source: Source, kind: str, topics: Topics) -> Configuration:
+    """Return what a server's arguments ask for."""
+    document, said = source.content(), Said(source)
+    said.framework(kind, document)
+    said.default("config.purpose", document, "inference")
+    said.default("config.weights_dtype", document, "auto")
+    said.take_all(underscored(document), topics)
+    return Configuration(source.name, kind, tuple(said.intents))

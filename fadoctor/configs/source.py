@@ -51,6 +51,13 @@ class Source(msgspec.Struct, frozen=True, dict=True):
         """
         return self._document
 
+    def content(self) -> Node:
+        """Return the tree of a file that must hold something; InputError where it is empty."""
+        document = self.document()
+        if document is None:
+            raise self.error("is empty")
+        return document
+
     @cached_property
     def _document(self) -> Node | None:
         if self.is_json:

@@ -41,18 +41,14 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     said.framework(KIND, document)
     is_training = any(document.get(key) is not None for key in _TRAINING)
     said.default("config.purpose", document, "training" if is_training else "inference")
     said.default("config.autocast", document, None)
-    for path, name, meaning in _TOPICS:
-        said.take(document, path, name, meaning)
+    said.take_all(document, _TOPICS)
     _adapter(said, document)
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True)
+    return Configuration(source.name, KIND, tuple(said.intents))
 
 
 def _adapter(said: Said, document: Node) -> None:

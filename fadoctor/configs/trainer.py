@@ -71,14 +71,10 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     said.framework("transformers", document)
     said.default("config.purpose", document, "training")
-    for key, name, meaning in _TOPICS:
-        said.take(document, key, name, meaning)
+    said.take_all(document, _TOPICS)
     is_trl = not _TRL.isdisjoint(document.mapping)
     words.autocast(said, document, is_off_by_default=not is_trl)
     _older_names(said, document)
@@ -89,7 +85,7 @@ def read(source: Source) -> Configuration:
     if (deepspeed := document.get("deepspeed")) is not None and deepspeed.mapping:
         say_precision(said, deepspeed, "deepspeed.")
     named = words.named_files(document, "deepspeed", "fsdp_config")
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True, named=named)
+    return Configuration(source.name, KIND, tuple(said.intents), named=named)
 
 
 def _older_names(said: Said, document: Node) -> None:

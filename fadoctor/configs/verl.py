@@ -50,21 +50,17 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
+    document, said = source.content(), Said(source)
     said.framework(KIND, document)
     said.default("config.purpose", document, "training")
-    for path, name, meaning in _TOPICS:
-        said.take(document, path, name, meaning)
+    said.take_all(document, _TOPICS)
     rank = document.get(_ACTOR, "model", "lora_rank") or document.get("model", "lora_rank")
     if rank is not None and words.integer(rank) != 0:
         said.add("config.adapter", rank, "lora", "lora_rank")
     strategy = document.get(_ACTOR, "actor", "strategy")
     if strategy is None or strategy.scalar in _FSDP:
         _fsdp(said, document)
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True)
+    return Configuration(source.name, KIND, tuple(said.intents))
 
 
 def _fsdp(said: Said, document: Node) -> None:

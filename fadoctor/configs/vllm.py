@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.configs import words
-from fadoctor.configs.intent import Computed, Configuration
-from fadoctor.configs.serving import say_topics, underscored
-from fadoctor.configs.words import Said
+from fadoctor.configs.serving import read_arguments, underscored
 
 if TYPE_CHECKING:
+    from fadoctor.configs.intent import Computed, Configuration
     from fadoctor.configs.source import Source
     from fadoctor.configs.tree import Node
 
@@ -61,12 +60,4 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    document = source.document()
-    if document is None:
-        raise source.error("is empty")
-    said = Said(source)
-    said.framework(KIND, document)
-    said.default("config.purpose", document, "inference")
-    said.default("config.weights_dtype", document, "auto")
-    say_topics(said, underscored(document), _TOPICS)
-    return Configuration(source.name, KIND, tuple(said.intents), is_whole=True)
+    return read_arguments(source, KIND, _TOPICS)

@@ -27,6 +27,10 @@ DTYPES = {
 _VARIABLE = re.compile(r"\$\{[^}]{0,200}\}|\{\{[^}]{0,200}\}\}|\$[A-Za-z_]\w{0,60}")
 
 
+Topics = tuple[tuple[str, str, "Callable[[Node], object]"], ...]
+"""Dotted path in a file, name of the intent, and what the node there means."""
+
+
 class Said:
     """Collects the intents of one document."""
 
@@ -64,6 +68,11 @@ class Said:
             return None
         self.add(name, node, meaning(node), path)  # type: ignore[arg-type] # a meaning
         return node
+
+    def take_all(self, document: Node, topics: Topics) -> None:
+        """Note what stands at each of these paths."""
+        for path, name, meaning in topics:
+            self.take(document, path, name, meaning)
 
 
 def is_open(node: Node) -> bool:
