@@ -2,12 +2,13 @@
 
 import pytest
 
-from fadoctor.engine.cases import read_case, run_case
+from fadoctor.engine.cases import Cases, read_case
 from fadoctor.model.finding import Outcome
 from tests.shipped import compiled
 
 COMPILED = compiled()
 RULES = {rule.id: rule for rule in COMPILED.knowledge.rules}
+RUN = Cases(COMPILED.knowledge)
 CASES = [
     pytest.param(rule_id, raw, id=f"{rule_id}: {raw.get('name')}")
     for rule_id, cases in COMPILED.cases.items()
@@ -21,7 +22,7 @@ def test_rules_compile() -> None:
 
 @pytest.mark.parametrize(("rule_id", "raw"), CASES)
 def test_case(rule_id: str, raw: dict[str, object]) -> None:
-    assert run_case(RULES[rule_id], read_case(raw), COMPILED.knowledge) == ""
+    assert RUN.run(RULES[rule_id], read_case(raw)) == ""
 
 
 @pytest.mark.parametrize("rule_id", sorted(i for i, rule in RULES.items() if rule.when))
