@@ -28,6 +28,7 @@ class Form(str, enum.Enum):
     JSON = "json"
     JSONL = "jsonl"
     MARKDOWN = "markdown"
+    HTML = "html"
     SARIF = "sarif"
     JUNIT = "junit"
     GITHUB = "github"
@@ -38,7 +39,7 @@ class Form(str, enum.Enum):
 
 _ENDINGS = {
     ".txt": Form.TEXT, ".json": Form.JSON, ".jsonl": Form.JSONL, ".md": Form.MARKDOWN,
-    ".sarif": Form.SARIF, ".xml": Form.JUNIT, ".sh": Form.SCRIPT,
+    ".html": Form.HTML, ".sarif": Form.SARIF, ".xml": Form.JUNIT, ".sh": Form.SCRIPT,
 }  # fmt: skip
 
 _TEXTS = {
@@ -49,6 +50,7 @@ _TEXTS = {
 }
 """Who writes a kind of document for a person."""
 
+_MODULES = {Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page"}
 _LISTED = (Form.SARIF, Form.GITHUB, Form.GITLAB)
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file of a job's summary, in Markdown; GitHub shows what is appended to it."""
@@ -132,7 +134,7 @@ def _rendered(document: Any, sink: Sink, how: How) -> str:
         return str(module.render(listing_of(document, Path.cwd())))
     if sink.form is Form.JUNIT:
         return _junit(document, how)
-    name = {Form.JSON: "json_", Form.JSONL: "jsonl"}.get(sink.form, f"plan_{sink.form.value}")
+    name = _MODULES.get(sink.form, f"plan_{sink.form.value}")
     return str(import_module(f"fadoctor.report.{name}").render(document))
 
 

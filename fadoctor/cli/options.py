@@ -23,6 +23,7 @@ class ReportFormat(str, enum.Enum):
     JSON = "json"
     JSONL = "jsonl"
     MARKDOWN = "markdown"
+    HTML = "html"
     SARIF = "sarif"
     JUNIT = "junit"
     GITHUB = "github"
@@ -36,6 +37,7 @@ class SmokeFormat(str, enum.Enum):
     JSON = "json"
     JSONL = "jsonl"
     MARKDOWN = "markdown"
+    HTML = "html"
     JUNIT = "junit"
 
 
@@ -52,6 +54,7 @@ class PlanFormat(str, enum.Enum):
     JSON = "json"
     JSONL = "jsonl"
     MARKDOWN = "markdown"
+    HTML = "html"
     SCRIPT = "script"
     REQUIREMENTS = "requirements"
 

@@ -18,6 +18,7 @@ from fadoctor.model.verdict import Dtype, Measured, Predicted
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import SILENCE
 from fadoctor.report.page_markdown import code_span, escape
+from fadoctor.report.plan_text import answer_text, command_lines
 from fadoctor.report.words import counted, setting_text
 
 if TYPE_CHECKING:
@@ -120,10 +121,12 @@ def _plan(plan: Plan) -> Iterator[str]:
     if plan.changes:
         rows = [(each.distribution, each.before or "-", each.after or "-") for each in plan.changes]
         yield _table(("package", "now", "then"), rows)
+    yield escape(answer_text(plan))
     for number, action in enumerate(plan.actions, 1):
-        yield f"{number}. {escape(action.text if not action.argv else action.kind.value)}"
-        if action.argv:
-            yield _fence(action.text, "sh")
+        yield f"{number}. {escape(action.text)}"
+        lines = command_lines(action, windows=plan.windows)
+        if lines:
+            yield _fence("\n".join(lines), "sh")
     for edit in plan.edits:
         yield f"{escape(edit.file)} {escape(edit.text)}".rstrip()
         if edit.diff:

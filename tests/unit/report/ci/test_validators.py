@@ -37,7 +37,7 @@ def multitool(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if npm is None:
         pytest.skip("no npm")
     folder = tmp_path_factory.mktemp("multitool")
-    argv = [npm, "install", "--silent", "@microsoft/sarif-multitool@5.7.0"]
+    argv = [npm, "install", "--silent", "--prefix", str(folder), "@microsoft/sarif-multitool@5.7.0"]
     subprocess.run(argv, cwd=folder, check=True, timeout=300)
     return folder / MULTITOOL
 
