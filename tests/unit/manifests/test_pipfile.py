@@ -28,7 +28,10 @@ def test_a_pipfile() -> None:
     assert manifest.python is not None
     assert manifest.python.value == "==3.11.*"
     assert not manifest.is_complete
-    assert "for development is not asked for by default: pytest" in manifest.notes[0]
+    assert (
+        "the group dev is not asked for by default: pytest; --group dev takes it"
+        in manifest.notes[0]
+    )
 
 
 def test_a_lock() -> None:
