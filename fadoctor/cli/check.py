@@ -20,6 +20,8 @@ def check(
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
     requirements: opt.Requirements = [],  # noqa: B006
+    extra: opt.Extra = [],  # noqa: B006
+    group: opt.Group = [],  # noqa: B006
     config: opt.Config = [],  # noqa: B006
     config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006 -- typer copies defaults
@@ -63,6 +65,7 @@ def check(
     sinks = forms.sinks_of(output, format_)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, thorough=thorough, requirements=requirements,
+                       extra=extra, group=group,
                        config=config, config_kind=config_kind)  # fmt: skip
     with spinner("reading", quiet=quiet):
         needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))

@@ -46,6 +46,8 @@ def fix(
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
     requirements: opt.Requirements = [],  # noqa: B006
+    extra: opt.Extra = [],  # noqa: B006
+    group: opt.Group = [],  # noqa: B006
     config: opt.Config = [],  # noqa: B006
     config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006
@@ -105,6 +107,7 @@ def fix(
     refuse_unclear(dry_run=dry_run or named, yes=yes, undo=undo, force=force)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, requirements=requirements,
+                       extra=extra, group=group,
                        config=config, config_kind=config_kind)  # fmt: skip
     if undo:
         code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)

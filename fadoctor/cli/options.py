@@ -140,6 +140,26 @@ Requirements = Annotated[
         show_default=False,
     ),
 ]
+Extra = Annotated[
+    list[str],
+    typer.Option(
+        "--extra",
+        metavar="NAME",
+        help="With --requirements: count what this extra of the project asks for. Repeatable.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
+Group = Annotated[
+    list[str],
+    typer.Option(
+        "--group",
+        metavar="NAME",
+        help="With --requirements: count this group, category or pixi environment. Repeatable.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
 Config = Annotated[
     list[str],
     typer.Option(

@@ -37,8 +37,8 @@ EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 1
 def request_of(
     target: str, python: str, site_packages: str = "", facts: str = "", gpu: Sequence[str] = (),
     driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
-    *, thorough: bool = False, requirements: Sequence[Path] = (), config: Sequence[str] = (),
-    config_kind: str = "",
+    *, thorough: bool = False, requirements: Sequence[Path] = (), extra: Sequence[str] = (),
+    group: Sequence[str] = (), config: Sequence[str] = (), config_kind: str = "",
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -50,7 +50,7 @@ def request_of(
     named = tuple(map(str, requirements))
     return Request(
         target or python, site_packages, facts, overlays, thorough, named, tuple(config),
-        config_kind,
+        extras=tuple(extra), groups=tuple(group), config_kind=config_kind,
     )  # fmt: skip
 
 
