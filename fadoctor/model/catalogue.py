@@ -262,12 +262,21 @@ config.conflict        | list    | config      | what two configurations say dif
 """
 
 _HUB_ROWS = """
-repository | text    | the kernel that transformers fetches where this FlashAttention is not installed; Absent where it fetches none
+taken_by   | text    | who takes it here where nothing else is installed: transformers, diffusers
+repository | text    | the kernel that is fetched where this FlashAttention is not installed; Absent where none is
 branch     | text    | the branch of it: main, v1, v3
+broken     | text    | why it cannot be used although it is fetched
 cached     | boolean | that branch lies in the Hub's cache, where the kernels that is here looks for it
 build      | text    | the build of it that this kernels takes; Absent where none of those in the cache fits
+download   | text    | the build that it would download, by the table of published builds; Absent where none of those fits
 refused    | text    | why none fits, build by build
-archs      | list    | compute capabilities that the metadata of that build name: 8.0, 9.0a, 9.0+PTX
+archs      | list    | compute capabilities that the metadata of that build name: 8.0, 9.0a, 9.0+PTX; Absent where nothing is compiled
+runs_on    | list    | compute capabilities of the GPUs here for which these are code
+no_code_for | list   | compute capabilities of the GPUs here for which these are none
+lacks      | list    | Python packages that it imports and that are not installed
+doubt      | text    | what is held against this version of it
+hearsay    | text    | why what would be downloaded is not certain
+gigabytes  | text    | what one build of it takes
 """
 
 _PACKAGE_ROWS = """
@@ -361,7 +370,7 @@ def build_catalogue() -> Mapping[str, FactSpec]:
         for extension in (f"{key}.{name}" for name in names):
             for rows, by in ((_EXTENSION_ROWS, "binaries"), (_DERIVED_ROWS, DERIVED)):
                 specs += [FactSpec(f"{extension}.{n}", t, by, m) for n, t, m in _rows(rows)]
-    for generation in ("fa2", "fa3", "fa4"):
+    for generation in ("fa2", "fa3", "fa4", "sage"):
         specs += [FactSpec(f"hub.{generation}.{n}", t, DERIVED, m) for n, t, m in _rows(_HUB_ROWS)]
     specs += [
         FactSpec(f"env.{name}", "text", "variables", "environment variable, redacted")

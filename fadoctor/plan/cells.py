@@ -120,7 +120,7 @@ class Cells:
 
 def _read(kernels: Kernels, backend: Backend) -> Iterator[Reading]:
     """Yield the facts of packages that decide what is predicted of a backend, beside rules."""
-    for package in kernels.brought_by(backend):
+    for package in kernels.decided_by(backend):
         yield from (Reading(f"{package}.{noun}") for noun in _OF_PACKAGE)
         for name in EXTENSIONS.get(package, ()):
             yield from (Reading(f"{package}.{name}.{noun}") for noun in _OF_EXTENSION)

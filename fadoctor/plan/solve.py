@@ -153,9 +153,7 @@ class _Search:
         return max(map(self._place, relation.mentions), default=0)
 
     def _backend_depth(self, backend: Backend) -> int:
-        kernels = self.problem.kernels
-        names = (kernels.package(backend), *kernels.needs(backend))
-        return max(map(self._place, names))
+        return max(map(self._place, self.problem.kernels.decided_by(backend)))
 
     def _root(self) -> _Node:
         """Judge the state in which nothing is decided."""

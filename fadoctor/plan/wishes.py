@@ -106,7 +106,8 @@ def _cells(
 
 def _is_main(kernels: Kernels, backend: Backend) -> bool:
     """Return whether a package is installed for a backend, rather than brings it beside."""
-    return not backend.value.startswith("fa-") and not kernels.is_replaced(backend)
+    beside = backend.value.startswith("fa-") or kernels.route(backend)
+    return not (beside or kernels.is_replaced(backend))
 
 
 def _broken(

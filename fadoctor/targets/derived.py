@@ -36,7 +36,7 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
-    environment = _with(environment, _from_the_hub(environment, matrix))
+    environment = _from_the_hub(environment, matrix)
     return derive_extensions(environment, matrix, EXTENSIONS)
 
 
@@ -64,12 +64,14 @@ def _with(environment: Environment, derived: dict[str, Fact]) -> Environment:
     return msgspec.structs.replace(environment, facts={**environment.facts, **derived})
 
 
-def _from_the_hub(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
+def _from_the_hub(environment: Environment, matrix: Matrix) -> Environment:
     if not isinstance(environment.fact("kernels.version"), Known):
-        return {}
+        return environment
     from fadoctor.targets.hub import hub_facts  # noqa: PLC0415 -- few environments have kernels
+    from fadoctor.targets.hub_code import hub_code  # noqa: PLC0415 -- as above
 
-    return hub_facts(environment.facts, matrix)
+    environment = _with(environment, hub_facts(environment.facts, matrix))
+    return _with(environment, hub_code(environment, matrix))
 
 
 def _capabilities(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
