@@ -67,35 +67,70 @@ def _choice(prefix: str, name: str, facts: Mapping[str, Fact], matrix: Matrix) -
     if isinstance(lying, Absent) or not isinstance(lying.value, dict) or name not in lying.value:
         return {f"{prefix}.cached": Known(False, lying.source)}
     habits, system = habits_of(version, matrix), system_of(facts)
-    out: dict[str, Fact] = {f"{prefix}.cached": Known(True, lying.source)}
+    out: dict[str, Fact] = {
+        f"{prefix}.cached": Known(True, lying.source),
+        f"{prefix}.offline": _offline(name, facts),
+    }
     if habits is None or isinstance(system, Unknown):
         reason = system if isinstance(system, Unknown) else Unknown("kernels was not read", version)
         return out | {f"{prefix}.build": reason}
     variants = [found for each in lying.value[name].split() if (found := parse_variant(each))]
     choice = choose(variants, habits, system)
-    return out | _chosen(prefix, name, choice, facts, lying.source)
-
-
-def _chosen(
-    prefix: str, name: str, choice: Choice, facts: Mapping[str, Fact], source: str
-) -> dict[str, Fact]:
     if choice.best is None:
-        why = [f"{build}: {reason}" for build, reason in choice.refused.items()]
-        more = len(why) - _SHOWN
-        tail = f"; and {more} more" if more > 0 else ""
-        return {
-            f"{prefix}.build": Absent(f"{source}: none fits"),
-            f"{prefix}.refused": Known("; ".join(why[:_SHOWN]) + tail or "it is empty", source),
-        }
-    archs = facts.get("hub.archs")
-    listed = archs.value if isinstance(archs, Known) and isinstance(archs.value, dict) else {}
-    code = listed.get(f"{name} {choice.best.name}")
+        return out | _refused(prefix, choice, lying.source)
+    out[f"{prefix}.build"] = Known(choice.best.name, lying.source)
+    wanted = asked.cell("metadata_keys")
+    return out | _of_build(prefix, f"{name} {choice.best.name}", wanted, facts)
+
+
+def _offline(name: str, facts: Mapping[str, Fact]) -> Fact:
+    found = facts.get("hub.offline", _UNREAD)
+    if not isinstance(found, Known) or not isinstance(found.value, (tuple, list)):
+        return found
+    return Known(name in found.value, found.source)
+
+
+def _refused(prefix: str, choice: Choice, source: str) -> dict[str, Fact]:
+    """Return why no build is taken."""
+    why = [f"{build}: {reason}" for build, reason in choice.refused.items()]
+    more = len(why) - _SHOWN
+    tail = f"; and {more} more" if more > 0 else ""
     return {
-        f"{prefix}.build": Known(choice.best.name, source),
-        f"{prefix}.archs": Unknown("its metadata name no architectures", source)
-        if code is None
-        else Known(tuple(code.split()), source),
+        f"{prefix}.build": Absent(f"{source}: none fits"),
+        f"{prefix}.refused": Known("; ".join(why[:_SHOWN]) + tail or "it is empty", source),
     }
+
+
+def _of_build(prefix: str, key: str, wanted: Fact, facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return what the metadata of the build that is taken say."""
+    archs, keys, needs = (_words(f"hub.{n}", key, facts) for n in ("archs", "metadata", "needs"))
+    silent = Unknown("its metadata name no architectures", "the Hub's cache")
+    return {
+        f"{prefix}.archs": silent if isinstance(archs, Absent) else archs,
+        f"{prefix}.needs": needs,
+        f"{prefix}.lacking": _lacking(keys, wanted),
+    }
+
+
+def _words(fact: str, key: str, facts: Mapping[str, Fact]) -> Fact:
+    """Return what a fact says of one build, word by word; Absent where it says nothing."""
+    found = facts.get(fact, _UNREAD)
+    if not isinstance(found, Known) or not isinstance(found.value, dict):
+        return found
+    words = tuple(found.value.get(key, "").split())
+    return Known(words, found.source) if words else Absent(f"{found.source}: nothing is said")
+
+
+def _lacking(keys: Fact, wanted: Fact) -> Fact:
+    if isinstance(keys, Unknown) or not isinstance(wanted, Known):
+        return keys if isinstance(keys, Unknown) else wanted
+    said = keys.value if isinstance(keys, Known) and isinstance(keys.value, tuple) else ()
+    missing = tuple(each for each in _listed(wanted.value) if each not in said)
+    return Known(missing, keys.source) if missing else Absent(f"{keys.source}: all are there")
+
+
+def _listed(value: object) -> tuple[str, ...]:
+    return tuple(str(each) for each in value) if isinstance(value, (list, tuple)) else ()
 
 
 def system_of(facts: Mapping[str, Fact]) -> System | Unknown:
