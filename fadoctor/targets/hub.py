@@ -11,6 +11,7 @@ from fadoctor.hub.variant import Interface, parse_variant
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.targets.hub_builds import SOURCE, Published, choose_published, published
+from fadoctor.targets.hub_metadata import metadata_of, offline_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 GENERATIONS = ("fa2", "fa3", "fa4", "sage")
 _UNREAD = Unknown("no probe has looked", "the Hub's cache")
 NOUNS = (
-    "cached", "build", "download", "refused", "archs", "lacks", "doubt", "hearsay", "gigabytes",
+    "cached", "offline", "build", "download", "refused", "archs", "lacking", "needs", "lacks",
+    "doubt", "hearsay", "gigabytes",
 )  # fmt: skip
 """What is said of a kernel that is taken."""
 _SHOWN = 3
@@ -126,13 +128,24 @@ def _choice(
         out[f"{prefix}.cached"] = Known(False, lying.source)
         return out | _download(prefix, there, ready)
     out[f"{prefix}.cached"] = Known(True, lying.source)
+    out[f"{prefix}.offline"] = offline_of(name, facts)
     if isinstance(ready, Unknown):
         return out | {f"{prefix}.build": ready, f"{prefix}.download": ready}
     variants = [found for each in lying.value[name].split() if (found := parse_variant(each))]
     choice = choose(variants, *ready)
     # What is missing in the cache may lie on the Hub: only what was chosen before was fetched.
     out |= {} if choice.best else _download(prefix, there, ready)
-    return out | _chosen(prefix, name, choice, facts, lying.source)
+    if choice.best is None:
+        return out | {
+            f"{prefix}.build": Absent(f"{lying.source}: none fits"),
+            f"{prefix}.refused": _refused(choice, lying.source),
+        }
+    said = metadata_of(f"{name} {choice.best.name}", asked.cell("metadata_keys"), facts)
+    said |= {
+        "build": Known(choice.best.name, lying.source),
+        "archs": _any_gpu(choice, said["archs"]),
+    }
+    return out | {f"{prefix}.{noun}": fact for noun, fact in said.items()}
 
 
 def _ready(facts: Mapping[str, Fact], matrix: Matrix) -> tuple[Habits, System] | Unknown:
@@ -178,25 +191,6 @@ def _download(
     archs = there.words("archs")
     listed = Known(archs, SOURCE) if archs else Unknown("no list of them was read", SOURCE)
     return out | {f"{prefix}.archs": _any_gpu(choice, listed)}
-
-
-def _chosen(
-    prefix: str, name: str, choice: Choice, facts: Mapping[str, Fact], source: str
-) -> dict[str, Fact]:
-    if choice.best is None:
-        return {
-            f"{prefix}.build": Absent(f"{source}: none fits"),
-            f"{prefix}.refused": _refused(choice, source),
-        }
-    archs = facts.get("hub.archs")
-    listed = archs.value if isinstance(archs, Known) and isinstance(archs.value, dict) else {}
-    code = listed.get(f"{name} {choice.best.name}")
-    unread = Unknown("its metadata name no architectures", source)
-    named = unread if code is None else Known(tuple(code.split()), source)
-    return {
-        f"{prefix}.build": Known(choice.best.name, source),
-        f"{prefix}.archs": _any_gpu(choice, named),
-    }
 
 
 def _any_gpu(choice: Choice, named: Fact) -> Fact:
