@@ -192,7 +192,13 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
 
 def severity_code(summary: Summary, fail_on: FailOn) -> int:
     """Return the exit code that findings of these severities make."""
-    order = list(FailOn)
     counted = {"error": summary.error, "warning": summary.warning, "note": summary.note}
-    loud = order[: order.index(fail_on) + 1] if fail_on is not FailOn.NEVER else []
-    return EXIT_FINDINGS if any(counted[severity.value] for severity in loud) else 0
+    loud = any(number and is_loud(name, fail_on) for name, number in counted.items())
+    return EXIT_FINDINGS if loud else 0
+
+
+def is_loud(severity: str, fail_on: FailOn) -> bool:
+    """Return whether a finding of this severity makes the exit code 1."""
+    order = list(FailOn)
+    is_asked = fail_on is not FailOn.NEVER
+    return is_asked and order.index(FailOn(severity)) <= order.index(fail_on)
