@@ -17,7 +17,7 @@ import pytest
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import BYSTANDERS, COMPANIONS, PACKAGES
-from fadoctor.model.environment import Environment, Target, requirers_in
+from fadoctor.model.environment import Target, requirers_in
 from fadoctor.model.fact import Known
 from fadoctor.probes.packages import probe
 from fadoctor.probes.world import World
@@ -117,7 +117,7 @@ def test_as_pip_check_on_300_environments(folders: list[Path], tmp_path: Path) -
     (tmp_path / "pip").symlink_to(Path(pip.__file__).parent)
     standard = [sysconfig.get_path("stdlib"), sysconfig.get_config_var("DESTSHARED")]
     asked = json.dumps([standard, str(tmp_path), [str(folder) for folder in folders]])
-    done = subprocess.run(  # noqa: S603 -- our own interpreter
+    done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", PIP, asked], capture_output=True, text=True, check=True
     )
     said = json.loads(done.stdout)
@@ -137,14 +137,14 @@ def test_as_uv_pip_check_on_300_environments(folders: list[Path], tmp_path: Path
     if uv is None:
         pytest.skip("no uv")
     venv = tmp_path / "venv"
-    subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(venv)], check=True)  # noqa: S603 -- found beside us
+    subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(venv)], check=True)
     [site] = venv.glob("lib/python*/site-packages")
     broken = 0
     for folder in folders:
         shutil.rmtree(site)
         shutil.copytree(folder, site)
         command = [uv, "pip", "check", "--python", str(venv)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         theirs = {(normalised(a), normalised(n)) for a, n in _UV.findall(done.stderr)}
         ours = by_fadoctor(folder)
         assert ours - {("transformers", "accelerate")} == of_the_stack(theirs), folder
