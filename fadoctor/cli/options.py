@@ -345,7 +345,8 @@ CheckAll = Annotated[
     bool,
     typer.Option(
         "--thorough",
-        help="Read all of torch's own libraries; run every case, also what is predicted to fail.",
+        help="Read all of torch's own libraries; run every case, also what is predicted to fail; "
+        "import each package of the stack.",
     ),
 ]
 Thorough = Annotated[

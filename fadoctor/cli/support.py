@@ -140,16 +140,40 @@ def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
     return msgspec.structs.replace(found, problem=problem)
 
 
+def with_imports(found: SmokeRun, prognosis: Prognosis, *, quiet: bool) -> SmokeRun:
+    """Return a run with the proof by import of all that is installed of the stack."""
+    import msgspec
+
+    if found.interrupted:
+        return found
+    from fadoctor.cli.terminal import spinner
+    from fadoctor.processes.ending import ends_by_signals
+    from fadoctor.processes.run import run
+    from fadoctor.processes.strays import no_strays
+    from fadoctor.smoke.imports import entries, run_imports
+    from fadoctor.smoke.judge import Judge
+
+    environment, knowledge = prognosis.environment, prognosis.knowledge
+    wanted = entries(environment, knowledge.tables)
+    waiting = spinner(f"importing {len(wanted)} packages, one by one", quiet=quiet)
+    try:
+        with ends_by_signals(), waiting, no_strays():
+            proofs = run_imports(environment, wanted, os.environ, run, Judge(knowledge))
+    except KeyboardInterrupt:
+        return msgspec.structs.replace(found, interrupted=True)
+    return msgspec.structs.replace(found, imports=proofs)
+
+
 def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> SmokeRun:
     """Run the default set; without `thorough` nothing whose failure is predicted, and not long."""
     from fadoctor.smoke.choice import Wanted, choose
     from fadoctor.verdicts.measurements import doomed
 
     if thorough:
-        wanted, known = Wanted(thorough=True), None
-    else:
-        wanted = Wanted(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
-        known = doomed(prognosis.verdicts)
+        found = smoke_of(prognosis, choose(Wanted(thorough=True), prognosis.kernels), quiet=quiet)
+        return with_imports(found, prognosis, quiet=quiet)
+    wanted = Wanted(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
+    known = doomed(prognosis.verdicts)
     return smoke_of(prognosis, choose(wanted, prognosis.kernels, known), quiet=quiet)
 
 

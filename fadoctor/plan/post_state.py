@@ -80,7 +80,7 @@ def _askers(environment: Environment, choice: Choice) -> list[str]:
     """Return the packages whose requirements a choice can meet or break, itself among them."""
     moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
     found = []
-    for package in PACKAGES:
+    for package in (*PACKAGES, *environment.requirers()):
         needs = mapping_of(environment.fact(f"{package}.requires"))
         gone = choice.package == "torch" and any(name.startswith("nvidia-") for name in needs)
         if gone or package == choice.package or not moved.isdisjoint(needs):

@@ -41,6 +41,7 @@ PATTERN_SHOWN = 60
 _KINDS = {
     "gpu": "GPU",
     "toolkit": "CUDA toolkit",
+    "requirer": "package, and each other distribution that requires one",
     "extension": "compiled extension",
     "optional_extension": "compiled extension that its package does without",
 }
