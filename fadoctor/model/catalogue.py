@@ -212,7 +212,10 @@ xformers.extension     | text    | packages    | file name of xformers/_C*.so or
 hub.cache              | text    | hub         | folder of the Hub's cache; Absent where there is none
 hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
 hub.models             | mapping | hub         | the same of those that lie there as models, for kernels below 0.14
+hub.offline            | list    | hub         | owner/name@branch that is found by its name without the network
 hub.archs              | mapping | hub         | owner/name@branch and build -> compute capabilities that its metadata name
+hub.metadata           | mapping | hub         | owner/name@branch and build -> keys of its metadata
+hub.needs              | mapping | hub         | owner/name@branch and build -> what it wants of Python, as kernels calls it
 config.dtype           | text    | config      | dtype that q, k and v are computed in, by what a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | config      | attention implementation that a configuration asks for, as its framework calls it
 log.packages           | list    | log         | packages that a log names with a version or in a path, by the prefix of their facts
@@ -277,6 +280,9 @@ lacks      | list    | Python packages that it imports and that are not installe
 doubt      | text    | what is held against this version of it
 hearsay    | text    | why what would be downloaded is not certain
 gigabytes  | text    | what one build of it takes
+offline    | boolean | that branch is found by its name without the network: refs of the cache name it, and nothing of it is missing
+lacking    | list    | keys that this kernels wants of the metadata of that build, and that they lack; Absent where it has all
+needs      | list    | what that build wants of Python, as kernels calls it; Absent where it wants nothing
 """
 
 _PACKAGE_ROWS = """
