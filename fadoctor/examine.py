@@ -45,6 +45,10 @@ class Request(msgspec.Struct, frozen=True):
     """Manifests of an environment that does not exist yet: their packages replace those here."""
     configs: tuple[str, ...] = ()
     """Configurations of the run that is meant."""
+    extras: tuple[str, ...] = ()
+    """Extras of the manifests that count."""
+    groups: tuple[str, ...] = ()
+    """Groups of the manifests that count."""
     config_kind: str = ""
     """Kind of all of them; "" where each is recognised by its content."""
 
@@ -106,7 +110,7 @@ class Examination:
     def _read(self, environ: Mapping[str, str]) -> None:
         try:
             if self._request.requirements:
-                self._manifests = _read_manifests(self._request.requirements)
+                self._manifests = _read_manifests(self._request)
             facts = self._request.facts
             self._found.append(_saved(facts) if facts else _probed(self._request, environ))
         except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
@@ -122,14 +126,20 @@ def _refuse_two_targets(request: Request) -> None:
     given = [option for option, value in options.items() if value]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} exclude each other: name one target")
+    if (request.extras or request.groups) and not request.requirements:
+        raise UsageError("--extra and --group belong to --requirements")
 
 
-def _read_manifests(names: tuple[str, ...]) -> tuple[Manifest, ...]:
-    if len(names) > MANIFEST_LIMIT:
+def _read_manifests(request: Request) -> tuple[Manifest, ...]:
+    if len(request.requirements) > MANIFEST_LIMIT:
         raise UsageError(f"--requirements: at most {MANIFEST_LIMIT} files")
+    from fadoctor.manifests.chosen import choice_of, refuse_unknown  # noqa: PLC0415 -- rarely
     from fadoctor.manifests.read import read_manifest  # noqa: PLC0415 -- only where it is asked for
 
-    return tuple(map(read_manifest, names))
+    choice = choice_of(request.extras, request.groups)
+    found = tuple(read_manifest(name, choice) for name in request.requirements)
+    refuse_unknown(choice, found)
+    return found
 
 
 def _configurations(request: Request) -> tuple[Configuration, ...]:

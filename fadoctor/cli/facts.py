@@ -16,6 +16,8 @@ def facts(
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
     requirements: opt.Requirements = [],  # noqa: B006
+    extra: opt.Extra = [],  # noqa: B006
+    group: opt.Group = [],  # noqa: B006
     config: opt.Config = [],  # noqa: B006
     config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006
@@ -37,6 +39,7 @@ def facts(
     log_to_stderr(debug=debug)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, thorough=thorough, requirements=requirements,
+                       extra=extra, group=group,
                        config=config, config_kind=config_kind)  # fmt: skip
     _, environment = support.environment_of(request, rules)
     write(render(support.redacted(environment) if redact else environment), output)

@@ -37,8 +37,8 @@ EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 1
 def request_of(
     target: str, python: str, site_packages: str = "", facts: str = "", gpu: Sequence[str] = (),
     driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
-    *, thorough: bool = False, requirements: Sequence[Path] = (), config: Sequence[str] = (),
-    config_kind: str = "",
+    *, thorough: bool = False, requirements: Sequence[Path] = (), extra: Sequence[str] = (),
+    group: Sequence[str] = (), config: Sequence[str] = (), config_kind: str = "",
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -50,7 +50,7 @@ def request_of(
     named = tuple(map(str, requirements))
     return Request(
         target or python, site_packages, facts, overlays, thorough, named, tuple(config),
-        config_kind,
+        extras=tuple(extra), groups=tuple(group), config_kind=config_kind,
     )  # fmt: skip
 
 
@@ -192,7 +192,13 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
 
 def severity_code(summary: Summary, fail_on: FailOn) -> int:
     """Return the exit code that findings of these severities make."""
-    order = list(FailOn)
     counted = {"error": summary.error, "warning": summary.warning, "note": summary.note}
-    loud = order[: order.index(fail_on) + 1] if fail_on is not FailOn.NEVER else []
-    return EXIT_FINDINGS if any(counted[severity.value] for severity in loud) else 0
+    loud = any(number and is_loud(name, fail_on) for name, number in counted.items())
+    return EXIT_FINDINGS if loud else 0
+
+
+def is_loud(severity: str, fail_on: FailOn) -> bool:
+    """Return whether a finding of this severity makes the exit code 1."""
+    order = list(FailOn)
+    is_asked = fail_on is not FailOn.NEVER
+    return is_asked and order.index(FailOn(severity)) <= order.index(fail_on)

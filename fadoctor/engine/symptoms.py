@@ -7,6 +7,7 @@ cut into messages elsewhere.
 from __future__ import annotations
 
 import re
+from copy import copy
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,12 @@ class Matcher:
         self._places = _by_anchor(knowledge.rules)
         self._cores = _cores(self._places)
         self._compiled: dict[tuple[str, bool], re.Pattern[str]] = {}
+
+    def with_facts(self, given: Given) -> Matcher:
+        """Return one that asks other facts, and shares what was made of the symptoms."""
+        other = copy(self)
+        other._given = given  # noqa: SLF001 -- one of its own kind
+        return other
 
     def anchors(self) -> frozenset[bytes]:
         """Return as UTF-8 what anchors hold: a text with none of them matches nothing."""

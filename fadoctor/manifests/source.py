@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from fadoctor.manifests.chosen import Choice
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
 
@@ -61,6 +62,8 @@ class Source(msgspec.Struct, frozen=True):
     within: tuple[tuple[int, int], ...] = ()
     """Device and inode of this file and of those that include it, the outermost first."""
     budget: Budget = msgspec.field(default_factory=Budget)
+    choice: Choice = Choice()
+    """Extras and groups that its reader takes."""
 
     @property
     def head(self) -> str:
@@ -88,12 +91,14 @@ class Source(msgspec.Struct, frozen=True):
         if len(self.within) >= DEPTH_LIMIT:
             raise self.error(f"includes go more than {DEPTH_LIMIT} deep")
         name = os.path.join(os.path.dirname(self.name), path)  # noqa: PTH118, PTH120 -- "./" stays
-        return _read(name, self.path.parent / path, self.within, self.budget)
+        found = _read(name, self.path.parent / path, self.within, self.budget)
+        return msgspec.structs.replace(found, choice=self.choice)
 
 
-def open_source(name: str) -> Source:
-    """Return the file that the command line names."""
-    return _read(name, Path(name), (), Budget())
+def open_source(name: str, choice: Choice | None = None) -> Source:
+    """Return the file that the command line names, to be read for what was chosen."""
+    found = _read(name, Path(name), (), Budget())
+    return found if choice is None else msgspec.structs.replace(found, choice=choice)
 
 
 def _read(name: str, path: Path, within: tuple[tuple[int, int], ...], budget: Budget) -> Source:

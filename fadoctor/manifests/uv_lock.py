@@ -13,6 +13,7 @@ from fadoctor.manifests.planned import Manifest, Requirement, Setting
 from fadoctor.manifests.requirement_text import file_of
 from fadoctor.manifests.toml_text import Places, parse_toml
 from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
+from fadoctor.model.fact import printable
 from fadoctor.probes.metadata import clean_url, is_version, normalise_name
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ _FILE = re.compile(
 _STACK = frozenset(
     name for key, names in PACKAGES.items() if key not in BYSTANDERS for name in names
 )
+_BY_DEFAULT = "dev"
+"""The group that uv installs without being asked."""
+
 _ROOTS = ("virtual", "editable", "directory")
 """Sources of projects: what the lock was made for, and its workspace."""
 
@@ -72,6 +76,8 @@ class _Reading:
         self.data = parse_toml(source, _without_files(source.text))
         self.places = Places(source)
         self.roots: list[str] = []
+        self.extras: dict[str, None] = {}
+        self.groups: dict[str, None] = {}
 
     def manifest(self) -> Manifest:
         version = self.data.get("version")
@@ -90,7 +96,30 @@ class _Reading:
             is_complete=True,
             python=Setting(python, at) if isinstance(python, str) else None,
             roots=tuple(dict.fromkeys(self.roots)),
+            notes=self._notes(),
+            extras=tuple(self.extras),
+            groups=tuple(self.groups),
+            choice=self.source.choice,
         )
+
+    def _notes(self) -> tuple[str, ...]:
+        """Say what of extras and groups counts: by itself a lock does not say which are wanted."""
+        offered = [f"--extra {name}" for name in self.extras]
+        offered += [f"--group {name}" for name in self.groups if name != _BY_DEFAULT]
+        said = f"{self.source.name}: counts with all its extras and groups; to choose"
+        if self.source.choice.is_made:
+            offered = [name for name in self.extras if not self._is_chosen("extra", name)]
+            offered += [name for name in self.groups if not self._is_chosen("group", name)]
+            said = f"{self.source.name}: not chosen"
+        shown = ", ".join(offered[:12]) + (" and more" if len(offered) > 12 else "")
+        return (printable(f"{said}: {shown}", 500),) if offered else ()
+
+    def _is_chosen(self, kind: str, name: str) -> bool:
+        """Say whether an extra or a group counts; uv takes `dev` where nothing says otherwise."""
+        choice = self.source.choice
+        if not choice.is_made or (kind == "group" and name == _BY_DEFAULT):
+            return True
+        return normalise_name(name) in (choice.extras if kind == "extra" else choice.groups)
 
     def _error(self, problem: str, key: str) -> Exception:
         return self.source.error(problem, line=self.places.of(key).line, key=key)
@@ -129,12 +158,17 @@ class _Reading:
         )
 
     def _root(self, table: dict[str, Any], needs: tuple[str, ...], key: str) -> None:
-        """Take what a project itself requires, with its extras and groups."""
+        """Take what a project itself requires, with the extras and groups that count."""
         self.roots += needs
-        for part in ("optional-dependencies", "dev-dependencies"):
+        for part, kind, names in (
+            ("optional-dependencies", "extra", self.extras),
+            ("dev-dependencies", "group", self.groups),
+        ):
             groups = table.get(part, {})
             for group, items in groups.items() if isinstance(groups, dict) else ():
-                self.roots += self._dependencies(items, f"{key}.{part}.{group}")
+                names[group] = None
+                found = self._dependencies(items, f"{key}.{part}.{group}")
+                self.roots += found if self._is_chosen(kind, group) else ()
 
     def _extras(self, table: dict[str, Any], key: str) -> tuple[str, ...]:
         """Return what the extras of a package require, with the marker that says so."""

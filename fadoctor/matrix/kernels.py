@@ -265,9 +265,11 @@ class Kernels:
 
     def settings(self, framework: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Fact:
         """Return a framework's settings for a backend and a dtype on a GPU."""
+        other = distribution_version(self.environment, framework)
+        version = self.or_newest(framework) if framework in PACKAGES else other
         keys = {
             "framework": Known(framework, "asked"),
-            "version": self.or_newest(framework),
+            "version": version,
             "backend": Known(backend.value, "asked"),
             "dtype": Known(dtype.value, "asked"),
             "cc": gpu.capability,

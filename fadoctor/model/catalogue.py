@@ -9,8 +9,14 @@ fills them yet, and `Environment.fact` answers Unknown.
 from __future__ import annotations
 
 import re
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PACKAGES: dict[str, tuple[str, ...]] = {
     "torch": ("torch",),
@@ -348,8 +354,9 @@ def _rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
 
 
-def build_catalogue() -> dict[str, FactSpec]:
-    """Return fact name -> its specification. Built on demand: nothing happens at import."""
+@cache
+def build_catalogue() -> Mapping[str, FactSpec]:
+    """Return fact name -> its specification. Built on demand, once: nothing happens at import."""
     specs = [FactSpec(*row) for row in _rows(_ROWS)]
     for key in PACKAGES:
         specs += [FactSpec(f"{key}.{n}", t, "packages", m) for n, t, m in _rows(_PACKAGE_ROWS)]
@@ -369,7 +376,7 @@ def build_catalogue() -> dict[str, FactSpec]:
         FactSpec(f"env.{name}", "text", "variables", "environment variable, redacted")
         for name in ENVIRONMENT_VARIABLES
     ]
-    return {spec.name: spec for spec in specs}
+    return MappingProxyType({spec.name: spec for spec in specs})
 
 
 def generic_name(name: str) -> str:
@@ -391,7 +398,7 @@ def example_name(path: str, kinds: tuple[str, ...]) -> str:
     return bound.get(head, head) + dot + rest
 
 
-def find_spec(catalogue: dict[str, FactSpec], name: str) -> FactSpec | None:
+def find_spec(catalogue: Mapping[str, FactSpec], name: str) -> FactSpec | None:
     """Return the specification of a fact name, wildcards of ``env.*`` included, or None."""
     generic = generic_name(name)
     found = catalogue.get(generic)

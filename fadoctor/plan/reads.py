@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,7 +20,6 @@ from fadoctor.targets.unmet import DERIVED
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
-    from fadoctor.model.catalogue import FactSpec
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Condition, Rule
 
@@ -141,16 +139,11 @@ def _bound(path: str, rule: Rule, package: str, counts: Mapping[str, int]) -> It
 
 def _reading(name: str) -> Reading:
     """Return the fact behind a path, which can end in a part of it."""
-    if find_spec(_catalogue(), name) is not None:
+    if find_spec(build_catalogue(), name) is not None:
         return Reading(name)
     base, _, part = name.rpartition(".")
-    spec = find_spec(_catalogue(), base)
+    spec = find_spec(build_catalogue(), base)
     return Reading(base, part if spec is not None and spec.type == "mapping" else "")
-
-
-@cache
-def _catalogue() -> dict[str, FactSpec]:
-    return build_catalogue()
 
 
 def _all_paths(rule: Rule, package: str) -> list[str]:

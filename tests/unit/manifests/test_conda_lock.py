@@ -39,7 +39,7 @@ def test_an_explicit_list() -> None:
     found = by_name(manifest)
     assert found["torch"].specifier == "==2.3.1"
     assert found["torch"].build == "py3.10_cuda12.1_cudnn8.9.2_0"
-    assert found["torch"].index == "https://conda.anaconda.org/pytorch"
+    assert found["torch"].index == "https://conda.example.org/pytorch"
     assert found["torch"].place == Place("explicit.txt", 6, 1)
     assert found["torch"].marker == LINUX
     assert found["flash-attn"].specifier == "==2.5.9.post1+cu122torch2.3cxx11abiFALSE"

@@ -26,7 +26,7 @@ resolution-markers = [
 [[package]]
 name = "einops"
 version = "0.8.1"
-source = { registry = "https://pypi.org/simple" }
+source = { registry = "https://index.example.org/simple" }
 sdist = { url = "https://files.example.org/einops-0.8.1.tar.gz", hash = "sha256:aa", size = 5 }
 wheels = [
     { url = "https://f.example.org/einops-0.8.1-py3-none-any.whl", hash = "sha256:aa", size = 5 },
