@@ -16,7 +16,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
 from fadoctor.plan.released import mapping_of
-from fadoctor.targets.derived import derive_extensions, derive_requirements
+from fadoctor.targets.derived import derive_extensions, derive_hub, derive_requirements
 from fadoctor.targets.unmet import DERIVED
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class PostState:
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
         after = msgspec.structs.replace(environment, facts=facts)
+        if _decides_the_hub(after, choice):
+            after = derive_hub(after, self.matrix)
         after = derive_requirements(after, self.matrix, _askers(after, choice))
         after = _with_requirements(after)
         return derive_extensions(after, self.matrix, (choice.package,))
@@ -74,6 +76,12 @@ class PostState:
             return dict.fromkeys(names, Absent(f"{AFTER}: removed"))
         given = {name: _UNKNOWN for name in names if name in facts or name not in self.later}
         return {**given, **choice.facts}
+
+
+def _decides_the_hub(environment: Environment, choice: Choice) -> bool:
+    """Return whether a choice can change what comes from the Hub, to where kernels is or was."""
+    fact = environment.fact("kernels.version")
+    return choice.package == "kernels" or not isinstance(fact, Absent)
 
 
 def _askers(environment: Environment, choice: Choice) -> list[str]:

@@ -40,8 +40,9 @@ _UNSET = (
 """Facts that say what a variable without a fact of its own means."""
 
 
-_CHANGING = frozenset({*PACKAGES, EVERYTHING, "toolkit"})
-"""Heads of the facts that a choice of packages can change: triton brings a ptxas."""
+_CHANGING = frozenset({*PACKAGES, EVERYTHING, "toolkit", "hub"})
+"""Heads of the facts that a choice of packages can change: triton brings a ptxas, and another
+kernels takes another build from the Hub."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -96,6 +97,8 @@ def packages_read(rule: Rule, package: str = "") -> frozenset[str]:
     found = {head for head in heads if head in PACKAGES or head == EVERYTHING}
     if any(path.startswith("toolkit.ptxas") for path in paths):
         found.add("triton")
+    if any(path.startswith("hub.") for path in paths):
+        found |= {"torch", "transformers", "kernels"}
     if any(path.startswith("package.") and path[8:] in DERIVED for path in paths):
         found.add(EVERYTHING)  # what is installed beside it decides
     if not _COMPILED.isdisjoint(rule.for_each) or any(path.endswith(".loads") for path in paths):
