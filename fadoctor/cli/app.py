@@ -27,7 +27,7 @@ COMMANDS = ("smoke", "check", "facts", "fix", "explain", "run", "trace", "hook")
 GROUPS = ("rules",)
 """Commands with commands of their own: each is the `app` of the module of its name."""
 
-_SETTINGS = {name: {"ignore_unknown_options": True} for name in ("run", "trace", "hook")}
+_SETTINGS = {name: {"ignore_unknown_options": True} for name in ("run", "trace")}
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 -- typer calls it so
