@@ -35,6 +35,7 @@ def check(
         ),
     ] = True,
     thorough: opt.CheckAll = False,
+    no_cache: opt.NoCache = False,
     fail_on: Annotated[
         opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
     ] = opt.FailOn.ERROR,
@@ -63,11 +64,12 @@ def check(
     log_to_stderr(debug=debug)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, thorough=thorough, requirements=requirements,
-                       config=config, config_kind=config_kind)  # fmt: skip
-    with spinner("reading", quiet=quiet):
+                       config=config, config_kind=config_kind, contracts=True,
+                       cache=not no_cache)  # fmt: skip
+    with spinner("reading", quiet=quiet) as say:
         printer = "fadoctor.report.json_" if format_ is opt.Format.JSON else "fadoctor.report.text"
         knowledge, environment = support.environment_of(
-            request, rules, "fadoctor.diagnose", printer
+            request, rules, "fadoctor.diagnose", printer, say=say
         )
         support.refuse_unknown_ids(ignore, knowledge)
     from fadoctor.diagnose import conclude

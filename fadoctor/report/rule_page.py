@@ -41,6 +41,7 @@ PATTERN_SHOWN = 60
 _KINDS = {
     "gpu": "GPU",
     "toolkit": "CUDA toolkit",
+    "contract": "name that one package asks of another, which has it not",
     "extension": "compiled extension",
     "optional_extension": "compiled extension that its package does without",
 }
