@@ -103,7 +103,8 @@ def compare(
     statements = [text for module in wanted(entries, site.installed)
                   if module in own for text in statements_of(module, entries[module])]  # fmt: skip
     for statement, said in imported(statements, place):
-        yield judged(name, statement, said, predicted.get(statement))
+        whole = predicted.get(f"import {statement.split()[1]}")  # what is in it stops with it
+        yield judged(name, statement, said, predicted.get(statement, whole))
 
 
 def judged(stack: str, statement: str, said: list[str], broken: Broken | None) -> Row:

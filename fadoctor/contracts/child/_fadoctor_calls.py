@@ -13,6 +13,7 @@ from fadoctor.contracts.child._fadoctor_values import (
     Mod,
     Place,
     Raised,
+    lengthen,
     truth,
 )
 from fadoctor.contracts.child._fadoctor_version import Version, parse
@@ -90,8 +91,7 @@ def _of_list(base: Any, name: str, given: List[Any]) -> Any:
     if name in ("append", "add"):
         getattr(base, name)(given[0])
     elif name in ("extend", "update"):
-        more = given[0] if isinstance(given[0], (list, tuple, set)) else [UNKNOWN]
-        base.extend(more) if isinstance(base, list) else base.update(more)
+        lengthen(base, given[0])
     return None if name in ("append", "add", "extend", "update") else UNKNOWN
 
 

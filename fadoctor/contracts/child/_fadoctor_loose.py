@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List
 
 from fadoctor.contracts.child._fadoctor_lower import blocks_of
-from fadoctor.contracts.child._fadoctor_values import UNKNOWN, Ext, Frame, Raised, Returned
+from fadoctor.contracts.child._fadoctor_values import (
+    UNKNOWN,
+    Ext,
+    Frame,
+    Raised,
+    Returned,
+    lengthen,
+)
 
 if TYPE_CHECKING:
     from fadoctor.contracts.child._fadoctor_run import Runner
@@ -98,8 +105,7 @@ class Loose:
         if kind == "n":
             base = frame.names.get(target[1])
             if adds and type(base) is list:
-                more = self.quietly(value, frame)
-                base.extend(more if type(more) in (list, tuple) else [UNKNOWN])
+                lengthen(base, self.quietly(value, frame))
             else:
                 self.bind(target[1], frame, keep=keep)
         elif kind in ("t", "*"):

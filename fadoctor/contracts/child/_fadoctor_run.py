@@ -26,6 +26,7 @@ from fadoctor.contracts.child._fadoctor_values import (
     Raised,
     Returned,
     catches,
+    lengthen,
     truth,
 )
 from fadoctor.contracts.child._fadoctor_world import Asker, World
@@ -220,7 +221,7 @@ class Runner:
         base = self.evaluator.value(node[2], frame)
         more = self.evaluator.value(node[3], frame)
         if type(base) is list:
-            base.extend(more if isinstance(more, (list, tuple)) else [UNKNOWN])
+            lengthen(base, more)
         elif node[2] and node[2][0] == "n":
             frame.bind(node[2][1], UNKNOWN)
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 if TYPE_CHECKING:
     from fadoctor.contracts.child._fadoctor_find import Spec
 
-ENTRY, FOUNDATION = "entry", "foundation"
+ENTRY = "entry"
+
+LENGTH_LIMIT = 50_000
+"""Members of a list or a set that is followed."""
 
 
 class _Unknown:
@@ -164,6 +167,16 @@ def truth(value: Any) -> Optional[bool]:
             return True
         return bool(value)
     return True
+
+
+def lengthen(known: Any, more: Any) -> None:
+    """Add to a list or a set what is added to it; something unknown where nobody knows what."""
+    fits = isinstance(more, (list, tuple, set)) and len(known) + len(more) < LENGTH_LIMIT
+    added = list(more) if fits else [UNKNOWN]
+    if isinstance(known, list):
+        known.extend(added)
+    else:
+        known.update(added)
 
 
 def catches(handler: str, kind: str) -> Optional[bool]:
