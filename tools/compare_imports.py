@@ -103,7 +103,8 @@ def compare(
     statements = [text for module in wanted(entries, site.installed)
                   if module in own for text in statements_of(module, entries[module])]  # fmt: skip
     for statement, said in imported(statements, place):
-        whole = predicted.get(f"import {statement.split()[1]}")  # what is in it stops with it
+        top = statement.split()[1].partition(".")[0]
+        whole = predicted.get(f"import {top}")  # what is in it stops with it
         yield judged(name, statement, said, predicted.get(statement, whole))
 
 

@@ -27,6 +27,7 @@ class Finder:
     def __init__(self, folders: List[str]) -> None:
         self.folders = tuple(folders)
         self._names: Dict[str, FrozenSet[str]] = {}
+        self._extensions: Dict[str, Dict[str, str]] = {}
 
     def names(self, folder: str) -> FrozenSet[str]:
         """Return the names in a folder, empty where it cannot be listed."""
@@ -52,7 +53,7 @@ class Finder:
                 if any(n.startswith("__init__.") for n in inside):
                     return Spec(COMPILED, below, (below,))
                 portions.append(below)
-            compiled = self._compiled(name, names)
+            compiled = self._compiled(folder, name, names)
             if compiled:
                 return Spec(COMPILED, os.path.join(folder, compiled))
             if name + ".py" in names:
@@ -61,10 +62,11 @@ class Finder:
                 return Spec(COMPILED, os.path.join(folder, name + ".pyc"))
         return Spec(NAMESPACE, "", tuple(portions)) if portions else None
 
-    def _compiled(self, name: str, names: FrozenSet[str]) -> str:
-        plain = next((name + ending for ending in _EXTENSIONS if name + ending in names), "")
-        if plain:
-            return plain
-        # _C.cpython-311-x86_64-linux-gnu.so, _C.abi3.so: few folders have many of them
-        start = name + "."
-        return next((n for n in names if n.startswith(start) and n.endswith(_EXTENSIONS)), "")
+    def _compiled(self, folder: str, name: str, names: FrozenSet[str]) -> str:
+        known = self._extensions.get(folder)
+        if known is None:
+            # _C.so, _C.cpython-311-x86_64-linux-gnu.so, _C.abi3.so
+            libraries = [each for each in names if each.endswith(_EXTENSIONS)]
+            known = {each.partition(".")[0]: each for each in sorted(libraries)}
+            self._extensions[folder] = known
+        return known.get(name, "")
