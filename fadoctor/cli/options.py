@@ -347,6 +347,13 @@ ReadAll = Annotated[
     bool,
     typer.Option("--thorough", help="Read all symbols and GPU code of torch itself, too."),
 ]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Follow the imports of the installed packages anew, and keep nothing of it.",
+    ),
+]
 CheckAll = Annotated[
     bool,
     typer.Option(

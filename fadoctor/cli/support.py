@@ -13,7 +13,7 @@ from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     import msgspec
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
     from fadoctor.model.smoke import SmokeRun
     from fadoctor.smoke.choice import Choice
+
+FOLLOWING = "following what the installed packages import of each other, once for these releases"
+"""What a person reads who waits for it."""
 
 _T = TypeVar("_T", bound="msgspec.Struct")
 
@@ -39,6 +42,7 @@ def request_of(
     driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
     *, thorough: bool = False, requirements: Sequence[Path] = (), extra: Sequence[str] = (),
     group: Sequence[str] = (), config: Sequence[str] = (), config_kind: str = "",
+    contracts: bool = False, cache: bool = True,
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -51,6 +55,7 @@ def request_of(
     return Request(
         target or python, site_packages, facts, overlays, thorough, named, tuple(config),
         extras=tuple(extra), groups=tuple(group), config_kind=config_kind,
+        contracts=contracts, cache=cache,
     )  # fmt: skip
 
 
@@ -62,16 +67,19 @@ def no_request() -> Request:
 
 
 def environment_of(
-    request: Request, rules: list[Path], *needed: str
+    request: Request, rules: list[Path], *needed: str, say: Callable[[str], None] = lambda _: None
 ) -> tuple[Knowledge, Environment]:
-    """Return knowledge base and environment; load the modules that are needed next meanwhile."""
+    """Return knowledge base and environment; load the modules that are needed next meanwhile.
+
+    `say` is told of what takes seconds.
+    """
     from importlib import import_module
 
     from fadoctor.examine import Examination
     from fadoctor.processes.ending import ends_by_signals
 
     with ends_by_signals():
-        examination = Examination(request, os.environ)
+        examination = Examination(request, os.environ, lambda: say(FOLLOWING))
         for name in needed:
             import_module(name)
         from fadoctor.matrix.load import load_knowledge

@@ -227,6 +227,17 @@ hub.offline            | list    | hub         | owner/name@branch that is found
 hub.archs              | mapping | hub         | owner/name@branch and build -> compute capabilities that its metadata name
 hub.metadata           | mapping | hub         | owner/name@branch and build -> keys of its metadata
 hub.needs              | mapping | hub         | owner/name@branch and build -> what it wants of Python, as kernels calls it
+contract.count         | integer | contracts   | names that one package asks of another, which has them not
+contract.problem       | text    | contracts   | why these may not be all; Absent where they are
+contract[].asker       | text    | contracts   | the distribution that asks
+contract[].asker_version | version | contracts | its version
+contract[].provider    | text    | contracts   | the distribution that is asked
+contract[].provider_version | version | contracts | its version
+contract[].module      | text    | contracts   | the module that is asked; of one that is not there its package
+contract[].wanted      | text    | contracts   | the name, or the module, that is not there
+contract[].place       | text    | contracts   | file and line of the asker, below the folder of packages
+contract[].breaks      | list    | contracts   | statements that stop because of it
+contract[].at_import   | boolean | contracts   | whether one of them imports a package itself
 config.dtype           | text    | config      | dtype that q, k and v are computed in, by what a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | config      | attention implementation that a configuration asks for, as its framework calls it
 log.packages           | list    | log         | packages that a log names with a version or in a path, by the prefix of their facts
@@ -371,8 +382,14 @@ _REQUIRERS = "distributions without facts of their own that require a part of th
 OPTIONAL_EXTENSION = "optional_extension"
 """The kind of subject that an extension is which its package does without."""
 
+COUNTED = ("gpu", "toolkit", "contract")
+"""The kinds of subjects that are numbered: ``gpu[0]``."""
+
 CONFIG = "config"
 """The provider of what the configurations ask for that a command line names."""
+
+CONTRACTS = "contracts"
+"""The provider of what packages ask of each other: their sources, followed without running them."""
 
 LOG = "log"
 """The provider of facts that a log names and that fixes hang on."""
@@ -429,7 +446,7 @@ def example_name(path: str, kinds: tuple[str, ...]) -> str:
     if "extension" in kinds or OPTIONAL_EXTENSION in kinds:
         first = next(iter(EXTENSIONS))
         bound = {"package": first, "extension": f"{first}.binary"}
-    bound |= {kind: f"{kind}[]" for kind in kinds if kind in ("gpu", "toolkit")}
+    bound |= {kind: f"{kind}[]" for kind in kinds if kind in COUNTED}
     return bound.get(head, head) + dot + rest
 
 

@@ -123,7 +123,14 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
                 found = self.fact(f"{kind}.count")
                 count = found.value if isinstance(found, Known) else 0
                 for index in range(min(count, SUBJECT_LIMIT) if isinstance(count, int) else 0):
-                    yield Subject(f"{kind}[{index}]", {kind: f"{kind}[{index}]"})
+                    yield self._numbered(f"{kind}[{index}]", kind)
+
+    def _numbered(self, path: str, kind: str) -> Subject:
+        """Return a GPU or a toolkit by its number, a name that is asked for by who asks for it."""
+        asker, wanted = self.facts.get(f"{path}.asker"), self.facts.get(f"{path}.wanted")
+        if isinstance(asker, Known) and isinstance(wanted, Known):
+            return Subject(f"{asker.value}: {wanted.value}", {kind: path}, (str(asker.value),))
+        return Subject(path, {kind: path})
 
     def requirers(self) -> tuple[str, ...]:
         """Return the prefixes of what requires a part of the stack and is no package of it."""

@@ -42,6 +42,7 @@ _KINDS = {
     "gpu": "GPU",
     "toolkit": "CUDA toolkit",
     "requirer": "package, and each other distribution that requires one",
+    "contract": "name that one package asks of another, which has it not",
     "extension": "compiled extension",
     "optional_extension": "compiled extension that its package does without",
 }
