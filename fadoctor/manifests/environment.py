@@ -42,7 +42,8 @@ def planned_environment(
     facts |= _without_gpu(facts, host.overlays)
     facts |= image_facts(manifests, host.overlays)
     facts |= python_facts(facts, manifests, host.overlays)
-    markers = Markers(marker_target(facts))
+    choice = manifests[0].choice if manifests else None
+    markers = Markers(marker_target(facts), choice)
     combined = combine(manifests, markers)
     facts |= _variables(combined)
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))

@@ -214,7 +214,7 @@ def test_a_lock_knows_better_what_a_helper_requires(tmp_path: Path) -> None:
     for name, version, needs in (("trl", "0.12.2", "transformers"), ("transformers", "4.57.1", "")):
         listed = f'{{ name = "{needs}" }}' if needs else ""
         lock += f'[[package]]\nname = "{name}"\nversion = "{version}"\n'
-        lock += 'source = { registry = "https://pypi.org/simple" }\n'
+        lock += 'source = { registry = "https://index.example.org/simple" }\n'
         lock += f"dependencies = [{listed}]\n"
     lock += '[[package]]\nname = "ours"\nversion = "0"\nsource = { virtual = "." }\n'
     lock += 'dependencies = [{ name = "trl" }]\n'
