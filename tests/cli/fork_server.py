@@ -76,6 +76,7 @@ def _prepare(request: dict[str, object], streams: list[int]) -> None:
     argv = request["argv"]
     assert isinstance(argv, list)
     sys.argv = [str(fadoctor.__main__.__file__), *argv]
+    sys.modules["__main__"] = fadoctor.__main__  # as `python -m fadoctor` has it
     encoding = sys.stdout.encoding
     sys.stdin = sys.__stdin__ = open(0, encoding=encoding, errors=sys.stdin.errors)  # type: ignore[misc]  # noqa: SIM115
     sys.stdout = sys.__stdout__ = open(1, "w", encoding=encoding, errors=sys.stdout.errors)  # type: ignore[misc]  # noqa: SIM115

@@ -17,10 +17,12 @@ from fadoctor.explain.sieve import (
     BEFORE,
     ENDS,
     KEPT,
+    RARE,
     REPEATS,
     WHOLE,
     WORDS,
     Sifted,
+    _find,
     sift,
 )
 from tests.unit.explain.conftest import found, noise
@@ -117,6 +119,16 @@ def test_what_is_kept_is_bounded(matcher: Matcher) -> None:
     assert kept.overflowed
     assert sum(len(region.data) for region in kept.regions) < 3 * KEPT + 2 * ENDS + (2 << 20)
     assert kept.regions[0].line == 1
+
+
+@pytest.mark.parametrize("word", RARE)
+@pytest.mark.parametrize("letters", [0, 3, 5_000])
+def test_a_word_is_found_by_its_rare_letter_where_find_finds_it(word: bytes, letters: int) -> None:
+    """Also behind more of the letter than are tried, at both ends, and cut off."""
+    text = word[1:] + b"\n" + (b"a " + RARE[word] + b" ") * letters + word + b" and " + word[:-1]
+    for tried in (text, text + word, word, b"", word[:-1]):
+        for start in (0, 1, len(tried) // 2, len(tried)):
+            assert _find(tried, word, start) == tried.find(word, start)
 
 
 HOSTILE = {
