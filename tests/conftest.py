@@ -40,9 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
+def pytest_xdist_auto_num_workers() -> int | None:
     """Return one process more than there are cores: some tests wait for a child or a time limit."""
-    return _cores() + 1
+    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else _cores() + 1
 
 
 def _cores() -> int:
