@@ -341,6 +341,8 @@ unmet_outside | mapping | those of `unmet_told` that are installed in another ve
 unmet_checked | list  | the names of `unmet_told` that the package compares by itself while it is imported
 unmet_why   | text    | what another version of these does
 unmet_stake | text    | what is at stake where these are changed
+pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would
+pair_why    | text    | what happens with these
 """
 
 _UNEXPLAINED = "that an extension of it does not load, where no extension says why"
