@@ -213,6 +213,7 @@ flash_attn.wheel.cuda  | text    | flash_attn  | cu12, cu123, cu128 as named the
 flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
 flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
 flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
+transformers.checks    | mapping | packages    | what it compares by itself while it is imported, by its installed sources -> specifier; Absent where they have no such table
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
 hub.cache              | text    | hub         | folder of the Hub's cache; Absent where there is none
 hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
