@@ -219,6 +219,7 @@ flash_attn.wheel.cuda  | text    | flash_attn  | cu12, cu123, cu128 as named the
 flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
 flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
 flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
+transformers.checks    | mapping | packages    | what it compares by itself while it is imported, by its installed sources -> specifier; Absent where they have no such table
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
 hub.cache              | text    | hub         | folder of the Hub's cache; Absent where there is none
 hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
@@ -373,6 +374,8 @@ unmet_outside | mapping | those of `unmet_told` that are installed in another ve
 unmet_checked | list  | the names of `unmet_told` that the package compares by itself while it is imported
 unmet_why   | text    | what another version of these does
 unmet_stake | text    | what is at stake where these are changed
+pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would
+pair_why    | text    | what happens with these
 """
 
 _UNEXPLAINED = "that an extension of it does not load, where no extension says why"
