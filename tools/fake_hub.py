@@ -168,7 +168,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         commit, files = chosen
         if found["what"] == "tree":
-            self._json(_entries(files, found["path"] or "", recursive="recursive=" in self.path))
+            self._json(
+                _entries(
+                    files, found["path"] or "", recursive="recursive=true" in self.path.lower()
+                )
+            )
             return
         document: dict[str, object] = {
             "id": found["repository"],

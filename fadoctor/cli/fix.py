@@ -83,6 +83,7 @@ def fix(
     want: opt.Want = [],  # noqa: B006
     keep: opt.Keep = [],  # noqa: B006
     allow_build: opt.AllowBuild = False,
+    no_hub: opt.NoHub = False,
     installer: Annotated[
         opt.Installer, typer.Option("--installer", help="Whose commands to use.")
     ] = opt.Installer.AUTO,
@@ -113,7 +114,7 @@ def fix(
         code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)
         leave(code, exit_zero=exit_zero)
     wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
-                            verify)  # fmt: skip
+                            verify, no_hub)  # fmt: skip
     with spinner("reading and planning", quiet=quiet):
         planned = plan_for(request, rules, wanted)
     forms.deliver(planned.plan, sinks, forms.How(quiet=quiet, redact=redact))

@@ -257,7 +257,7 @@ Want = Annotated[
     typer.Option(
         "--want",
         metavar="NAME",
-        help="Must be there and work afterwards: flash-attn, fa3, xformers, vllm. Repeatable.",
+        help="Must be there and work afterwards: flash-attn, fa3, hub-fa2, vllm. Repeatable.",
         show_default=False,
     ),
 ]
@@ -273,6 +273,12 @@ Keep = Annotated[
 AllowBuild = Annotated[
     bool,
     typer.Option("--allow-build", help="Also consider compiling flash-attn here."),
+]
+NoHub = Annotated[
+    bool,
+    typer.Option(
+        "--no-hub", help="Propose no kernels that transformers downloads from the Hub at run time."
+    ),
 ]
 Output = Annotated[
     Path | None,
@@ -341,11 +347,19 @@ ReadAll = Annotated[
     bool,
     typer.Option("--thorough", help="Read all symbols and GPU code of torch itself, too."),
 ]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Follow the imports of the installed packages anew, and keep nothing of it.",
+    ),
+]
 CheckAll = Annotated[
     bool,
     typer.Option(
         "--thorough",
-        help="Read all of torch's own libraries; run every case, also what is predicted to fail.",
+        help="Read all of torch's own libraries; run every case, also what is predicted to fail; "
+        "import each package of the stack.",
     ),
 ]
 Thorough = Annotated[

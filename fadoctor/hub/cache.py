@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ENTRY_LIMIT = 100_000
 """Entries of the cache that are looked at, by name alone."""
 REPOSITORY_LIMIT = 64
+"""Those of kernels-community, which transformers takes, come first."""
 BRANCH_LIMIT = 16
 COMMIT_LIMIT = 1_000
 """Snapshots of a repository whose names and dates are looked at."""
@@ -93,7 +94,7 @@ def read_cache(
 
     ``offline`` says that it matters whether they are whole.
     """
-    found = sorted(islice(_repositories(folder, kinds), REPOSITORY_LIMIT))
+    found = sorted(_repositories(folder, kinds), key=_rank)[:REPOSITORY_LIMIT]
     left = _Left(METADATA_IN_ALL, offline=offline)
     return tuple(kernel for path in found for kernel, _ in _kernels(path, left))
 
@@ -139,6 +140,10 @@ def _repositories(folder: Path, kinds: tuple[str, ...]) -> Iterator[Path]:
                     yield Path(entry.path)
     except OSError:
         return
+
+
+def _rank(path: Path) -> tuple[bool, str]:
+    return f"--{_OF_OLD}--" not in path.name, path.name
 
 
 def _kernels(path: Path, left: _Left) -> Iterator[tuple[Kernel, str]]:

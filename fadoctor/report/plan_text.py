@@ -97,6 +97,9 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
     for conflict in plan.conflicts:
         yield ""
         yield from _conflict(conflict, width)
+    for alternative in plan.alternatives:
+        yield ""
+        yield from _wrapped(f"Or {_alternative(alternative)}.", width, "", "  ")
     if plan.verification is not None:
         yield ""
         yield from _wrapped(_verified(plan.verification), width, "", "  ")

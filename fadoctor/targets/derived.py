@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 
+_PARTS = 2
+"""Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""
+
+
 def derive(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what follows from its facts.
 
@@ -32,11 +36,12 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     package does without; which of the GPUs here they have code for; and which declared requirements
     are not met.
     """
-    unmet = unmet_requirements(environment.facts, matrix, PACKAGES)
+    askers = (*PACKAGES, *environment.requirers())
+    unmet = unmet_requirements(environment.facts, matrix, askers)
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
-    environment = _from_the_hub(environment, matrix)
+    environment = derive_hub(environment, matrix)
     return derive_extensions(environment, matrix, EXTENSIONS)
 
 
@@ -64,7 +69,15 @@ def _with(environment: Environment, derived: dict[str, Fact]) -> Environment:
     return msgspec.structs.replace(environment, facts={**environment.facts, **derived})
 
 
-def _from_the_hub(environment: Environment, matrix: Matrix) -> Environment:
+def derive_hub(environment: Environment, matrix: Matrix) -> Environment:
+    """Return the environment with what comes from the Hub, and nothing of what came before."""
+    facts = {
+        name: fact
+        for name, fact in environment.facts.items()
+        if not (name.startswith("hub.") and name.count(".") == _PARTS)
+    }
+    if len(facts) < len(environment.facts):
+        environment = msgspec.structs.replace(environment, facts=facts)
     if not isinstance(environment.fact("kernels.version"), Known):
         return environment
     from fadoctor.targets.hub import hub_facts  # noqa: PLC0415 -- few environments have kernels

@@ -257,3 +257,12 @@ def test_what_the_hub_listed_and_is_not_there(tmp_path: Path, listing: str, *, w
     (folder / "trees" / f"{commit}.json").write_text(listing)
     assert [kernel.whole for kernel in read_cache(tmp_path, offline=True)] == [whole]
     assert [kernel.whole for kernel in read_cache(tmp_path)] == [True]
+
+
+def test_of_too_many_kernels_those_that_frameworks_take_are_read(tmp_path: Path) -> None:
+    for index in range(REPOSITORY_LIMIT + 40):
+        lay(tmp_path, f"aaa/k{index:03}", "v1", {})
+    lay(tmp_path, FLASH, "v3", {STABLE: []})
+    found = read_cache(tmp_path)
+    assert len(found) == REPOSITORY_LIMIT
+    assert found[0].repository == FLASH
