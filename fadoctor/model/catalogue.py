@@ -225,6 +225,8 @@ hub.cache              | text    | hub         | folder of the Hub's cache; Abse
 hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
 hub.models             | mapping | hub         | the same of those that lie there as models, for kernels below 0.14
 hub.offline            | list    | hub         | owner/name@branch that is found by its name without the network
+hub.loads              | mapping | hub         | owner/name@branch, build and torch, of those that are taken -> yes, what the loader would say, or ? and why nobody knows
+hub.code               | mapping | hub         | the same -> what its containers of GPU code hold, one after another
 hub.archs              | mapping | hub         | owner/name@branch and build -> compute capabilities that its metadata name
 hub.metadata           | mapping | hub         | owner/name@branch and build -> keys of its metadata
 hub.needs              | mapping | hub         | owner/name@branch and build -> what it wants of Python, as kernels calls it
@@ -302,7 +304,9 @@ build      | text    | the build of it that this kernels takes; Absent where non
 download   | text    | the build that it would download, by the table of published builds; Absent where none of those fits
 refused    | text    | why none fits, build by build
 archs      | list    | compute capabilities that the metadata of that build name: 8.0, 9.0a, 9.0+PTX; Absent where nothing is compiled
-runs_on    | list    | compute capabilities of the GPUs here for which these are code
+loads      | boolean | the loader would load that build after this torch; Absent where nothing of it is compiled
+says       | text    | what the loader would say where it does not
+runs_on    | list    | compute capabilities of the GPUs here for which these are code, and its libraries hold some
 no_code_for | list   | compute capabilities of the GPUs here for which these are none
 lacks      | list    | Python packages that it imports and that are not installed
 doubt      | text    | what is held against this version of it
