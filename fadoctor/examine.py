@@ -12,12 +12,12 @@ import msgspec
 
 from fadoctor.model.environment import Target
 from fadoctor.model.errors import InputError, TargetError, UsageError
-from fadoctor.model.fact import printable
+from fadoctor.model.fact import Known, printable
 from fadoctor.model.overlays import Overlays
 from fadoctor.targets.saved import SIZE_LIMIT, read_facts, replayed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fadoctor.configs.intent import Configuration
     from fadoctor.manifests.planned import Manifest
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 MANIFEST_LIMIT = 32
 """Manifests of one run."""
+
+MODULES = "entry-modules"
+"""The table of the modules whose imports are followed."""
 
 _MACHINE = Target("manifest", "this machine", "no environment is here")
 
@@ -51,6 +54,10 @@ class Request(msgspec.Struct, frozen=True):
     """Groups of the manifests that count."""
     config_kind: str = ""
     """Kind of all of them; "" where each is recognised by its content."""
+    contracts: bool = False
+    """Whether to follow what the installed packages import of each other."""
+    cache: bool = True
+    """Whether what was followed before is looked up, and kept."""
 
     @property
     def names_a_target(self) -> bool:
@@ -71,10 +78,20 @@ class Examination:
     Meanwhile the caller loads what judges them. Wrong usage is refused before anything starts.
     """
 
-    def __init__(self, request: Request, environ: Mapping[str, str]) -> None:
-        """Start reading; UsageError where the request names two targets."""
+    def __init__(
+        self,
+        request: Request,
+        environ: Mapping[str, str],
+        announce: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start reading; UsageError where the request names two targets.
+
+        `announce` is called where it is going to take seconds.
+        """
         _refuse_two_targets(request)
         self._request = request
+        self._environ = environ
+        self._announce = announce
         self._found: list[Environment | BaseException] = []
         self._manifests: tuple[Manifest, ...] = ()
         self._thread = threading.Thread(target=self._read, args=(environ,), daemon=True)
@@ -90,6 +107,8 @@ class Examination:
         [found] = self._found
         if isinstance(found, BaseException):
             raise found
+        if self._request.contracts and not self._request.facts:
+            found = self._with_contracts(found, knowledge)
         if self._request.overlays.described() or self._manifests:
             # Late: what judges versions is loaded while child processes answer.
             from fadoctor.matrix.query import Matrix  # noqa: PLC0415
@@ -107,6 +126,16 @@ class Examination:
             found = apply_configurations(found, configurations)
         return found
 
+    def _with_contracts(self, found: Environment, knowledge: Knowledge) -> Environment:
+        """Return the facts with the names that packages ask of each other in vain."""
+        if not any(has_entry(found, row) for row in knowledge.tables[MODULES].rows):
+            return found
+        from fadoctor.targets.contracts import with_contracts  # noqa: PLC0415 -- few have the stack
+
+        return with_contracts(
+            found, knowledge, self._environ, keep=self._request.cache, announce=self._announce
+        )
+
     def _read(self, environ: Mapping[str, str]) -> None:
         try:
             if self._request.requirements:
@@ -115,6 +144,15 @@ class Examination:
             self._found.append(_saved(facts) if facts else _probed(self._request, environ))
         except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
             self._found.append(error)
+
+
+def has_entry(environment: Environment, row: Mapping[str, object]) -> bool:
+    """Return whether a module whose imports are followed is installed."""
+    installed = environment.fact("packages.installed")
+    names = installed.value if isinstance(installed, Known) else {}
+    if row["role"] != "entry" or not isinstance(names, dict):
+        return False
+    return any(name in names for name in str(row["distribution"]).split())
 
 
 def _refuse_two_targets(request: Request) -> None:

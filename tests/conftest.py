@@ -51,10 +51,17 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
+@pytest.fixture(scope="session")
+def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which tests keep what programs keep in a home."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, cache_home: Path) -> None:
     for name in _SCRUBBED:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
 
 
 _ON_DEMAND = {"network": "needs a package index", "long": "takes half a minute or more"}

@@ -36,6 +36,7 @@ def check(
         ),
     ] = True,
     thorough: opt.CheckAll = False,
+    no_cache: opt.NoCache = False,
     fail_on: Annotated[
         opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
     ] = opt.FailOn.ERROR,
@@ -65,11 +66,11 @@ def check(
     sinks = forms.sinks_of(output, format_)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, thorough=thorough, requirements=requirements,
-                       extra=extra, group=group,
-                       config=config, config_kind=config_kind)  # fmt: skip
-    with spinner("reading", quiet=quiet):
+                       extra=extra, group=group, config=config, config_kind=config_kind,
+                       contracts=True, cache=not no_cache)  # fmt: skip
+    with spinner("reading", quiet=quiet) as say:
         needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))
-        knowledge, environment = support.environment_of(request, rules, *needed)
+        knowledge, environment = support.environment_of(request, rules, *needed, say=say)
         support.refuse_unknown_ids(ignore, knowledge)
     from fadoctor.diagnose import conclude
 

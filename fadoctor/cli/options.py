@@ -347,11 +347,19 @@ ReadAll = Annotated[
     bool,
     typer.Option("--thorough", help="Read all symbols and GPU code of torch itself, too."),
 ]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Follow the imports of the installed packages anew, and keep nothing of it.",
+    ),
+]
 CheckAll = Annotated[
     bool,
     typer.Option(
         "--thorough",
-        help="Read all of torch's own libraries; run every case, also what is predicted to fail.",
+        help="Read all of torch's own libraries; run every case, also what is predicted to fail; "
+        "import each package of the stack.",
     ),
 ]
 Thorough = Annotated[

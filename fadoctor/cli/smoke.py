@@ -63,6 +63,10 @@ def smoke(
     list_: Annotated[
         bool, typer.Option("--list", help="Say which cells exist here, and run nothing.")
     ] = False,
+    imports: Annotated[
+        bool,
+        typer.Option("--imports", help="Also import each package of the stack, one by one."),
+    ] = False,
     thorough: opt.Thorough = False,
     rules: opt.Rules = [],  # noqa: B006
     format_: Annotated[
@@ -100,6 +104,7 @@ def smoke(
         _list(prognosis, wanted, sinks, how)
         return
     run = support.smoke_of(prognosis, choose(wanted, prognosis.kernels), quiet=quiet)
+    run = support.with_imports(run, prognosis, quiet=quiet) if imports else run
     report = conclude_smoke(prognosis, run)
     forms.deliver(report, sinks, how)
     if run.interrupted:
@@ -131,7 +136,9 @@ def _code(report: SmokeReport, *, require_gpu: bool) -> int:
     """Return 4 where a rule broke, 1 where a cell failed, 3 where nothing was proved, else 0."""
     if report.rule_errors:
         return EXIT_INTERNAL
-    if report.summary.failed:
+    imported = [each.measured.value for each in report.imports]
+    if report.summary.failed or "failed" in imported:
         return EXIT_FINDINGS
-    proved = report.summary.passed and (report.gpu_tested or not require_gpu)
+    some = report.summary.passed or "passed" in imported
+    proved = some and (report.gpu_tested or not require_gpu)
     return 0 if proved else EXIT_COULD_NOT_LOOK

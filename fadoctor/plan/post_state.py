@@ -12,6 +12,7 @@ import msgspec
 
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
+from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
@@ -63,6 +64,7 @@ class PostState:
         if choice.package == "triton":
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
+        facts.update(_contracts(facts, choice))
         after = msgspec.structs.replace(environment, facts=facts)
         if _decides_the_hub(after, choice):
             after = derive_hub(after, self.matrix)
@@ -84,11 +86,29 @@ def _decides_the_hub(environment: Environment, choice: Choice) -> bool:
     return choice.package == "kernels" or not isinstance(fact, Absent)
 
 
+def _contracts(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
+    """Return what is no longer known of names that a changed package asks for, or is asked for."""
+    count = facts.get("contract.count")
+    if not isinstance(count, Known) or not isinstance(count.value, int):
+        return {}
+    moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
+    gone = Absent(f"{AFTER}: removed") if choice.kind is Kind.REMOVE else _UNKNOWN
+    names = [f"contract[{index}]" for index in range(min(count.value, SUBJECT_LIMIT))]
+    sides = {
+        name: [facts.get(f"{name}.{side}") for side in ("asker", "provider")] for name in names
+    }
+    return {
+        f"{name}.wanted": gone
+        for name in names
+        if any(isinstance(fact, Known) and fact.value in moved for fact in sides[name])
+    }
+
+
 def _askers(environment: Environment, choice: Choice) -> list[str]:
     """Return the packages whose requirements a choice can meet or break, itself among them."""
     moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
     found = []
-    for package in PACKAGES:
+    for package in (*PACKAGES, *environment.requirers()):
         needs = mapping_of(environment.fact(f"{package}.requires"))
         gone = choice.package == "torch" and any(name.startswith("nvidia-") for name in needs)
         if gone or package == choice.package or not moved.isdisjoint(needs):

@@ -11,6 +11,7 @@ from fadoctor.model.catalogue import (
     EXTENSIONS,
     OPTIONAL_EXTENSION,
     PACKAGES,
+    REQUIRER,
     build_catalogue,
     find_spec,
 )
@@ -27,6 +28,7 @@ EVERYTHING = "packages"
 """Head of the facts about all packages: a rule that reads them depends on every choice."""
 
 _COMPILED = frozenset({"extension", OPTIONAL_EXTENSION})
+_OF_PACKAGES = frozenset({"package", REQUIRER})
 _COUNTED = ("gpu", "toolkit")
 _GUARD = "package.distribution"
 _SUBJECT = ("file", "optional")
@@ -75,12 +77,12 @@ def can_change(fact: str) -> bool:
 
 def is_for_packages(rule: Rule) -> bool:
     """Return whether a rule is judged for each package, or each extension of one."""
-    return "package" in rule.for_each or not _COMPILED.isdisjoint(rule.for_each)
+    return not (_OF_PACKAGES | _COMPILED).isdisjoint(rule.for_each)
 
 
 def can_be_about(rule: Rule, package: str) -> bool:
     """Return whether a rule that is judged for each package can say something of this one."""
-    if "package" not in rule.for_each and package not in EXTENSIONS:
+    if _OF_PACKAGES.isdisjoint(rule.for_each) and package not in EXTENSIONS:
         return False
     return not _is_about_others(rule.when, package)
 

@@ -15,6 +15,7 @@ from fadoctor.probes.import_path import (
     read_import_path,
 )
 from fadoctor.probes.package_facts import NAMES, package_facts
+from fadoctor.probes.requirers import requirer_facts
 from fadoctor.probes.requires import Target, marker_target
 from fadoctor.probes.world import Facts, World, absent, known, unknown
 
@@ -32,6 +33,7 @@ def probe(world: World, facts: dict[str, Fact]) -> Facts:
     for key, names in PACKAGES.items():
         for name, fact in _package(world, path, survey, names, target).items():
             out[f"{key}.{name}"] = fact
+    out |= requirer_facts(world, survey, wanted, target)
     out["xformers.extension"] = _xformers_extension(world, path, out)
     return out
 

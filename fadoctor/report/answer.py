@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.verdict import Backend, Dtype, Measured
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def state_of(verdict: Verdict) -> State:
 
 def _of_hardware(report: Report) -> frozenset[str]:
     """Return the rules that found something about a GPU: no change of packages helps there."""
-    return frozenset(each.rule_id for each in report.findings if each.subject.startswith("gpu["))
+    found = (each for each in report.findings if each.subject.startswith("gpu["))
+    return frozenset(rule for each in found for rule in (each.rule_id, *each.consequences))
 
 
 def _of_gpu(gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) -> Answer:
@@ -98,8 +99,14 @@ def _of_backend(what: str, verdicts: Sequence[Verdict], of_hardware: frozenset[s
 def _without_table(report: Report) -> Answer:
     facts = report.environment
     if isinstance(facts.get("torch.version"), Absent):
-        return Answer(State.FAILS, "There is no torch here: no attention runs.")
+        without = "There is no torch here: no attention can run."
+        return Answer(State.FAILS, report.not_looked[0] if report.not_looked else without)
+    if report.not_looked:
+        return Answer(State.UNKNOWN, report.not_looked[0])
     count = facts.get("gpu.count")
     if isinstance(count, Known) and count.value == 0:
         return Answer(State.UNKNOWN, "There is no GPU here. Ask about one with --gpu A100.")
-    return Answer(State.UNKNOWN, "Nothing can be said of a GPU. Name one: --gpu A100.")
+    if isinstance(count, Unknown):
+        text = f"Which GPUs are here is unknown ({count.reason}). Name one: --gpu A100."
+        return Answer(State.UNKNOWN, text)
+    return Answer(State.UNKNOWN, "No backend that is here runs on a GPU that programs can see.")

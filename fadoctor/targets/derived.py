@@ -36,7 +36,8 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     package does without; which of the GPUs here they have code for; and which declared requirements
     are not met.
     """
-    unmet = unmet_requirements(environment.facts, matrix, PACKAGES)
+    askers = (*PACKAGES, *environment.requirers())
+    unmet = unmet_requirements(environment.facts, matrix, askers)
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))

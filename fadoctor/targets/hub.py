@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.hub.choice import Choice, Habits, System, choose
-from fadoctor.hub.variant import Interface, parse_variant
+from fadoctor.hub.variant import Interface, Variant, parse_variant
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.targets.hub_builds import SOURCE, Published, choose_published, published
@@ -21,6 +21,7 @@ GENERATIONS = ("fa2", "fa3", "fa4", "sage")
 _UNREAD = Unknown("no probe has looked", "the Hub's cache")
 NOUNS = (
     "cached", "build", "download", "refused", "archs", "lacks", "doubt", "hearsay", "gigabytes",
+    "offline", "lacking", "needs",
 )  # fmt: skip
 """What is said of a kernel that is taken."""
 _SHOWN = 3
@@ -126,13 +127,18 @@ def _choice(
         out[f"{prefix}.cached"] = Known(False, lying.source)
         return out | _download(prefix, there, ready)
     out[f"{prefix}.cached"] = Known(True, lying.source)
+    out[f"{prefix}.offline"] = _offline(name, facts)
     if isinstance(ready, Unknown):
         return out | {f"{prefix}.build": ready, f"{prefix}.download": ready}
     variants = [found for each in lying.value[name].split() if (found := parse_variant(each))]
     choice = choose(variants, *ready)
     # What is missing in the cache may lie on the Hub: only what was chosen before was fetched.
     out |= {} if choice.best else _download(prefix, there, ready)
-    return out | _chosen(prefix, name, choice, facts, lying.source)
+    out |= _chosen(prefix, choice, lying.source)
+    if choice.best is None:
+        return out
+    wanted = asked.cell("metadata_keys")
+    return out | _of_build(prefix, f"{name} {choice.best.name}", wanted, facts)
 
 
 def _ready(facts: Mapping[str, Fact], matrix: Matrix) -> tuple[Habits, System] | Unknown:
@@ -177,31 +183,33 @@ def _download(
     out[f"{prefix}.download"] = Known(choice.best.name, SOURCE)
     archs = there.words("archs")
     listed = Known(archs, SOURCE) if archs else Unknown("no list of them was read", SOURCE)
-    return out | {f"{prefix}.archs": _any_gpu(choice, listed)}
+    return out | {f"{prefix}.archs": _any_gpu(choice.best, listed)}
 
 
-def _chosen(
-    prefix: str, name: str, choice: Choice, facts: Mapping[str, Fact], source: str
-) -> dict[str, Fact]:
-    if choice.best is None:
-        return {
-            f"{prefix}.build": Absent(f"{source}: none fits"),
-            f"{prefix}.refused": _refused(choice, source),
-        }
-    archs = facts.get("hub.archs")
-    listed = archs.value if isinstance(archs, Known) and isinstance(archs.value, dict) else {}
-    code = listed.get(f"{name} {choice.best.name}")
-    unread = Unknown("its metadata name no architectures", source)
-    named = unread if code is None else Known(tuple(code.split()), source)
+def _chosen(prefix: str, choice: Choice, source: str) -> dict[str, Fact]:
+    if choice.best is not None:
+        return {f"{prefix}.build": Known(choice.best.name, source)}
     return {
-        f"{prefix}.build": Known(choice.best.name, source),
-        f"{prefix}.archs": _any_gpu(choice, named),
+        f"{prefix}.build": Absent(f"{source}: none fits"),
+        f"{prefix}.refused": _refused(choice, source),
     }
 
 
-def _any_gpu(choice: Choice, named: Fact) -> Fact:
+def _of_build(prefix: str, key: str, wanted: Fact, facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return what the metadata of the build that is taken say."""
+    archs, keys, needs = (_words(f"hub.{n}", key, facts) for n in ("archs", "metadata", "needs"))
+    silent = Unknown("its metadata name no architectures", "the Hub's cache")
+    named = silent if isinstance(archs, Absent) else archs
+    return {
+        f"{prefix}.archs": _any_gpu(parse_variant(key.rpartition(" ")[2]), named),
+        f"{prefix}.needs": needs,
+        f"{prefix}.lacking": _lacking(keys, wanted),
+    }
+
+
+def _any_gpu(build: Variant | None, named: Fact) -> Fact:
     """Return the architectures of a build; Absent where nothing in it is compiled."""
-    if choice.best is not None and choice.best.interface is Interface.PYTHON:
+    if build is not None and build.interface is Interface.PYTHON:
         return Absent("nothing in it is compiled")
     return named
 
@@ -211,6 +219,34 @@ def _refused(choice: Choice, source: str) -> Fact:
     more = len(why) - _SHOWN
     tail = f"; and {more} more" if more > 0 else ""
     return Known("; ".join(why[:_SHOWN]) + tail or "it is empty", source)
+
+
+def _offline(name: str, facts: Mapping[str, Fact]) -> Fact:
+    found = facts.get("hub.offline", _UNREAD)
+    if not isinstance(found, Known) or not isinstance(found.value, (tuple, list)):
+        return found
+    return Known(name in found.value, found.source)
+
+
+def _words(fact: str, key: str, facts: Mapping[str, Fact]) -> Fact:
+    """Return what a fact says of one build, word by word; Absent where it says nothing."""
+    found = facts.get(fact, _UNREAD)
+    if not isinstance(found, Known) or not isinstance(found.value, dict):
+        return found
+    words = tuple(found.value.get(key, "").split())
+    return Known(words, found.source) if words else Absent(f"{found.source}: nothing is said")
+
+
+def _lacking(keys: Fact, wanted: Fact) -> Fact:
+    if isinstance(keys, Unknown) or not isinstance(wanted, Known):
+        return keys if isinstance(keys, Unknown) else wanted
+    said = keys.value if isinstance(keys, Known) and isinstance(keys.value, tuple) else ()
+    missing = tuple(each for each in _listed(wanted.value) if each not in said)
+    return Known(missing, keys.source) if missing else Absent(f"{keys.source}: all are there")
+
+
+def _listed(value: object) -> tuple[str, ...]:
+    return tuple(str(each) for each in value) if isinstance(value, (list, tuple)) else ()
 
 
 def system_of(facts: Mapping[str, Fact]) -> System | Unknown:

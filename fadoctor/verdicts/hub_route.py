@@ -64,6 +64,7 @@ class Route:
         if self.known("repository") and self.known("branch"):
             yield from self._source()
             yield from self._code(gpu)
+            yield from self._metadata()
             yield from self._itself()
 
     def _range(self) -> Iterator[Obstacle]:
@@ -132,12 +133,17 @@ class Route:
 
     def _from_cache(self, rows: Rows, *, offline: bool | None) -> Iterator[Obstacle]:
         """Yield that this kernels does not load from a cache without the network."""
-        loads = rows.cell("offline")
-        if offline is False or fact_text(loads, "") == "all":
+        loads, named = fact_text(rows.cell("offline"), ""), self.known("offline")
+        if offline is False or loads == "all":
             return
-        if offline is True and fact_text(loads, "") == "none":
-            yield _fails("this kernels asks the Hub also for what is in the cache", "hub-offline")
-        elif fact_text(loads, "") != "revisions" or self.known("branch") != "main":
+        if loads == "named" and named == "True":
+            return
+        if loads == "revisions" and self.known("branch") == "main":
+            return
+        if offline is True and (loads == "none" or (loads == "named" and named == "False")):
+            text = "this kernels does not load it from the cache without the network"
+            yield _fails(text, "hub-offline")
+        else:
             yield _open("whether this kernels loads from the cache without network is not known")
 
     def _download(self) -> Iterator[Obstacle]:
@@ -166,6 +172,15 @@ class Route:
             )
         elif capability not in _words(self.fact("runs_on")):
             yield _open(f"whether code for {named} runs on this GPU is not known")
+
+    def _metadata(self) -> Iterator[Obstacle]:
+        """Yield that the metadata of a build in the cache lack what this kernels wants."""
+        lacking = self.fact("lacking")
+        if isinstance(lacking, Known) and self.known("build"):
+            names = ", ".join(_words(lacking))
+            yield _fails(f"its metadata lack {names}", "hub-metadata-unreadable")
+        elif isinstance(lacking, Unknown) and self.known("build"):
+            yield _open(lacking.reason)
 
     def _itself(self) -> Iterator[Obstacle]:
         """Yield what it lacks, and what is held against this version of it."""

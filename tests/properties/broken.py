@@ -67,6 +67,23 @@ def worlds(seed: int, count: int) -> Iterator[Environment]:
         yield world
 
 
+def hub_worlds(seed: int, count: int) -> Iterator[Environment]:
+    """Yield healthy recorded machines that take kernels of the Hub, or cannot."""
+    chance = random.Random(seed)  # noqa: S311 -- not for secrets
+    names = list(recording.names())
+    healthy = [_hosts()[place] for place, name in enumerate(names) if "healthy" in name]
+    for _ in range(count):
+        world = _listed(chance.choice(healthy))
+        facts = dict(world.facts)
+        for package in ("flash_attn", "xformers"):
+            if chance.random() < 0.8:
+                facts |= {name: GONE for name in facts if name.startswith(f"{package}.")}
+        _of_the_hub(facts, chance)
+        if chance.random() < 0.3:
+            _other_gpu(facts, chance)
+        yield msgspec.structs.replace(world, facts=facts)
+
+
 def _sound(chance: random.Random) -> Environment:
     match chance.randrange(10):
         case 0:
@@ -247,6 +264,7 @@ def _of_the_hub(facts: Facts, chance: random.Random) -> None:
     facts["packages.installed"] = known(there)
     for name in ("kernels", "transformers"):
         facts[f"{name}.version"] = known(there[name]) if name in there else GONE
+        facts[f"{name}.distribution"] = known(name) if name in there else GONE
         facts[f"{name}.requires"] = known({})
     names = [f"{k}@{b}" for k in _KERNELS for b in ("main", "v1", "v3") if chance.random() < 0.6]
     builds = {name: chance.choice(list(_builds(facts))) for name in names}
@@ -254,6 +272,10 @@ def _of_the_hub(facts: Facts, chance: random.Random) -> None:
     facts["hub.archs"] = known(
         {f"{n} {b}": chance.choice(_ARCHS) for n, some in builds.items() for b in some.split()}
     )
+    keys = "backend id license name python-depends version"
+    facts["hub.metadata"] = known(dict.fromkeys(mapping(facts["hub.archs"]), keys))
+    facts["hub.needs"] = known({})
+    facts["hub.offline"] = known(tuple(name for name in builds if chance.random() < 0.7))
     facts["env.HF_HUB_OFFLINE"] = chance.choice((GONE, GONE, known("1"), known("0"), LOST))
     facts["env.LOCAL_KERNELS"] = GONE
 

@@ -72,6 +72,14 @@ def _of_the_hub(cell: Verdict, facts: Facts) -> Iterator[str]:
     build, download = _value(facts, f"{prefix}.build"), _value(facts, f"{prefix}.download")
     if not (build or (download and not offline)):
         yield "no build of it is there"
+    if build and isinstance(facts.get(f"{prefix}.lacking"), Known):
+        yield "kernels does not read its metadata"
+    if (
+        offline
+        and _value(facts, f"{prefix}.offline") != "True"
+        and _value(facts, "kernels.version").startswith(("0.15", "0.16", "0.17"))
+    ):
+        yield "without the network it is not found"
     lying = {**mapping(facts.get("hub.kernels")), **mapping(facts.get("hub.models"))}
     if build and not any(build in some.split() for some in lying.values()):
         yield "its build does not lie in the cache"

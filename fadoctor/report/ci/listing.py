@@ -58,17 +58,28 @@ def listing_of(document: Report | SmokeReport | Explanation, folder: Path) -> Li
         command,
         document.fadoctor,
         printable(target),
-        tuple(_located(document.findings, folder)),
+        tuple(_located(document.findings, folder, _manifest(document))),
         undecided,
         document.rule_errors,
         document.notes,
     )
 
 
-def _located(findings: Iterable[Finding], folder: Path) -> Iterable[Located]:
+def _manifest(document: Report | SmokeReport | Explanation) -> Place | None:
+    """Return the file that was examined, where one was: what has no line in it is shown there."""
+    if document.target is None or document.target.kind != "manifest":
+        return None
+    named = [place.file for finding in document.findings for place in finding.locations]
+    return Place((named or [document.target.label])[0], 1)
+
+
+def _located(
+    findings: Iterable[Finding], folder: Path, manifest: Place | None
+) -> Iterable[Located]:
     order = list(Severity)
     for finding in sorted(findings, key=lambda each: order.index(each.severity)):
-        yield Located(finding, finding.locations or (place_of(finding, folder),))
+        otherwise = manifest or place_of(finding, folder)
+        yield Located(finding, finding.locations or (otherwise,))
 
 
 def summary_of(finding: Finding) -> str:

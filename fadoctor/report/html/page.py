@@ -39,9 +39,10 @@ def render(what: Report | SmokeReport | Explanation | Plan) -> str:
 
 def _report(report: Report) -> Iterator[Html]:
     yield tag("h1", "Does FlashAttention work here?")
-    for answer in answers_of(report):
-        yield _answer(answer.state, answer.sentence)
-    yield from (tag("p", text) for text in report.not_looked)
+    answers = answers_of(report)
+    yield from (_answer(answer.state, answer.sentence) for answer in answers)
+    said = {answer.sentence for answer in answers}
+    yield from (tag("p", text) for text in report.not_looked if text not in said)
     yield from _advice(report)
     if report.findings:
         yield tag("h2", f"What is wrong: {_summary(report.summary)}")

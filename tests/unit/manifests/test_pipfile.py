@@ -56,7 +56,7 @@ def test_a_lock() -> None:
         ("[packages\n", "given:1: no TOML: expected \\]"),
         ('{"default": {"torch": {"version": "2"}}}', "given:1 at `default.torch.version`: '2'"),
         ('{"default": []}', "given:1 at `default`: should be a table"),
-        ('{"default": {"torch": {"version": "==2"}}', "given:[12]: no YAML: "),
+        ('{"default": {"torch": {"version": "==2"}}', "given:[12]: not valid YAML: "),
         ('{"default": {"torch": {}, "torch": {}}}', "given:1: this key stands twice"),
     ],
 )

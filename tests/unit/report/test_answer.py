@@ -82,7 +82,7 @@ def test_what_was_measured_counts_before_what_was_predicted(
 @pytest.mark.parametrize(
     ("facts", "part"),
     [
-        ({"torch.version": ABSENT}, "There is no torch here"),
+        ({"torch.version": ABSENT}, "torch is not installed here"),
         ({"gpu.count": 0}, "There is no GPU here."),
     ],
 )

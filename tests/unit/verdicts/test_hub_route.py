@@ -15,6 +15,7 @@ FLASH = "kernels-community/flash-attn2"
 VLLM = "kernels-community/vllm-flash-attn3"
 EXACT = "torch212-cxx11-cu130-x86_64-linux"
 STABLE = "torch-stable-abi210-cu130-x86_64-linux"
+KEYS = "backend id license name python-depends version"
 THERE: dict[str, Any] = {
     "host.os": "linux", "host.machine": "x86_64", "torch.version": "2.12.1", "torch.cuda": "13.0",
     "torch.build": "pypi", "torch.hip": ABSENT, "torch.cxx11_abi": True,
@@ -28,7 +29,8 @@ THERE: dict[str, Any] = {
     "gpu[0].compute_capability": "8.0", "hub.cache": "$home/hub", "hub.models": {},
     "hub.kernels": {f"{FLASH}@v1": EXACT, f"{VLLM}@v1": STABLE},
     "hub.archs": {f"{FLASH}@v1 {EXACT}": "8.0 9.0 10.0 12.0", f"{VLLM}@v1 {STABLE}": "8.0 9.0a"},
-    "hub.fa2.loads": True, "hub.fa3.loads": True,
+    "hub.offline": (f"{FLASH}@v1",), "hub.needs": {},
+    "hub.metadata": {f"{FLASH}@v1 {EXACT}": KEYS, f"{VLLM}@v1 {STABLE}": KEYS},
 }  # fmt: skip
 EMPTY: dict[str, Any] = {"hub.kernels": {}, "hub.archs": {}}
 TAKES_V3 = {"transformers.version": "5.17.0"}
@@ -60,6 +62,10 @@ def said(backend: Backend, facts: dict[str, Any], dtype: Dtype = Dtype.BF16) -> 
         ({"hub.archs": {}}, "unknown []", "name no architectures"),
         ({"env.HF_HUB_OFFLINE": "1"}, "works []", "in the cache"),
         ({"env.HF_HUB_OFFLINE": UNREAD}, "works []", "in the cache"),
+        ({"env.HF_HUB_OFFLINE": "1", "hub.offline": ()}, "fails [hub-offline]", "does not load it"),
+        ({"env.HF_HUB_OFFLINE": "1", "hub.offline": UNREAD}, "unknown []", "is not known"),
+        ({"env.HF_HUB_OFFLINE": UNREAD, "hub.offline": ()}, "unknown []", "is not known"),
+        ({"hub.metadata": {}}, "fails [hub-metadata-unreadable]", "lack id, name"),
         ({"env.LOCAL_KERNELS": f"{FLASH}=/opt/k"}, "unknown []", "LOCAL_KERNELS"),
         ({"kernels.version": "0.17.2"}, "fails [hub-kernels-out-of-range]", "0.16.0,<0.17.0, not"),
         ({"kernels.version": "0.99.0"}, "fails [hub-kernels-out-of-range]", "not 0.99.0"),
