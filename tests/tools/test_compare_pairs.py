@@ -1,4 +1,4 @@
-"""Pairs of transformers and kernels are imported, and check foretells what happens; some of them."""
+"""Some pairs of transformers and kernels are imported, and check foretells what happens."""
 
 from __future__ import annotations
 
