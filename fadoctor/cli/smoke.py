@@ -57,6 +57,9 @@ def smoke(
     require_gpu: Annotated[
         bool, typer.Option("--require-gpu", help="Exit 3 where no GPU was tested.")
     ] = False,
+    online: Annotated[
+        bool, typer.Option("--online", help="Let kernels download from the Hub what it loads.")
+    ] = False,
     list_: Annotated[
         bool, typer.Option("--list", help="Say which cells exist here, and run nothing.")
     ] = False,
@@ -89,7 +92,7 @@ def smoke(
         raise UsageError(f"--device {printable(device, 40)}: give cuda, cuda:N, cpu or all")
     where = device or ("all" if require_gpu else AUTO)
     backends = tuple(map(backend_of, backend))  # refuses before anything is read
-    wanted = Wanted(backends, tuple(dtype), where, thorough, timeout)
+    wanted = Wanted(backends, tuple(dtype), where, thorough, timeout, online=online)
     request = support.request_of(target, python)
     with spinner("reading", quiet=quiet):
         knowledge, environment = support.environment_of(request, rules, "fadoctor.diagnose")

@@ -94,9 +94,22 @@ def read_cache(
 
     ``offline`` says that it matters whether they are whole.
     """
-    found = sorted(_repositories(folder, kinds), key=_rank)[:REPOSITORY_LIMIT]
+    found = sorted(_repositories(str(folder), kinds), key=_rank)[:REPOSITORY_LIMIT]
     left = _Left(METADATA_IN_ALL, offline=offline)
-    return tuple(kernel for path in found for kernel in _kernels(path, left))
+    return tuple(kernel for name in found for kernel, _ in _kernels(f"{folder}/{name}", left))
+
+
+def locate_build(folder: Path, kind: str, name: str, build: str) -> Path | None:
+    """Return the folder of a build of ``owner/name@branch``; None where it is not there."""
+    repository, _, branch = name.rpartition("@")
+    owner, _, rest = repository.partition("/")
+    if not _REPOSITORY.fullmatch(f"{kind}s--{owner}--{rest}"):
+        return None
+    path = folder / f"{kind}s--{owner}--{rest}"
+    for kernel, commit in _kernels(str(path), _Left(METADATA_IN_ALL, offline=False)):
+        if kernel.branch == branch and build in kernel.builds:
+            return path / "snapshots" / commit / "build" / build
+    return None
 
 
 class _Left:
@@ -106,17 +119,17 @@ class _Left:
         self.files = files
         self.offline = offline
 
-    def whole(self, path: Path, commit: str) -> bool:
+    def whole(self, path: str, commit: str) -> bool:
         """Return whether a snapshot holds all that was listed, True where nobody asks."""
         return not self.offline or is_whole(path, commit)
 
-    def metadata(self, path: Path) -> Metadata:
+    def metadata(self, path: str) -> Metadata:
         """Return what a file says; nothing once too many were opened."""
         self.files -= 1
         return read_metadata(path) if self.files >= 0 else Metadata()
 
 
-def _repositories(folder: Path, kinds: tuple[str, ...]) -> Iterator[Path]:
+def _repositories(folder: str, kinds: tuple[str, ...]) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
             for entry in islice(entries, ENTRY_LIMIT):
@@ -124,41 +137,43 @@ def _repositories(folder: Path, kinds: tuple[str, ...]) -> Iterator[Path]:
                 if form is None or form[1].removesuffix("s") not in kinds:
                     continue
                 if form[1] == "kernels" or form[2] == _OF_OLD:
-                    yield Path(entry.path)
+                    yield entry.name
     except OSError:
         return
 
 
-def _rank(path: Path) -> tuple[bool, str]:
-    return f"--{_OF_OLD}--" not in path.name, path.name
+def _rank(name: str) -> tuple[bool, str]:
+    return f"--{_OF_OLD}--" not in name, name
 
 
-def _kernels(path: Path, left: _Left) -> Iterator[Kernel]:
-    form = _REPOSITORY.fullmatch(path.name)
+def _kernels(path: str, left: _Left) -> Iterator[tuple[Kernel, str]]:
+    """Yield the branches of a repository, each with the commit that it stands for."""
+    form = _REPOSITORY.fullmatch(path.rpartition("/")[2])
     if form is None:
         return
     kind, repository = form[1].removesuffix("s"), f"{form[2]}/{form[3]}"
-    branches = _branches(path / "refs")
+    branches = _branches(f"{path}/refs")
     for branch, commit in branches:
-        builds = _builds(path / "snapshots" / commit / "build", left)
-        yield Kernel(kind, repository, branch, builds, whole=left.whole(path, commit))
+        builds = _builds(f"{path}/snapshots/{commit}/build", left)
+        whole = left.whole(path, commit)
+        yield Kernel(kind, repository, branch, builds, whole=whole), commit
     taken = {branch for branch, _ in branches}
-    for commit in _newest(path / "snapshots", {commit for _, commit in branches}):
-        builds = _builds(path / "snapshots" / commit / "build", left)
+    for commit in _newest(f"{path}/snapshots", {commit for _, commit in branches}):
+        builds = _builds(f"{path}/snapshots/{commit}/build", left)
         branch = _version(builds) or commit[:_SHORT]
         if builds and branch not in taken:
             taken.add(branch)
-            yield Kernel(kind, repository, branch, builds, named=False)
+            yield Kernel(kind, repository, branch, builds, named=False), commit
 
 
-def is_whole(path: Path, commit: str) -> bool:
+def is_whole(path: str, commit: str) -> bool:
     """Return whether nothing is missing of what was listed; True where there is no list."""
     try:
-        listed = msgspec.json.decode(read_start(path / "trees" / f"{commit}.json", LISTING_LIMIT))
+        listed = msgspec.json.decode(read_start(f"{path}/trees/{commit}.json", LISTING_LIMIT))
     except (msgspec.DecodeError, RecursionError):
         return True
     files = listed.get("files") if isinstance(listed, dict) else None
-    snapshot = str(path / "snapshots" / commit)
+    snapshot = f"{path}/snapshots/{commit}"
     return not isinstance(files, dict) or all(
         "\0" in name or os.path.lexists(f"{snapshot}/{name}")
         for name in islice(files, LISTED_LIMIT)
@@ -166,16 +181,16 @@ def is_whole(path: Path, commit: str) -> bool:
     )
 
 
-def _branches(folder: Path) -> list[tuple[str, str]]:
+def _branches(folder: str) -> list[tuple[str, str]]:
     return [
         (entry.name, commit)
         for entry in _entries(folder, BRANCH_LIMIT)
         if entry.is_file(follow_symlinks=False)
-        and _COMMIT.fullmatch(commit := read_start(Path(entry.path), 100).strip())
+        and _COMMIT.fullmatch(commit := read_start(entry.path, 100).strip())
     ]
 
 
-def _newest(folder: Path, named: set[str]) -> list[str]:
+def _newest(folder: str, named: set[str]) -> list[str]:
     """Return the commits of snapshots without a name, those that were fetched last first."""
     dated = []
     for entry in _entries(folder, COMMIT_LIMIT):
@@ -187,9 +202,9 @@ def _newest(folder: Path, named: set[str]) -> list[str]:
     return [name for _, name in sorted(dated)[:SNAPSHOT_LIMIT]]
 
 
-def _builds(folder: Path, left: _Left) -> dict[str, Metadata]:
+def _builds(folder: str, left: _Left) -> dict[str, Metadata]:
     return {
-        entry.name: left.metadata(Path(entry.path) / "metadata.json")
+        entry.name: left.metadata(f"{entry.path}/metadata.json")
         for entry in _entries(folder, BUILD_LIMIT)
         if _is_folder(entry)
     }
@@ -201,7 +216,7 @@ def _version(builds: dict[str, Metadata]) -> str:
     return f"v{found.pop()}" if len(found) == 1 else ""
 
 
-def _entries(folder: Path, limit: int) -> list[os.DirEntry[str]]:
+def _entries(folder: str, limit: int) -> list[os.DirEntry[str]]:
     """Return entries with names that a person could have chosen, sorted."""
     try:
         with os.scandir(folder) as entries:

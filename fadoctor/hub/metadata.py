@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+import stat
 
 import msgspec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 METADATA_LIMIT = 1 << 16
 """Bytes of a metadata.json; those of the Hub have a few hundred."""
@@ -30,7 +27,7 @@ class Metadata(msgspec.Struct, frozen=True):
     """What it wants of Python, as kernels calls it."""
 
 
-def read_metadata(path: Path) -> Metadata:
+def read_metadata(path: str) -> Metadata:
     """Return what a file says."""
     try:
         document = msgspec.json.decode(read_start(path, METADATA_LIMIT))
@@ -54,10 +51,10 @@ def _words(found: object) -> tuple[str, ...]:
     return tuple(each for each in items if isinstance(each, str) and _WORD.fullmatch(each))
 
 
-def read_start(path: Path, limit: int) -> str:
+def read_start(path: str, limit: int) -> str:
     """Return the beginning of a regular file; "" where it is none."""
     try:
-        if not path.is_file():
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 -- some hundred times
             return ""
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(descriptor, "rb") as file:

@@ -219,11 +219,14 @@ flash_attn.wheel.cuda  | text    | flash_attn  | cu12, cu123, cu128 as named the
 flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
 flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
 flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
+transformers.checks    | mapping | packages    | what it compares by itself while it is imported, by its installed sources -> specifier; Absent where they have no such table
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
 hub.cache              | text    | hub         | folder of the Hub's cache; Absent where there is none
 hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
 hub.models             | mapping | hub         | the same of those that lie there as models, for kernels below 0.14
 hub.offline            | list    | hub         | owner/name@branch that is found by its name without the network
+hub.loads              | mapping | hub         | owner/name@branch, build and torch, of those that are taken -> yes, what the loader would say, or ? and why nobody knows
+hub.code               | mapping | hub         | the same -> what its containers of GPU code hold, one after another
 hub.archs              | mapping | hub         | owner/name@branch and build -> compute capabilities that its metadata name
 hub.metadata           | mapping | hub         | owner/name@branch and build -> keys of its metadata
 hub.needs              | mapping | hub         | owner/name@branch and build -> what it wants of Python, as kernels calls it
@@ -301,7 +304,9 @@ build      | text    | the build of it that this kernels takes; Absent where non
 download   | text    | the build that it would download, by the table of published builds; Absent where none of those fits
 refused    | text    | why none fits, build by build
 archs      | list    | compute capabilities that the metadata of that build name: 8.0, 9.0a, 9.0+PTX; Absent where nothing is compiled
-runs_on    | list    | compute capabilities of the GPUs here for which these are code
+loads      | boolean | the loader would load that build after this torch; Absent where nothing of it is compiled
+says       | text    | what the loader would say where it does not
+runs_on    | list    | compute capabilities of the GPUs here for which these are code, and its libraries hold some
 no_code_for | list   | compute capabilities of the GPUs here for which these are none
 lacks      | list    | Python packages that it imports and that are not installed
 doubt      | text    | what is held against this version of it
@@ -373,6 +378,8 @@ unmet_outside | mapping | those of `unmet_told` that are installed in another ve
 unmet_checked | list  | the names of `unmet_told` that the package compares by itself while it is imported
 unmet_why   | text    | what another version of these does
 unmet_stake | text    | what is at stake where these are changed
+pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would
+pair_why    | text    | what happens with these
 """
 
 _UNEXPLAINED = "that an extension of it does not load, where no extension says why"

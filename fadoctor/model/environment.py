@@ -81,6 +81,8 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
 
     Without those that something else may bound in a way that nobody knows.
     """
+    bounded: dict[str, str] = {}
+    """Distribution -> range, of those of which nobody knows which release will be taken."""
 
     def fact(self, name: str) -> Fact:
         """Return the fact of that name; Unknown where no probe has provided it."""

@@ -143,14 +143,15 @@ class HubRoute:
         facts: dict[str, Fact] = {**environment.facts, **kernels.facts}
         release = self.matrix.find("kernels-releases", {"version": facts["kernels.version"]})
         offline = must_not_ask(environment)
-        loads = not offline or fact_text(release.cell("offline"), "none") != "none"
+        reads = fact_text(release.cell("offline"), "none") != "none"
         asks = not offline and self._asks_for_what_is_there(kernels.facts["kernels.version"])
         found = hub_facts(facts, self.matrix)
-        nouns = [(f"hub.{name}.build", f"hub.{name}.download") for name in generations]
+        heads = [f"hub.{name}" for name in generations]
         return any(
-            (loads and isinstance(found.get(build), Known))
-            or (asks and not isinstance(found.get(download), Absent))
-            for build, download in nouns
+            (isinstance(found.get(f"{head}.build"), Known) and (not offline or reads))
+            or (asks and not isinstance(found.get(f"{head}.download"), Absent))
+            for head in heads
+            if not (offline and _is_false(found.get(f"{head}.offline")))
         )
 
     def _asks_for_what_is_there(self, kernels: Fact) -> bool:
@@ -226,6 +227,10 @@ def partner_of_kernels(environment: Environment, choices: Iterable[Choice]) -> t
     if name not in packages or asker in packages or not version or own:
         return ()
     return (f"{asker}=={version}",)
+
+
+def _is_false(fact: Fact | None) -> bool:
+    return isinstance(fact, Known) and fact.value is False
 
 
 def must_not_ask(environment: Environment) -> bool:

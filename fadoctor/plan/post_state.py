@@ -18,6 +18,7 @@ from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
 from fadoctor.plan.released import mapping_of
 from fadoctor.targets.derived import derive_extensions, derive_hub, derive_requirements
+from fadoctor.targets.pairs import paired_with
 from fadoctor.targets.unmet import DERIVED
 
 if TYPE_CHECKING:
@@ -68,9 +69,15 @@ class PostState:
         after = msgspec.structs.replace(environment, facts=facts)
         if _decides_the_hub(after, choice):
             after = derive_hub(after, self.matrix)
-        after = derive_requirements(after, self.matrix, _askers(after, choice))
+        askers = {**dict.fromkeys(_askers(after, choice)), **dict.fromkeys(self._paired(choice))}
+        after = derive_requirements(after, self.matrix, askers)
         after = _with_requirements(after)
         return derive_extensions(after, self.matrix, (choice.package,))
+
+    def _paired(self, choice: Choice) -> tuple[str, ...]:
+        """Return the packages that go with some versions of what a choice moves."""
+        moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
+        return paired_with(moved, self.matrix)
 
     def _facts(self, facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
         names = self.names[choice.package]

@@ -22,7 +22,7 @@ from fadoctor.plan.post_state import PostState
 from fadoctor.plan.quarrels import Quarrels
 from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.released import is_there
-from fadoctor.plan.requirements import Requirements, requirements_of, violations
+from fadoctor.plan.requirements import Requirements, requirements_of, violations, with_pairs
 from fadoctor.plan.wishes import ATTENTION, HALF, PAIR, may_work, without_hub
 from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, forbids
 
@@ -93,7 +93,7 @@ class Problem:
         self.cells = Cells(self.kernels, (*machine, system), self.worked, session.verdicts)
         self.judge = session.judge.within(environment).judge
         self.quarrels = Quarrels(self)
-        needs = requirements_of(environment, self.others)
+        needs = self.requirements(environment)
         self.broken_before = {(v.distribution, v.needs) for v in violations(environment, needs)}
         self.there = frozenset(name for name in self.packages if is_there(environment, name))
         """Of the packages that are decided those that are installed."""
@@ -162,8 +162,9 @@ class Problem:
         return len(self.gpus) > 1 and "gpu" in each.about.bindings
 
     def requirements(self, environment: Environment) -> Requirements:
-        """Return what every package requires in an environment."""
-        return requirements_of(environment, self.others)
+        """Return what every package requires in an environment, and what it goes with."""
+        found = requirements_of(environment, self.others)
+        return with_pairs(found, environment, self.session.matrix)
 
 
 def has_amd(environment: Environment) -> bool:

@@ -16,6 +16,7 @@ from fadoctor.model.catalogue import (
     find_spec,
 )
 from fadoctor.model.fact import Known
+from fadoctor.targets.pairs import PAIRED
 from fadoctor.targets.unmet import DERIVED
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ EVERYTHING = "packages"
 """Head of the facts about all packages: a rule that reads them depends on every choice."""
 
 _COMPILED = frozenset({"extension", OPTIONAL_EXTENSION})
+_BESIDE = frozenset({*DERIVED, *PAIRED})
+"""Facts of a package that hang on what is installed beside it."""
 _OF_PACKAGES = frozenset({"package", REQUIRER})
 _COUNTED = ("gpu", "toolkit")
 _GUARD = "package.distribution"
@@ -99,7 +102,7 @@ def packages_read(rule: Rule, package: str = "") -> frozenset[str]:
         found.add("triton")
     if any(path.startswith("hub.") for path in paths):
         found |= {"torch", "transformers", "kernels"}
-    if any(path.startswith("package.") and path[8:] in DERIVED for path in paths):
+    if any(path.startswith("package.") and path[8:] in _BESIDE for path in paths):
         found.add(EVERYTHING)  # what is installed beside it decides
     if not _COMPILED.isdisjoint(rule.for_each) or any(path.endswith(".loads") for path in paths):
         found.add("torch")  # with another torch they load or do not

@@ -7,6 +7,7 @@ from pathlib import Path
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Fact, Known
 from fadoctor.probes.distributions import Survey, find_distributions
+from fadoctor.probes.import_checks import import_checks
 from fadoctor.probes.import_path import (
     ImportPath,
     editable_folders,
@@ -33,6 +34,8 @@ def probe(world: World, facts: dict[str, Fact]) -> Facts:
     for key, names in PACKAGES.items():
         for name, fact in _package(world, path, survey, names, target).items():
             out[f"{key}.{name}"] = fact
+    if isinstance(out["transformers.version"], Known):
+        out["transformers.checks"] = import_checks(world, path, "transformers")
     out |= requirer_facts(world, survey, wanted, target)
     out["xformers.extension"] = _xformers_extension(world, path, out)
     return out

@@ -13,7 +13,7 @@ from fadoctor.contracts.read import entries_of, read_contracts, wanted
 from fadoctor.contracts.verdicts import cache_folder
 from fadoctor.model.fact import Fact, Known
 from fadoctor.probes.import_path import ImportPath, read_import_path
-from fadoctor.probes.world import World, absent, known
+from fadoctor.probes.world import World, absent, known, unknown
 from fadoctor.processes.run import run
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ def _text(environment: Environment, name: str) -> str:
 def _facts(world: World, answer: Answer, installed: Mapping[str, str]) -> dict[str, Fact]:
     source = "the imports of the installed sources, followed without running them"
     found: dict[str, Fact] = {
-        "contract.count": known(len(answer.broken), source),
+        "contract.count": unknown(answer.problem, source)
+        if answer.problem
+        else known(len(answer.broken), source),
         "contract.problem": known(answer.problem, source) if answer.problem else absent(source),
     }
     for index, broken in enumerate(answer.broken):

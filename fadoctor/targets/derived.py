@@ -13,6 +13,7 @@ from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
 from fadoctor.targets.optional import optional_extensions, unexplained_failures
+from fadoctor.targets.pairs import pair_facts
 from fadoctor.targets.tegra import driver_facts
 from fadoctor.targets.tensor_cores import tensor_core_facts
 from fadoctor.targets.unmet import unmet_requirements
@@ -38,6 +39,7 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     """
     askers = (*PACKAGES, *environment.requirers())
     unmet = unmet_requirements(environment.facts, matrix, askers)
+    unmet |= pair_facts(environment.facts, matrix, PACKAGES)
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
@@ -48,8 +50,10 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
 def derive_requirements(
     environment: Environment, matrix: Matrix, packages: Collection[str]
 ) -> Environment:
-    """Return the environment with what of some packages' requirements is not met."""
-    return _with(environment, unmet_requirements(environment.facts, matrix, packages))
+    """Return the environment with what of some packages' requirements and pairs is not met."""
+    found = unmet_requirements(environment.facts, matrix, packages)
+    known = [package for package in packages if package in PACKAGES]
+    return _with(environment, found | pair_facts(environment.facts, matrix, known))
 
 
 def derive_extensions(

@@ -11,6 +11,7 @@ from fadoctor.hub.variant import Interface, Variant, parse_variant
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.targets.hub_builds import SOURCE, Published, choose_published, published
+from fadoctor.targets.hub_pick import Picked, pick
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,16 +27,6 @@ NOUNS = (
 """What is said of a kernel that is taken."""
 _SHOWN = 3
 """Refused builds that are named."""
-
-
-class Picked(msgspec.Struct, frozen=True):
-    """Which kernel is taken for a generation, and by whom."""
-
-    by: str
-    """transformers or diffusers; "" where nothing here takes one by itself."""
-    repository: Fact
-    branch: Fact
-    broken: Fact = Absent("nothing is known against it")
 
 
 def habits_of(version: str, matrix: Matrix) -> Habits | None:
@@ -80,34 +71,27 @@ def _known_kernel(picked: Picked) -> tuple[str, str] | Absent | Unknown:
     return (names[0], names[1])
 
 
-def pick(generation: str, facts: Mapping[str, Fact], matrix: Matrix) -> Picked:
-    """Return which kernel transformers takes, else diffusers."""
-    nobody: Fact = Unknown("no probe has looked", "packages")
-    transformers, diffusers = facts.get("transformers.version", nobody), _diffusers(facts)
-    asked: dict[str, Fact] = {"generation": Known(generation, "asked")}
-    if isinstance(transformers, Unknown) and generation != "sage":
-        return Picked("transformers", transformers, transformers)
-    if isinstance(transformers, Known) and generation != "sage":
-        repositories = matrix.find("transformers-hub-kernels", {"version": transformers})
-        torch = facts.get("torch.version", Absent("no torch"))
-        keys = {"version": transformers, **asked, "torch": torch}
-        branch = matrix.find("transformers-hub-branches", keys).cell("branch")
-        repository = repositories.cell(generation)
-        if not isinstance(repository, Absent) or not isinstance(diffusers, Known):
-            return Picked("transformers", repository, branch)
-    if isinstance(diffusers, Known):
-        row = matrix.find("diffusers-hub-kernels", {"version": diffusers, **asked})
-        cells = (row.cell(name) for name in ("repository", "branch", "broken"))
-        return Picked("diffusers", *cells)
-    nothing = Absent("nothing here takes one by itself")
-    return Picked("", nothing, nothing)
+def taken_builds(facts: Mapping[str, Fact], matrix: Matrix) -> tuple[str, ...]:
+    """Return the compiled builds in the cache that are taken: ``kernel owner/name@v1 build``."""
+    found, kind = hub_facts(facts, matrix), "kernel"
+    asked = (
+        matrix.find("kernels-releases", {"version": facts["kernels.version"]}) if found else None
+    )
+    if asked is not None and _is(asked.cell("repositories"), "model"):
+        kind = "model"
+    names: dict[str, None] = {}
+    for generation in GENERATIONS:
+        nouns = (found.get(f"hub.{generation}.{n}") for n in ("repository", "branch", "build"))
+        known = [str(fact.value) for fact in nouns if isinstance(fact, Known)]
+        if len(known) == 3 and not _is_plain(known[2]):
+            names[f"{kind} {known[0]}@{known[1]} {known[2]}"] = None
+    return tuple(names)
 
 
-def _diffusers(facts: Mapping[str, Fact]) -> Fact | None:
-    every = facts.get("packages.installed")
-    listed = every.value if isinstance(every, Known) and isinstance(every.value, dict) else {}
-    version = listed.get("diffusers")
-    return None if version is None else Known(version, "packages.installed")
+def _is_plain(build: str) -> bool:
+    """Return whether nothing of a build is compiled."""
+    variant = parse_variant(build)
+    return variant is None or variant.interface is Interface.PYTHON
 
 
 def _choice(

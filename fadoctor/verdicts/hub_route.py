@@ -65,6 +65,7 @@ class Route:
             yield from self._source()
             yield from self._code(gpu)
             yield from self._metadata()
+            yield from self._loading()
             yield from self._itself()
 
     def _range(self) -> Iterator[Obstacle]:
@@ -167,9 +168,8 @@ class Route:
             return
         named = ", ".join(archs.value) if isinstance(archs.value, tuple) else ""
         if capability in _words(self.fact("no_code_for")):
-            yield _fails(
-                f"its build has code for {named}, not for {capability}", "hub-arch-refused"
-            )
+            text = f"its build names {named} and has no code for {capability}"
+            yield _fails(text, "hub-arch-refused")
         elif capability not in _words(self.fact("runs_on")):
             yield _open(f"whether code for {named} runs on this GPU is not known")
 
@@ -181,6 +181,14 @@ class Route:
             yield _fails(f"its metadata lack {names}", "hub-metadata-unreadable")
         elif isinstance(lacking, Unknown) and self.known("build"):
             yield _open(lacking.reason)
+
+    def _loading(self) -> Iterator[Obstacle]:
+        """Yield that the loader refuses the build in the cache, or that nobody knows."""
+        loads = self.fact("loads")
+        if isinstance(loads, Unknown) and self.known("build"):
+            yield _open(f"whether it loads is not known: {loads.reason}")
+        elif isinstance(loads, Known) and loads.value is False:
+            yield _fails(f"it does not load: {self.known('says')}", "hub-build-unloadable")
 
     def _itself(self) -> Iterator[Obstacle]:
         """Yield what it lacks, and what is held against this version of it."""

@@ -274,7 +274,12 @@ def _of_the_hub(facts: Facts, chance: random.Random) -> None:
     )
     keys = "backend id license name python-depends version"
     facts["hub.metadata"] = known(dict.fromkeys(mapping(facts["hub.archs"]), keys))
-    facts["hub.needs"] = known({})
+    facts["hub.needs"] = facts["hub.code"] = known({})
+    torch = facts.get("torch.version")
+    beside = str(torch.value) if isinstance(torch, Known) else ""
+    said = ("yes", "yes", "yes", "undefined symbol: x", "? nobody could look")
+    opened = {f"{key} {beside}": chance.choice(said) for key in mapping(facts["hub.archs"])}
+    facts["hub.loads"] = known(opened)
     facts["hub.offline"] = known(tuple(name for name in builds if chance.random() < 0.7))
     facts["env.HF_HUB_OFFLINE"] = chance.choice((GONE, GONE, known("1"), known("0"), LOST))
     facts["env.LOCAL_KERNELS"] = GONE

@@ -25,7 +25,16 @@ from tests.smoke.smoke_recordings import TARGET, choice_of, judge, write_fake_to
 REFUSED, FAILED, NOT_RUN = Measured.REFUSED, Measured.FAILED, Measured.NOT_RUN
 FOLDER = Path(fadoctor.smoke.child.__file__).parent
 SCRIPTS = sorted(FOLDER.glob("_fadoctor_*.py"))
-TESTED = {"torch", "flash_attn", "flash_attn_interface", "xformers", "vllm", "triton", "numpy"}
+TESTED = {
+    "torch",
+    "flash_attn",
+    "flash_attn_interface",
+    "xformers",
+    "vllm",
+    "triton",
+    "numpy",
+    "kernels",
+}
 
 
 def smoke_with(folder: Path, attention: str = "pass", *, gpus: int = 0, **more: Any) -> SmokeRun:

@@ -61,7 +61,7 @@ def call_method(base: Any, name: str, given: List[Any], named: Dict[str, Any]) -
             return None
         if type(base) is dict:
             return _of_dict(base, name, given)
-        if type(base) in (list, set):
+        if type(base) in (list, set, frozenset):
             return _of_list(base, name, given)
     except (IndexError, KeyError, TypeError, ValueError):
         return UNKNOWN
@@ -88,6 +88,9 @@ def _of_dict(base: Dict[Any, Any], name: str, given: List[Any]) -> Any:
 
 
 def _of_list(base: Any, name: str, given: List[Any]) -> Any:
+    if name in ("copy", "union"):
+        known = all(type(each) in (set, frozenset, list, tuple) for each in given)
+        return getattr(base, name)(*given) if known else UNKNOWN
     if name in ("append", "add"):
         getattr(base, name)(given[0])
     elif name in ("extend", "update"):

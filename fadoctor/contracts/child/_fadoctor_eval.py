@@ -209,8 +209,8 @@ class Evaluator:
             for kind in (str, list, tuple):
                 if type(left) is kind and type(right) is kind and len(left) + len(right) < 50_000:
                     return left + right
-        if node[1] == "BitOr" and type(left) is dict and type(right) is dict:
-            return {**left, **right}
+        if node[1] == "BitOr" and type(left) is type(right) and type(left) in (dict, set):
+            return left | right
         return UNKNOWN
 
     def choice(self, node: Node, frame: Frame) -> Any:

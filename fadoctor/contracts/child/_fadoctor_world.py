@@ -29,6 +29,9 @@ _ONCE_STANDARD = frozenset((
 
 STANDARD = frozenset(getattr(sys, "stdlib_module_names", ())) | _ONCE_STANDARD
 
+_RENAMING = frozenset(("TokenizerFast", "ImageProcessorFast"))
+"""Endings that the source of a lazy module names which finds other classes for them."""
+
 MODULE_LIMIT = 6_000
 _ALWAYS = frozenset((
     "__name__", "__file__", "__path__", "__spec__", "__doc__", "__dict__", "__loader__",
@@ -226,14 +229,19 @@ class World:
         spec = self.finder.find(name, module.spec.path)
         if spec is not None or name in {m.partition(".")[0] for m in lazy.modules}:
             return self.import_(f"{module.name}.{name}", asker) if spec else UNKNOWN
-        # transformers 5 finds other classes for these.
-        aliased = name.endswith(("Fast", "Tokenizer", "ImageProcessor"))
-        if not lazy.complete or module.open or aliased:
+        if not lazy.complete or module.open or self._may_be_renamed(module, name):
             return UNKNOWN
         raised = self.missing(asker, module, name, attribute=attribute)
         if raised.kind == "unsure":
             return UNKNOWN
         raise raised
+
+    def _may_be_renamed(self, module: Module, name: str) -> bool:
+        """Return whether a lazy module finds another class for a name, as transformers 5 does."""
+        if not name.endswith(("Fast", "Tokenizer", "ImageProcessor")):
+            return False
+        same = [m for m in self.loaded() if m.distribution == module.distribution]
+        return any(not each.words.isdisjoint(_RENAMING) for each in same)
 
     def _from_below(self, module: Module, lazy: LazyNames, below: str, name: str) -> Any:
         last = below.rpartition(".")[2]

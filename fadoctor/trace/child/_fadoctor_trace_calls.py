@@ -23,6 +23,12 @@ def order_of(original: Any, entry: Any) -> Any:
         return entry["order"].split()
 
 
+def is_fake(args: Any, kwargs: Any) -> bool:
+    """Return whether the tensors have no values: an export or a compiler looks, nothing runs."""
+    first = next((each for each in (*args, *kwargs.values()) if isinstance(each, torch.Tensor)), 0)
+    return type(first).__name__ in ("FakeTensor", "FunctionalTensor")
+
+
 class Before:
     """What is known of a call before it runs, and what becomes of it."""
 

@@ -8,20 +8,43 @@ from typing import Any
 import torch
 
 
+def _skip_by_strategy() -> Any:
+    """Return what tells Dynamo to leave a function alone; its name has changed."""
+    switches = torch._C._dynamo.eval_frame
+    old = getattr(switches, "skip_code", None)
+    if old is not None:
+        return old
+    try:
+        from torch._dynamo import types
+
+        action = getattr(types, "FrameAction")
+        strategy = getattr(types, "FrameExecStrategy")(action.SKIP, action.DEFAULT)
+    except (ImportError, AttributeError):
+        return None
+    return lambda code: switches.set_code_exec_strategy(code, strategy)
+
+
+_SWITCHES = ("set_eval_frame", "_maybe_set_eval_frame")
+"""Names of the switch in Dynamo's module; the second one as a rule is the first."""
+
+
 class Compiled:
     """Hears of each change of the frame evaluation that Dynamo makes."""
 
     def __init__(self, tracer: Any) -> None:
         self._tracer = tracer
         self._module = None
-        self._original = None
+        self._original: Any = None
+        self._switched: list[str] = []
 
     def patch(self, module: Any) -> None:
         """Stand between Dynamo and the switch of frame evaluation."""
         original = getattr(module, "set_eval_frame", None)
-        skip = getattr(torch._C._dynamo.eval_frame, "skip_code", None)
-        if original is None or skip is None or self._original is not None:
+        skip = getattr(module, "skip_code", None) or _skip_by_strategy()
+        if self._original is not None:
             return
+        if original is None or skip is None:
+            raise RuntimeError("torch.compile is not known here: its switch has another name")
         self._module, self._original = module, original
         entered, left = self._entered, self._left
 
@@ -35,26 +58,31 @@ class Compiled:
 
         for function in (set_eval_frame, self._entered, self._left):
             skip(getattr(function, "__func__", function).__code__)
-        module.set_eval_frame = set_eval_frame
+        for name in _SWITCHES:
+            if getattr(module, name, None) is original:
+                setattr(module, name, set_eval_frame)
+                self._switched.append(name)
 
     def end(self) -> None:
         """Put the switch back."""
         if self._original is not None:
-            self._module.set_eval_frame = self._original
+            for name in self._switched:
+                setattr(self._module, name, self._original)
             self._original = None
 
     def _entered(self) -> None:
         try:
             if self._tracer.lineage.active:
-                self._tracer.modes.remove()
-                self._tracer.record.note_compiled(self._name(sys._getframe(2)))
+                frame = sys._getframe(2)
+                name = self._name(frame)
+                if self._tracer.modes.step_aside(id(frame)) and not name.startswith("torch._dyn"):
+                    self._tracer.record.note_compiled(name)
         except Exception as error:
             self._tracer.fault("compiled region", error)
 
     def _left(self) -> None:
         try:
-            if self._tracer.lineage.active and not torch._C._len_torch_function_stack():
-                self._tracer.modes.push()
+            self._tracer.modes.come_back(id(sys._getframe(2)))
         except Exception as error:
             self._tracer.fault("compiled region", error)
 

@@ -10,7 +10,8 @@ import sys
 from typing import Any
 
 import torch
-from _fadoctor_trace_frames import place_of, storage_of
+from _fadoctor_trace_frames import place_of, source_of, storage_of
+from _fadoctor_trace_operands import called
 from torch.overrides import TorchFunctionMode
 
 RANK = {torch.float16: 0, torch.bfloat16: 0, torch.float32: 1, torch.float64: 2}
@@ -91,6 +92,8 @@ class Lineage(TorchFunctionMode):
     def _put(self, key: Any, out: Any, origin: Any) -> None:
         if len(self.table) >= MOST:
             self.table.clear()
+        if not origin.key:
+            origin.key = key
         self.table[key] = (origin, out.untyped_storage().nbytes())
 
     def _known(self, tensor: Any, key: Any) -> Any:
@@ -161,7 +164,7 @@ class Lineage(TorchFunctionMode):
         place, at = place_of(frame)
         found = Origin(START, name, place, out.dtype, static=True)
         found.key = operands[0][1]
-        found.operand = _called(operands[0][0], operands[0][1], at, (place.code, place.line, name))
+        found.operand = called(operands[0][0], operands[0][1], at, (place.code, place.line, name))
         return found
 
     def _promoted(self, name: Any, out: Any, same: Any, frame: Any) -> Any:
@@ -181,7 +184,7 @@ class Lineage(TorchFunctionMode):
         place, at = place_of(frame)
         found = Origin(PROMOTION, name, place, out.dtype)
         tensor, found.key = guilty[0]
-        found.operand = _called(tensor, found.key, at, (place.code, place.line, name))
+        found.operand = called(tensor, found.key, at, (place.code, place.line, name))
         if not tensor.numel():
             found.why = "it is empty"
         known = self._known(tensor, found.key)
@@ -202,7 +205,7 @@ class Lineage(TorchFunctionMode):
             found = Origin(PROMOTION, name, place, out.dtype)
             other = next(each for each in lower if each.dtype != lower[0].dtype)
             found.key = storage_of(other)
-            found.operand = _called(other, found.key, at, (place.code, place.line, name))
+            found.operand = called(other, found.key, at, (place.code, place.line, name))
             found.dtype = other.dtype
             return found
         if any_autocast() and not _names_dtype(place):
@@ -216,7 +219,7 @@ class Lineage(TorchFunctionMode):
             return known
         place, at = place_of(frame)
         found = Origin(CAST, name, place, out.dtype)
-        found.key, found.operand = key, _called(tensor, key, at, (place.code, place.line, name))
+        found.key, found.operand = key, called(tensor, key, at, (place.code, place.line, name))
         return found
 
     def _given_wide(self, out: Any, frame: Any) -> Any:
@@ -255,8 +258,6 @@ def _is_factory(name: Any) -> Any:
 
 def _names_dtype(place: Any) -> Any:
     """Return whether the statement itself says float32: then it is the one."""
-    from _fadoctor_trace_frames import source_of
-
     code, line = place.code, place.line
     known = _SAYS.get((code, line))
     if known is None:
@@ -292,32 +293,3 @@ def _tensors(args: Any, kwargs: Any) -> Any:
         elif type(value) is list or type(value) is tuple:
             found.extend(item for item in value[:_MEMBERS] if isinstance(item, torch.Tensor))
     return found
-
-
-_CALLED: dict[Any, str] = {}
-
-
-def _called(tensor: Any, key: Any, frame: Any, where: Any) -> Any:
-    """Return what a tensor is called in a frame: a parameter of its module, or a variable."""
-    if frame is None:
-        return ""
-    known = _CALLED.get(where)
-    if known is None:
-        if len(_CALLED) > 4096:
-            _CALLED.clear()
-        known = _CALLED[where] = _look_up(tensor, key, frame.f_locals)
-    return known
-
-
-def _look_up(tensor: Any, key: Any, values: Any) -> Any:
-    owner = values.get("self")
-    places = [values]
-    if isinstance(owner, torch.nn.Module):
-        places = [owner._parameters, owner._buffers, values, owner.__dict__]
-    elif owner is not None:
-        places.append(getattr(owner, "__dict__", {}))
-    for names in places:
-        for name, each in list(names.items())[:200]:
-            if isinstance(each, torch.Tensor) and (each is tensor or storage_of(each) == key):
-                return name
-    return ""

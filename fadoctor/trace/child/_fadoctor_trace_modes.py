@@ -28,7 +28,8 @@ class Modes:
 
     def push(self) -> None:
         """Put the mode at the bottom of this thread's stack, once."""
-        if getattr(self._local, "there", False) or not self.mode.active:
+        local = self._local.__dict__
+        if local.get("there") or local.get("aside") or not self.mode.active:
             return
         above = [_pop_mode() for _ in range(_stack())]
         _push_mode(self.mode)
@@ -53,6 +54,24 @@ class Modes:
         if found:
             self._local.there = False
         return found
+
+    def step_aside(self, frame: Any) -> bool:
+        """Leave this thread until the frame that says so has ended: compiled code guards modes.
+
+        False where another frame has said so before.
+        """
+        if self._local.__dict__.get("aside"):
+            return False
+        self._local.aside = frame
+        self.remove()
+        return True
+
+    def come_back(self, frame: Any) -> None:
+        """Return to this thread, if it is that frame which ends."""
+        if self._local.__dict__.get("aside") == frame:
+            self._local.aside = None
+            if not _stack():
+                self.push()
 
     def retire(self) -> None:
         """Take the mode out for good: now, or when the next module is called."""

@@ -14,6 +14,7 @@ import _fadoctor_trace_calls as calls
 import _fadoctor_trace_frames as frames
 import torch
 from _fadoctor_trace_compiled import Compiled
+from _fadoctor_trace_hide import hide_our_frames
 from _fadoctor_trace_lineage import Lineage
 from _fadoctor_trace_modes import Modes
 from _fadoctor_trace_record import Record
@@ -31,7 +32,7 @@ def start_process(watch: Any) -> Any:
     record = Record(watch.folder, watch, config["variables"], config["packages"])
     tracer = Tracer(config, record, watch)
     tracer.begin(every_thread=True)
-    _hide_our_frames()
+    hide_our_frames()
     atexit.register(tracer.changed)
     return tracer
 
@@ -147,6 +148,8 @@ class Tracer:
         stack = self._local.__dict__.setdefault("stack", [])
         if stack and stack[-1].final:  # a kernel's own way of computing is no other call
             return original(*args, **kwargs)
+        if torch._C._get_tracing_state() is not None or calls.is_fake(args, kwargs):
+            return original(*args, **kwargs)
         before = None
         try:
             self.modes.ensure()
@@ -219,49 +222,3 @@ def _tell_script(wrapper: Any, builtin: Any) -> None:
         _register_builtin(wrapper, builtin)
     except Exception:
         pass
-
-
-def _hide_our_frames() -> None:
-    """Print tracebacks as they would be without us."""
-    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-    def stripped(error: Any, seen: Any) -> None:
-        while error is not None and id(error) not in seen:
-            seen.add(id(error))
-            kept = None
-            trace, links = error.__traceback__, []
-            while trace is not None:
-                if not trace.tb_frame.f_code.co_filename.startswith(here):
-                    links.append(trace)
-                trace = trace.tb_next
-            for link in reversed(links):
-                link.tb_next = kept
-                kept = link
-            error.__traceback__ = kept
-            stripped(error.__cause__, seen)
-            error = error.__context__
-
-    before = sys.excepthook
-
-    def hook(kind: Any, error: Any, trace: Any) -> None:
-        try:
-            stripped(error, set())
-            trace = error.__traceback__
-        except Exception:
-            pass
-        before(kind, error, trace)
-
-    sys.excepthook = hook
-    threads_before = threading.excepthook
-
-    def threads_hook(args: Any) -> None:
-        try:
-            stripped(args.exc_value, set())
-            args = threading.ExceptHookArgs(
-                (args.exc_type, args.exc_value, args.exc_value.__traceback__, args.thread)
-            )
-        except Exception:
-            pass
-        threads_before(args)
-
-    threading.excepthook = threads_hook

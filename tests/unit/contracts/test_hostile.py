@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fadoctor.contracts.child import _fadoctor_contracts as script
 from fadoctor.contracts.child._fadoctor_blank import without_bodies
 from fadoctor.contracts.child._fadoctor_lower import lower
+from tools.fuzz_contracts import follow_tree, mutated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,50 +94,6 @@ def test_a_thousand_modules_in_a_chain(tree: Tree) -> None:
     assert tree.read().problem == ""
 
 
-SEED = """
-import os, sys
-from typing import TYPE_CHECKING
-from .part import *
-_import_structure = {"part": ["Trainer", "Other"]}
-try:
-    from provider import Here
-except (ImportError, AttributeError) as error:
-    Here = None
-def is_x_available(minimum: str = "1.0") -> bool:
-    '''Text.'''
-    return importlib.util.find_spec("x") is not None
-if TYPE_CHECKING or is_x_available():
-    import provider.sub as p
-class Thing(Here, metaclass=Meta):
-    x: int = [y for y in z if y]
-    async def f(self, *, a=1): return (yield)
-with open(f"{a}-{b!r:>{c}}") as (q, *w): del q
-sys.modules[__name__] = _LazyModule(__name__, __file__, _import_structure)
-"""
-
-
-def mutated(random_: Random) -> bytes:
-    """Return a source in which something was cut, doubled, moved or overwritten."""
-    data = bytearray(SEED.encode())
-    for _ in range(random_.randint(1, 6)):
-        at, size = random_.randrange(len(data)), random_.randint(1, 40)
-        piece = bytes(data[at : at + size])
-        kind = random_.randrange(5)
-        if kind == 0:
-            del data[at : at + size]
-        elif kind == 1:
-            data[at:at] = piece * random_.randint(1, 30)
-        elif kind == 2:
-            data[at : at + 1] = bytes([random_.randrange(256)])
-        elif kind == 3:
-            data[at:at] = random_.choice([b"(", b'"""', b"\n", b"\\", b"\t", b"'", b"\0", b"\r"])
-        else:
-            other = random_.randrange(len(data) or 1)
-            data[other:other] = piece
-        data = data or bytearray(b"x")
-    return bytes(data)
-
-
 @pytest.mark.property
 @given(st.integers(0, 2**32))
 @settings(
@@ -161,19 +117,7 @@ def test_mutated_trees_raise_no_alarm_about_what_is_there(
 ) -> None:
     random_ = Random(seed)  # noqa: S311 -- mutations are no secrets
     folder = tmp_path_factory.mktemp("tree")
-    for name in ("asker", "provider"):
-        (folder / name).mkdir()
-        for part in ("__init__", "part", "sub"):
-            (folder / name / f"{part}.py").write_bytes(mutated(random_))
-    found = script.follow(
-        {
-            "folders": [str(folder)], "installed": {"asker": "1", "provider": "2"},
-            "table": {n: {"distribution": [n], "role": "entry"} for n in ("asker", "provider")},
-            "entries": [{"module": n, "next": [f"{n}:Thing"]} for n in ("asker", "provider")],
-            "python": [3, 12, 1], "system": "linux", "hooked": False, "variables": [],
-            "cache": "", "keys": {},
-        }
-    )  # fmt: skip
+    found = follow_tree(folder, random_)
     assert len(found["files"]) <= 6
 
 

@@ -42,6 +42,18 @@ def configured(name: str, gpu: tuple[str, str, str] = A100, **facts: Any) -> Env
     return given(name, gpu, **{key.replace(".", "__"): v for key, v in CONFIG.items()}, **facts)
 
 
+BUILD = "torch-stable-abi210-cu130-x86_64-linux"
+KERNEL = "kernels-community/flash-attn2@v4"
+CACHE: dict[str, Any] = {
+    "hub__kernels": {KERNEL: BUILD},
+    "hub__archs": {f"{KERNEL} {BUILD}": "8.0 9.0 10.0"},
+    "hub__offline": (KERNEL,),
+    "hub__metadata": {f"{KERNEL} {BUILD}": "id name version license backend digest python-depends"},
+    "hub__needs": {},
+}
+"""A cache with a kernel that transformers 5.22 takes."""
+
+
 def installed(found: Plan) -> tuple[str, ...]:
     """Return everything that a plan installs."""
     return tuple(item for action in found.actions if action.argv for item in action.requirements)
@@ -114,17 +126,13 @@ def test_offline_only_what_lies_in_the_cache() -> None:
     [conflict] = found.conflicts
     assert "HF_HUB_OFFLINE forbids to ask the Hub" in conflict.because[0]
     assert conflict.alternatives[0].give_up == "unset HF_HUB_OFFLINE"
-    lying = {
-        "kernels-community/flash-attn2@v4": "torch-stable-abi210-cu130-x86_64-linux",
-    }
-    archs = {
-        "kernels-community/flash-attn2@v4 torch-stable-abi210-cu130-x86_64-linux": "8.0 9.0 10.0"
-    }
-    cached = given(ALONE, hub__kernels=lying, hub__archs=archs, **offline)
+    cached = given(ALONE, **CACHE, **offline)
     found = plan(cached, want=("hub-fa2",))
     assert installed(found) == ("kernels==0.17.2", "transformers==5.22.2")
     assert found.outcome is PlanOutcome.REPAIRS
     assert found.proof.unknown == ()
+    unnamed = given(ALONE, **{**CACHE, "hub__offline": ()}, **offline)
+    assert installed(plan(unnamed, want=("hub-fa2",))) == ()
 
 
 def test_where_the_package_is_asked_for_the_hub_is_another_way() -> None:
@@ -154,11 +162,9 @@ def test_a_conflict_names_the_hub_among_what_would_do() -> None:
 
 def test_what_works_from_the_cache_stands_in_for_a_broken_flash_attn() -> None:
     """Beside torch 2.14 there is no file: flash-attn goes, torch stays."""
-    lying = {"kernels-community/flash-attn2@v4": "torch-stable-abi210-cu130-x86_64-linux"}
-    archs = {"kernels-community/flash-attn2@v4 torch-stable-abi210-cu130-x86_64-linux": "8.0"}
     broken = given(
         NEWEST,
-        hub__kernels=lying, hub__archs=archs,
+        **CACHE,
         flash_attn__version="2.8.3", flash_attn__distribution="flash-attn",
         flash_attn__loads=False, flash_attn__binary__file="$site/flash_attn_2_cuda.so",
         flash_attn__binary__failure="undefined-symbol",

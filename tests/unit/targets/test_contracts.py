@@ -93,6 +93,18 @@ def test_modules_that_come_in_other_ways_are_not_missed(site: Path, tmp_path: Pa
     assert value(found(site, tmp_path), "contract.count") == 0
 
 
+def test_a_reader_that_gives_no_answer_leaves_it_open(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fadoctor.contracts.read._SCRIPT", tmp_path / "nothing.py")
+    after = found(site, tmp_path)
+    assert value(after, "contract.count") == "Unknown"
+    assessment = judge(after, load_knowledge())
+    ids = [each.rule_id for each in assessment.findings]
+    ids += [each.rule_id for each in assessment.unknown]
+    assert "imported-name-missing" not in ids
+
+
 def test_it_is_told_before_it_takes_long_and_only_then(site: Path, tmp_path: Path) -> None:
     said: list[str] = []
     for _ in range(2):

@@ -15,6 +15,7 @@ FLASH = "kernels-community/flash-attn2"
 VLLM = "kernels-community/vllm-flash-attn3"
 EXACT = "torch212-cxx11-cu130-x86_64-linux"
 STABLE = "torch-stable-abi210-cu130-x86_64-linux"
+OPENED = f"{FLASH}@v1 {EXACT} 2.12.1"
 KEYS = "backend id license name python-depends version"
 THERE: dict[str, Any] = {
     "host.os": "linux", "host.machine": "x86_64", "torch.version": "2.12.1", "torch.cuda": "13.0",
@@ -29,7 +30,8 @@ THERE: dict[str, Any] = {
     "gpu[0].compute_capability": "8.0", "hub.cache": "$home/hub", "hub.models": {},
     "hub.kernels": {f"{FLASH}@v1": EXACT, f"{VLLM}@v1": STABLE},
     "hub.archs": {f"{FLASH}@v1 {EXACT}": "8.0 9.0 10.0 12.0", f"{VLLM}@v1 {STABLE}": "8.0 9.0a"},
-    "hub.offline": (f"{FLASH}@v1",), "hub.needs": {},
+    "hub.loads": {f"{FLASH}@v1 {EXACT} 2.12.1": "yes", f"{VLLM}@v1 {STABLE} 2.12.1": "yes"},
+    "hub.code": {}, "hub.offline": (f"{FLASH}@v1",), "hub.needs": {},
     "hub.metadata": {f"{FLASH}@v1 {EXACT}": KEYS, f"{VLLM}@v1 {STABLE}": KEYS},
 }  # fmt: skip
 EMPTY: dict[str, Any] = {"hub.kernels": {}, "hub.archs": {}}
@@ -58,13 +60,22 @@ def said(backend: Backend, facts: dict[str, Any], dtype: Dtype = Dtype.BF16) -> 
         ({"gpu[0].compute_capability": "10.3"}, "works []", "in the cache"),
         ({"gpu[0].compute_capability": "7.5"}, "fails [gpu-too-old-fa2]", "Turing"),
         ({"gpu[0].compute_capability": "8.7"}, "unknown []", ""),
-        ({"gpu[0].compute_capability": "11.0"}, "fails [hub-arch-refused]", "12.0, not for 11.0"),
+        ({"gpu[0].compute_capability": "11.0"}, "fails [hub-arch-refused]", "no code for 11.0"),
         ({"hub.archs": {}}, "unknown []", "name no architectures"),
         ({"env.HF_HUB_OFFLINE": "1"}, "works []", "in the cache"),
         ({"env.HF_HUB_OFFLINE": UNREAD}, "works []", "in the cache"),
         ({"env.HF_HUB_OFFLINE": "1", "hub.offline": ()}, "fails [hub-offline]", "does not load it"),
         ({"env.HF_HUB_OFFLINE": "1", "hub.offline": UNREAD}, "unknown []", "is not known"),
         ({"env.HF_HUB_OFFLINE": UNREAD, "hub.offline": ()}, "unknown []", "is not known"),
+        (
+            {"hub.loads": {OPENED: "x.so: undefined symbol: y"}},
+            "fails [hub-build-unloadable]", "it does not load: x.so: undefined symbol: y",
+        ),
+        ({"hub.loads": {OPENED: "? no file"}}, "unknown []", ": no file"),
+        ({"hub.loads": ABSENT}, "unknown []", "its libraries were not opened"),
+        ({"hub.code": {OPENED: "8.0 9.0; 9.0"}}, "works []", ""),
+        ({"hub.code": {OPENED: "9.0"}}, "fails [hub-arch-refused]", "no code for 8.0"),
+        ({"hub.code": {OPENED: "9.0a 9.0+PTX@8.4"}}, "fails [hub-arch-refused]", ""),
         ({"hub.metadata": {}}, "fails [hub-metadata-unreadable]", "lack id, name"),
         ({"env.LOCAL_KERNELS": f"{FLASH}=/opt/k"}, "unknown []", "LOCAL_KERNELS"),
         ({"kernels.version": "0.17.2"}, "fails [hub-kernels-out-of-range]", "0.16.0,<0.17.0, not"),

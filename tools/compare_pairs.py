@@ -1,6 +1,6 @@
 """Import pairs of transformers and kernels, and compare with what `fadoctor check` says of them.
 
-Usage: python -m tools.compare_imports --cache FOLDER [--pair TRANSFORMERS/KERNELS]...
+Usage: python -m tools.compare_pairs --cache FOLDER [--pair TRANSFORMERS/KERNELS]...
 
 Downloads both into the cache folder (through the index that pip is configured for) and imports
 transformers.integrations.hub_kernels beside the torch of this Python. `fadoctor check
