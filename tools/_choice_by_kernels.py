@@ -27,6 +27,7 @@ def stand_in() -> Any:
     torch.version = types.SimpleNamespace(cuda=None, hip=None, xpu=None)
     mps = types.SimpleNamespace(is_available=lambda: False)
     torch.backends = types.SimpleNamespace(mps=mps)
+    torch.cuda = types.SimpleNamespace(is_available=lambda: False)
     torch.nn = types.ModuleType("torch.nn")
     torch.nn.Module = type("Module", (), {})
     torch.Tensor = type("Tensor", (), {})

@@ -31,7 +31,8 @@ from tools import gpu_build, gpu_faults
 from tools.gpu_page import render
 
 BACKENDS = (
-    "fa2", "fa3", "fa4", "sdpa-flash", "sdpa-efficient", "sdpa-cudnn", "sdpa-math", "xformers",
+    "fa2", "fa3", "fa4", "hub-fa2", "hub-fa3", "hub-fa4", "hub-sage", "torch-fa3", "torch-fa4",
+    "sdpa-flash", "sdpa-efficient", "sdpa-cudnn", "sdpa-math", "xformers",
     "vllm-fa", "fa-rotary", "fa-layer-norm", "fa-cross-entropy", "triton",
 )  # fmt: skip
 """All but flex, whose compilation has a step of its own."""

@@ -44,6 +44,8 @@ _MEMORY = re.compile(r"(?i)out ?of ?memory")
 
 # A program that names what it does without has gone on.
 _HANDLED = re.compile(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
+_ASIDE = re.compile(r"\(e\.g\.[^()\n]{0,200}\)")
+"""An example in brackets says nothing of what happened."""
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -210,7 +212,7 @@ def _cause(found: _Found, rule: Rule) -> Cause:
     first = found.failure.line_at(found.match.start)
     last = found.failure.line_at(max(found.match.start, found.match.end - 1))
     lines = [line for line in found.failure.lines if first.number <= line.number <= last.number]
-    handled = bool(lines) and _HANDLED.search(lines[0].text) is not None
+    handled = bool(lines) and _HANDLED.search(_ASIDE.sub("", lines[0].text)) is not None
     return Cause(
         rule,
         found.match,

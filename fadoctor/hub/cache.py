@@ -2,7 +2,9 @@
 
 A repository is a folder ``kernels--owner--name`` (kernels 0.14 and newer) or
 ``models--owner--name``; ``refs/BRANCH`` names a commit, ``snapshots/COMMIT/build/`` holds builds.
-Thousands of models lie in the same cache and are not looked at.
+A kernel that was asked for by its version has a snapshot that nothing in ``refs`` names: which
+version it is stands in its metadata. Thousands of models lie in the same cache and are not looked
+at.
 """
 
 from __future__ import annotations
@@ -15,22 +17,35 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.hub.metadata import Metadata, read_metadata, read_start
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ENTRY_LIMIT = 100_000
 """Entries of the cache that are looked at, by name alone."""
 REPOSITORY_LIMIT = 64
+"""Those of kernels-community, which transformers takes, come first."""
 BRANCH_LIMIT = 16
+COMMIT_LIMIT = 1_000
+"""Snapshots of a repository whose names and dates are looked at."""
+SNAPSHOT_LIMIT = 16
+"""Snapshots without a name, newest first, that are opened."""
 BUILD_LIMIT = 200
-METADATA_LIMIT = 1 << 16
-"""Bytes of a metadata.json; those of the Hub have a few hundred."""
+METADATA_IN_ALL = 2_000
+"""Files of metadata that are opened in one cache."""
+LISTING_LIMIT = 1 << 20
+"""Bytes of a list of what a commit holds; a longer one is not read."""
+LISTED_LIMIT = 5_000
 
 _REPOSITORY = re.compile(r"(kernels|models)--([\w.-]{1,60}?)--([\w.-]{1,80})")
 _OF_OLD = "kernels-community"
 """Owner of kernels that lie in folders of models, too; other models are none of our business."""
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_ARCH = re.compile(r"[\w.+]{1,16}")
+_BYTECODE = re.compile(r"\.pyc\Z|(?:^|/)__pycache__/")
+"""What kernels does not fetch."""
+_SHORT = 12
+"""Digits of a commit that stand for a branch where nothing else does."""
 
 
 class Kernel(msgspec.Struct, frozen=True):
@@ -40,76 +55,168 @@ class Kernel(msgspec.Struct, frozen=True):
     """``kernel`` or ``model``: the kind of repository that it was fetched from."""
     repository: str
     branch: str
-    builds: dict[str, tuple[str, ...]]
-    """Name of a build -> architectures that its metadata name; () where they name none."""
+    builds: dict[str, Metadata]
+    """Name of a build -> what its metadata say."""
+    named: bool = True
+    """Whether ``refs`` names it: without the network nothing else is found by its version."""
+    whole: bool = True
+    """Whether nothing is missing of what the Hub listed when it was fetched, where somebody asks:
+    huggingface_hub 1.22 and newer say without the network that the rest is not there either."""
 
 
-def find_cache(environ: dict[str, str]) -> Path | None:
-    """Return the folder that kernels looks into; None where nobody knows a home."""
-    for name, below in (("KERNELS_CACHE", ""), ("HF_KERNELS_CACHE", ""), ("HF_HUB_CACHE", "")):
+def find_cache(environ: dict[str, str], kind: str = "kernel") -> Path | None:
+    """Return the folder in which repositories of a kind lie; None where nobody knows a home.
+
+    Releases of kernels that ask for models mind HF_KERNELS_CACHE first, the others not at all.
+    """
+    old = ("HF_KERNELS_CACHE",) if kind == "model" else ()
+    for name in (*old, "KERNELS_CACHE", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         if environ.get(name):
-            return Path(environ[name]) / below
+            return Path(_expanded(environ[name], environ))
     if environ.get("HF_HOME"):
-        return Path(environ["HF_HOME"]) / "hub"
+        return Path(_expanded(environ["HF_HOME"], environ)) / "hub"
     home = environ.get("XDG_CACHE_HOME") or (
         environ["HOME"] + "/.cache" if environ.get("HOME") else ""
     )
     return Path(home) / "huggingface" / "hub" if home else None
 
 
-def read_cache(folder: Path) -> tuple[Kernel, ...]:
-    """Return the kernels of a cache, by name; none where the folder cannot be read."""
-    found = islice(_repositories(folder), REPOSITORY_LIMIT)
-    return tuple(kernel for path in sorted(found) for kernel in _kernels(path))
+def _expanded(path: str, environ: dict[str, str]) -> str:
+    """Return a path with the home in the place of its tilde, as huggingface_hub reads it."""
+    home = environ.get("HOME", "")
+    return home + path[1:] if home and (path == "~" or path.startswith("~/")) else path
 
 
-def _repositories(folder: Path) -> Iterator[Path]:
+def read_cache(
+    folder: Path, kinds: tuple[str, ...] = ("kernel", "model"), *, offline: bool = False
+) -> tuple[Kernel, ...]:
+    """Return the kernels of a cache, by name; none where the folder cannot be read.
+
+    ``offline`` says that it matters whether they are whole.
+    """
+    found = sorted(_repositories(str(folder), kinds), key=_rank)[:REPOSITORY_LIMIT]
+    left = _Left(METADATA_IN_ALL, offline=offline)
+    return tuple(kernel for name in found for kernel, _ in _kernels(f"{folder}/{name}", left))
+
+
+def locate_build(folder: Path, kind: str, name: str, build: str) -> Path | None:
+    """Return the folder of a build of ``owner/name@branch``; None where it is not there."""
+    repository, _, branch = name.rpartition("@")
+    owner, _, rest = repository.partition("/")
+    if not _REPOSITORY.fullmatch(f"{kind}s--{owner}--{rest}"):
+        return None
+    path = folder / f"{kind}s--{owner}--{rest}"
+    for kernel, commit in _kernels(str(path), _Left(METADATA_IN_ALL, offline=False)):
+        if kernel.branch == branch and build in kernel.builds:
+            return path / "snapshots" / commit / "build" / build
+    return None
+
+
+class _Left:
+    """How many files may still be opened, and for what."""
+
+    def __init__(self, files: int, *, offline: bool) -> None:
+        self.files = files
+        self.offline = offline
+
+    def whole(self, path: str, commit: str) -> bool:
+        """Return whether a snapshot holds all that was listed, True where nobody asks."""
+        return not self.offline or is_whole(path, commit)
+
+    def metadata(self, path: str) -> Metadata:
+        """Return what a file says; nothing once too many were opened."""
+        self.files -= 1
+        return read_metadata(path) if self.files >= 0 else Metadata()
+
+
+def _repositories(folder: str, kinds: tuple[str, ...]) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
             for entry in islice(entries, ENTRY_LIMIT):
                 form = _REPOSITORY.fullmatch(entry.name)
-                if form is not None and (form[1] == "kernels" or form[2] == _OF_OLD):
-                    yield Path(entry.path)
+                if form is None or form[1].removesuffix("s") not in kinds:
+                    continue
+                if form[1] == "kernels" or form[2] == _OF_OLD:
+                    yield entry.name
     except OSError:
         return
 
 
-def _kernels(path: Path) -> Iterator[Kernel]:
-    form = _REPOSITORY.fullmatch(path.name)
+def _rank(name: str) -> tuple[bool, str]:
+    return f"--{_OF_OLD}--" not in name, name
+
+
+def _kernels(path: str, left: _Left) -> Iterator[tuple[Kernel, str]]:
+    """Yield the branches of a repository, each with the commit that it stands for."""
+    form = _REPOSITORY.fullmatch(path.rpartition("/")[2])
     if form is None:
         return
-    for branch, commit in _branches(path / "refs"):
-        builds = dict(_builds(path / "snapshots" / commit / "build"))
-        yield Kernel(form[1].removesuffix("s"), f"{form[2]}/{form[3]}", branch, builds)
+    kind, repository = form[1].removesuffix("s"), f"{form[2]}/{form[3]}"
+    branches = _branches(f"{path}/refs")
+    for branch, commit in branches:
+        builds = _builds(f"{path}/snapshots/{commit}/build", left)
+        whole = left.whole(path, commit)
+        yield Kernel(kind, repository, branch, builds, whole=whole), commit
+    taken = {branch for branch, _ in branches}
+    for commit in _newest(f"{path}/snapshots", {commit for _, commit in branches}):
+        builds = _builds(f"{path}/snapshots/{commit}/build", left)
+        branch = _version(builds) or commit[:_SHORT]
+        if builds and branch not in taken:
+            taken.add(branch)
+            yield Kernel(kind, repository, branch, builds, named=False), commit
 
 
-def _branches(folder: Path) -> Iterator[tuple[str, str]]:
-    for entry in _entries(folder, BRANCH_LIMIT):
-        commit = _text(Path(entry.path), 100).strip()
-        if entry.is_file(follow_symlinks=False) and _COMMIT.fullmatch(commit):
-            yield entry.name, commit
-
-
-def _builds(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for entry in _entries(folder, BUILD_LIMIT):
-        if entry.is_dir():
-            yield entry.name, _archs(Path(entry.path) / "metadata.json")
-
-
-def _archs(metadata: Path) -> tuple[str, ...]:
-    """Return the architectures that a build's metadata name; () where they do not tell."""
+def is_whole(path: str, commit: str) -> bool:
+    """Return whether nothing is missing of what was listed; True where there is no list."""
     try:
-        document = msgspec.json.decode(_text(metadata, METADATA_LIMIT))
+        listed = msgspec.json.decode(read_start(f"{path}/trees/{commit}.json", LISTING_LIMIT))
     except (msgspec.DecodeError, RecursionError):
-        return ()
-    backend = document.get("backend") if isinstance(document, dict) else None
-    archs = backend.get("archs") if isinstance(backend, dict) else None
-    if not isinstance(archs, list):
-        return ()
-    return tuple(each for each in archs[:64] if isinstance(each, str) and _ARCH.fullmatch(each))
+        return True
+    files = listed.get("files") if isinstance(listed, dict) else None
+    snapshot = f"{path}/snapshots/{commit}"
+    return not isinstance(files, dict) or all(
+        "\0" in name or os.path.lexists(f"{snapshot}/{name}")
+        for name in islice(files, LISTED_LIMIT)
+        if not _BYTECODE.search(name)
+    )
 
 
-def _entries(folder: Path, limit: int) -> list[os.DirEntry[str]]:
+def _branches(folder: str) -> list[tuple[str, str]]:
+    return [
+        (entry.name, commit)
+        for entry in _entries(folder, BRANCH_LIMIT)
+        if entry.is_file(follow_symlinks=False)
+        and _COMMIT.fullmatch(commit := read_start(entry.path, 100).strip())
+    ]
+
+
+def _newest(folder: str, named: set[str]) -> list[str]:
+    """Return the commits of snapshots without a name, those that were fetched last first."""
+    dated = []
+    for entry in _entries(folder, COMMIT_LIMIT):
+        if entry.name not in named and _COMMIT.fullmatch(entry.name):
+            try:
+                dated.append((-entry.stat(follow_symlinks=False).st_mtime, entry.name))
+            except OSError:
+                continue
+    return [name for _, name in sorted(dated)[:SNAPSHOT_LIMIT]]
+
+
+def _builds(folder: str, left: _Left) -> dict[str, Metadata]:
+    return {
+        entry.name: left.metadata(f"{entry.path}/metadata.json")
+        for entry in _entries(folder, BUILD_LIMIT)
+        if _is_folder(entry)
+    }
+
+
+def _version(builds: dict[str, Metadata]) -> str:
+    """Return the branch that the metadata of builds name; "" where they do not, or not one."""
+    found = {build.version for build in builds.values() if build.version is not None}
+    return f"v{found.pop()}" if len(found) == 1 else ""
+
+
+def _entries(folder: str, limit: int) -> list[os.DirEntry[str]]:
     """Return entries with names that a person could have chosen, sorted."""
     try:
         with os.scandir(folder) as entries:
@@ -119,13 +226,9 @@ def _entries(folder: Path, limit: int) -> list[os.DirEntry[str]]:
     return sorted(found, key=lambda entry: entry.name)
 
 
-def _text(path: Path, limit: int) -> str:
-    """Return the beginning of a regular file; "" where it is none."""
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder; a link in a circle is none."""
     try:
-        if not path.is_file():
-            return ""
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read(limit).decode("utf-8", errors="replace")
-    except (OSError, ValueError):
-        return ""
+        return entry.is_dir()
+    except OSError:
+        return False

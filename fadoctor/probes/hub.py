@@ -9,47 +9,79 @@ from fadoctor.probes.world import Facts, World, absent, known, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from fadoctor.hub.cache import Kernel
     from fadoctor.model.fact import Fact
 
-NAMES = ("hub.kernels", "hub.models", "hub.archs")
+NAMES = ("hub.kernels", "hub.models", "hub.offline", "hub.archs", "hub.metadata", "hub.needs")
+
+OPENED = ("hub.loads", "hub.code")
+"""What is said of builds that would be taken, once it is known which: see hub_binaries."""
 
 
 def probe(world: World, facts: Facts) -> Facts:  # noqa: ARG001 -- the probes' contract
     """Return what lies in the cache; Absent where there is no kernel, or no cache."""
-    folder = find_cache(dict(world.environ))
-    if folder is None:
+    environ = dict(world.environ)
+    folder, of_old = find_cache(environ), find_cache(environ, "model")
+    if folder is None or of_old is None:
         nobody = unknown("no home is known", "the environment")
-        return {"hub.cache": nobody, **dict.fromkeys(NAMES, nobody)}
-    name = world.name(folder)
-    path = world.path(str(folder)) if folder.is_absolute() else folder
-    if not path.is_dir():
+        return {"hub.cache": nobody, **dict.fromkeys((*NAMES, *OPENED), nobody)}
+    kernels, name = _read(world, folder, of_old), world.name(folder)
+    if kernels is None:
         gone = absent(f"{name} is not there")
-        return {"hub.cache": gone, **dict.fromkeys(NAMES, gone)}
-    kernels = read_cache(path)
+        return {"hub.cache": gone, **dict.fromkeys((*NAMES, *OPENED), gone)}
     return {
         "hub.cache": known(name, name),
+        **dict.fromkeys(OPENED, absent("no build in it was opened")),
         "hub.kernels": _builds(kernels, "kernel", name),
         "hub.models": _builds(kernels, "model", name),
-        "hub.archs": known(
-            {
-                f"{kernel.repository}@{kernel.branch} {build}": " ".join(archs)
-                for kernel in kernels
-                for build, archs in kernel.builds.items()
-                if archs
-            },
+        "hub.offline": known(
+            tuple(
+                _key(each)
+                for each in kernels
+                if each.named and each.whole and each.kind == "kernel"
+            ),
             name,
         ),
+        "hub.archs": _said(kernels, "archs", name),
+        "hub.metadata": _said(kernels, "keys", name),
+        "hub.needs": _said(kernels, "needs", name),
     }
+
+
+def _read(world: World, folder: Path, of_old: Path) -> tuple[Kernel, ...] | None:
+    """Return the kernels of one cache, or of two; None where neither is there."""
+    kinds = {"kernel": folder, "model": of_old}
+    found: tuple[Kernel, ...] | None = None
+    for place in dict.fromkeys(kinds.values()):
+        path = world.path(str(place)) if place.is_absolute() else place
+        if path.is_dir():
+            here = tuple(kind for kind, each in kinds.items() if each == place)
+            offline = bool(world.environ.get("HF_HUB_OFFLINE"))
+            found = (found or ()) + read_cache(path, here, offline=offline)
+    return found
 
 
 def _builds(kernels: Iterable[Kernel], kind: str, source: str) -> Fact:
     return known(
+        {_key(kernel): " ".join(kernel.builds) for kernel in kernels if kernel.kind == kind},
+        source,
+    )
+
+
+def _said(kernels: Iterable[Kernel], field: str, source: str) -> Fact:
+    """Return what the metadata of builds say of one thing, where they say anything."""
+    return known(
         {
-            f"{kernel.repository}@{kernel.branch}": " ".join(kernel.builds)
+            f"{_key(kernel)} {build}": " ".join(words)
             for kernel in kernels
-            if kernel.kind == kind
+            for build, metadata in kernel.builds.items()
+            if (words := getattr(metadata, field))
         },
         source,
     )
+
+
+def _key(kernel: Kernel) -> str:
+    return f"{kernel.repository}@{kernel.branch}"

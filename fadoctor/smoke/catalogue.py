@@ -29,6 +29,7 @@ class OnCpu(enum.Enum):
 
     YES = "yes"
     NO = "runs on a GPU only"
+    NAMED = "runs on a GPU only; named by --backend it is tried"
     TRITON = "runs on a GPU only, or with TRITON_INTERPRET=1 in triton's interpreter"
     FLASH_ATTN = (
         "runs on a GPU only, or with TRITON_INTERPRET=1 and "
@@ -61,6 +62,8 @@ _GROUPED = ("full", "causal", "gqa", "long")
 _DIMS = ("hdim128", "hdim256")
 _GENERATION = ("varlen", "kvcache")
 _FA, _SDPA, _OPS = "_fadoctor_flash_attn", "_fadoctor_sdpa", "_fadoctor_fa_ops"
+_HUB, _ACTIVATED = "_fadoctor_hub", "_fadoctor_activated"
+_COMPILES = "it compiles each kernel on the spot"
 _NORM = ("out", "dx", "dweight", "dbias")
 
 CATALOGUE = (
@@ -69,7 +72,18 @@ CATALOGUE = (
     Entry(Backend.FA3, _FA, _GROUPED, (*_DIMS, *_GENERATION, *TRAPS), EIGHT,
           package="flash_attn_interface"),
     Entry(Backend.FA4, _FA, _GROUPED, ("hdim128", "varlen", *TRAPS), EIGHT,
-          slow="it compiles each kernel on the spot", package="flash_attn.cute"),
+          slow=_COMPILES, package="flash_attn.cute"),
+    Entry(Backend.HUB_FA2, _HUB, _GROUPED, (*_DIMS, *_GENERATION, *TRAPS), on_cpu=OnCpu.NAMED,
+          package="kernels"),
+    Entry(Backend.HUB_FA3, _HUB, _GROUPED, (*_DIMS, "varlen", *TRAPS), package="kernels"),
+    Entry(Backend.HUB_FA4, _HUB, _GROUPED, ("hdim128", "varlen", *TRAPS), slow=_COMPILES,
+          package="kernels"),
+    Entry(Backend.HUB_SAGE, _HUB, _GROUPED, ("hdim128",), tensors=("out",),
+          on_cpu=OnCpu.NAMED, package="kernels"),
+    Entry(Backend.TORCH_FA3, _ACTIVATED, _GROUPED, ("hdim128", *TRAPS),
+          package="flash_attn_interface"),
+    Entry(Backend.TORCH_FA4, _ACTIVATED, _GROUPED, ("hdim128", *TRAPS), slow=_COMPILES,
+          package="flash_attn.cute"),
     Entry(Backend.SDPA_FLASH, _SDPA, _GROUPED, (*_DIMS, *TRAPS), on_cpu=OnCpu.YES),
     Entry(Backend.SDPA_EFFICIENT, _SDPA, _BASIC, (*_DIMS, *TRAPS)),
     Entry(Backend.SDPA_CUDNN, _SDPA, _GROUPED, ("hdim128", *TRAPS)),
@@ -88,6 +102,9 @@ CATALOGUE = (
           slow="torch.compile takes many seconds"),
 )  # fmt: skip
 
+
+NO_BACKWARD = (Backend.FLEX, Backend.HUB_FA2, Backend.HUB_SAGE)
+"""Backends that have no backward on a CPU."""
 
 RUN = tuple(entry.backend.value for entry in CATALOGUE)
 """Names of the backends that a run can try."""
@@ -115,5 +132,5 @@ def compared(backend: Backend, dtype: Dtype, case: str, device: str) -> tuple[st
     if case == "kvcache":
         return ("out", "cache")
     on_cpu = device == "cpu"
-    forward_only = dtype is Dtype.FP8 or (on_cpu and (backend is Backend.FLEX or case == "long"))
+    forward_only = dtype is Dtype.FP8 or (on_cpu and (backend in NO_BACKWARD or case == "long"))
     return entry.tensors[:1] if forward_only else entry.tensors

@@ -15,6 +15,7 @@ from fadoctor.model.fact import Absent, Known
 from fadoctor.model.smoke import CPU, CellKey
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.smoke.catalogue import ALL, CATALOGUE, HALF, TRAPS, Entry, OnCpu
+from fadoctor.smoke.hub import FROM_HUB, Asked, ask_for, is_missing
 
 if TYPE_CHECKING:
     from fadoctor.matrix.kernels import Kernels
@@ -40,6 +41,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """Limit of one cell, seconds."""
     total_s: float = 0.0
     """Limit of each device, seconds; 0: as many cells as there are."""
+    online: bool = False
+    """Whether kernels may download from the Hub."""
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -64,6 +67,8 @@ class Choice(msgspec.Struct, frozen=True):
     """Kind of device that the facts make likely, ``cuda`` or ``cpu``; torch decides."""
     on: dict[str, Chosen]
     """Kind of device -> its cells."""
+    asked: dict[str, Asked] = {}
+    """Backend -> what is to be loaded for it, where a kernel of the Hub is."""
 
 
 def choose(wanted: Wanted, kernels: Kernels, doomed: Doomed | None = None) -> Choice:
@@ -76,7 +81,9 @@ def choose(wanted: Wanted, kernels: Kernels, doomed: Doomed | None = None) -> Ch
         CUDA: _chosen(wanted, kernels, CUDA, doomed or {}),
         CPU: _chosen(wanted, kernels, CPU, {}),
     }
-    return Choice(wanted, expected, on)
+    backends = {key.backend for chosen in on.values() for key in chosen.cells}
+    asked = ask_for(kernels, sorted(backends, key=list(Backend).index), online=wanted.online)
+    return Choice(wanted, expected, on, asked)
 
 
 def _chosen(wanted: Wanted, kernels: Kernels, kind: str, doomed: Doomed) -> Chosen:
@@ -109,26 +116,40 @@ def _keys(entry: Entry, wanted: Wanted) -> Iterator[CellKey]:
 
 def _hindrance(entry: Entry, wanted: Wanted, kernels: Kernels, kind: str) -> str:
     """Return why nothing of a backend is run, empty where it is."""
-    if kind == CPU and not _runs_on_cpu(entry.on_cpu, kernels.environment):
+    named = entry.backend in wanted.backends
+    if kind == CPU and not _runs_on_cpu(entry.on_cpu, kernels.environment, named=named):
         return entry.on_cpu.value
-    if entry.backend in wanted.backends:
+    if named:
         return ""  # named: tried whatever the metadata say
     if entry.backend not in set(kernels.installed()):
-        version = kernels.version(entry.backend)
-        name = kernels.package(entry.backend).replace("_", "-")
-        return f"{name} is not installed" if isinstance(version, Absent) else f"{name} is too old"
+        return _is_absent(entry, kernels)
+    missing = is_missing(kernels, entry.backend) if entry.backend in FROM_HUB else ""
+    if missing and not wanted.online:
+        return f"{missing} is not in the Hub's cache: --online lets kernels download it"
     if entry.slow and not wanted.thorough:
         return f"{entry.slow}: --thorough or --backend {entry.backend.value} runs it"
     return ""
 
 
-def _runs_on_cpu(on_cpu: OnCpu, environment: Environment) -> bool:
+def _is_absent(entry: Entry, kernels: Kernels) -> str:
+    """Return what is missing for a backend that is not installed."""
+    version = kernels.version(entry.backend)
+    name = kernels.package(entry.backend).replace("_", "-")
+    if isinstance(version, Absent):
+        return f"{name} is not installed"
+    beside = kernels.route(entry.backend)
+    return "what it goes beside is not installed, or too old" if beside else f"{name} is too old"
+
+
+def _runs_on_cpu(on_cpu: OnCpu, environment: Environment, *, named: bool) -> bool:
     interpreted = _is_set(environment, "TRITON_INTERPRET", "1")
     match on_cpu:
         case OnCpu.YES:
             return True
         case OnCpu.NO:
             return False
+        case OnCpu.NAMED:
+            return named
         case OnCpu.TRITON:
             return interpreted
         case OnCpu.FLASH_ATTN:

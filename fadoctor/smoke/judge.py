@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 DECLINES = frozenset({
     "bf16-unsupported-gpu", "dtype-fp32-into-fa2", "fa2-mixed-qkv-dtype", "fa2-too-old-for-gpu",
     "fa3-arch-unsupported", "fa4-arch-unsupported", "gpu-too-old-fa2", "headdim-limit",
-    "headdim-limit-rocm", "rocm-sdpa-flash-unavailable", "sdpa-flash-not-in-build",
-    "sdpa-mixed-qkv-dtype", "sdpa-no-available-kernel", "xformers-mixed-qkv-dtype",
-    "xformers-no-operator",
+    "headdim-limit-rocm", "hub-arch-refused", "rocm-sdpa-flash-unavailable",
+    "sdpa-flash-not-in-build", "sdpa-mixed-qkv-dtype", "sdpa-no-available-kernel",
+    "xformers-mixed-qkv-dtype", "torch-activated-fa-refused", "xformers-no-operator",
 })  # fmt: skip
 """Rules whose texts a backend raises instead of running: it declines, and nothing is broken."""
 
@@ -32,6 +32,8 @@ KERNELS = {
     Backend.SDPA_FLASH: "ScaledDotProductFlashAttention",
     Backend.SDPA_EFFICIENT: "ScaledDotProductEfficientAttention",
     Backend.SDPA_CUDNN: "ScaledDotProductCudnnAttention",
+    Backend.TORCH_FA3: "ScaledDotProductFlashAttention",
+    Backend.TORCH_FA4: "ScaledDotProductFlashAttention",
 }
 """Backend -> how the name of its autograd node begins. On a CPU it goes on with ``ForCpu``."""
 
@@ -160,7 +162,9 @@ class Judge:
         error = done.errors[name]
         if error is None:
             return f"{name} holds NaN or infinity"
-        limit = self.limits[done.cell.dtype].of(name)
+        # SageAttention multiplies in 8 bits, whatever it is given.
+        in_eight = done.cell.backend is Backend.HUB_SAGE
+        limit = self.limits[Dtype.FP8 if in_eight else done.cell.dtype].of(name)
         if error <= limit:
             return ""
         return f"{name} is wrong: relative error {error:.1e} against float64, limit {limit:.1e}"

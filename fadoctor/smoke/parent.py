@@ -50,7 +50,7 @@ def run_smoke(
     if hindrance or target.python is None:
         first.problems.append(hindrance)
         return _summarise([first])
-    env = child_environment(environ, **dict.fromkeys(TF32_SWITCHES))
+    env = child_environment(environ, **dict.fromkeys(TF32_SWITCHES), **_of_hub(choice))
     try:
         with tempfile.TemporaryDirectory(prefix="fadoctor-", ignore_cleanup_errors=True) as folder:
             workers = Workers(target.python, env, run, Path(folder))
@@ -58,6 +58,14 @@ def run_smoke(
     except OSError as error:
         first.problems.append(f"no temporary folder for the results: {error.strerror or error}")
         return _summarise([first])
+
+
+def _of_hub(choice: Choice) -> dict[str, str]:
+    """Return the variables for workers that load kernels of the Hub: they ask it for nothing."""
+    if not choice.asked:
+        return {}
+    offline = {} if choice.wanted.online else {"HF_HUB_OFFLINE": "1"}
+    return {"HF_HUB_DISABLE_TELEMETRY": "1", **offline}
 
 
 def hindrance_of(target: Target) -> str:

@@ -88,7 +88,7 @@ class Progress:
             for kind, chosen in self.choice.on.items()
         }
         device = self.imported.device if self.imported else self.wanted
-        return Task(device, kinds, self.choice.wanted.timeout_s, total_s)
+        return Task(device, kinds, self.choice.wanted.timeout_s, total_s, self.choice.asked)
 
     def add(self, report: Report, task: Task) -> bool:
         """Take in one worker's report; return whether another worker is worth starting."""
@@ -175,7 +175,7 @@ class Progress:
         )
         self.problems.append(f"{running.cell}: {failure.detail}")
         self._settle(running.cell, failure)
-        if phase == "import":  # it would kill each of the next workers, too
+        if phase in ("import", "load"):  # it would kill each of the next workers, too
             for key in self._siblings(running.cell.backend):
                 self._settle(key, failure)
 

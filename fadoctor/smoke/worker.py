@@ -41,6 +41,8 @@ class Task(msgspec.Struct, frozen=True):
     """Limit of each cell, seconds."""
     total_s: float
     """Limit of the worker, seconds."""
+    asked: dict[str, dict[str, str]] = {}
+    """Backend -> what its cells need to know beside."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -83,6 +85,7 @@ class Workers(msgspec.Struct, frozen=True):
         names = {key.backend for keys in task.cells.values() for key in keys}
         modules = {name.value: entry_of(name).module for name in names}
         request = {"device": task.device, "cells": task.cells, "modules": modules}
+        request |= {"asked": task.asked} if task.asked else {}
         # -B: looking at an environment leaves no byte code in it.
         words = (str(events), str(pulse), msgspec.json.encode(request, order="sorted").decode())
         command = Command(

@@ -285,7 +285,8 @@ def test_every_dtype_has_limits_and_every_fused_backend_a_kernel() -> None:
     limits = read_limits(shipped())
     assert set(limits) == set(Dtype)
     assert limits[Dtype.FP32].out < limits[Dtype.FP16].out < limits[Dtype.BF16].out
-    forced = {e.backend for e in CATALOGUE if e.module == "_fadoctor_sdpa"}
+    by = ("_fadoctor_sdpa", "_fadoctor_activated")
+    forced = {e.backend for e in CATALOGUE if e.module in by}
     assert forced == {*KERNELS, Backend.SDPA_MATH}
 
 

@@ -25,7 +25,16 @@ from tests.smoke.smoke_recordings import TARGET, choice_of, judge, write_fake_to
 REFUSED, FAILED, NOT_RUN = Measured.REFUSED, Measured.FAILED, Measured.NOT_RUN
 FOLDER = Path(fadoctor.smoke.child.__file__).parent
 SCRIPTS = sorted(FOLDER.glob("_fadoctor_*.py"))
-TESTED = {"torch", "flash_attn", "flash_attn_interface", "xformers", "vllm", "triton", "numpy"}
+TESTED = {
+    "torch",
+    "flash_attn",
+    "flash_attn_interface",
+    "xformers",
+    "vllm",
+    "triton",
+    "numpy",
+    "kernels",
+}
 
 
 def smoke_with(folder: Path, attention: str = "pass", *, gpus: int = 0, **more: Any) -> SmokeRun:
@@ -349,7 +358,7 @@ def test_catalogue_and_files_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     import _fadoctor_attention as attention  # noqa: PLC0415
 
     modules = {entry.module for entry in CATALOGUE}
-    shared = {"worker", "numbers", "attention", "interpreted", "triton_kernel"}
+    shared = {"worker", "imports", "numbers", "attention", "interpreted", "triton_kernel"}
     assert {path.stem for path in SCRIPTS} == modules | {f"_fadoctor_{name}" for name in shared}
     named = {case for entry in CATALOGUE for case in (*entry.cases, *entry.thorough)}
     own = {"rotary", "layer-norm", "cross-entropy", "matmul"}

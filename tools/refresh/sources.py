@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tools.refresh import derive
+from tools.refresh import derive, derive_hub
 from tools.refresh.document import Document
 from tools.refresh.index import Index, Release
 
@@ -32,6 +32,9 @@ SOURCES = (
     Source("torchvision-releases", "torchvision", derive.beside_torch),
     Source("torchaudio-releases", "torchaudio", derive.beside_torch),
     Source("transformers-flash-attn", "transformers", derive.transformers_flash_attn),
+    Source("transformers-hub-kernels", "transformers", derive_hub.transformers_hub_kernels),
+    Source("transformers-hub-branches", "transformers", derive_hub.transformers_hub_branches),
+    Source("kernels-releases", "kernels", derive_hub.kernels_releases),
     Source("packages-glibc", "vllm", derive.wheel_glibc),
     Source("packages-glibc", "sglang", derive.wheel_glibc),
     Source("packages-glibc", "triton", derive.wheel_glibc),
@@ -44,5 +47,6 @@ PACKAGES = (
     "torch", "torchvision", "torchaudio", "triton", "xformers", "vllm", "sglang", "transformers",
     "unsloth", "bitsandbytes",
     "flash-attn", "flash-attn-4", "accelerate", "peft", "trl", "deepspeed", "liger-kernel",
+    "kernels",
 )  # fmt: skip
 """All that is ever looked up."""

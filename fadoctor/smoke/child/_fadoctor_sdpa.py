@@ -19,12 +19,12 @@ BACKENDS = {
 """Backend -> member of SDPBackend, and its argument of the older ``sdp_kernel``."""
 
 
-def run(torch: Any, trace: Any) -> None:
-    """Run one cell."""
+def run(torch: Any, trace: Any, backend: str = "") -> None:
+    """Run one cell; `backend`: the one that is forced, where it is not the cell's."""
     function = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
     if function is None:
         raise LackingError("this torch has no scaled_dot_product_attention")
-    context = forced(torch, trace.cell["backend"])
+    context = forced(torch, backend or trace.cell["backend"])
 
     def attend(q: Any, k: Any, v: Any, shape: Any) -> Any:
         heads_first = (tensor.transpose(1, 2) for tensor in (q, k, v))

@@ -2,9 +2,10 @@
 
 Called as ``python _fadoctor_worker.py EVENTS PULSE REQUEST``. EVENTS is the file that takes one
 JSON object a line; PULSE gets a byte whenever the time limit begins anew; REQUEST is a JSON
-object: ``device``, ``cells`` by kind of device (``cuda``, ``cpu``), and ``modules``, the file that
-runs each backend. Events go to a file because torch and drivers print to stdout, and each is
-written at once: when this process dies, the last one names the cell and the phase.
+object: ``device``, ``cells`` by kind of device (``cuda``, ``cpu``), ``modules``, the file that
+runs each backend, and ``asked``, what some backends need to know beside. Events go to a file,
+because torch and drivers print to stdout, and each is written at once: when this process dies, the
+last one names the cell and the phase.
 
 Only stdlib and what is tested, Python 3.8 syntax: this is not fadoctor's interpreter.
 """
@@ -53,10 +54,16 @@ class Events:
 class Trace:
     """What one cell has shown so far; what runs the cell fills it."""
 
-    def __init__(self, events: Events, device: str, cell: Cell) -> None:
+    def __init__(
+        self, events: Events, device: str, cell: Cell, asked: Dict[str, str] | None = None
+    ) -> None:
         self.events = events
         self.device = device
         self.cell = cell
+        self.asked = asked or {}
+        """What the request says of the cell's backend beside its module."""
+        self.worn = False
+        """Whether the cell has changed torch for good: the next ones need another process."""
         self.timed = True
         self.patient = False
         """Whether the time limit begins anew with each phase: for what compiles on the spot."""
@@ -121,11 +128,12 @@ def run_cells(torch: Any, events: Events, device: str, request: Dict[str, Any]) 
         run_first_kernel(torch, events, device)
     for cell in cells:
         events.beat()
-        trace = Trace(events, device, cell)
+        backend = cell["backend"]
+        trace = Trace(events, device, cell, request.get("asked", {}).get(backend))
         trace.phase("import")
-        measure(torch, trace, request["modules"][cell["backend"]])
+        measure(torch, trace, request["modules"][backend])
         events.emit("done", cell=cell, **trace.found)
-        if trace.found.get("poisoned"):
+        if trace.found.get("poisoned") or trace.worn:
             leave(1)
 
 

@@ -59,17 +59,17 @@ def refusal(name: str, text: str) -> str:
     ],
 )
 def test_what_is_refused_and_where(name: str, text: str, problem: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert problem in refusal(name, text)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_aliases_of_aliases_take_no_room_and_no_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     document = Source("x.yaml", BOMB).document()
     assert document is not None
     assert len(list(walk(document))) <= NODE_LIMIT
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_a_merge_brings_its_keys_and_what_is_written_wins() -> None:

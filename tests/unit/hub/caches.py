@@ -10,19 +10,35 @@ if TYPE_CHECKING:
 
 
 def lay(
-    cache: Path, repository: str, branch: str, builds: dict[str, list[str]], kind: str = "kernels"
+    cache: Path,
+    repository: str,
+    branch: str,
+    builds: dict[str, list[str]],
+    kind: str = "kernels",
+    *,
+    named: bool = True,
 ) -> Path:
-    """Put a branch of a kernel into a cache and return its folder of builds."""
+    """Put a branch of a kernel into a cache and return its folder of builds.
+
+    ``named=False`` leaves out the reference, as kernels does where it is asked for a version.
+    """
     owner, name = repository.split("/")
     folder = cache / f"{kind}--{owner}--{name}"
     commit = f"{sum(map(ord, branch)):040x}"
-    (folder / "refs").mkdir(parents=True, exist_ok=True)
-    (folder / "refs" / branch).write_text(commit)
+    if named:
+        (folder / "refs").mkdir(parents=True, exist_ok=True)
+        (folder / "refs" / branch).write_text(commit)
     root = folder / "snapshots" / commit / "build"
     root.mkdir(parents=True, exist_ok=True)
     for build, archs in builds.items():
         (root / build).mkdir()
         (root / build / "__init__.py").touch()
-        document = {"id": "x", "name": name, "backend": {"type": "cuda", "archs": archs}}
+        document: dict[str, object] = {
+            "id": "x",
+            "name": name,
+            "backend": {"type": "cuda", "archs": archs},
+        }
+        if branch[1:].isdigit():
+            document["version"] = int(branch[1:])
         (root / build / "metadata.json").write_text(json.dumps(document))
     return root

@@ -18,7 +18,8 @@ HERE: dict[str, Any] = {
     "transformers.version": "5.22.2", "kernels.version": "0.17.2", "torch.version": "2.13.0",
     "torch.cuda": "13.0", "torch.hip": None, "torch.cxx11_abi": True, "host.os": "linux",
     "host.machine": "x86_64", "hub.kernels": {f"{FLASH}@v4": STABLE}, "hub.models": {},
-    "hub.archs": {f"{FLASH}@v4 {STABLE}": "8.0 9.0 10.0"},
+    "hub.archs": {f"{FLASH}@v4 {STABLE}": "8.0 9.0 10.0"}, "hub.offline": (), "hub.needs": {},
+    "hub.metadata": {f"{FLASH}@v4 {STABLE}": "backend id license name python-depends version"},
 }  # fmt: skip
 
 
@@ -42,6 +43,28 @@ def test_the_build_for_the_stable_abi_is_taken() -> None:
     assert value(found, "branch") == "v4"
     assert value(found, "build") == STABLE
     assert value(found, "archs") == ("8.0", "9.0", "10.0")
+
+
+def test_what_the_metadata_of_the_build_say() -> None:
+    found = predicted(hub__needs={f"{FLASH}@v4 {STABLE}": "einops nvidia-cutlass-dsl"})
+    assert value(found, "needs") == ("einops", "nvidia-cutlass-dsl")
+    assert value(found, "lacking") is Absent
+    found = predicted(hub__metadata={f"{FLASH}@v4 {STABLE}": "backend id name version"})
+    assert value(found, "lacking") == ("license", "python-depends")
+    found = predicted(hub__metadata={})
+    assert value(found, "lacking") == (
+        "id",
+        "name",
+        "version",
+        "license",
+        "python-depends",
+        "backend",
+    )
+
+
+def test_what_is_found_without_the_network() -> None:
+    assert value(predicted(), "offline") is False
+    assert value(predicted(hub__offline=(f"{FLASH}@v4",)), "offline") is True
 
 
 def test_no_build_of_v1_is_for_this_torch() -> None:
@@ -89,7 +112,7 @@ def test_a_torch_whose_abi_nobody_knows_decides_nothing() -> None:
 def test_a_release_that_nobody_has_read_is_not_guessed() -> None:
     found = predicted(kernels__version="0.99.0")
     assert value(found, "cached") is Unknown
-    assert "hub.fa2.build" not in found
+    assert value(found, "build") is Unknown
 
 
 def test_without_a_cache_nothing_lies_in_it() -> None:

@@ -1,0 +1,63 @@
+"""The metadata.json of a build: which keys it has, for which GPUs, what it wants beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+
+import msgspec
+
+METADATA_LIMIT = 1 << 16
+"""Bytes of a metadata.json; those of the Hub have a few hundred."""
+_ITEMS = 64
+_WORD = re.compile(r"[\w.+-]{1,60}")
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    """What a metadata.json says; nothing where it cannot be read."""
+
+    keys: tuple[str, ...] = ()
+    """Sorted; releases of kernels refuse a build that lacks some."""
+    version: int | None = None
+    """Major version of the kernel: the branch vN."""
+    archs: tuple[str, ...] = ()
+    """Architectures that the build has code for; () where it names none."""
+    needs: tuple[str, ...] = ()
+    """What it wants of Python, as kernels calls it."""
+
+
+def read_metadata(path: str) -> Metadata:
+    """Return what a file says."""
+    try:
+        document = msgspec.json.decode(read_start(path, METADATA_LIMIT))
+    except (msgspec.DecodeError, RecursionError):
+        return Metadata()
+    if not isinstance(document, dict):
+        return Metadata()
+    backend = document.get("backend")
+    version = document.get("version")
+    return Metadata(
+        keys=tuple(sorted(_words(list(document)))),
+        version=version if type(version) is int and 0 <= version < 1000 else None,
+        archs=_words(backend.get("archs") if isinstance(backend, dict) else None),
+        needs=_words(document.get("python-depends")),
+    )
+
+
+def _words(found: object) -> tuple[str, ...]:
+    """Return the plain words of a list."""
+    items = found[:_ITEMS] if isinstance(found, list) else []
+    return tuple(each for each in items if isinstance(each, str) and _WORD.fullmatch(each))
+
+
+def read_start(path: str, limit: int) -> str:
+    """Return the beginning of a regular file; "" where it is none."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 -- some hundred times
+            return ""
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(limit).decode("utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""

@@ -1,0 +1,134 @@
+"""A traced step gives the very bits of a bare one, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import HealthCheck, given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from fadoctor import api  # noqa: E402
+from tests.trace import models, standin  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.torch
+
+KINDS = (
+    models.Attention, models.QKNorm, models.Rotated, models.RotatedBack, models.Partial,
+    models.StaticCache, models.SoftmaxedBack, models.WhereZero, models.CustomForward,
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _flash_attn() -> Iterator[None]:
+    yield from standin.installed()
+
+
+def outcome(seed: int, plan: dict[str, Any]) -> list[Any]:
+    """Return the bits of a step: its result and all gradients, or what it raised."""
+    torch.manual_seed(seed)
+    model: Any = models.Model(plan["kind"], kernel=plan["kernel"]).to(plan["dtype"])
+    ids = torch.randint(0, 16, (plan["batch"], 5))
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=plan["autocast"]):
+            out = model(ids)
+            if plan["backward"]:
+                out.float().pow(2).sum().backward()
+    except RuntimeError as error:
+        return [str(error)]
+    kept = [out.detach(), *(p.grad for p in model.parameters() if p.grad is not None)]
+    return [each.float().numpy().tobytes() for each in kept]
+
+
+@pytest.mark.property
+@settings(
+    max_examples=25, deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
+@given(
+    seed=st.integers(0, 99),
+    plan=st.fixed_dictionaries(
+        {
+            "kind": st.sampled_from(KINDS),
+            "kernel": st.sampled_from(["flash", "sdpa"]),
+            "dtype": st.sampled_from([torch.float32, torch.bfloat16]),
+            "autocast": st.booleans(),
+            "backward": st.booleans(),
+            "batch": st.integers(1, 2),
+        }
+    ),
+    calls=st.sampled_from([1, 64]),
+)
+def test_traced_and_bare_give_the_same_bits(seed: int, plan: dict[str, Any], calls: int) -> None:
+    bare = outcome(seed, plan)
+    with api.trace(calls=calls) as trace:
+        traced = outcome(seed, plan)
+    assert traced == bare
+    assert trace.document().processes[0].faults == ()
+
+
+def test_fast_paths_of_torch_stay_fast_paths() -> None:
+    """With a mode in sight the encoder would leave its fused kernel, and round otherwise."""
+    layer = torch.nn.TransformerEncoderLayer(16, 2, batch_first=True).eval()
+    x = torch.randn(2, 3, 16)
+    with torch.no_grad():
+        bare = layer(x)
+        with api.trace():
+            traced = layer(x)
+    assert torch.equal(bare, traced)
+
+
+def test_nothing_is_left_behind() -> None:
+    before = torch.nn.functional.scaled_dot_product_attention
+    threads = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+    with api.trace():
+        assert torch.nn.functional.scaled_dot_product_attention is not before
+    assert torch.nn.functional.scaled_dot_product_attention is before
+    assert threading.Thread._bootstrap_inner is threads  # type: ignore[attr-defined]
+    assert torch._C._len_torch_function_stack() == 0
+
+
+def test_after_its_calls_nothing_is_watched() -> None:
+    with api.trace(calls=1):
+        models.Model(kernel="sdpa")(torch.zeros(1, 3, dtype=torch.long))
+        assert torch._C._len_torch_function_stack() == 0
+
+
+def test_no_tensor_is_kept_alive() -> None:
+    with api.trace() as trace:
+        q = torch.randn(1, 2, 3, 8)
+        models.sdpa(q, q, q * 2)
+        seen = weakref.ref(q)
+        del q
+        gc.collect()
+        assert seen() is None
+    assert len(trace.document().processes[0].calls) == 1
+
+
+def test_other_modes_come_and_go() -> None:
+    with torch.device("cpu"), api.trace(), torch.device("meta"):
+        assert torch.empty(1).device.type == "meta"
+    assert torch.empty(1).device.type == "cpu"
+    assert torch._C._len_torch_function_stack() == 0
+
+
+def test_two_blocks_one_after_the_other() -> None:
+    for _ in range(2):
+        with api.trace() as trace:
+            models.Model(kernel="sdpa")(torch.zeros(1, 3, dtype=torch.long))
+        assert len(trace.document().processes[0].calls) == 2
+
+
+def test_a_report_in_words() -> None:
+    with api.trace() as trace:
+        models.Model().to(torch.bfloat16)(torch.zeros(1, 3, dtype=torch.long))
+    assert trace.report().splitlines()[0] == "All 2 layers ran flash-attn 2 in bf16, 2 calls."
