@@ -75,12 +75,12 @@ def try_out(
     taken, fits, is_consistent = _taken(resolver)
     there = resolver.world(taken)
     today = World(taken, foresee(settled(labelled(there)), knowledge, ignore))
-    end = time.monotonic() + TIME_LIMIT_S
-    loose = tuple(_loose(resolver, taken, end, (knowledge, ignore)))
+    loose = tuple(_loose(resolver, taken, (knowledge, ignore)))
     if not is_consistent or not environment.ranges:
         return Trial(today, there, fits=fits, loose=loose)
     others: list[World] = []
     untried = 0
+    end = time.monotonic() + TIME_LIMIT_S
     for package, version in _variations(resolver, taken):
         if len(others) >= WORLD_LIMIT or time.monotonic() > end:
             untried += 1
@@ -93,16 +93,18 @@ def try_out(
 
 
 def _loose(
-    resolver: Resolver, taken: dict[str, str], end: float, how: tuple[Knowledge, tuple[str, ...]]
+    resolver: Resolver, taken: dict[str, str], how: tuple[Knowledge, tuple[str, ...]]
 ) -> Iterator[World]:
     """Yield a world for each release of the packages that something may bound, one at a time.
 
-    All releases of a package or none: what is said of a part says nothing of the range.
+    All releases of a package or none: what is said of a part says nothing of the range. Hence the
+    limit is on the time of this thread, which does not hang on what else the machine does.
     """
+    end = time.thread_time() + TIME_LIMIT_S
     for package, specifier in package_of(resolver.environment.bounded).items():
         found: list[World] = []
         for version in resolver.versions.of(package, specifier)[:WORLD_LIMIT]:
-            if time.monotonic() > end:
+            if time.thread_time() > end:
                 return
             versions = {**taken, package: version}
             there = settled(labelled(resolver.world(versions)))
