@@ -1,4 +1,4 @@
-"""Pairs of transformers and kernels are imported, and check foretells what happens; some of them."""
+"""Pairs of transformers and kernels are imported, and check foretells it; some of them."""
 
 from __future__ import annotations
 
