@@ -36,12 +36,12 @@ def lock(packages: int) -> str:
     text = 'version = 1\nrevision = 3\nrequires-python = ">=3.10"\n'
     for name, (version, needs) in found.items():
         text += f'\n[[package]]\nname = "{name}"\nversion = "{version}"\n'
-        text += 'source = { registry = "https://pypi.org/simple" }\ndependencies = [\n'
+        text += 'source = { registry = "https://index.example.org/simple" }\ndependencies = [\n'
         text += "".join(f'    {{ name = "{need}" }},\n' for need in needs if need in found)
         text += "]\nwheels = [\n"
         for number in range(20):
             file = f"{name.replace('-', '_')}-{version}-cp3{number}-cp3{number}-linux_x86_64.whl"
-            url = f"https://files.pythonhosted.org/packages/aa/bb/{64 * 'c'}/{file}"
+            url = f"https://files.example.org/packages/aa/bb/{64 * 'c'}/{file}"
             text += f'    {{ url = "{url}", hash = "{HASH}", size = 1 }},\n'
         text += "]\n"
     wanted = "".join(f'    {{ name = "{name}" }},\n' for name in found)

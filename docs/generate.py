@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
-SCHEMAS = ("report", "smoke", "plan", "explanation", "facts", "rule", "table")
+SCHEMAS = ("report", "smoke", "trace", "plan", "explanation", "facts", "rule", "table")
 PAGES = "docs/rules"
 
 

@@ -24,6 +24,7 @@ from fadoctor.verdicts.measurements import (
     join_measurements,
     notes,
     unmeasured,
+    with_foreseen,
     with_predictions,
 )
 from fadoctor.verdicts.predict import predict
@@ -92,6 +93,7 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
     if smoke is not None:
         gpus = visible_gpus(environment)
         smoke = with_predictions(smoke, verdicts, gpus)
+        smoke = with_foreseen(smoke, assessment.findings)
         verdicts = join_measurements(verdicts, smoke, gpus, prognosis.version_of)
         findings = _added(findings, assessment.findings, _causes(prognosis, smoke))
     told, more = unknown, notes(smoke)
@@ -147,6 +149,7 @@ def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:
     """Return the report of ``smoke``: every cell, predicted and measured, and why some failed."""
     environment = prognosis.environment
     smoke = with_predictions(smoke, prognosis.verdicts, visible_gpus(environment))
+    smoke = with_foreseen(smoke, prognosis.assessment.findings)
     count = Counter(cell.measured for cell in smoke.cells)
     return SmokeReport(
         fadoctor=__version__,
@@ -164,6 +167,7 @@ def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:
         ),
         notes=(*environment.target.notes, *notes(smoke)),
         rule_errors=prognosis.assessment.errors,
+        imports=smoke.imports,
     )
 
 

@@ -12,22 +12,26 @@ import msgspec
 
 from fadoctor.model.environment import Target
 from fadoctor.model.errors import InputError, TargetError, UsageError
-from fadoctor.model.fact import printable
+from fadoctor.model.fact import Known, printable
 from fadoctor.model.overlays import Overlays
 from fadoctor.targets.saved import SIZE_LIMIT, read_facts, replayed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fadoctor.configs.intent import Configuration
     from fadoctor.manifests.planned import Manifest
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
+    from fadoctor.probes.world import World
     from fadoctor.targets.discover import TargetRequest
 
 
 MANIFEST_LIMIT = 32
 """Manifests of one run."""
+
+MODULES = "entry-modules"
+"""The table of the modules whose imports are followed."""
 
 _MACHINE = Target("manifest", "this machine", "no environment is here")
 
@@ -45,8 +49,16 @@ class Request(msgspec.Struct, frozen=True):
     """Manifests of an environment that does not exist yet: their packages replace those here."""
     configs: tuple[str, ...] = ()
     """Configurations of the run that is meant."""
+    extras: tuple[str, ...] = ()
+    """Extras of the manifests that count."""
+    groups: tuple[str, ...] = ()
+    """Groups of the manifests that count."""
     config_kind: str = ""
     """Kind of all of them; "" where each is recognised by its content."""
+    contracts: bool = False
+    """Whether to follow what the installed packages import of each other."""
+    cache: bool = True
+    """Whether what was followed before is looked up, and kept."""
 
     @property
     def names_a_target(self) -> bool:
@@ -67,12 +79,23 @@ class Examination:
     Meanwhile the caller loads what judges them. Wrong usage is refused before anything starts.
     """
 
-    def __init__(self, request: Request, environ: Mapping[str, str]) -> None:
-        """Start reading; UsageError where the request names two targets."""
+    def __init__(
+        self,
+        request: Request,
+        environ: Mapping[str, str],
+        announce: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start reading; UsageError where the request names two targets.
+
+        `announce` is called where it is going to take seconds.
+        """
         _refuse_two_targets(request)
         self._request = request
+        self._environ = environ
+        self._announce = announce
         self._found: list[Environment | BaseException] = []
         self._manifests: tuple[Manifest, ...] = ()
+        self._worlds: list[World] = []
         self._thread = threading.Thread(target=self._read, args=(environ,), daemon=True)
         self._thread.start()
 
@@ -86,6 +109,9 @@ class Examination:
         [found] = self._found
         if isinstance(found, BaseException):
             raise found
+        found = self._opened(found, knowledge)
+        if self._request.contracts and not self._request.facts:
+            found = self._with_contracts(found, knowledge)
         if self._request.overlays.described() or self._manifests:
             # Late: what judges versions is loaded while child processes answer.
             from fadoctor.matrix.query import Matrix  # noqa: PLC0415
@@ -103,14 +129,54 @@ class Examination:
             found = apply_configurations(found, configurations)
         return found
 
+    def _opened(self, found: Environment, knowledge: Knowledge) -> Environment:
+        """Open the builds in the Hub's cache that would be taken, which the tables tell."""
+        lying = (found.facts.get(name) for name in ("hub.kernels", "hub.models"))
+        there = isinstance(found.facts.get("kernels.version"), Known) and self._worlds
+        if not there or not any(isinstance(each, Known) and each.value for each in lying):
+            return found
+        # Late: few environments have a kernel in the cache.
+        from fadoctor.matrix.query import Matrix  # noqa: PLC0415
+        from fadoctor.probes.hub_binaries import read_builds  # noqa: PLC0415
+        from fadoctor.targets.hub import taken_builds  # noqa: PLC0415
+
+        builds = taken_builds(found.facts, Matrix(knowledge.tables))
+        opened = read_builds(self._worlds[0], found.facts, builds)
+        facts = dict(sorted({**found.facts, **opened}.items()))
+        return msgspec.structs.replace(found, facts=facts)
+
+    def _with_contracts(self, found: Environment, knowledge: Knowledge) -> Environment:
+        """Return the facts with the names that packages ask of each other in vain."""
+        if not any(has_entry(found, row) for row in knowledge.tables[MODULES].rows):
+            return found
+        from fadoctor.targets.contracts import with_contracts  # noqa: PLC0415 -- few have the stack
+
+        return with_contracts(
+            found, knowledge, self._environ, keep=self._request.cache, announce=self._announce
+        )
+
     def _read(self, environ: Mapping[str, str]) -> None:
         try:
             if self._request.requirements:
-                self._manifests = _read_manifests(self._request.requirements)
+                self._manifests = _read_manifests(self._request)
             facts = self._request.facts
-            self._found.append(_saved(facts) if facts else _probed(self._request, environ))
+            self._found.append(_saved(facts) if facts else self._probed(environ))
         except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
             self._found.append(error)
+
+    def _probed(self, environ: Mapping[str, str]) -> Environment:
+        world, found = _look(self._request, environ)
+        self._worlds.append(world)
+        return found
+
+
+def has_entry(environment: Environment, row: Mapping[str, object]) -> bool:
+    """Return whether a module whose imports are followed is installed."""
+    installed = environment.fact("packages.installed")
+    names = installed.value if isinstance(installed, Known) else {}
+    if row["role"] != "entry" or not isinstance(names, dict):
+        return False
+    return any(name in names for name in str(row["distribution"]).split())
 
 
 def _refuse_two_targets(request: Request) -> None:
@@ -122,14 +188,20 @@ def _refuse_two_targets(request: Request) -> None:
     given = [option for option, value in options.items() if value]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} exclude each other: name one target")
+    if (request.extras or request.groups) and not request.requirements:
+        raise UsageError("--extra and --group belong to --requirements")
 
 
-def _read_manifests(names: tuple[str, ...]) -> tuple[Manifest, ...]:
-    if len(names) > MANIFEST_LIMIT:
+def _read_manifests(request: Request) -> tuple[Manifest, ...]:
+    if len(request.requirements) > MANIFEST_LIMIT:
         raise UsageError(f"--requirements: at most {MANIFEST_LIMIT} files")
+    from fadoctor.manifests.chosen import choice_of, refuse_unknown  # noqa: PLC0415 -- rarely
     from fadoctor.manifests.read import read_manifest  # noqa: PLC0415 -- only where it is asked for
 
-    return tuple(map(read_manifest, names))
+    choice = choice_of(request.extras, request.groups)
+    found = tuple(read_manifest(name, choice) for name in request.requirements)
+    refuse_unknown(choice, found)
+    return found
 
 
 def _configurations(request: Request) -> tuple[Configuration, ...]:
@@ -175,7 +247,7 @@ def _read(name: str) -> bytes:
         raise InputError(name, error.strerror or str(error)) from error
 
 
-def _probed(request: Request, environ: Mapping[str, str]) -> Environment:
+def _look(request: Request, environ: Mapping[str, str]) -> tuple[World, Environment]:
     # Late: replaying saved facts needs neither processes nor probes.
     from fadoctor.probes import MACHINE_PROBES  # noqa: PLC0415
     from fadoctor.probes.collect import collect  # noqa: PLC0415
@@ -196,7 +268,7 @@ def _probed(request: Request, environ: Mapping[str, str]) -> Environment:
             raise
         target = _MACHINE  # what is planned needs no environment to be here
     world = World(target, environ, once, _system(), thorough=request.thorough)
-    return collect(world, MACHINE_PROBES) if request.requirements else collect(world)
+    return world, collect(world, MACHINE_PROBES) if request.requirements else collect(world)
 
 
 def _cwd(wanted: TargetRequest) -> Path:

@@ -1,4 +1,4 @@
-"""The rules of this checkout, compiled once for all tests of a process."""
+"""The rules of this checkout, read once for all tests of a process."""
 
 from __future__ import annotations
 
@@ -6,15 +6,30 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.compile import compile_rules
+import msgspec
+
+from fadoctor.engine.suite import load_suite
+from fadoctor.matrix.compile import Compiled, compile_rules
+from fadoctor.matrix.load import load_apart
+from fadoctor.model.errors import FadoctorError
 
 if TYPE_CHECKING:
-    from fadoctor.matrix.compile import Compiled
+    from fadoctor.matrix.compile import Cases
 
 RULES = Path(__file__).parents[1] / "rules"
 
 
 @cache
 def compiled() -> Compiled:
-    """Return rules and tables, those that are compiled apart included, cases and problems."""
-    return compile_rules(RULES)
+    """Return rules and tables, those that are compiled apart included, cases and problems.
+
+    They are read as commands read them: what was compiled before, unless a file has changed.
+    """
+    try:
+        suite = load_suite()
+    except FadoctorError:
+        return compile_rules(RULES)
+    tables = {**suite.knowledge.tables, **load_apart()}
+    knowledge = msgspec.structs.replace(suite.knowledge, tables=tables)
+    cases: Cases = {name: file.cases for name, file in suite.shipped.items()}
+    return Compiled(knowledge, cases, ())

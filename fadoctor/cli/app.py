@@ -21,13 +21,13 @@ from fadoctor.model.errors import FadoctorError, UsageError
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the disk or the user's share of it says: no fault of this program."""
 
-COMMANDS = ("smoke", "check", "facts", "fix", "explain", "run")
+COMMANDS = ("smoke", "check", "facts", "fix", "explain", "run", "trace", "hook")
 """In the order of the help. Each is a function of its name, in the module of its name."""
 
 GROUPS = ("rules",)
 """Commands with commands of their own: each is the `app` of the module of its name."""
 
-_SETTINGS = {"run": {"ignore_unknown_options": True}}
+_SETTINGS = {name: {"ignore_unknown_options": True} for name in ("run", "trace")}
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 -- typer calls it so

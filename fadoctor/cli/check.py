@@ -9,9 +9,8 @@ from typing import Annotated
 
 import typer
 
+from fadoctor.cli import forms, support
 from fadoctor.cli import options as opt
-from fadoctor.cli import support
-from fadoctor.cli.output import write
 from fadoctor.cli.support import EXIT_INTERRUPTED, leave
 
 
@@ -21,6 +20,8 @@ def check(
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
     requirements: opt.Requirements = [],  # noqa: B006
+    extra: opt.Extra = [],  # noqa: B006
+    group: opt.Group = [],  # noqa: B006
     config: opt.Config = [],  # noqa: B006
     config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006 -- typer copies defaults
@@ -35,6 +36,7 @@ def check(
         ),
     ] = True,
     thorough: opt.CheckAll = False,
+    no_cache: opt.NoCache = False,
     fail_on: Annotated[
         opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
     ] = opt.FailOn.ERROR,
@@ -48,8 +50,8 @@ def check(
     ] = False,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
-    format_: opt.OutputFormat = opt.Format.TEXT,
-    output: opt.Output = None,
+    format_: opt.ReportOutput = opt.ReportFormat.TEXT,
+    output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,
     color: opt.ColourOption = opt.Colour.AUTO,
     exit_zero: opt.ExitZero = False,
@@ -58,17 +60,17 @@ def check(
     debug: opt.Debug = False,
 ) -> None:
     """Say whether FlashAttention works here, if not why, and what to do."""
-    from fadoctor.cli.terminal import log_to_stderr, spinner, style_of
+    from fadoctor.cli.terminal import log_to_stderr, spinner
 
     log_to_stderr(debug=debug)
+    sinks = forms.sinks_of(output, format_)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, thorough=thorough, requirements=requirements,
-                       config=config, config_kind=config_kind)  # fmt: skip
-    with spinner("reading", quiet=quiet):
-        printer = "fadoctor.report.json_" if format_ is opt.Format.JSON else "fadoctor.report.text"
-        knowledge, environment = support.environment_of(
-            request, rules, "fadoctor.diagnose", printer
-        )
+                       extra=extra, group=group, config=config, config_kind=config_kind,
+                       contracts=True, cache=not no_cache)  # fmt: skip
+    with spinner("reading", quiet=quiet) as say:
+        needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))
+        knowledge, environment = support.environment_of(request, rules, *needed, say=say)
         support.refuse_unknown_ids(ignore, knowledge)
     from fadoctor.diagnose import conclude
 
@@ -77,16 +79,7 @@ def check(
     if smoke and request.is_real:
         run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
     report = support.with_advice(conclude(prognosis, run), request, planned)
-    report = support.redacted(report) if redact else report
-    if format_ is opt.Format.JSON:
-        from fadoctor.report.json_ import render as render_json
-
-        text = render_json(report)
-    else:
-        from fadoctor.report.text import render as render_text
-
-        text = render_text(report, style_of(color.value, output, quiet=quiet, verbose=verbose))
-    write(text, output)
+    forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, fail_on))
     if run is not None and run.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     leave(support.check_code(report, fail_on, strict=strict), exit_zero=exit_zero)

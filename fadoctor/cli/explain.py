@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fadoctor.cli import forms, support
 from fadoctor.cli import options as opt
-from fadoctor.cli import support
-from fadoctor.cli.output import write
 from fadoctor.model.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -47,8 +46,8 @@ def explain(
     ] = opt.FailOn.ERROR,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
-    format_: opt.OutputFormat = opt.Format.TEXT,
-    output: opt.Output = None,
+    format_: opt.ReportOutput = opt.ReportFormat.TEXT,
+    output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,
     color: opt.ColourOption = opt.Colour.AUTO,
     exit_zero: opt.ExitZero = False,
@@ -57,11 +56,12 @@ def explain(
     debug: opt.Debug = False,
 ) -> None:
     """Say what a log, a traceback or one pasted line comes from, why, and what to do."""
-    from fadoctor.cli.terminal import log_to_stderr, style_of
+    from fadoctor.cli.terminal import log_to_stderr
     from fadoctor.explain.explain import explain as explain_reading
     from fadoctor.matrix.load import load_knowledge
 
     log_to_stderr(debug=debug)
+    sinks = forms.sinks_of(output, format_)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform)  # fmt: skip
     if log == "-" and facts == "-":
@@ -75,16 +75,7 @@ def explain(
     report = explain_reading(reading, knowledge, environment, tuple(ignore))
     if environment is not None:
         report = _with_plan(report, request, knowledge, environment, tuple(ignore))
-    report = support.redacted(report) if redact else report
-    if format_ is opt.Format.JSON:
-        from fadoctor.report.json_ import render as render_json
-
-        text = render_json(report)
-    else:
-        from fadoctor.report.explanation_text import render as render_text
-
-        text = render_text(report, style_of(color.value, output, quiet=quiet, verbose=verbose))
-    write(text, output)
+    forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, fail_on))
     code = support.severity_code(report.summary, fail_on)
     if report.rule_errors:
         raise typer.Exit(support.EXIT_INTERNAL)

@@ -16,6 +16,8 @@ def facts(
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
     requirements: opt.Requirements = [],  # noqa: B006
+    extra: opt.Extra = [],  # noqa: B006
+    group: opt.Group = [],  # noqa: B006
     config: opt.Config = [],  # noqa: B006
     config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006
@@ -25,6 +27,7 @@ def facts(
     platform: opt.Platform = "",
     rules: opt.Rules = [],  # noqa: B006
     thorough: opt.ReadAll = False,
+    no_cache: opt.NoCache = False,
     output_format: opt.FactsOutput = opt.FactsFormat.JSON,  # noqa: ARG001 -- the one that there is
     output: opt.Output = None,
     redact: opt.Redact = False,
@@ -37,6 +40,7 @@ def facts(
     log_to_stderr(debug=debug)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, thorough=thorough, requirements=requirements,
-                       config=config, config_kind=config_kind)  # fmt: skip
+                       extra=extra, group=group, config=config, config_kind=config_kind,
+                       contracts=True, cache=not no_cache)  # fmt: skip
     _, environment = support.environment_of(request, rules)
     write(render(support.redacted(environment) if redact else environment), output)

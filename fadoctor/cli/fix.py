@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from fadoctor.cli import forms, support
 from fadoctor.cli import options as opt
-from fadoctor.cli import support
-from fadoctor.cli.options import PlanFormat
-from fadoctor.cli.output import write
 from fadoctor.cli.plan import Wanted, plan_of
 from fadoctor.cli.support import (
     EXIT_FINDINGS,
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
     from fadoctor.examine import Request
     from fadoctor.preflight.lines import Rewrite
-    from fadoctor.report.style import Style
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -49,6 +46,8 @@ def fix(
     site_packages: opt.SitePackages = "",
     facts: opt.Facts = "",
     requirements: opt.Requirements = [],  # noqa: B006
+    extra: opt.Extra = [],  # noqa: B006
+    group: opt.Group = [],  # noqa: B006
     config: opt.Config = [],  # noqa: B006
     config_kind: opt.ConfigKind = "",
     gpu: opt.Gpu = [],  # noqa: B006
@@ -84,13 +83,14 @@ def fix(
     want: opt.Want = [],  # noqa: B006
     keep: opt.Keep = [],  # noqa: B006
     allow_build: opt.AllowBuild = False,
+    no_hub: opt.NoHub = False,
     installer: Annotated[
         opt.Installer, typer.Option("--installer", help="Whose commands to use.")
     ] = opt.Installer.AUTO,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
     format_: opt.PlanOutput = opt.PlanFormat.TEXT,
-    output: opt.Output = None,
+    output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,
     exit_zero: opt.ExitZero = False,
     quiet: opt.Quiet = False,
@@ -99,25 +99,25 @@ def fix(
     """Plan the smallest change that ends in a working environment, proved before it is shown."""
     from fadoctor.cli import apply
     from fadoctor.cli import undo as way_back
-    from fadoctor.cli.terminal import log_to_stderr, spinner, style_of
+    from fadoctor.cli.terminal import log_to_stderr, spinner
 
     log_to_stderr(debug=debug)
+    sinks = forms.sinks_of(output, format_)
     named = bool(requirements)
     refuse_unwritable(named, dry_run=dry_run, write_files=write_files, other=yes or undo)
     refuse_unclear(dry_run=dry_run or named, yes=yes, undo=undo, force=force)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, requirements=requirements,
+                       extra=extra, group=group,
                        config=config, config_kind=config_kind)  # fmt: skip
     if undo:
         code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)
         leave(code, exit_zero=exit_zero)
     wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
-                            verify)  # fmt: skip
+                            verify, no_hub)  # fmt: skip
     with spinner("reading and planning", quiet=quiet):
         planned = plan_for(request, rules, wanted)
-    style = style_of("never", output, quiet=quiet, verbose=False)
-    plan = support.redacted(planned.plan) if redact else planned.plan
-    write(render(plan, format_, style), output)
+    forms.deliver(planned.plan, sinks, forms.How(quiet=quiet, redact=redact))
     code = planned.exit_code
     if write_files:
         from fadoctor.preflight.write import write_all
@@ -181,24 +181,3 @@ def plan_for(request: Request, rules: list[Path], wanted: Wanted) -> Planned:
     nothing = plan.outcome is PlanOutcome.NOTHING
     code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
     return Planned(plan, code, rewrites)
-
-
-def render(plan: Plan, format_: PlanFormat, style: Style) -> str:
-    """Return the plan in a format."""
-    match format_:
-        case PlanFormat.JSON:
-            from fadoctor.report.json_ import render as render_json
-
-            return render_json(plan)
-        case PlanFormat.SCRIPT:
-            from fadoctor.report.plan_script import render as render_script
-
-            return render_script(plan)
-        case PlanFormat.REQUIREMENTS:
-            from fadoctor.report.plan_requirements import render as render_requirements
-
-            return render_requirements(plan)
-        case PlanFormat.TEXT:
-            from fadoctor.report.plan_text import render as render_text
-
-            return render_text(plan, style)

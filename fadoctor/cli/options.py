@@ -16,6 +16,31 @@ class Format(str, enum.Enum):
     JSON = "json"
 
 
+class ReportFormat(str, enum.Enum):
+    """Output formats of findings."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
+class SmokeFormat(str, enum.Enum):
+    """Output formats of a smoke run."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JUNIT = "junit"
+
+
 class FactsFormat(str, enum.Enum):
     """Output formats of facts."""
 
@@ -27,6 +52,9 @@ class PlanFormat(str, enum.Enum):
 
     TEXT = "text"
     JSON = "json"
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+    HTML = "html"
     SCRIPT = "script"
     REQUIREMENTS = "requirements"
 
@@ -112,6 +140,26 @@ Requirements = Annotated[
         show_default=False,
     ),
 ]
+Extra = Annotated[
+    list[str],
+    typer.Option(
+        "--extra",
+        metavar="NAME",
+        help="With --requirements: count what this extra of the project asks for. Repeatable.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
+Group = Annotated[
+    list[str],
+    typer.Option(
+        "--group",
+        metavar="NAME",
+        help="With --requirements: count this group, category or pixi environment. Repeatable.",
+        rich_help_panel=_TARGET,
+        show_default=False,
+    ),
+]
 Config = Annotated[
     list[str],
     typer.Option(
@@ -188,6 +236,14 @@ OutputFormat = Annotated[
     Format,
     typer.Option("--format", help="Form of the output.", rich_help_panel=_OUTPUT),
 ]
+ReportOutput = Annotated[
+    ReportFormat,
+    typer.Option(
+        "--format",
+        help="Form of the output. markdown is redacted, to be pasted in public.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 FactsOutput = Annotated[
     FactsFormat,
     typer.Option("--format", help="Form of the output: JSON alone.", rich_help_panel=_OUTPUT),
@@ -201,7 +257,7 @@ Want = Annotated[
     typer.Option(
         "--want",
         metavar="NAME",
-        help="Must be there and work afterwards: flash-attn, fa3, xformers, vllm. Repeatable.",
+        help="Must be there and work afterwards: flash-attn, fa3, hub-fa2, vllm. Repeatable.",
         show_default=False,
     ),
 ]
@@ -218,12 +274,29 @@ AllowBuild = Annotated[
     bool,
     typer.Option("--allow-build", help="Also consider compiling flash-attn here."),
 ]
+NoHub = Annotated[
+    bool,
+    typer.Option(
+        "--no-hub", help="Propose no kernels that transformers downloads from the Hub at run time."
+    ),
+]
 Output = Annotated[
     Path | None,
     typer.Option(
         "--output",
         metavar="FILE",
         help="Write to a file instead of standard output.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    ),
+]
+Outputs = Annotated[
+    list[str],
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Write to a file instead of standard output (-), in the form of its ending: .sarif, "
+        ".md, .json ...; FORM:FILE names another. Repeatable.",
         rich_help_panel=_OUTPUT,
         show_default=False,
     ),
@@ -274,11 +347,19 @@ ReadAll = Annotated[
     bool,
     typer.Option("--thorough", help="Read all symbols and GPU code of torch itself, too."),
 ]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Follow the imports of the installed packages anew, and keep nothing of it.",
+    ),
+]
 CheckAll = Annotated[
     bool,
     typer.Option(
         "--thorough",
-        help="Read all of torch's own libraries; run every case, also what is predicted to fail.",
+        help="Read all of torch's own libraries; run every case, also what is predicted to fail; "
+        "import each package of the stack.",
     ),
 ]
 Thorough = Annotated[

@@ -32,6 +32,7 @@ class Wanted(msgspec.Struct, frozen=True):
     installer: str = "auto"
     ignore: tuple[str, ...] = ()
     verify: bool = False
+    no_hub: bool = False
 
 
 def plan_of(
@@ -94,7 +95,9 @@ def _question_of(request: Request, environment: Environment, wanted: Wanted) -> 
     """Return what is asked; of a real environment with what its files say beside the facts."""
     from fadoctor.plan.planner import Question
 
-    question = Question(wanted.want, wanted.keep, wanted.allow_build, wanted.installer)
+    question = Question(
+        wanted.want, wanted.keep, wanted.allow_build, wanted.no_hub, wanted.installer
+    )
     if request.facts or not environment.target.site:
         return question
     from fadoctor.probes.all_requirements import read_all_requirements

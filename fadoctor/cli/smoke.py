@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import enum
 import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fadoctor.cli import forms, support
 from fadoctor.cli import options as opt
-from fadoctor.cli import support
-from fadoctor.cli.output import write
+from fadoctor.cli.forms import Form, style
 from fadoctor.cli.support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
@@ -18,20 +17,12 @@ from fadoctor.model.verdict import Dtype
 from fadoctor.smoke.catalogue import RUN
 
 if TYPE_CHECKING:
+    from fadoctor.cli.forms import How, Sink
     from fadoctor.diagnose import Prognosis
     from fadoctor.model.smoke import SmokeReport
-    from fadoctor.report.style import Style
     from fadoctor.smoke.choice import Wanted
 
 _DEVICE = re.compile(r"cuda(:\d{1,3})?|cpu|all")
-
-
-class SmokeFormat(str, enum.Enum):
-    """Output formats of a smoke run."""
-
-    TEXT = "text"
-    JSON = "json"
-    JUNIT = "junit"
 
 
 def smoke(
@@ -69,13 +60,17 @@ def smoke(
     list_: Annotated[
         bool, typer.Option("--list", help="Say which cells exist here, and run nothing.")
     ] = False,
+    imports: Annotated[
+        bool,
+        typer.Option("--imports", help="Also import each package of the stack, one by one."),
+    ] = False,
     thorough: opt.Thorough = False,
     rules: opt.Rules = [],  # noqa: B006
     format_: Annotated[
-        SmokeFormat,
+        opt.SmokeFormat,
         typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
-    ] = SmokeFormat.TEXT,
-    output: opt.Output = None,
+    ] = opt.SmokeFormat.TEXT,
+    output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,
     color: opt.ColourOption = opt.Colour.AUTO,
     exit_zero: opt.ExitZero = False,
@@ -84,11 +79,12 @@ def smoke(
     debug: opt.Debug = False,
 ) -> None:
     """Run attention forward and backward on this machine, and compare it with float64."""
-    from fadoctor.cli.terminal import log_to_stderr, spinner, style_of
+    from fadoctor.cli.terminal import log_to_stderr, spinner
     from fadoctor.smoke.catalogue import backend_of
     from fadoctor.smoke.choice import AUTO, Wanted, choose
 
     log_to_stderr(debug=debug)
+    sinks = forms.sinks_of(output, format_)
     if device and not _DEVICE.fullmatch(device):
         raise UsageError(f"--device {printable(device, 40)}: give cuda, cuda:N, cpu or all")
     where = device or ("all" if require_gpu else AUTO)
@@ -100,56 +96,46 @@ def smoke(
     from fadoctor.diagnose import conclude_smoke, foresee
 
     prognosis = foresee(environment, knowledge)
-    style = style_of(color.value, output, quiet=quiet, verbose=verbose)
+    how = forms.How(color.value, quiet, verbose, redact)
     if list_:
-        write(_listed(prognosis, wanted, format_, style), output)
+        _list(prognosis, wanted, sinks, how)
         return
     run = support.smoke_of(prognosis, choose(wanted, prognosis.kernels), quiet=quiet)
+    run = support.with_imports(run, prognosis, quiet=quiet) if imports else run
     report = conclude_smoke(prognosis, run)
-    report = support.redacted(report) if redact else report
-    write(_rendered(report, format_, style), output)
+    forms.deliver(report, sinks, how)
     if run.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     code = _code(report, require_gpu=require_gpu)
     raise typer.Exit(0 if exit_zero and code != EXIT_INTERNAL else code)
 
 
-def _rendered(report: SmokeReport, format_: SmokeFormat, style: Style) -> str:
-    match format_:
-        case SmokeFormat.JSON:
-            from fadoctor.report.json_ import render as render_json
-
-            return render_json(report)
-        case SmokeFormat.JUNIT:
-            from fadoctor.report.smoke_junit import render as render_junit
-
-            return render_junit(report)
-        case SmokeFormat.TEXT:
-            from fadoctor.report.smoke_text import render as render_text
-
-            return render_text(report, style)
-
-
-def _listed(prognosis: Prognosis, asked: Wanted, format_: SmokeFormat, style: Style) -> str:
+def _list(prognosis: Prognosis, asked: Wanted, sinks: tuple[Sink, ...], how: How) -> None:
     import msgspec
 
+    from fadoctor.cli.output import write
     from fadoctor.report import json_, smoke_list
     from fadoctor.smoke.choice import choose
 
-    if format_ is SmokeFormat.JUNIT:
-        raise UsageError("--list has no form for junit: give text or json")
     thorough = msgspec.structs.replace(asked, thorough=True)
     found = smoke_list.build_list(
         choose(asked, prognosis.kernels), choose(thorough, prognosis.kernels)
     )
-    return json_.render(found) if format_ is SmokeFormat.JSON else smoke_list.render(found, style)
+    for sink in sinks:
+        if sink.form not in (Form.TEXT, Form.JSON):
+            raise UsageError(f"--list has no form for {sink.form.value}: give text or json")
+        is_text = sink.form is Form.TEXT
+        text = smoke_list.render(found, style(sink, how)) if is_text else json_.render(found)
+        write(text, sink.path)
 
 
 def _code(report: SmokeReport, *, require_gpu: bool) -> int:
     """Return 4 where a rule broke, 1 where a cell failed, 3 where nothing was proved, else 0."""
     if report.rule_errors:
         return EXIT_INTERNAL
-    if report.summary.failed:
+    imported = [each.measured.value for each in report.imports]
+    if report.summary.failed or "failed" in imported:
         return EXIT_FINDINGS
-    proved = report.summary.passed and (report.gpu_tested or not require_gpu)
+    some = report.summary.passed or "passed" in imported
+    proved = some and (report.gpu_tested or not require_gpu)
     return 0 if proved else EXIT_COULD_NOT_LOOK

@@ -13,7 +13,7 @@ from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     import msgspec
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from fadoctor.model.smoke import SmokeRun
     from fadoctor.smoke.choice import Choice
 
+FOLLOWING = "following what the installed packages import of each other, once for these releases"
+"""What a person reads who waits for it."""
+
 _T = TypeVar("_T", bound="msgspec.Struct")
 
 _CHECK_CELL_S, _CHECK_DEVICE_S = 30.0, 120.0
@@ -37,8 +40,9 @@ EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 1
 def request_of(
     target: str, python: str, site_packages: str = "", facts: str = "", gpu: Sequence[str] = (),
     driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
-    *, thorough: bool = False, requirements: Sequence[Path] = (), config: Sequence[str] = (),
-    config_kind: str = "",
+    *, thorough: bool = False, requirements: Sequence[Path] = (), extra: Sequence[str] = (),
+    group: Sequence[str] = (), config: Sequence[str] = (), config_kind: str = "",
+    contracts: bool = False, cache: bool = True,
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -50,7 +54,8 @@ def request_of(
     named = tuple(map(str, requirements))
     return Request(
         target or python, site_packages, facts, overlays, thorough, named, tuple(config),
-        config_kind,
+        extras=tuple(extra), groups=tuple(group), config_kind=config_kind,
+        contracts=contracts, cache=cache,
     )  # fmt: skip
 
 
@@ -62,16 +67,19 @@ def no_request() -> Request:
 
 
 def environment_of(
-    request: Request, rules: list[Path], *needed: str
+    request: Request, rules: list[Path], *needed: str, say: Callable[[str], None] = lambda _: None
 ) -> tuple[Knowledge, Environment]:
-    """Return knowledge base and environment; load the modules that are needed next meanwhile."""
+    """Return knowledge base and environment; load the modules that are needed next meanwhile.
+
+    `say` is told of what takes seconds.
+    """
     from importlib import import_module
 
     from fadoctor.examine import Examination
     from fadoctor.processes.ending import ends_by_signals
 
     with ends_by_signals():
-        examination = Examination(request, os.environ)
+        examination = Examination(request, os.environ, lambda: say(FOLLOWING))
         for name in needed:
             import_module(name)
         from fadoctor.matrix.load import load_knowledge
@@ -140,16 +148,40 @@ def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
     return msgspec.structs.replace(found, problem=problem)
 
 
+def with_imports(found: SmokeRun, prognosis: Prognosis, *, quiet: bool) -> SmokeRun:
+    """Return a run with the proof by import of all that is installed of the stack."""
+    import msgspec
+
+    if found.interrupted:
+        return found
+    from fadoctor.cli.terminal import spinner
+    from fadoctor.processes.ending import ends_by_signals
+    from fadoctor.processes.run import run
+    from fadoctor.processes.strays import no_strays
+    from fadoctor.smoke.imports import entries, run_imports
+    from fadoctor.smoke.judge import Judge
+
+    environment, knowledge = prognosis.environment, prognosis.knowledge
+    wanted = entries(environment, knowledge.tables)
+    waiting = spinner(f"importing {len(wanted)} packages, one by one", quiet=quiet)
+    try:
+        with ends_by_signals(), waiting, no_strays():
+            proofs = run_imports(environment, wanted, os.environ, run, Judge(knowledge))
+    except KeyboardInterrupt:
+        return msgspec.structs.replace(found, interrupted=True)
+    return msgspec.structs.replace(found, imports=proofs)
+
+
 def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> SmokeRun:
     """Run the default set; without `thorough` nothing whose failure is predicted, and not long."""
     from fadoctor.smoke.choice import Wanted, choose
     from fadoctor.verdicts.measurements import doomed
 
     if thorough:
-        wanted, known = Wanted(thorough=True), None
-    else:
-        wanted = Wanted(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
-        known = doomed(prognosis.verdicts)
+        found = smoke_of(prognosis, choose(Wanted(thorough=True), prognosis.kernels), quiet=quiet)
+        return with_imports(found, prognosis, quiet=quiet)
+    wanted = Wanted(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
+    known = doomed(prognosis.verdicts)
     return smoke_of(prognosis, choose(wanted, prognosis.kernels, known), quiet=quiet)
 
 
@@ -192,7 +224,13 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
 
 def severity_code(summary: Summary, fail_on: FailOn) -> int:
     """Return the exit code that findings of these severities make."""
-    order = list(FailOn)
     counted = {"error": summary.error, "warning": summary.warning, "note": summary.note}
-    loud = order[: order.index(fail_on) + 1] if fail_on is not FailOn.NEVER else []
-    return EXIT_FINDINGS if any(counted[severity.value] for severity in loud) else 0
+    loud = any(number and is_loud(name, fail_on) for name, number in counted.items())
+    return EXIT_FINDINGS if loud else 0
+
+
+def is_loud(severity: str, fail_on: FailOn) -> bool:
+    """Return whether a finding of this severity makes the exit code 1."""
+    order = list(FailOn)
+    is_asked = fail_on is not FailOn.NEVER
+    return is_asked and order.index(FailOn(severity)) <= order.index(fail_on)

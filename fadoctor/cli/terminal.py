@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from fadoctor.report.style import Style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _PLAIN_WIDTH = 100
@@ -68,17 +68,20 @@ def _can_show_marks(stream: TextIO) -> bool:
 
 
 @contextmanager
-def spinner(what: str, *, quiet: bool) -> Iterator[None]:
-    """Show that something is going on, on standard error and only at a terminal."""
+def spinner(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show that something is going on, on standard error and only at a terminal.
+
+    What is given is told what goes on next.
+    """
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield
+        yield lambda _: None
         return
     from rich.console import Console
 
     console = Console(stderr=True)
     ascii_only = not _can_show_marks(sys.stderr)
-    with console.status(f"fadoctor: {what}", spinner="line" if ascii_only else "dots"):
-        yield
+    with console.status(f"fadoctor: {what}", spinner="line" if ascii_only else "dots") as status:
+        yield lambda text: status.update(f"fadoctor: {text}")
 
 
 def log_to_stderr(*, debug: bool) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import msgspec
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
-from fadoctor.processes.run import Command, Ending, Result, last_json_object, run
+from fadoctor.processes.asked import ask_script
+from fadoctor.processes.run import Ending, Result
 
 TIMEOUT_S = 10.0
 """The child ends itself after two seconds of processor time; a busy machine may take longer."""
@@ -89,10 +89,7 @@ def read_calls(
     `cells` are the first lines of a notebook's cells: one that is no Python is left out.
     """
     request = {"source": source, "wanted": sorted(wanted), "cells": cells}
-    argv = (sys.executable, "-I", "-S", "-X", "utf8", str(_SCRIPT))
-    text = msgspec.json.encode(request)
-    result = run(Command(argv, TIMEOUT_S, output_limit=_OUTPUT_LIMIT, text=text))
-    found = last_json_object(result.stdout) if result.ok and not result.truncated else None
+    found, result = ask_script(_SCRIPT, msgspec.json.encode(request), TIMEOUT_S, _OUTPUT_LIMIT)
     if found is None:
         raise InputError(file, _trouble(result))
     answer = msgspec.convert(found, Answer)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.configs import READERS
 from fadoctor.configs.source import Source, open_source
-from fadoctor.model.errors import UsageError, did_you_mean
+from fadoctor.model.errors import UnknownKindError, UsageError, did_you_mean
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def _read(source: Source, kind: str) -> Configuration:
         if reader.recognises(source):
             read: Configuration = reader.read(source)
             return read
-    raise source.error(
+    raise UnknownKindError(
+        source.name,
         f"is no configuration of a kind that is known: {', '.join(READERS)} (--config-kind KIND "
-        "reads it as one of them)"
+        "reads it as one of them)",
     )

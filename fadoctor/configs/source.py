@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import stat
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +11,7 @@ import msgspec
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
 from fadoctor.model.place import Place
+from fadoctor.texts.named_file import read_named
 
 if TYPE_CHECKING:
     from fadoctor.configs.tree import Node
@@ -90,34 +89,8 @@ class Source(msgspec.Struct, frozen=True, dict=True):
 def open_source(name: str) -> Source:
     """Return the file that the command line names; InputError where it is no text to read."""
     shown = printable(name)
-    try:
-        data = _bytes_of(name, shown)
-    except OSError as error:
-        raise InputError(shown, error.strerror or "cannot be read") from error
-    except ValueError as error:  # a NUL in the name
-        raise InputError(shown, "not a path") from error
-    if len(data) > SIZE_LIMIT:
-        raise InputError(shown, f"larger than {SIZE_LIMIT >> 20} MiB")
+    data, _ = read_named(shown, name, SIZE_LIMIT)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise InputError(shown, "holds a NUL byte: it is no UTF-8 text", line=line)
     return Source(shown, data.decode("utf-8-sig", errors="replace"))
-
-
-def _bytes_of(name: str, shown: str) -> bytes:
-    """Return the content of a regular file; devices and pipes are not even opened."""
-    _refuse_special(shown, Path(name).stat())
-    # Not blocking: what was a file a moment ago can be a pipe by now.
-    descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        _refuse_special(shown, os.fstat(descriptor))
-        return file.read(SIZE_LIMIT + 1)
-
-
-def _refuse_special(name: str, status: os.stat_result) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise InputError(name, "is a folder; name the file in it")
-    if not stat.S_ISREG(status.st_mode):
-        raise InputError(name, "is no regular file")
-    if status.st_size > SIZE_LIMIT:
-        raise InputError(name, f"larger than {SIZE_LIMIT >> 20} MiB")

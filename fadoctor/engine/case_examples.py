@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.engine.cases import Case, case_environment, case_matcher, read_case
+from fadoctor.engine.cases import Case, Cases, case_environment, read_case
 from fadoctor.engine.judge import judge
 from fadoctor.engine.suite import RuleFile, cases_of, is_log, outcome_of
 from fadoctor.model.finding import Outcome
@@ -36,7 +36,7 @@ def example_message(file: RuleFile, knowledge: Knowledge) -> str:
 
 def _messages(case: Case, alone: Knowledge) -> list[str]:
     if case.log:
-        return [match.message for match in case_matcher(case, alone).match(case.log)]
+        return [match.message for match in Cases(alone).matcher(case).match(case.log)]
     return [finding.message for finding in judge(case_environment(case), alone).findings[:1]]
 
 
@@ -48,7 +48,7 @@ def log_examples(file: RuleFile, knowledge: Knowledge) -> dict[int, LogExample]:
         if is_log(raw) and outcome_of(raw) is Outcome.FAIL:
             with suppress(msgspec.ValidationError):
                 case = read_case(raw)
-                for match in case_matcher(case, alone).match(case.log):
+                for match in Cases(alone).matcher(case).match(case.log):
                     example = LogExample(_line_at(case.log, match.start), match.message)
                     found.setdefault(match.index, example)
     return found

@@ -17,6 +17,7 @@ from fadoctor.model.finding import Outcome, Severity
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fadoctor.engine.symptoms import SymptomMatch
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge, Rule
 
@@ -88,20 +89,40 @@ def _value(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+class Cases:
+    """Runs cases of many rules: what is made of all symptoms is made once."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        """Take the rules and tables that cases are run with."""
+        self._knowledge = knowledge
+        self._matrix = Matrix(knowledge.tables)
+        self._matcher = Matcher(knowledge)
+
+    def run(self, rule: Rule, case: Case) -> str:
+        """Return what is wrong, or "" where the case comes out as expected."""
+        if case.log:
+            return _wrong_matches(rule, case, self.matcher(case).match(case.log))
+        alone = msgspec.structs.replace(self._knowledge, rules=(rule,))
+        assessment = judge(case_environment(case), alone, self._matrix)
+        if assessment.errors:
+            return assessment.errors[0].reason
+        outcomes = {each.outcome for each in assessment.judgements}
+        outcome = next(each for each in _WORST_FIRST if each in outcomes)
+        if outcome is not case.expect.outcome:
+            reasons = "; ".join(each.reason for each in assessment.judgements if each.reason)
+            return f"{outcome.value} instead of {case.expect.outcome.value} {reasons}".rstrip()
+        return _wrong_findings(case, assessment.findings)
+
+    def matcher(self, case: Case) -> Matcher:
+        """Return what matches a case's log; facts that a log does not say are Unknown."""
+        facts = dict(case_environment(case).facts)
+        environment = Environment("0", Target("log", "case", "case"), facts)
+        return self._matcher.with_facts(given_by(lambda: environment, self._matrix))
+
+
 def run_case(rule: Rule, case: Case, knowledge: Knowledge) -> str:
-    """Return what is wrong, or "" where the case comes out as expected."""
-    if case.log:
-        return _run_log(rule, case, knowledge)
-    alone = msgspec.structs.replace(knowledge, rules=(rule,))
-    assessment = judge(case_environment(case), alone)
-    if assessment.errors:
-        return assessment.errors[0].reason
-    outcomes = {each.outcome for each in assessment.judgements}
-    outcome = next(each for each in _WORST_FIRST if each in outcomes)
-    if outcome is not case.expect.outcome:
-        reasons = "; ".join(each.reason for each in assessment.judgements if each.reason)
-        return f"{outcome.value} instead of {case.expect.outcome.value} {reasons}".rstrip()
-    return _wrong_findings(case, assessment.findings)
+    """Return what is wrong with one case, or "" where it comes out as expected."""
+    return Cases(knowledge).run(rule, case)
 
 
 def _wrong_findings(case: Case, findings: tuple[Finding, ...]) -> str:
@@ -118,16 +139,8 @@ def _wrong_findings(case: Case, findings: tuple[Finding, ...]) -> str:
     return ""
 
 
-def case_matcher(case: Case, knowledge: Knowledge) -> Matcher:
-    """Return what matches a case's log; facts that a log does not say are Unknown."""
-    facts = dict(case_environment(case).facts)
-    environment = Environment("0", Target("log", "case", "case"), facts)
-    return Matcher(knowledge, given_by(lambda: environment, Matrix(knowledge.tables)))
-
-
-def _run_log(rule: Rule, case: Case, knowledge: Knowledge) -> str:
-    """Match a log against the symptoms of all rules."""
-    matches = case_matcher(case, knowledge).match(case.log)
+def _wrong_matches(rule: Rule, case: Case, matches: list[SymptomMatch]) -> str:
+    """Return what is wrong with what a log shows of the symptoms of all rules."""
     mine = next((match for match in matches if match.rule_id == rule.id), None)
     if case.expect.outcome is Outcome.PASS:
         return "" if mine is None else f"the log shows it, by symptom {mine.index}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.engine.cases import read_case, run_case
+from fadoctor.engine.cases import Cases, read_case
 from fadoctor.matrix.load import COMPILED, SOURCE, load_knowledge
 from fadoctor.model.errors import FadoctorError, RuleDataError
 from fadoctor.model.fact import printable
@@ -148,16 +148,17 @@ def run_suite(suite: Suite, *, own: bool) -> Tested:
 
 
 def _run_all(files: dict[str, RuleFile], knowledge: Knowledge) -> Tested:
-    failures = [failure for each in files.values() for failure in _run(each, knowledge)]
+    cases = Cases(knowledge)
+    failures = [failure for each in files.values() for failure in _run(each, cases)]
     return Tested(len(files), sum(len(cases_of(each)) for each in files.values()), tuple(failures))
 
 
-def _run(file: RuleFile, knowledge: Knowledge) -> Iterator[Failure]:
+def _run(file: RuleFile, cases: Cases) -> Iterator[Failure]:
     if not isinstance(file.cases, list):
         yield Failure(file.rule.id, file.path, "", "cases must be a list")
         return
     for index, raw in enumerate(cases_of(file)):
-        problem = _problem(file.rule, raw, knowledge)
+        problem = _problem(file.rule, raw, cases)
         if problem:
             yield Failure(file.rule.id, file.path, _name(raw, index), problem)
     for problem in missing_cases(file):
@@ -174,11 +175,11 @@ def _name(raw: Any, index: int) -> str:
     return str(name) if name else f"number {index + 1}"
 
 
-def _problem(rule: Rule, raw: Any, knowledge: Knowledge) -> str:
+def _problem(rule: Rule, raw: Any, cases: Cases) -> str:
     if not rule.when and not is_log(raw):
         return "a rule without `when` is tested with a log"
     try:
-        return run_case(rule, read_case(raw), knowledge)
+        return cases.run(rule, read_case(raw))
     except msgspec.ValidationError as error:
         return f"not a case: {error}"
 

@@ -7,6 +7,7 @@ cut into messages elsewhere.
 from __future__ import annotations
 
 import re
+from copy import copy
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,16 @@ class Matcher:
         self._given = given
         self._places = _by_anchor(knowledge.rules)
         self._cores = _cores(self._places)
+        self._words = {
+            each: max(each.split(), key=len, default="") for each in set(self._cores.values())
+        }
         self._compiled: dict[tuple[str, bool], re.Pattern[str]] = {}
+
+    def with_facts(self, given: Given) -> Matcher:
+        """Return one that asks other facts, and shares what was made of the symptoms."""
+        other = copy(self)
+        other._given = given  # noqa: SLF001 -- one of its own kind
+        return other
 
     def anchors(self) -> frozenset[bytes]:
         """Return as UTF-8 what anchors hold: a text with none of them matches nothing."""
@@ -110,11 +120,15 @@ class Matcher:
 
     def _standing(self, text: str, *, retyped: bool) -> Iterator[tuple[str, list[int]]]:
         """Yield the anchors that stand in a text, and where."""
-        present = {
-            core: (_folded(core) if retyped else core) in text for core in set(self._cores.values())
-        }
+        # A log repeats its words: each once is a third of it, or less.
+        words = " ".join(set(text.split()))
+        present = set()
+        for core, word in self._words.items():
+            folded = _folded(core) if retyped else core
+            if (_folded(word) if retyped else word) in words and folded in text:
+                present.add(core)
         for anchor, core in self._cores.items():
-            if present[core] and (spots := _spots(text, _folded(anchor) if retyped else anchor)):
+            if core in present and (spots := _spots(text, _folded(anchor) if retyped else anchor)):
                 yield anchor, spots
 
     def _look(

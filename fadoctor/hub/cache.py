@@ -96,7 +96,20 @@ def read_cache(
     """
     found = sorted(_repositories(str(folder), kinds), key=_rank)[:REPOSITORY_LIMIT]
     left = _Left(METADATA_IN_ALL, offline=offline)
-    return tuple(kernel for name in found for kernel in _kernels(f"{folder}/{name}", left))
+    return tuple(kernel for name in found for kernel, _ in _kernels(f"{folder}/{name}", left))
+
+
+def locate_build(folder: Path, kind: str, name: str, build: str) -> Path | None:
+    """Return the folder of a build of ``owner/name@branch``; None where it is not there."""
+    repository, _, branch = name.rpartition("@")
+    owner, _, rest = repository.partition("/")
+    if not _REPOSITORY.fullmatch(f"{kind}s--{owner}--{rest}"):
+        return None
+    path = folder / f"{kind}s--{owner}--{rest}"
+    for kernel, commit in _kernels(str(path), _Left(METADATA_IN_ALL, offline=False)):
+        if kernel.branch == branch and build in kernel.builds:
+            return path / "snapshots" / commit / "build" / build
+    return None
 
 
 class _Left:
@@ -133,7 +146,8 @@ def _rank(name: str) -> tuple[bool, str]:
     return f"--{_OF_OLD}--" not in name, name
 
 
-def _kernels(path: str, left: _Left) -> Iterator[Kernel]:
+def _kernels(path: str, left: _Left) -> Iterator[tuple[Kernel, str]]:
+    """Yield the branches of a repository, each with the commit that it stands for."""
     form = _REPOSITORY.fullmatch(path.rpartition("/")[2])
     if form is None:
         return
@@ -141,14 +155,15 @@ def _kernels(path: str, left: _Left) -> Iterator[Kernel]:
     branches = _branches(f"{path}/refs")
     for branch, commit in branches:
         builds = _builds(f"{path}/snapshots/{commit}/build", left)
-        yield Kernel(kind, repository, branch, builds, whole=left.whole(path, commit))
+        whole = left.whole(path, commit)
+        yield Kernel(kind, repository, branch, builds, whole=whole), commit
     taken = {branch for branch, _ in branches}
     for commit in _newest(f"{path}/snapshots", {commit for _, commit in branches}):
         builds = _builds(f"{path}/snapshots/{commit}/build", left)
         branch = _version(builds) or commit[:_SHORT]
         if builds and branch not in taken:
             taken.add(branch)
-            yield Kernel(kind, repository, branch, builds, named=False)
+            yield Kernel(kind, repository, branch, builds, named=False), commit
 
 
 def is_whole(path: str, commit: str) -> bool:

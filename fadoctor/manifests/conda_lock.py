@@ -52,7 +52,12 @@ def _lock(source: Source) -> Manifest:
     optional: list[str] = []
     found: list[tuple[Requirement, str]] = []
     for item in tree.items(tree.root, "package"):
-        if tree.text(item, "optional") == "true" or tree.text(item, "category") not in {"", "main"}:
+        category = tree.text(item, "category")
+        is_taken = category not in {"", "main"} and (
+            draft.takes_group(category) | draft.takes_extra(category)
+        )
+        is_other = category not in {"", "main"} or tree.text(item, "optional") == "true"
+        if is_other and not is_taken:
             optional.append(tree.text(item, "name"))
             continue
         platform = tree.text(item, "platform")

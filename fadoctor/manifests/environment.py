@@ -42,7 +42,8 @@ def planned_environment(
     facts |= _without_gpu(facts, host.overlays)
     facts |= image_facts(manifests, host.overlays)
     facts |= python_facts(facts, manifests, host.overlays)
-    markers = Markers(marker_target(facts))
+    choice = manifests[0].choice if manifests else None
+    markers = Markers(marker_target(facts), choice)
     combined = combine(manifests, markers)
     facts |= _variables(combined)
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))
@@ -63,7 +64,8 @@ def planned_environment(
         target=target,
         facts=dict(sorted(facts.items())),
         places={**host.places, **_places(combined, facts)},
-        ranges=_ranges(combined, bounded),
+        ranges=_ranges(combined, bounded, is_bounded=False),
+        bounded=_ranges(combined, bounded, is_bounded=True),
     )
 
 
@@ -208,16 +210,16 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
     return found
 
 
-def _ranges(combined: Combined, bounded: Mapping[str, Fact]) -> dict[str, str]:
+def _ranges(combined: Combined, bounded: Mapping[str, Fact], *, is_bounded: bool) -> dict[str, str]:
     """Return what is open, in the order of the files: resolvers decide in it too.
 
-    Without that of which nobody knows which release will be taken.
+    `is_bounded`: that of which nobody knows which release will be taken, or the rest.
     """
     return {
         name: planned.specifier
         for name, planned in combined.packages.items()
         if not (planned.version or planned.url or planned.open)
-        and f"{package_of(name)}.version" not in bounded
+        and (f"{package_of(name)}.version" in bounded) is is_bounded
     }
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from fadoctor.probes.requires import Target, marker_holds
+
+if TYPE_CHECKING:
+    from fadoctor.manifests.chosen import Choice
 
 # uv: extra == 'extra-7-project-cu128', where extras of a project exclude each other
 _CHOSEN = re.compile(r"extra [!=]= '((?:extra|group)-[^']{1,200})'")
@@ -16,9 +20,10 @@ MARKER_LIMIT = 5_000
 class Markers:
     """What markers come to on a target."""
 
-    def __init__(self, target: Target) -> None:
-        """Take the variables that are known of the target."""
+    def __init__(self, target: Target, choice: Choice | None = None) -> None:
+        """Take the variables that are known of the target, and what was chosen."""
         self._target = target
+        self._choice = choice if choice is not None and choice.is_made else None
         self._held: dict[tuple[str, str], bool | None] = {}
 
     def hold(self, marker: str, extra: str = "") -> bool | None:
@@ -34,7 +39,10 @@ class Markers:
         return self._held[asked]
 
     def _evaluated(self, marker: str, extra: str) -> bool | None:
-        if chosen := _CHOSEN.findall(marker):
+        if (chosen := _CHOSEN.findall(marker)) and self._choice is not None:
+            settled = self._choice.settled(marker)
+            return marker_holds(settled, Target({**self._target.variables, "extra": ""}))
+        if chosen:
             return self._of_any(marker, ("", *dict.fromkeys(chosen[:20])))
         if not marker or "extra" not in marker:
             return False if extra else marker_holds(marker, self._target) if marker else True

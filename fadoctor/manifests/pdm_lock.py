@@ -27,16 +27,17 @@ def recognises(name: str, head: str) -> bool:
 
 
 def read(source: Source) -> Manifest:
-    """Return the packages of the default group, those of all where no groups are named."""
+    """Return the packages of the default group and of those that were chosen."""
     tree = read_toml(source)
     draft = Draft(source, KIND)
     draft.is_complete = True
     found: dict[tuple[str, str], Requirement] = {}
     others = []
+    taken = _taken(draft, tree)
     for item in tree.items(tree.root, "package"):
         package = _package(tree, item)
         groups = {tree.as_text(each) for each in tree.items(item, "groups")}
-        if groups and "default" not in groups:
+        if groups and not groups & taken:
             others.append(package.name)
             continue
         # An extra of a package is an entry of its own: the same version and other requirements.
@@ -53,6 +54,16 @@ def read(source: Source) -> Manifest:
     only_named(draft, tree, "what other groups need", others, 0)
     draft.python = _python(tree)
     return draft.manifest()
+
+
+def _taken(draft: Draft, tree: Tree) -> set[str]:
+    """Return the groups that count; PDM keeps extras and groups in one list."""
+    names = {tree.as_text(each) for each in tree.items(tree.root, "metadata", "groups")}
+    for item in tree.items(tree.root, "package"):
+        names |= {tree.as_text(each) for each in tree.items(item, "groups")}
+    named = sorted(names - {"default"})
+    chosen = [name for name in named if draft.takes_extra(name)]
+    return {"default", *chosen, *(name for name in named if draft.takes_group(name))}
 
 
 def _python(tree: Tree) -> Setting | None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from fadoctor.manifests.tree import Node, Tree
 
 KIND, LOCK = "Pipfile", "Pipfile.lock"
+_DEFAULT = frozenset(("packages", "default"))
+_GROUPS = {"dev-packages": "dev", "develop": "dev"}
+_NO_CATEGORY = frozenset(("_meta", "requires", "scripts", "pipenv", "source"))
 _CONDITIONS = (
     "sys_platform",
     "platform_system",
@@ -44,7 +47,7 @@ def recognises(name: str, head: str) -> bool:
 
 
 def read(source: Source) -> Manifest:
-    """Return the packages that are not for development."""
+    """Return the packages of the default category and of those that were chosen."""
     is_lock = source.head.lstrip().startswith("{") or source.name.endswith(LOCK)
     draft = Draft(source, LOCK if is_lock else KIND)
     draft.is_complete = is_lock
@@ -52,12 +55,15 @@ def read(source: Source) -> Manifest:
     tree = read_yaml(source) if is_lock else read_toml(source)
     meta = tree.find(tree.root, "_meta") if is_lock else tree.root
     indexes = _indexes(draft, tree, meta, "sources" if is_lock else "source")
-    packages, other = ("default", "develop") if is_lock else ("packages", "dev-packages")
-    for name, node in tree.table(tree.root, packages).items():
-        draft.requirements.append(_package(tree, name, node, indexes))
-    rest = tree.find(tree.root, other)
-    if rest is not None:
-        only_named(draft, tree, "what is for development", list(tree.table(rest)), rest.at)
+    for category, node in tree.as_table(tree.root).items():
+        if category in _NO_CATEGORY:
+            continue
+        group, asked = _GROUPS.get(category, category), tree.table(node)
+        if category in _DEFAULT or draft.takes_group(group):
+            for name, wish in asked.items():
+                draft.requirements.append(_package(tree, name, wish, indexes))
+        else:
+            only_named(draft, tree, f"the group {group}", list(asked), node.at)
     _python(draft, tree, meta)
     return draft.manifest()
 

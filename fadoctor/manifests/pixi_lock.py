@@ -9,6 +9,7 @@ from fadoctor.manifests.conda_spec import Names, Spec, add_spec, only_one_cuda
 from fadoctor.manifests.draft import Draft
 from fadoctor.manifests.entries import distribution, index_setting, is_version
 from fadoctor.manifests.merged import merged
+from fadoctor.manifests.pixi_toml import chosen_environment
 from fadoctor.manifests.planned import Requirement
 from fadoctor.manifests.requirement_text import file_of
 from fadoctor.manifests.unread_lines import without_unread
@@ -38,10 +39,12 @@ def read(source: Source) -> Manifest:
     if version is None or tree.as_text(version) not in _FORMATS:
         raise tree.error(version or tree.root, "a lock of a format that is not known: 4 to 6 are")
     environments = tree.table(tree.root, "environments")
-    default = environments.get("default")
+    default = environments.get(chosen_environment(draft, tree, environments))
     for name, node in environments.items():
         if node is not default:
-            draft.note(tree.place(node).line, f"the environment {name} is not asked for by default")
+            option = "" if name == "default" else f"; --group {name} takes it"
+            line = tree.place(node).line
+            draft.note(line, f"the environment {name} is not asked for{option}")
     records = _records(tree)
     names = Names()
     draft.indexes += [index_setting(tree, each) for each in tree.items(default, "indexes")]

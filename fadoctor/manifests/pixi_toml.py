@@ -43,18 +43,29 @@ def read(source: Source) -> Manifest:
 
 
 def read_pixi(draft: Draft, tree: Tree, pixi: Node) -> None:
-    """Add what the default environment asks for; other features are noted."""
+    """Add what the default environment asks for, or the one that was chosen; note the rest."""
     packages = _Packages(draft, tree, pixi)
     features = tree.table(pixi, "feature")
-    default = _default_features(tree, pixi)
+    environments = tree.table(pixi, "environments")
+    name = chosen_environment(draft, tree, environments)
+    default = _features(tree, environments.get(name))
     _options(draft, tree, pixi)
-    for table in (pixi, *(features[name] for name in default if name in features)):
+    shared = [] if _is_alone(tree, environments.get(name)) else [pixi]
+    for table in (*shared, *(features[each] for each in default if each in features)):
         packages.feature(table)
     only_one_cuda(draft)
     for name, node in features.items():
         if name not in default:
             asked = [each for table in _TABLES for each in tree.table(node, table)]
             only_named(draft, tree, f"the feature {name}", asked, node.at)
+
+
+def chosen_environment(draft: Draft, tree: Tree, environments: dict[str, Node]) -> str:
+    """Return the environment that counts; InputError where several were chosen: one is active."""
+    named = [name for name in environments if name != "default" and draft.takes_group(name)]
+    if len(named) > 1:
+        raise tree.error(environments[named[1]], f"{named[0]} is chosen, too: one environment")
+    return named[0] if named else "default"
 
 
 def _channels(tree: Tree, pixi: Node) -> list[str]:
@@ -66,13 +77,19 @@ def _channels(tree: Tree, pixi: Node) -> list[str]:
     return [clean_url(each) for each in found]
 
 
-def _default_features(tree: Tree, pixi: Node) -> list[str]:
-    default = tree.find(pixi, "environments", "default")
-    if default is None:
+def _is_alone(tree: Tree, environment: Node | None) -> bool:
+    """Say whether an environment goes without what all others have."""
+    if environment is None or not isinstance(environment.value, dict):
+        return False
+    found = tree.find(environment, "no-default-feature")
+    return found is not None and found.value is True
+
+
+def _features(tree: Tree, environment: Node | None) -> list[str]:
+    if environment is None:
         return []
-    items = tree.items(default, "features") if isinstance(default.value, dict) else (
-        tree.items(default)
-    )  # fmt: skip
+    is_table = isinstance(environment.value, dict)
+    items = tree.items(environment, "features") if is_table else tree.items(environment)
     return [tree.as_text(item) for item in items]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from fadoctor.manifests.chosen import Choice
 from fadoctor.model.place import Place
 
 
@@ -65,3 +66,9 @@ class Manifest(msgspec.Struct, frozen=True):
     ``requires`` is installed. None of them: all that the markers let through."""
     notes: tuple[str, ...] = ()
     """What could not be followed, in words: an include that is not there, a line of shell."""
+    extras: tuple[str, ...] = ()
+    """Extras that can be chosen, as they are written."""
+    groups: tuple[str, ...] = ()
+    """Groups, categories and environments that can be chosen."""
+    choice: Choice = Choice()
+    """What was chosen when it was read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.manifests.draft import Draft, only_named
@@ -10,7 +11,7 @@ from fadoctor.manifests.planned import Requirement, Setting
 from fadoctor.manifests.requirement_text import file_of
 from fadoctor.manifests.toml_tree import read_toml
 from fadoctor.manifests.version_ranges import poetry_range
-from fadoctor.probes.metadata import clean_url
+from fadoctor.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.manifests.planned import Manifest
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 KIND = "poetry.lock"
 
+# the extra's list: "flash-attn (>=2.7,<3.0)"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
 
 def recognises(name: str, head: str) -> bool:
     """Say whether a file is one, by its name or by what Poetry writes first."""
@@ -26,20 +30,19 @@ def recognises(name: str, head: str) -> bool:
 
 
 def read(source: Source) -> Manifest:
-    """Return every package that is not only for an extra."""
+    """Return every package that is not only for an extra that was not chosen."""
     tree = read_toml(source)
     draft = Draft(source, KIND)
     draft.is_complete = True
     of_old = tree.table(tree.root, "metadata", "files")
-    optional = []
+    optional: list[Requirement] = []
     for item in tree.items(tree.root, "package"):
         found = _package(tree, item, of_old)
         flag = tree.find(item, "optional")
-        if flag is not None and flag.value is True:
-            optional.append(found.name)
-        else:
-            draft.requirements.append(found)
-    only_named(draft, tree, "what only extras need", optional, 0)
+        is_optional = flag is not None and flag.value is True
+        (optional if is_optional else draft.requirements).append(found)
+    left = _of_extras(draft, tree, optional)
+    only_named(draft, tree, "what only extras need", left, 0)
     python = tree.find(tree.root, "metadata", "python-versions")
     if python is not None:
         said = poetry_range(tree.as_text(python))
@@ -47,6 +50,24 @@ def read(source: Source) -> Manifest:
             raise tree.error(python, "no range of versions")
         draft.python = Setting(said, tree.place(python))
     return draft.manifest()
+
+
+def _of_extras(draft: Draft, tree: Tree, optional: list[Requirement]) -> list[str]:
+    """Take what the chosen extras name, and what that needs; return the names of the rest."""
+    todo: list[str] = []
+    for extra, node in tree.table(tree.root, "extras").items():
+        if draft.takes_extra(extra):
+            todo += [tree.as_text(item) for item in tree.items(node)]
+    taken: set[str] = set()
+    needs = {each.name: each.requires for each in optional}
+    while todo:
+        found = _NAME.match(todo.pop())
+        name = normalise_name(found[0]) if found else ""
+        if name in needs and name not in taken:
+            taken.add(name)
+            todo += needs[name]
+    draft.requirements += [each for each in optional if each.name in taken]
+    return [each.name for each in optional if each.name not in taken]
 
 
 def _package(tree: Tree, item: Node, of_old: dict[str, Node]) -> Requirement:
@@ -81,7 +102,9 @@ def _marker(tree: Tree, item: Node) -> str:
     found = tree.find(item, "markers")
     if found is not None and isinstance(found.value, dict):  # one for each group
         found = found.value.get("main")
-    return marker(tree, found) if found is not None else ""
+    if found is None:
+        return ""
+    return tree.source.choice.with_extras(marker(tree, found))
 
 
 def _source(tree: Tree, item: Node) -> dict[str, Any]:

@@ -38,18 +38,32 @@ def read(source: Source) -> Manifest:
     tree = read_toml(source)
     draft = Draft(source, KIND)
     draft.is_complete = True
-    groups = {tree.as_text(each) for each in tree.items(tree.root, "default-groups")}
+    members = _members(draft, tree)
     for item in tree.items(tree.root, "packages"):
-        draft.requirements.append(_package(tree, item, groups))
+        draft.requirements.append(_package(tree, item, members))
     python = tree.find(tree.root, "requires-python")
     if python is not None:
         draft.python = Setting(specifier(tree, python), tree.place(python))
     for extra in tree.items(tree.root, "extras"):
-        draft.note(tree.place(extra).line, f"the extra {tree.as_text(extra)} is not asked for")
+        if (said := tree.as_text(extra)) not in members["extras"]:
+            line = tree.place(extra).line
+            draft.note(line, f"the extra {said} is not asked for; --extra {said} takes it")
     return draft.manifest()
 
 
-def _package(tree: Tree, item: Node, groups: set[str]) -> Requirement:
+def _members(draft: Draft, tree: Tree) -> dict[str, set[str]]:
+    """Return the extras and the groups that markers ask for: chosen ones, and default groups."""
+    extras, groups, default = (
+        [tree.as_text(each) for each in tree.items(tree.root, key)]
+        for key in ("extras", "dependency-groups", "default-groups")
+    )
+    return {
+        "extras": {name for name in extras if draft.takes_extra(name)},
+        "dependency_groups": {*default, *(name for name in groups if draft.takes_group(name))},
+    }
+
+
+def _package(tree: Tree, item: Node, members: dict[str, set[str]]) -> Requirement:
     name = tree.find(item, "name")
     if name is None:
         raise tree.error(item, "a package without a name")
@@ -58,21 +72,21 @@ def _package(tree: Tree, item: Node, groups: set[str]) -> Requirement:
         name=distribution(tree, name, tree.as_text(name)),
         place=tree.place(name),
         specifier=exactly(tree, version) if version is not None else "",
-        marker=_marker(tree, item, groups),
+        marker=_marker(tree, item, members),
         index=clean_url(tree.text(item, "index")),
         files=wheels(tree, tree.items(item, "wheels"), "name", "url", "path"),
         **_origin(tree, item),
     )
 
 
-def _marker(tree: Tree, item: Node, groups: set[str]) -> str:
+def _marker(tree: Tree, item: Node, members: dict[str, set[str]]) -> str:
     """Return a marker in which extras and groups are settled: older readers do not know them."""
     found = tree.find(item, "marker")
     if found is None:
         return ""
 
     def settled(member: re.Match[str]) -> str:
-        is_in = member["set"] == "dependency_groups" and member["name"] in groups
+        is_in = member["name"] in members[member["set"]]
         return _ALWAYS if is_in is not bool(member["not"]) else _NEVER
 
     text = _MEMBER.sub(settled, tree.as_text(found))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.manifests.draft import Draft, only_named
-from fadoctor.manifests.entries import pep508, specifier
+from fadoctor.manifests.entries import all_of, pep508, specifier
 from fadoctor.manifests.pixi_toml import read_pixi
 from fadoctor.manifests.planned import Setting
 from fadoctor.manifests.pyproject_pdm import read_pdm
 from fadoctor.manifests.pyproject_poetry import read_poetry
 from fadoctor.manifests.pyproject_uv import read_uv, uv_groups
 from fadoctor.manifests.toml_tree import read_toml
+from fadoctor.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.manifests.planned import Manifest, Requirement
@@ -28,7 +31,7 @@ def recognises(name: str, _head: str) -> bool:
 
 
 def read(source: Source) -> Manifest:
-    """Return what is asked for without naming an extra or a group."""
+    """Return what is asked for, with the extras and groups that were chosen."""
     tree = read_toml(source)
     draft = Draft(source, KIND)
     root = tree.root
@@ -51,9 +54,7 @@ def _project(draft: Draft, tree: Tree) -> None:
     draft.requirements += [
         pep508(tree, item) for item in tree.items(root, "project", "dependencies")
     ]
-    for extra, node in tree.table(root, "project", "optional-dependencies").items():
-        asked = [pep508(tree, item) for item in tree.items(node)]
-        only_named(draft, tree, f"the extra {extra}", [each.name for each in asked], node.at)
+    _extras(draft, tree)
     python = tree.find(root, "project", "requires-python")
     if python is not None:
         draft.python = Setting(specifier(tree, python), tree.place(python))
@@ -62,13 +63,39 @@ def _project(draft: Draft, tree: Tree) -> None:
         draft.note(1, "the dependencies are dynamic: a build computes them")
 
 
+def _extras(draft: Draft, tree: Tree) -> None:
+    """Take the extras that were chosen, with those that they name themselves; note the others."""
+    own = normalise_name(tree.text(tree.root, "project", "name"))
+    extras = {
+        name: [pep508(tree, item) for item in tree.items(node)]
+        for name, node in tree.table(tree.root, "project", "optional-dependencies").items()
+    }
+    by_name = {normalise_name(name): asked for name, asked in extras.items()}
+    chosen = [name for name in extras if draft.takes_extra(name)]
+    taken = set(map(normalise_name, chosen))
+    todo = [(each, "") for name in chosen for each in extras[name]]
+    while todo:
+        each, condition = todo.pop(0)
+        marker = all_of(condition, each.marker)
+        if each.name != own:
+            draft.requirements.append(msgspec.structs.replace(each, marker=marker))
+            continue
+        fresh = [name for name in map(normalise_name, each.extras) if name not in taken]
+        taken.update(fresh)
+        todo += [(wish, marker) for name in fresh for wish in by_name.get(name, ())]
+    for name, node in tree.table(tree.root, "project", "optional-dependencies").items():
+        if normalise_name(name) not in taken:
+            asked = [each.name for each in extras[name]]
+            only_named(draft, tree, f"the extra {name}", asked, node.at)
+
+
 def _groups(draft: Draft, tree: Tree) -> None:
-    """Take the groups that uv installs by default; note the others."""
+    """Take the groups that uv installs by default and those that were chosen; note the others."""
     groups = tree.table(tree.root, "dependency-groups")
     default = uv_groups(tree)
     for name, node in groups.items():
         asked = _group(tree, groups, node, ())
-        if name in default:
+        if draft.takes_group(name) or name in default:
             draft.requirements += asked
         else:
             only_named(draft, tree, f"the group {name}", [each.name for each in asked], node.at)

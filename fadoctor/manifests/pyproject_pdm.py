@@ -26,6 +26,11 @@ def read_pdm(draft: Draft, tree: Tree, pdm: Node) -> None:
         draft.indexes.append(index_setting(tree, url))
         _bind(draft, tree, item, clean_url(tree.as_text(url)))
     for group, node in tree.table(pdm, "dev-dependencies").items():
+        if draft.takes_group(group):
+            draft.requirements += [
+                pep508(tree, item) for item in tree.items(node) if not _is_local(tree, item)
+            ]
+            continue
         names = [_name(tree, item) for item in tree.items(node)]
         only_named(draft, tree, f"the group {group}", names, node.at)
     for name, node in tree.table(pdm, "resolution", "overrides").items():
@@ -33,8 +38,11 @@ def read_pdm(draft: Draft, tree: Tree, pdm: Node) -> None:
 
 
 def _name(tree: Tree, item: Node) -> str:
-    text = tree.as_text(item)
-    return text if text.startswith(("-e", "file:")) else pep508(tree, item).name
+    return tree.as_text(item) if _is_local(tree, item) else pep508(tree, item).name
+
+
+def _is_local(tree: Tree, item: Node) -> bool:
+    return tree.as_text(item).startswith(("-e", "file:"))
 
 
 def _bind(draft: Draft, tree: Tree, item: Node, url: str) -> None:

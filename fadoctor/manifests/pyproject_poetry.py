@@ -18,6 +18,7 @@ from fadoctor.manifests.entries import (
 from fadoctor.manifests.marker_text import python_marker
 from fadoctor.manifests.planned import Requirement, Setting
 from fadoctor.manifests.version_ranges import poetry_range
+from fadoctor.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.manifests.draft import Draft
@@ -31,17 +32,18 @@ def read_poetry(draft: Draft, tree: Tree, poetry: Node) -> None:
     for name, node in tree.table(poetry, "group").items():
         group = tree.table(node, "dependencies")
         optional = tree.find(node, "optional")
-        if optional is not None and optional.value is True:
+        if not draft.takes_group(name) and optional is not None and optional.value is True:
             only_named(draft, tree, f"the group {name}", list(group), node.at)
         else:
             tables.append(group)
+    taken = _of_extras(draft, tree, poetry)
     known = {each.name for each in draft.requirements}
     for table in tables:
         for name, node in table.items():
             if name.lower() == "python":
                 draft.default_python(Setting(_range(tree, node), tree.place(node)))
                 continue
-            wishes = list(_wishes(draft, tree, name, node, indexes))
+            wishes = list(_wishes(draft, tree, node, indexes, (name, taken)))
             if wishes and wishes[0].name in known:
                 _enrich(draft, wishes[0])
             else:
@@ -70,18 +72,30 @@ def _range(tree: Tree, node: Node) -> str:
     return found
 
 
+def _of_extras(draft: Draft, tree: Tree, poetry: Node) -> set[str]:
+    """Return the packages that the chosen extras name."""
+    taken: set[str] = set()
+    for extra, node in tree.table(poetry, "extras").items():
+        if draft.takes_extra(extra):
+            taken.update(normalise_name(tree.as_text(item)) for item in tree.items(node))
+    return taken
+
+
 def _wishes(
-    draft: Draft, tree: Tree, name: str, node: Node, indexes: dict[str, str]
+    draft: Draft, tree: Tree, node: Node, indexes: dict[str, str], named: tuple[str, set[str]]
 ) -> list[Requirement]:
-    """Return one wish for each way to ask: a list has one for each marker."""
-    name = distribution(tree, node, name)
+    """Return one wish for each way to ask: a list has one for each marker.
+
+    `named`: the package, and the names of those that chosen extras take.
+    """
+    name = distribution(tree, node, named[0])
     found = []
     for item in node.value if isinstance(node.value, list) else [node]:
         if isinstance(item.value, str):
             found.append(Requirement(name, tree.place(item), _range(tree, item)))
             continue
         optional = tree.find(item, "optional")
-        if optional is not None and optional.value is True:
+        if optional is not None and optional.value is True and name not in named[1]:
             only_named(draft, tree, "what is optional", [name], item.at)
             continue
         found.append(Requirement(name=name, **_fields(tree, item, indexes)))

@@ -99,7 +99,7 @@ def _sourced(
     """Return a wish with where it comes from: one for each marker, and one for where none holds."""
     found, elsewhere = [], wish.marker
     for item in source.value if isinstance(source.value, list) else [source]:
-        if tree.text(item, "extra") or tree.text(item, "group"):
+        if not _is_chosen(draft, tree, item):
             draft.note(tree.place(item).line, f"a source of {wish.name} that only an extra or a "
                        "group takes is left out")  # fmt: skip
             continue
@@ -115,6 +115,13 @@ def _sourced(
             return found
         elsewhere = all_of(elsewhere, other)
     return [*found, msgspec.structs.replace(wish, marker=elsewhere)]
+
+
+def _is_chosen(draft: Draft, tree: Tree, item: Node) -> bool:
+    """Say whether a source counts: one of an extra or a group does where that was chosen."""
+    choice = draft.source.choice
+    extra, group = (normalise_name(tree.text(item, key)) for key in ("extra", "group"))
+    return (not extra or extra in choice.extras) and (not group or group in choice.groups)
 
 
 def _origin(tree: Tree, item: Node, indexes: dict[str, str]) -> dict[str, Any]:

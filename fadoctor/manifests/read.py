@@ -11,13 +11,14 @@ from fadoctor.manifests.collector import collector_paused
 from fadoctor.manifests.source import open_source
 
 if TYPE_CHECKING:
+    from fadoctor.manifests.chosen import Choice
     from fadoctor.manifests.planned import Manifest
     from fadoctor.manifests.source import Source
 
 
-def read_manifest(name: str) -> Manifest:
+def read_manifest(name: str, choice: Choice | None = None) -> Manifest:
     """Return what a file asks for; InputError where nobody knows its kind, or it cannot be read."""
-    return read_source(open_source(name))
+    return read_source(open_source(name, choice))
 
 
 def read_source(source: Source) -> Manifest:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 import msgspec
 
+from fadoctor.manifests.chosen import Choice
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
+from fadoctor.texts.named_file import read_named
 
 SIZE_LIMIT = 8 << 20
 """Bytes of one file that are read: a lock of thousands of packages has less."""
@@ -61,6 +62,8 @@ class Source(msgspec.Struct, frozen=True):
     within: tuple[tuple[int, int], ...] = ()
     """Device and inode of this file and of those that include it, the outermost first."""
     budget: Budget = msgspec.field(default_factory=Budget)
+    choice: Choice = Choice()
+    """Extras and groups that its reader takes."""
 
     @property
     def head(self) -> str:
@@ -88,50 +91,24 @@ class Source(msgspec.Struct, frozen=True):
         if len(self.within) >= DEPTH_LIMIT:
             raise self.error(f"includes go more than {DEPTH_LIMIT} deep")
         name = os.path.join(os.path.dirname(self.name), path)  # noqa: PTH118, PTH120 -- "./" stays
-        return _read(name, self.path.parent / path, self.within, self.budget)
+        found = _read(name, self.path.parent / path, self.within, self.budget)
+        return msgspec.structs.replace(found, choice=self.choice)
 
 
-def open_source(name: str) -> Source:
-    """Return the file that the command line names."""
-    return _read(name, Path(name), (), Budget())
+def open_source(name: str, choice: Choice | None = None) -> Source:
+    """Return the file that the command line names, to be read for what was chosen."""
+    found = _read(name, Path(name), (), Budget())
+    return found if choice is None else msgspec.structs.replace(found, choice=choice)
 
 
 def _read(name: str, path: Path, within: tuple[tuple[int, int], ...], budget: Budget) -> Source:
     name = printable(name)
-    try:
-        data, identity = _bytes_of(name, path)
-    except OSError as error:
-        raise InputError(name, error.strerror or "cannot be read") from error
-    except ValueError as error:  # a NUL in the name
-        raise InputError(name, "not a path") from error
+    data, identity = read_named(name, path, SIZE_LIMIT)
     if identity in within:
         raise InputError(name, "includes itself")
     budget.spend(name, len(data))
     text, encoding = _decoded(name, data)
     return Source(name, text, path, encoding, (*within, identity), budget)
-
-
-def _bytes_of(name: str, path: Path) -> tuple[bytes, tuple[int, int]]:
-    """Return content and identity of a regular file; devices and pipes are not even opened."""
-    _refuse_special(name, path.stat())
-    # Not blocking: what was a file a moment ago can be a pipe by now.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        _refuse_special(name, status)
-        data = file.read(SIZE_LIMIT + 1)
-    if len(data) > SIZE_LIMIT:
-        raise InputError(name, f"larger than {SIZE_LIMIT >> 20} MiB")
-    return data, (status.st_dev, status.st_ino)
-
-
-def _refuse_special(name: str, status: os.stat_result) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise InputError(name, "is a folder; name the file in it")
-    if not stat.S_ISREG(status.st_mode):
-        raise InputError(name, "is no regular file")
-    if status.st_size > SIZE_LIMIT:
-        raise InputError(name, f"larger than {SIZE_LIMIT >> 20} MiB")
 
 
 def _decoded(name: str, data: bytes) -> tuple[str, str]:

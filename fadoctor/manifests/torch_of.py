@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # https://download.pytorch.org/whl/cu128, and mirrors of it: .../pytorch-wheels/cu128/
 _OF_INDEX = re.compile(r"/(cu\d{3}|cpu|rocm[\d.]{1,8}|xpu)/?$")
-_PYPI = re.compile(r"https?://(?:[\w.-]{0,100}\.)?pypi\.org/|https?://[\w.:/-]{1,200}/simple/?$")
+# PyPI's own index and mirrors of it
+_PYPI = re.compile(r"https?://[\w.:/-]{1,200}/simple/?$")
 _LABEL = re.compile(r"(cu\d{3}|cpu|rocm|xpu)")
 _CONDA = ("conda", "defaults", "bioconda", "nvidia", "pytorch")
 _NO_CONDA = "://"

@@ -7,16 +7,23 @@ form that uv alone writes, so lines of files that nobody asks about are left out
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fadoctor.manifests.planned import Manifest, Requirement, Setting
+import msgspec
+
+from fadoctor.manifests.entries import exactly, setting
+from fadoctor.manifests.planned import Manifest, Requirement
 from fadoctor.manifests.requirement_text import file_of
-from fadoctor.manifests.toml_text import Places, parse_toml
+from fadoctor.manifests.toml_tree import read_toml
 from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
-from fadoctor.probes.metadata import clean_url, is_version, normalise_name
+from fadoctor.model.fact import printable
+from fadoctor.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fadoctor.manifests.source import Source
+    from fadoctor.manifests.tree import Node
 
 KIND = "uv.lock"
 PACKAGE_LIMIT = 3_000
@@ -33,6 +40,10 @@ _FILE = re.compile(
 _STACK = frozenset(
     name for key, names in PACKAGES.items() if key not in BYSTANDERS for name in names
 )
+_BY_DEFAULT = "dev"
+"""The group that uv installs without being asked."""
+
+_ADDRESSES = ("url", "path", "filename")
 _ROOTS = ("virtual", "editable", "directory")
 """Sources of projects: what the lock was made for, and its workspace."""
 
@@ -69,106 +80,121 @@ class _Reading:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.data = parse_toml(source, _without_files(source.text))
-        self.places = Places(source)
+        text = _without_files(source.text)
+        self.tree = read_toml(msgspec.structs.replace(source, text=text))
         self.roots: list[str] = []
+        self.extras: dict[str, None] = {}
+        self.groups: dict[str, None] = {}
 
     def manifest(self) -> Manifest:
-        version = self.data.get("version")
-        if version not in FORMATS:
-            raise self._error(f"a format that is not known: {version!r}"[:80], "version")
-        packages = self.data.get("package", [])
-        if not isinstance(packages, list):
-            raise self._error("is no array of tables", "package")
-        found = [self._package(index, each) for index, each in enumerate(packages)]
-        python = self.data.get("requires-python")
-        at = self.places.of("requires-python")
+        tree = self.tree
+        version, python = (tree.find(tree.root, key) for key in ("version", "requires-python"))
+        if version is None or version.value not in FORMATS:
+            said = version.value if version is not None else None
+            raise self._error(version, f"a format that is not known: {said!r}"[:80], "version")
+        found = [self._package(each) for each in tree.items(tree.root, "package")]
         return Manifest(
             self.source.name,
             KIND,
             tuple(each for each in found if each is not None),
             is_complete=True,
-            python=Setting(python, at) if isinstance(python, str) else None,
+            python=setting(tree, python) if python is not None else None,
             roots=tuple(dict.fromkeys(self.roots)),
+            notes=self._notes(),
+            extras=tuple(self.extras),
+            groups=tuple(self.groups),
+            choice=self.source.choice,
         )
 
-    def _error(self, problem: str, key: str) -> Exception:
-        return self.source.error(problem, line=self.places.of(key).line, key=key)
+    def _notes(self) -> tuple[str, ...]:
+        """Say what of extras and groups counts: by itself a lock does not say which are wanted."""
+        offered = [f"--extra {name}" for name in self.extras]
+        offered += [f"--group {name}" for name in self.groups if name != _BY_DEFAULT]
+        said = f"{self.source.name}: counts with all its extras and groups; to choose"
+        if self.source.choice.is_made:
+            offered = [name for name in self.extras if not self._is_chosen("extra", name)]
+            offered += [name for name in self.groups if not self._is_chosen("group", name)]
+            said = f"{self.source.name}: not chosen"
+        shown = ", ".join(offered[:12]) + (" and more" if len(offered) > 12 else "")
+        return (printable(f"{said}: {shown}", 500),) if offered else ()
 
-    def _package(self, index: int, table: Any) -> Requirement | None:
-        key = f"package[{index}]"
-        if not isinstance(table, dict):
-            raise self._error("is no table", key)
-        name, version, origin = (table.get(part) for part in ("name", "version", "source"))
-        if not isinstance(name, str) or not _NAME.fullmatch(f'name = "{name}"'):
-            raise self._error("has no name that is one", f"{key}.name")
-        if not isinstance(origin, dict):
-            raise self._error("says not where it comes from", f"{key}.source")
-        needs = self._dependencies(table.get("dependencies"), f"{key}.dependencies")
-        if any(part in origin for part in _ROOTS):
-            self._root(table, needs, key)
-            if "directory" not in origin or _is_workspace(table):
+    def _is_chosen(self, kind: str, name: str) -> bool:
+        """Say whether an extra or a group counts; uv takes `dev` where nothing says otherwise."""
+        choice = self.source.choice
+        if not choice.is_made or (kind == "group" and name == _BY_DEFAULT):
+            return True
+        return normalise_name(name) in (choice.extras if kind == "extra" else choice.groups)
+
+    def _error(self, node: Node | None, problem: str, key: str = "") -> Exception:
+        if node is None:
+            return self.source.error(problem, line=1, key=key)
+        return self.tree.error(node, problem)
+
+    def _package(self, item: Node) -> Requirement | None:
+        tree = self.tree
+        name, version, origin = (tree.find(item, key) for key in ("name", "version", "source"))
+        if name is None or not _NAME.fullmatch(f'name = "{tree.as_text(name)}"'):
+            raise self._error(name or item, "has no name that is one")
+        if origin is None or not isinstance(origin.value, dict):
+            raise self._error(origin or item, "says not where it comes from")
+        needs = self._dependencies(tree.items(item, "dependencies"))
+        if any(part in origin.value for part in _ROOTS):
+            self._root(item, needs)
+            if "directory" not in origin.value or tree.find(item, "metadata") is not None:
                 return None
-        needs += self._extras(table, key)
-        if version is not None and not (isinstance(version, str) and is_version(version)):
-            raise self._error("is no version", f"{key}.version")
-        wheels = table.get("wheels", [])
-        files = [
-            _text(file, "url", "path", "filename") for file in wheels if isinstance(file, dict)
-        ]
-        markers = [m for m in table.get("resolution-markers", []) if isinstance(m, str)]
+        needs += self._extras(item)
+        markers = [tree.as_text(each) for each in tree.items(item, "resolution-markers")]
+        url = tree.text(origin, "url") or tree.text(origin, "git") or tree.text(origin, "path")
         return Requirement(
-            normalise_name(name),
-            self.places.of(f"{key}.version" if version else f"{key}.name"),
-            f"=={version}" if version else "",
-            url=clean_url(_text(origin, "url", "git", "path")),
+            normalise_name(tree.as_text(name)),
+            tree.place(version or name),
+            exactly(tree, version) if version is not None else "",
+            url=clean_url(url),
             marker=" or ".join(f"({marker})" for marker in markers),
-            index=clean_url(_text(origin, "registry")),
-            files=tuple(dict.fromkeys(file_of(file) for file in files if file)),
+            index=clean_url(tree.text(origin, "registry")),
+            files=tuple(dict.fromkeys(self._files(item))),
             requires=needs,
         )
 
-    def _root(self, table: dict[str, Any], needs: tuple[str, ...], key: str) -> None:
-        """Take what a project itself requires, with its extras and groups."""
-        self.roots += needs
-        for part in ("optional-dependencies", "dev-dependencies"):
-            groups = table.get(part, {})
-            for group, items in groups.items() if isinstance(groups, dict) else ():
-                self.roots += self._dependencies(items, f"{key}.{part}.{group}")
+    def _files(self, item: Node) -> Iterator[str]:
+        """Yield the names of the wheels: by address, path, or as they are."""
+        for file in self.tree.items(item, "wheels"):
+            text = next(filter(None, (self.tree.text(file, key) for key in _ADDRESSES)), "")
+            if text:
+                yield file_of(text)
 
-    def _extras(self, table: dict[str, Any], key: str) -> tuple[str, ...]:
+    def _root(self, item: Node, needs: tuple[str, ...]) -> None:
+        """Take what a project itself requires, with the extras and groups that count."""
+        self.roots += needs
+        for part, kind, names in (
+            ("optional-dependencies", "extra", self.extras),
+            ("dev-dependencies", "group", self.groups),
+        ):
+            for group, items in self.tree.table(item, part).items():
+                names[group] = None
+                found = self._dependencies(self.tree.items(items))
+                self.roots += found if self._is_chosen(kind, group) else ()
+
+    def _extras(self, item: Node) -> tuple[str, ...]:
         """Return what the extras of a package require, with the marker that says so."""
-        groups = table.get("optional-dependencies", {})
         found: list[str] = []
-        for extra, items in groups.items() if isinstance(groups, dict) else ():
+        for extra, items in self.tree.table(item, "optional-dependencies").items():
             only = f"extra == '{normalise_name(extra)}'"
-            for text in self._dependencies(items, f"{key}.optional-dependencies.{extra}"):
+            for text in self._dependencies(self.tree.items(items)):
                 name, _, marker = text.partition(" ; ")
                 found.append(f"{name} ; ({marker}) and {only}" if marker else f"{name} ; {only}")
         return tuple(found)
 
-    def _dependencies(self, items: Any, key: str) -> tuple[str, ...]:
+    def _dependencies(self, items: list[Node]) -> tuple[str, ...]:
         """Return dependencies as PEP 508 strings, in the version that the lock names for them."""
-        if items is None:
-            return ()
-        if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
-            raise self._error("is no list of packages", key)
-        return tuple(text for each in items if (text := _as_text(each)))
+        return tuple(text for each in items if (text := self._dependency(each)))
 
-
-def _is_workspace(table: dict[str, Any]) -> bool:
-    return "metadata" in table
-
-
-def _as_text(item: dict[str, Any]) -> str:
-    name, version, marker = (item.get(part) for part in ("name", "version", "marker"))
-    if not isinstance(name, str):
-        return ""
-    extras = [each for each in item.get("extra", []) if isinstance(each, str)]
-    text = normalise_name(name) + (f"[{','.join(extras)}]" if extras else "")
-    text += f"=={version}" if isinstance(version, str) else ""
-    return f"{text} ; {marker}" if isinstance(marker, str) else text
-
-
-def _text(table: dict[str, Any], *keys: str) -> str:
-    return next((value for key in keys if isinstance(value := table.get(key), str)), "")
+    def _dependency(self, item: Node) -> str:
+        tree = self.tree
+        name, version, marker = (tree.text(item, key) for key in ("name", "version", "marker"))
+        if not name:
+            return ""
+        extras = [tree.as_text(each) for each in tree.items(item, "extra")]
+        text = normalise_name(name) + (f"[{','.join(extras)}]" if extras else "")
+        text += f"=={version}" if version else ""
+        return f"{text} ; {marker}" if marker else text

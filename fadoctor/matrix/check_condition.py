@@ -30,7 +30,7 @@ class Names:
     """Everything that a rule may refer to."""
 
     def __init__(
-        self, catalogue: dict[str, FactSpec], tables: Mapping[str, Table], rules: Iterable[Rule]
+        self, catalogue: Mapping[str, FactSpec], tables: Mapping[str, Table], rules: Iterable[Rule]
     ) -> None:
         self.catalogue = catalogue
         self.tables = tables
@@ -111,7 +111,9 @@ def _leads_to(start: str, goal: str, leads: Mapping[str, set[str]]) -> bool:
     return False
 
 
-def _spec_of(path: str, rule: Rule, catalogue: dict[str, FactSpec]) -> tuple[FactSpec | None, str]:
+def _spec_of(
+    path: str, rule: Rule, catalogue: Mapping[str, FactSpec]
+) -> tuple[FactSpec | None, str]:
     """Return the fact that a path names, and the part of it that is meant."""
     path = generic_name(example_name(path, rule.for_each))
     whole = find_spec(catalogue, path)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.versions import is_older
+from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.verdict import Backend, Dtype
 
@@ -85,6 +86,17 @@ def fact_words(fact: Fact) -> tuple[str, ...]:
     return fact.value if isinstance(fact, Known) and isinstance(fact.value, tuple) else ()
 
 
+def distribution_version(environment: Environment, name: str) -> Fact:
+    """Return the version of a package by its fact prefix, or of any distribution by its name."""
+    if name in PACKAGES:
+        return environment.fact(f"{name}.version")
+    every = environment.fact("packages.installed")
+    if not isinstance(every, Known) or not isinstance(every.value, dict):
+        return every
+    version = every.value.get(name)
+    return Absent(every.source) if version is None else Known(version, every.source)
+
+
 def _support_of(rows: Rows) -> Support:
     rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
     return Support(rows.cell("support"), rule, note)
@@ -119,11 +131,31 @@ class Kernels:
         yield from filter(self.is_installed, Backend)
 
     def is_installed(self, backend: Backend) -> bool:
-        """Return whether a backend's package may be there in a version that has it."""
+        """Return whether a backend's package may be there in a version that has it.
+
+        One by another route is there where its package and what it goes beside are known to be.
+        """
         version = self.version(backend)
         if not self.package(backend) or isinstance(version, Absent):
             return False
+        if self.route(backend) and not (isinstance(version, Known) and self._is_beside(backend)):
+            return False
         return not self._is_elsewhere(backend, fact_text(version, ""))
+
+    def route(self, backend: Backend) -> str:
+        """Return the other way by which a backend's kernels come: hub, activation; "" for none."""
+        return fact_text(self._row(backend, "route"), "")
+
+    def _is_beside(self, backend: Backend) -> bool:
+        """Return whether what a backend goes beside is known to be there, in a release for it."""
+        beside = fact_text(self._row(backend, "beside"), "")
+        if not beside:
+            return True
+        version = distribution_version(self.environment, beside)
+        if not isinstance(version, Known):
+            return False
+        since = fact_text(self._row(backend, "beside_since"), "0")
+        return is_older(str(version.value), since) is False
 
     def _is_elsewhere(self, backend: Backend, version: str) -> bool:
         """Return whether only an older or a newer release of its package has a backend."""
@@ -145,6 +177,11 @@ class Kernels:
     def needs(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the other packages that a backend needs."""
         return fact_words(self._row(backend, "needs"))
+
+    def decided_by(self, backend: Backend) -> tuple[str, ...]:
+        """Return the fact prefixes of the packages whose releases decide what a backend does."""
+        asks = ("transformers",) if self.route(backend) == "hub" else ()
+        return (*self.brought_by(backend), *asks)
 
     def one_of(self, backend: Backend) -> tuple[str, ...]:
         """Return the compiled extensions of which a backend needs one."""
@@ -228,9 +265,11 @@ class Kernels:
 
     def settings(self, framework: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Fact:
         """Return a framework's settings for a backend and a dtype on a GPU."""
+        other = distribution_version(self.environment, framework)
+        version = self.or_newest(framework) if framework in PACKAGES else other
         keys = {
             "framework": Known(framework, "asked"),
-            "version": self.or_newest(framework),
+            "version": version,
             "backend": Known(backend.value, "asked"),
             "dtype": Known(dtype.value, "asked"),
             "cc": gpu.capability,

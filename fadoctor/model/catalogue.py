@@ -9,8 +9,14 @@ fills them yet, and `Environment.fact` answers Unknown.
 from __future__ import annotations
 
 import re
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PACKAGES: dict[str, tuple[str, ...]] = {
     "torch": ("torch",),
@@ -59,6 +65,17 @@ Packages are known by *distribution*: flash-attn-4 imports as ``flash_attn`` too
 
 BYSTANDERS = frozenset({"einops", "numpy"})
 """Packages that lie in environments without anything of the stack, too."""
+
+COMPANIONS = frozenset({
+    "apache-tvm-ffi", "auto-gptq", "autoawq", "axolotl", "datasets", "diffusers", "evaluate",
+    "flashinfer-cubin", "gptqmodel", "huggingface-hub", "lmdeploy", "ms-swift",
+    "nvidia-cutlass-dsl", "open-clip-torch", "openrlhf", "optimum", "quack-kernels", "safetensors",
+    "sentence-transformers", "timm", "tokenizers", "torchtune", "verl",
+})  # fmt: skip
+"""Distributions that belong to the stack without facts of their own: what they require counts."""
+
+REQUIRER = "requirer"
+"""The kind of subject that a package is, or another distribution that requires one of them."""
 
 EXTENSIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {"binary": ("torch/_C",)},
@@ -202,19 +219,38 @@ flash_attn.wheel.cuda  | text    | flash_attn  | cu12, cu123, cu128 as named the
 flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
 flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
 flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
+transformers.checks    | mapping | packages    | what it compares by itself while it is imported, by its installed sources -> specifier; Absent where they have no such table
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
 hub.cache              | text    | hub         | folder of the Hub's cache; Absent where there is none
 hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
 hub.models             | mapping | hub         | the same of those that lie there as models, for kernels below 0.14
 hub.offline            | list    | hub         | owner/name@branch that is found by its name without the network
+hub.loads              | mapping | hub         | owner/name@branch, build and torch, of those that are taken -> yes, what the loader would say, or ? and why nobody knows
+hub.code               | mapping | hub         | the same -> what its containers of GPU code hold, one after another
 hub.archs              | mapping | hub         | owner/name@branch and build -> compute capabilities that its metadata name
 hub.metadata           | mapping | hub         | owner/name@branch and build -> keys of its metadata
 hub.needs              | mapping | hub         | owner/name@branch and build -> what it wants of Python, as kernels calls it
+contract.count         | integer | contracts   | names that one package asks of another, which has them not
+contract.problem       | text    | contracts   | why these may not be all; Absent where they are
+contract[].asker       | text    | contracts   | the distribution that asks
+contract[].asker_version | version | contracts | its version
+contract[].provider    | text    | contracts   | the distribution that is asked
+contract[].provider_version | version | contracts | its version
+contract[].module      | text    | contracts   | the module that is asked; of one that is not there its package
+contract[].wanted      | text    | contracts   | the name, or the module, that is not there
+contract[].place       | text    | contracts   | file and line of the asker, below the folder of packages
+contract[].breaks      | list    | contracts   | statements that stop because of it
+contract[].at_import   | boolean | contracts   | whether one of them imports a package itself
 config.dtype           | text    | config      | dtype that q, k and v are computed in, by what a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | config      | attention implementation that a configuration asks for, as its framework calls it
 log.packages           | list    | log         | packages that a log names with a version or in a path, by the prefix of their facts
 log.setting            | text    | log         | the setting whose value a log calls wrong; Absent where there is no log
 log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
+log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it
+log.name_way           | text    | log         | gone or new: whether the release that is asked is too new or too old for the name
+log.name_upgrade       | text    | log         | the releases of the package that asks which ask no longer, as an installer takes them
+log.name_other         | text    | log         | the releases that have the name, as an installer takes them
+log.name_mixed         | boolean | log         | the package asks itself: its files are of two releases
 config.framework       | text    | config      | whose words the configuration is written in: transformers, llamafactory, axolotl, deepspeed, vllm and others
 config.quantization    | text    | config      | 4bit, 8bit (of bitsandbytes), or another method by name: gptq, awq, fp8
 config.use_dora        | boolean | config      | DoRA adapters
@@ -259,12 +295,23 @@ config.conflict        | list    | config      | what two configurations say dif
 """
 
 _HUB_ROWS = """
-repository | text    | the kernel that transformers fetches where this FlashAttention is not installed; Absent where it fetches none
+taken_by   | text    | who takes it here where nothing else is installed: transformers, diffusers
+repository | text    | the kernel that is fetched where this FlashAttention is not installed; Absent where none is
 branch     | text    | the branch of it: main, v1, v3
+broken     | text    | why it cannot be used although it is fetched
 cached     | boolean | that branch lies in the Hub's cache, where the kernels that is here looks for it
 build      | text    | the build of it that this kernels takes; Absent where none of those in the cache fits
+download   | text    | the build that it would download, by the table of published builds; Absent where none of those fits
 refused    | text    | why none fits, build by build
-archs      | list    | compute capabilities that the metadata of that build name: 8.0, 9.0a, 9.0+PTX
+archs      | list    | compute capabilities that the metadata of that build name: 8.0, 9.0a, 9.0+PTX; Absent where nothing is compiled
+loads      | boolean | the loader would load that build after this torch; Absent where nothing of it is compiled
+says       | text    | what the loader would say where it does not
+runs_on    | list    | compute capabilities of the GPUs here for which these are code, and its libraries hold some
+no_code_for | list   | compute capabilities of the GPUs here for which these are none
+lacks      | list    | Python packages that it imports and that are not installed
+doubt      | text    | what is held against this version of it
+hearsay    | text    | why what would be downloaded is not certain
+gigabytes  | text    | what one build of it takes
 offline    | boolean | that branch is found by its name without the network: refs of the cache name it, and nothing of it is missing
 lacking    | list    | keys that this kernels wants of the metadata of that build, and that they lack; Absent where it has all
 needs      | list    | what that build wants of Python, as kernels calls it; Absent where it wants nothing
@@ -283,6 +330,13 @@ requires_python | text    | Requires-Python
 missing_files   | integer | files of RECORD that are not there, counted over at most 2,000 entries
 """
 
+
+_REQUIRER_ROWS = """
+distribution    | text    | normalised name
+version         | version | version of the metadata
+installer       | text    | INSTALLER: pip, uv, conda
+requires        | mapping | what of the stack it requires -> specifier; all that it requires where it belongs to the stack
+"""
 
 _EXTENSION_ROWS = """
 file       | text    | path of the extension; Absent where there is none
@@ -324,15 +378,25 @@ unmet_outside | mapping | those of `unmet_told` that are installed in another ve
 unmet_checked | list  | the names of `unmet_told` that the package compares by itself while it is imported
 unmet_why   | text    | what another version of these does
 unmet_stake | text    | what is at stake where these are changed
+pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would
+pair_why    | text    | what happens with these
 """
 
 _UNEXPLAINED = "that an extension of it does not load, where no extension says why"
 
+_REQUIRERS = "distributions without facts of their own that require a part of the stack"
+
 OPTIONAL_EXTENSION = "optional_extension"
 """The kind of subject that an extension is which its package does without."""
 
+COUNTED = ("gpu", "toolkit", "contract")
+"""The kinds of subjects that are numbered: ``gpu[0]``."""
+
 CONFIG = "config"
 """The provider of what the configurations ask for that a command line names."""
+
+CONTRACTS = "contracts"
+"""The provider of what packages ask of each other: their sources, followed without running them."""
 
 LOG = "log"
 """The provider of facts that a log names and that fixes hang on."""
@@ -345,12 +409,16 @@ def _rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
 
 
-def build_catalogue() -> dict[str, FactSpec]:
-    """Return fact name -> its specification. Built on demand: nothing happens at import."""
+@cache
+def build_catalogue() -> Mapping[str, FactSpec]:
+    """Return fact name -> its specification. Built on demand, once: nothing happens at import."""
     specs = [FactSpec(*row) for row in _rows(_ROWS)]
     for key in PACKAGES:
         specs += [FactSpec(f"{key}.{n}", t, "packages", m) for n, t, m in _rows(_PACKAGE_ROWS)]
         specs += [FactSpec(f"{key}.{n}", t, DERIVED, m) for n, t, m in _rows(_UNMET_ROWS)]
+    specs.append(FactSpec(f"{REQUIRER}.count", "integer", "packages", _REQUIRERS))
+    for rows, by in ((_REQUIRER_ROWS, "packages"), (_UNMET_ROWS, DERIVED)):
+        specs += [FactSpec(f"{REQUIRER}[].{n}", t, by, m) for n, t, m in _rows(rows)]
     meaning = (
         "the loader would load every compiled extension of it, after torch where it needs torch"
     )
@@ -360,13 +428,13 @@ def build_catalogue() -> dict[str, FactSpec]:
         for extension in (f"{key}.{name}" for name in names):
             for rows, by in ((_EXTENSION_ROWS, "binaries"), (_DERIVED_ROWS, DERIVED)):
                 specs += [FactSpec(f"{extension}.{n}", t, by, m) for n, t, m in _rows(rows)]
-    for generation in ("fa2", "fa3", "fa4"):
+    for generation in ("fa2", "fa3", "fa4", "sage"):
         specs += [FactSpec(f"hub.{generation}.{n}", t, DERIVED, m) for n, t, m in _rows(_HUB_ROWS)]
     specs += [
         FactSpec(f"env.{name}", "text", "variables", "environment variable, redacted")
         for name in ENVIRONMENT_VARIABLES
     ]
-    return {spec.name: spec for spec in specs}
+    return MappingProxyType({spec.name: spec for spec in specs})
 
 
 def generic_name(name: str) -> str:
@@ -380,15 +448,16 @@ def example_name(path: str, kinds: tuple[str, ...]) -> str:
     ``gpu.name`` -> ``gpu[].name``, ``extension.needed`` -> ``torch.binary.needed``.
     """
     head, dot, rest = path.partition(".")
-    bound = {"package": next(iter(PACKAGES))} if "package" in kinds else {}
+    is_package = "package" in kinds or REQUIRER in kinds
+    bound = {"package": next(iter(PACKAGES))} if is_package else {}
     if "extension" in kinds or OPTIONAL_EXTENSION in kinds:
         first = next(iter(EXTENSIONS))
         bound = {"package": first, "extension": f"{first}.binary"}
-    bound |= {kind: f"{kind}[]" for kind in kinds if kind in ("gpu", "toolkit")}
+    bound |= {kind: f"{kind}[]" for kind in kinds if kind in COUNTED}
     return bound.get(head, head) + dot + rest
 
 
-def find_spec(catalogue: dict[str, FactSpec], name: str) -> FactSpec | None:
+def find_spec(catalogue: Mapping[str, FactSpec], name: str) -> FactSpec | None:
     """Return the specification of a fact name, wildcards of ``env.*`` included, or None."""
     generic = generic_name(name)
     found = catalogue.get(generic)

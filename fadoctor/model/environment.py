@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import EXTENSIONS, OPTIONAL_EXTENSION, PACKAGES
+from fadoctor.model.catalogue import EXTENSIONS, OPTIONAL_EXTENSION, PACKAGES, REQUIRER
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 FACTS_SCHEMA_VERSION = 1
 
 SUBJECT_LIMIT = 64
 """Most GPUs or toolkits of one machine that are judged; saved facts can claim any number."""
 
+
+REQUIRER_LIMIT = 500
+"""Most distributions beside the packages whose requirements are judged."""
 
 PASTED = "pasted report"
 """The reason of a target that was read out of what other tools print."""
@@ -78,6 +81,8 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
 
     Without those that something else may bound in a way that nobody knows.
     """
+    bounded: dict[str, str] = {}
+    """Distribution -> range, of those of which nobody knows which release will be taken."""
 
     def fact(self, name: str) -> Fact:
         """Return the fact of that name; Unknown where no probe has provided it."""
@@ -105,6 +110,11 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
             case "package":
                 for key in PACKAGES:
                     yield from self._package(key)
+            case "requirer":
+                yield from self.subjects("package")
+                for key in self.requirers():
+                    name = self.fact(f"{key}.distribution")
+                    yield Subject(str(getattr(name, "value", key)), {"package": key})
             case "extension" | "optional_extension":
                 is_meant = self._may_miss if kind == OPTIONAL_EXTENSION else self._must_load
                 for key, names in EXTENSIONS.items():
@@ -115,7 +125,18 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
                 found = self.fact(f"{kind}.count")
                 count = found.value if isinstance(found, Known) else 0
                 for index in range(min(count, SUBJECT_LIMIT) if isinstance(count, int) else 0):
-                    yield Subject(f"{kind}[{index}]", {kind: f"{kind}[{index}]"})
+                    yield self._numbered(f"{kind}[{index}]", kind)
+
+    def _numbered(self, path: str, kind: str) -> Subject:
+        """Return a GPU or a toolkit by its number, a name that is asked for by who asks for it."""
+        asker, wanted = self.facts.get(f"{path}.asker"), self.facts.get(f"{path}.wanted")
+        if isinstance(asker, Known) and isinstance(wanted, Known):
+            return Subject(f"{asker.value}: {wanted.value}", {kind: path}, (str(asker.value),))
+        return Subject(path, {kind: path})
+
+    def requirers(self) -> tuple[str, ...]:
+        """Return the prefixes of what requires a part of the stack and is no package of it."""
+        return requirers_in(self.facts)
 
     def _package(self, key: str) -> Iterator[Subject]:
         """Yield a package that is there, or may be."""
@@ -146,6 +167,13 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
                 yield Subject(package.text, bindings)
             elif self._is_there(f"{key}.{name}"):
                 yield Subject(f"{package.text} ({name})", bindings, (package.text,))
+
+
+def requirers_in(facts: Mapping[str, Fact]) -> tuple[str, ...]:
+    """Return ``requirer[0]`` and so on, as many as facts count."""
+    count = facts.get(f"{REQUIRER}.count")
+    found = count.value if isinstance(count, Known) and type(count.value) is int else 0
+    return tuple(f"{REQUIRER}[{index}]" for index in range(min(found, REQUIRER_LIMIT)))
 
 
 def _is_true(fact: Fact | None) -> bool:

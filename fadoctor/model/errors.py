@@ -49,6 +49,10 @@ class InputError(FadoctorError):
         self.path, self.line, self.key, self.problem = path, line, key, problem
 
 
+class UnknownKindError(InputError):
+    """A file is of no kind that is known: not wrong, but not ours."""
+
+
 class RuleDataError(FadoctorError):
     """A rule or a table is malformed."""
 

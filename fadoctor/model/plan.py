@@ -167,6 +167,8 @@ class Plan(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...] = ()
     proof: Proof = Proof()
     conflicts: tuple[Conflict, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    """Other ways to what was asked for; each was proved, too."""
     wishes: tuple[str, ...] = ()
     verification: Verification | None = None
     """None where it was not asked for."""

@@ -41,10 +41,14 @@ ACCESSORS = ("major", "minor", "base", "local")
 INSTALL_OPTIONS = ("--no-build-isolation", "--no-deps", "--force-reinstall", "--no-cache-dir")
 """Options of an installer that a step may carry; pip and uv share them."""
 
-SUBJECTS = ("gpu", "toolkit", "package", "extension", "optional_extension")
+SUBJECTS = (
+    "gpu", "toolkit", "package", "requirer", "extension", "optional_extension", "contract",
+)  # fmt: skip
 """What ``for_each`` can name. An extension is that of a package: ``package.version`` is its.
 
-Optional are those that their package does without; ``extension`` are the others.
+Optional are those that their package does without; ``extension`` are the others. A requirer is a
+package, or another distribution that requires one: paths name either ``package``. A contract is
+a name that one package asks of another, which has it not.
 """
 
 

@@ -109,6 +109,27 @@ class SmokeCell(msgspec.Struct, frozen=True):
         return CellKey(self.backend, self.dtype, self.case)
 
 
+class ImportProof(msgspec.Struct, frozen=True):
+    """What it showed to import a module of the stack, and what programs import from it next."""
+
+    module: str
+    distribution: str
+    version: str
+    measured: Measured
+    """Refused: it wants a GPU, and there is none."""
+    detail: str
+    """One line: what was imported, or the exception."""
+    step: str = ""
+    """What failed: ``trl``, or ``trl:SFTTrainer``."""
+    rule_id: str = ""
+    """The root cause whose symptoms show; empty where none is known."""
+    message: str = ""
+    """What was raised or printed, as the symptoms of rules were looked for in it."""
+    seconds: float = 0.0
+    foreseen: tuple[str, ...] = ()
+    """Ids of the rules whose errors foretold trouble with it."""
+
+
 class SmokeRun(msgspec.Struct, frozen=True):
     """What a smoke run showed."""
 
@@ -124,6 +145,8 @@ class SmokeRun(msgspec.Struct, frozen=True):
     """What to know of how it was run: the order of GPUs, switches that were not passed on."""
     unable: bool = False
     """Whether it could not begin: nobody knows what would have come out."""
+    imports: tuple[ImportProof, ...] = ()
+    """What was imported, where that was asked for."""
 
     @property
     def gpu_tested(self) -> bool:
@@ -157,4 +180,6 @@ class SmokeReport(msgspec.Struct, frozen=True):
     summary: SmokeSummary
     notes: tuple[str, ...] = ()
     rule_errors: tuple[RuleError, ...] = ()
+    imports: tuple[ImportProof, ...] = ()
+    """What was imported, where that was asked for."""
     schema_version: int = SMOKE_SCHEMA_VERSION

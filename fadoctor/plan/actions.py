@@ -12,6 +12,7 @@ from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.plan.build import missing_modules
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.dialect import Dialect, command_line, is_windows
+from fadoctor.plan.hub_route import effects_of_hub, partner_of_kernels
 from fadoctor.plan.post_state import old_cuda_wheels
 from fadoctor.plan.reads import EVERYTHING
 from fadoctor.plan.released import mapping_of
@@ -146,7 +147,10 @@ class Writer:
         )
 
     def _install(self, choices: tuple[Choice, ...], options: tuple[str, ...]) -> Action:
-        items = tuple(choice.requirement for choice in choices)
+        items = (
+            *(choice.requirement for choice in choices),
+            *partner_of_kernels(self.environment, choices),
+        )
         names = tuple(self._installed_name(choice.package) for choice in choices)
         index = next((choice.index for choice in choices if choice.index), "")
         mixed = any(not choice.index and choice.package != "triton" for choice in choices)
@@ -159,7 +163,7 @@ class Writer:
             index=index,
             url=urls[0] if urls else "",
             findings=self._findings(choices),
-            side_effects=tuple(_effects_of(choices)),
+            side_effects=(*_effects_of(choices), *effects_of_hub(self.environment, choices)),
             undo=self._undo(names),
         )
 

@@ -15,9 +15,12 @@ from fadoctor.engine.judge import judge
 from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.model.fact import Absent
 from fadoctor.model.finding import Outcome, Severity
-from fadoctor.model.verdict import Predicted
+from fadoctor.model.verdict import Backend, Predicted
 from fadoctor.plan.fix_state import FixState
+from fadoctor.plan.hub_route import must_not_ask
+from fadoctor.plan.released import is_there
 from fadoctor.plan.requirements import requirements_of, violations
+from fadoctor.plan.wishes import HALF, PAIR
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
@@ -88,6 +91,7 @@ class FixProver:
         verdicts = predict(Kernels(after.environment, session.matrix), assessment)
         instead = self._instead(fix, finding, verdicts)
         problem = self._harms(after.environment, assessment, verdicts)
+        problem = problem or self._of_no_use(after.environment, verdicts)
         if instead == {Predicted.FAILS}:
             problem = "the attention that it asks for does not run here either"
         if problem:
@@ -109,6 +113,18 @@ class FixProver:
             return f"then {', '.join(sorted({each[0] for each in new}))}"
         lost = self.worked - _working(found) - _open(found) - _hidden(self.worked, environment)
         return f"{', '.join(sorted(lost))} would be lost" if lost else ""
+
+    def _of_no_use(self, after: Environment, verdicts: Iterable[Verdict]) -> str:
+        """Return why kernels, where it is new, brings no attention from the Hub."""
+        before, name = self.before.environment, PAIR[1]
+        if is_there(before, name) or not is_there(after, name):
+            return ""
+        found = [v for v in verdicts if v.backend is Backend.HUB_FA2 and v.dtype in HALF]
+        if found and all(each.predicted is Predicted.FAILS for each in found):
+            return "no kernel of the Hub runs on a GPU that is here"
+        if must_not_ask(after) and not self.session.hub.kernels(before):
+            return "HF_HUB_OFFLINE is set, and no kernel lies in the cache"
+        return ""
 
     def _instead(self, fix: Fix, finding: Finding, verdicts: Iterable[Verdict]) -> set[Predicted]:
         """Return what is predicted for the attention that a fix asks for, if it asks for one."""

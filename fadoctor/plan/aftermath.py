@@ -59,23 +59,27 @@ def aftermath(
         elif not was_so(problem, state, each):
             broken.append(each)
     company = Company(problem, environment, requirements, followers, careful=careful)
-    found |= dict.fromkeys(_brought(company, state, followers), False)
+    there = mapping_of(environment.fact("packages.installed"))
+    for package in _brought(company, state, followers):
+        found[package] = followers[package].distribution in there
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
     )
 
 
 def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
-    """Add what followers require themselves and is not there; return the packages of these."""
+    """Add what followers require and is not there, or not so; return the packages of these."""
+    kept = company.problem.wishes.kept
     there = mapping_of(company.environment.fact("packages.installed"))
     helpers = company.problem.session.candidates.helpers
     open_ = list(followers.values())
     added: list[str] = []
     while open_ and len(added) < _BROUGHT_LIMIT:
         asker = open_.pop()
-        for name in helpers.needs(asker.distribution, asker.version):
+        for name, specifier in helpers.needs(asker.distribution, asker.version).items():
             package = package_of(name, name)
-            if name in there or package in followers or package in state:
+            fits = name in there and accepts(specifier, there[name])
+            if fits or package in followers or package in state or package in kept:
                 continue
             if (choice := company.newest(name)) is not None:
                 followers[package] = choice

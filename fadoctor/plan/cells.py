@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.kernels import Kernels
-from fadoctor.model.catalogue import EXTENSIONS
-from fadoctor.model.verdict import Backend, Verdict
+from fadoctor.model.catalogue import EXTENSIONS, build_catalogue
+from fadoctor.model.verdict import Backend, Predicted, Verdict
 from fadoctor.plan.count import count_lost
 from fadoctor.plan.reads import Reading, values_of
+from fadoctor.plan.wishes import HALF
 from fadoctor.verdicts.predict import concerns, decides_a_verdict, predict_backends
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _OF_EXTENSION = ("file", "optional", "failure", "says")
 _OF_PACKAGE = ("version", "loads", "unmet")
+_OF_THE_HUB = ("env.HF_HUB_OFFLINE", "env.LOCAL_KERNELS", "torch.hip", "packages.installed")
 
 Memory = dict["Hashable", tuple[Verdict, ...]]
 """What tells states apart for a backend -> its verdicts."""
@@ -118,10 +120,22 @@ class Cells:
         return found
 
 
+def is_of_no_use(outlooks: Outlooks, wanted: Collection[Backend]) -> bool:
+    """Return whether no kernel of the Hub that is wanted can work on any GPU, once all are told."""
+    if any(backend not in outlooks for backend in wanted):
+        return False
+    half = [v for backend in wanted for v in outlooks[backend].verdicts if v.dtype in HALF]
+    return all(verdict.predicted is Predicted.FAILS for verdict in half)
+
+
 def _read(kernels: Kernels, backend: Backend) -> Iterator[Reading]:
     """Yield the facts of packages that decide what is predicted of a backend, beside rules."""
-    for package in kernels.brought_by(backend):
+    for package in kernels.decided_by(backend):
         yield from (Reading(f"{package}.{noun}") for noun in _OF_PACKAGE)
         for name in EXTENSIONS.get(package, ()):
             yield from (Reading(f"{package}.{name}.{noun}") for noun in _OF_EXTENSION)
     yield from (Reading(f"{extension}.file") for extension in kernels.one_of(backend))
+    if kernels.route(backend) == "hub":
+        head = f"hub.{backend.value.removeprefix('hub-')}."
+        yield from (Reading(name) for name in build_catalogue() if name.startswith(head))
+        yield from (Reading(name) for name in _OF_THE_HUB)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
 from fadoctor.plan.offers import bounded
 from fadoctor.plan.released import mapping_of
@@ -58,9 +59,14 @@ class Company:
         return next(good, newest) if self.careful else newest
 
     def _is_warned_of(self, choice: Choice) -> bool:
-        """Return whether a rule finds something about a release, beside all that follows."""
+        """Return whether a rule finds something about a release, beside all that follows.
+
+        What a package goes with is asked of packages that nobody decides about, too.
+        """
         problem = self.problem
         after = problem.session.post.after(self.environment, [*self.followers.values(), choice])
+        if isinstance(after.facts.get(f"{choice.package}.pair_told"), Known):
+            return True
         return any(
             each.outcome is Outcome.FAIL
             for relation in problem.relations

@@ -18,26 +18,27 @@ from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Known
 from fadoctor.model.overlays import Overlays
-from fadoctor.model.plan import Alternative, Change, Conflict
+from fadoctor.model.plan import Alternative, Conflict
 from fadoctor.model.verdict import Backend, Predicted
 from fadoctor.plan.build import missing_tools
 from fadoctor.plan.choice import Kind
+from fadoctor.plan.constraint import Constraint
 from fadoctor.plan.count import FAILS, best_answers
+from fadoctor.plan.hub_ways import changes_of, hub_conflict, hub_instead
 from fadoctor.plan.problem import Base, Problem
 from fadoctor.plan.requirements import violations
-from fadoctor.plan.solve import Solution, can_meet, solve_wishes
-from fadoctor.plan.wishes import Wishes, has_kernel, wish_text
+from fadoctor.plan.solve import can_meet, solve_wishes
+from fadoctor.plan.wishes import HUB, Wishes, has_kernel, wish_text
 from fadoctor.targets.overlay import apply_overlays
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.matrix.query import Row
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Verdict
-
-    Relaxed = Callable[["Environment", Wishes], tuple["Environment", Wishes]]
+    from fadoctor.plan.constraint import Relaxed
 
 
 _OWN = (Backend.SDPA_FLASH, Backend.SDPA_EFFICIENT)
@@ -51,16 +52,6 @@ _PYTHONS_TRIED = 3
 """Nearest ones first: most files are made for all Pythons of their time."""
 
 
-class Constraint(msgspec.Struct, frozen=True):
-    """Something that could be otherwise."""
-
-    words: str
-    """What holds now."""
-    give_up: str
-    """What would have to be done for it to be otherwise."""
-    relax: Relaxed
-
-
 def explain_conflicts(
     problem: Problem, base: Base, missed: Iterable[tuple[Gpu, Backend]], after: tuple[Verdict, ...]
 ) -> Iterator[Conflict]:
@@ -70,8 +61,13 @@ def explain_conflicts(
     that helps all is worth more than several.
     """
     kernels = problem.kernels
+    missed = tuple(missed)
+    offline = tuple(hub_conflict(problem, [cell for cell in missed if cell[1] in HUB.values()]))
+    yield from offline
     open_ = []
     for gpu, backend in missed:
+        if offline and backend in HUB.values():
+            continue
         if has_kernel(kernels, backend, gpu):
             open_.append((gpu, backend))
             continue
@@ -107,7 +103,7 @@ def _open_conflict(
     ]
     words = tuple(each.words for each in because) or ("no known combination of releases does it",)
     named = ", ".join(wish_text(cell) for cell in wish)
-    return Conflict(named, words, (*alternatives, *instead))
+    return Conflict(named, words, (*alternatives, *hub_instead(problem, base), *instead))
 
 
 class _Question:
@@ -169,7 +165,7 @@ class _Question:
             if choice.kind is Kind.BUILD
             for need in missing_tools(after, problem.session.matrix, choice.version)
         ]
-        return Alternative(constraint.give_up, tuple(_changes(problem, solution)), tuple(needs))
+        return Alternative(constraint.give_up, tuple(changes_of(problem, solution)), tuple(needs))
 
 
 def _still_wished(problem: Problem) -> tuple[tuple[Gpu, Backend], ...]:
@@ -184,12 +180,6 @@ def _still_wished(problem: Problem) -> tuple[tuple[Gpu, Backend], ...]:
         if problem.kernels.package(backend) in problem.wishes.asked
         or best.get((gpu.label, backend), FAILS) == FAILS
     )
-
-
-def _changes(problem: Problem, solution: Solution) -> Iterator[Change]:
-    for choice in solution.changes:
-        before = fact_text(problem.environment.fact(f"{choice.package}.version"), "")
-        yield Change(choice.distribution, before, choice.version)
 
 
 def _instead(gpu: Gpu, after: Iterable[Verdict]) -> Iterator[Alternative]:

@@ -31,6 +31,8 @@ class Cost(msgspec.Struct, frozen=True, order=True):
     """Packages that are compiled."""
     community: int = 0
     """Files that others than the package's authors built."""
+    hub: int = 0
+    """Whether attention comes from the Hub when a program first asks for it."""
     unproved: int = 0
     """Wishes of which it is not known whether the files have code for the GPU."""
     ages: tuple[int, ...] = ()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
     from fadoctor.engine.evaluate import Judgement
+    from fadoctor.matrix.kernels import Gpu
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Severity
     from fadoctor.model.verdict import Backend, Dtype, Verdict
@@ -55,15 +56,68 @@ def count_missed(
     """
     gone = sum(
         FAILS[0]
-        for package in wishes.packages
-        if package in decided and isinstance(environment.fact(f"{package}.version"), Absent)
+        for package in missing_packages(wishes, environment, best, backends)
+        if package in decided
     )
     found = [
-        best.get((gpu.label, backend), FAILS)
-        for gpu, backend in wishes.cells
-        if backend in backends
+        answer_for(wishes, cell, best, backends) for cell in wishes.cells if cell[1] in backends
     ]
     return gone + sum(missed for missed, _ in found), sum(unproved for _, unproved in found)
+
+
+def answer_for(
+    wishes: Wishes,
+    cell: tuple[Gpu, Backend],
+    best: Mapping[tuple[str, Backend], Answer],
+    backends: Container[Backend] | None = None,
+) -> Answer:
+    """Return the answer for a wished cell: the better one where another backend may meet it.
+
+    `backends`: those that are decided, None for all; one that is not may still work.
+    """
+    gpu, backend = cell
+    answer = best.get((gpu.label, backend), FAILS)
+    other = wishes.instead.get(backend)
+    if other is None:
+        return answer
+    if backends is not None and other not in backends:
+        return WORKS
+    return min(answer, best.get((gpu.label, other), FAILS))
+
+
+def missing_packages(
+    wishes: Wishes,
+    environment: Environment,
+    best: Mapping[tuple[str, Backend], Answer],
+    backends: Container[Backend] | None = None,
+) -> list[str]:
+    """Return the wished packages that are not there, and that nothing else stands in for.
+
+    What stands in meets each wish that was about the package.
+    """
+    absent = [
+        package
+        for package in wishes.packages
+        if isinstance(environment.fact(f"{package}.version"), Absent)
+    ]
+    return [
+        package
+        for package in absent
+        if not _is_replaced(wishes, wishes.brings.get(package, ()), best, backends)
+    ]
+
+
+def _is_replaced(
+    wishes: Wishes,
+    brought: Container[Backend],
+    best: Mapping[tuple[str, Backend], Answer],
+    backends: Container[Backend] | None,
+) -> bool:
+    cells = [cell for cell in wishes.cells if cell[1] in brought]
+    return bool(cells) and all(
+        cell[1] in wishes.instead and answer_for(wishes, cell, best, backends) < FAILS
+        for cell in cells
+    )
 
 
 def best_answers(

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.release_columns import RELEASES
+from fadoctor.matrix.versions import version_part
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.choice import Choice, Kind, keep, remove
 from fadoctor.plan.company import Company
 from fadoctor.plan.compiled import is_damaged, lacking_requirements
+from fadoctor.plan.hub_route import LIBRARY
 from fadoctor.plan.released import accepts, is_there, mapping_of
 from fadoctor.plan.releases import BESIDE_TORCH, drawn_in
+from fadoctor.plan.wishes import PAIR, wanted_of_hub
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -118,6 +121,7 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
             found = list(candidates.flash_attn_3(environment))
         case _:
             found = list(candidates.releases(package, environment))
+    found += _of_the_hub(problem, package, environment) if package in problem.hub else ()
     there = is_there(environment, package)
     if there:
         found = [choice for choice in found if not _is_same(choice, problem.environment)]
@@ -128,6 +132,25 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
     if package in REMOVABLE and there:
         found.append(remove(package))
     return found
+
+
+def _of_the_hub(problem: Problem, package: str, environment: Environment) -> list[Choice]:
+    """Return the releases of kernels, or of transformers, by which kernels of the Hub are had.
+
+    Another major release of transformers changes what programs call: it has to be asked for.
+    """
+    if package == LIBRARY:
+        company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
+        newest = company.newest(LIBRARY)
+        return [newest] if newest is not None else []
+    if package == PAIR[1]:
+        return problem.session.hub.kernels(environment, wanted_of_hub(problem.wishes))
+    here = environment.fact(f"{package}.version")
+    major = version_part(str(here.value), "major") if isinstance(here, Known) else None
+    found = problem.session.hub.transformers(environment)
+    if major is None or package in problem.wishes.asked:
+        return found
+    return [choice for choice in found if version_part(choice.version, "major") == major]
 
 
 def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choice:

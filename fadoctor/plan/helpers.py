@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 
 from fadoctor.matrix.versions import version_key
+from fadoctor.model.fact import Known
 from fadoctor.plan.offers import offer
 from fadoctor.plan.released import accepts, is_in_specifier, words
 from fadoctor.plan.releases import python_of
@@ -28,6 +29,7 @@ class Helpers:
 
     def __init__(self, matrix: Matrix) -> None:
         """Take the matrix, whose table names their releases."""
+        self.matrix = matrix
         self.rows = matrix.tables["helper-releases"].rows
         self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
         self._found: dict[object, tuple[Choice, ...]] = {}
@@ -64,10 +66,20 @@ class Helpers:
 
     def needs(self, name: str, version: str) -> dict[str, str]:
         """Return what a release requires of others in certain versions."""
+        own = self._library_of(version) if name == "transformers" else {}
         for other, _, needs in self._of(name):
             if other == version:
-                return dict(needs)
-        return {}
+                return dict(needs) | own
+        return own
+
+    def _library_of(self, transformers: str) -> dict[str, str]:
+        """Return the huggingface-hub that a transformers requires.
+
+        It moves with transformers: it keeps no release of that from being chosen.
+        """
+        keys = {"version": Known(transformers, "asked")}
+        cell = self.matrix.find("transformers-hub-library", keys).cell("needs")
+        return {"huggingface-hub": str(cell.value)} if isinstance(cell, Known) else {}
 
     def _of(self, name: str) -> list[tuple[str, str, Needs]]:
         """Return version, Pythons and requirements of each release, newest first."""

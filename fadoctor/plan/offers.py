@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import is_in, parse_version
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.fact import Unknown
+from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.plan.choice import Choice, Kind, distribution_of, package_of
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from fadoctor.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding
 
 # transformers>=4.37, flash-attn==2.8.3
@@ -27,9 +29,12 @@ _LOWEST = re.compile(r"(?:>=|==|~=)\s*([0-9][0-9A-Za-z.+!]{0,60})(?:,|$)")
 
 
 def offers_of(
-    findings: Iterable[Finding], tabled: Collection[str]
+    findings: Iterable[Finding], tabled: Collection[str], environment: Environment
 ) -> dict[str, tuple[Choice, ...]]:
-    """Return what the rules' fixes install, for packages that no table has the releases of."""
+    """Return what the rules' fixes install, for packages that no table has the releases of.
+
+    What a fix names only so that it stays is none.
+    """
     found: dict[str, dict[str, Choice]] = {}
     for finding in findings:
         if finding.severity is Severity.NOTE:
@@ -38,9 +43,16 @@ def offers_of(
             for step in fix.steps:
                 for item in step.items if step.kind is StepKind.INSTALL else ():
                     choice = offer(item, step.index)
-                    if choice is not None and choice.package not in tabled:
+                    if choice is None or choice.package in tabled:
+                        continue
+                    if not _is_exactly(choice, environment.fact(f"{choice.package}.version")):
                         found.setdefault(choice.package, {})[choice.key] = choice
     return {package: tuple(choices.values()) for package, choices in found.items()}
+
+
+def _is_exactly(choice: Choice, here: Fact) -> bool:
+    exact = f"{choice.distribution}=={choice.version}"
+    return isinstance(here, Known) and here.value == choice.version and choice.requirement == exact
 
 
 def offer(requirement: str, index: str = "") -> Choice | None:

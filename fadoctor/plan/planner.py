@@ -18,8 +18,9 @@ from fadoctor.plan.advice import advice_for, variable_actions
 from fadoctor.plan.advice_proof import FixProver
 from fadoctor.plan.compiled import AFTER, without_variables
 from fadoctor.plan.conflict import explain_conflicts, kept_conflicts
-from fadoctor.plan.count import FAILS, best_answers
+from fadoctor.plan.count import FAILS, answer_for, best_answers
 from fadoctor.plan.dialect import choose_dialect, is_windows
+from fadoctor.plan.hub_ways import hub_instead, is_costly
 from fadoctor.plan.problem import Base, Problem, Session
 from fadoctor.plan.proof import prove
 from fadoctor.plan.solve import solve
@@ -48,6 +49,7 @@ class Question(msgspec.Struct, frozen=True):
     want: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     allow_build: bool = False
+    no_hub: bool = False
     installer: str = "auto"
     project: str = ""
     """Tool whose project the environment belongs to, "" for none."""
@@ -95,7 +97,7 @@ class _Planning:
             Kernels(environment, session.matrix),
             before.verdicts,
             found_ids(self.findings),
-            Asked(question.want, question.keep, question.allow_build),
+            Asked(question.want, question.keep, question.allow_build, question.no_hub),
         )
         self.problem = Problem(session, environment, self.wishes, self.base, question.requirements)
 
@@ -131,6 +133,8 @@ class _Planning:
             ),
         )
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
+        by_hub = explains and not conflicts and not self.wishes.no_hub and is_costly(solution)
+        alternatives = tuple(hub_instead(self.problem, self.base)) if by_hub else ()
         return Plan(
             outcome=outcome_of(actions, proof, conflicts),
             target=self.target,
@@ -139,6 +143,7 @@ class _Planning:
             changes=tuple(writer.changes(solution.changes)),
             proof=proof,
             conflicts=conflicts,
+            alternatives=alternatives,
             wishes=describe(self.wishes),
             notes=tuple(self._notes(solution)),
             assumed=self.assumed,
@@ -173,7 +178,7 @@ class _Planning:
         verdicts = predict(kernels, assessment)
         best = best_answers(verdicts, assessment.judgements)
         wished = (*self.wishes.cells, *self.wishes.hopeless)
-        missed = [cell for cell in wished if best.get((cell[0].label, cell[1]), FAILS) == FAILS]
+        missed = [cell for cell in wished if answer_for(self.wishes, cell, best) == FAILS]
         yield from explain_conflicts(self.problem, self.base, missed, verdicts)
 
     def _notes(self, solution: Solution) -> Iterable[str]:

@@ -16,13 +16,14 @@ from fadoctor.model.verdict import Predicted, Verdict
 from fadoctor.plan.candidates import Candidates
 from fadoctor.plan.cells import Cells
 from fadoctor.plan.domain import ORDER, decided_in_order, domain, packages_of
+from fadoctor.plan.hub_route import HubRoute, hub_packages, is_offered
 from fadoctor.plan.offers import offers_of
 from fadoctor.plan.post_state import PostState
 from fadoctor.plan.quarrels import Quarrels
 from fadoctor.plan.relations import Judge, relations_of
 from fadoctor.plan.released import is_there
-from fadoctor.plan.requirements import Requirements, requirements_of, violations
-from fadoctor.plan.wishes import HALF, may_work
+from fadoctor.plan.requirements import Requirements, requirements_of, violations, with_pairs
+from fadoctor.plan.wishes import ATTENTION, HALF, PAIR, may_work, without_hub
 from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, forbids
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Session:
         self.knowledge = knowledge
         self.matrix = Matrix({**knowledge.tables, **apart})
         self.candidates = Candidates(self.matrix)
+        self.hub = HubRoute(self.matrix, self.candidates.helpers)
         self.post = PostState(self.matrix)
         self.relations = relations_of(knowledge.rules)
         self.judge = Judge(self.matrix)
@@ -67,14 +69,14 @@ class Problem:
         """Take the environment as it is, with variables already set as they should be."""
         self.session = session
         self.environment = environment
-        self.wishes = wishes
         self.others = dict(requirements)
         self.kernels = Kernels(environment, session.matrix)
         self.is_foreign = has_amd(environment)
-        self.offers = offers_of(base.findings, {*ORDER, *RELEASES})
-        self.packages = (
-            () if self.is_foreign else packages_of(environment, wishes.asked, self.offers)
-        )
+        self.offers = offers_of(base.findings, {*ORDER, *RELEASES, PAIR[1]}, environment)
+        self.hub = hub_packages(session.hub, self.kernels, wishes, base.findings)
+        there = (*self.offers, *self.hub, *offered_to_ask(base.findings))
+        self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
+        self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)
         present = {"", *self._present()}
         judged = (r for r in session.relations if r.rule.id not in base.left_out)
         self.relations = tuple(r for r in judged if r.package in present)
@@ -91,11 +93,14 @@ class Problem:
         self.cells = Cells(self.kernels, (*machine, system), self.worked, session.verdicts)
         self.judge = session.judge.within(environment).judge
         self.quarrels = Quarrels(self)
-        needs = requirements_of(environment, self.others)
+        needs = self.requirements(environment)
         self.broken_before = {(v.distribution, v.needs) for v in violations(environment, needs)}
         self.there = frozenset(name for name in self.packages if is_there(environment, name))
         """Of the packages that are decided those that are installed."""
         self.order = decided_in_order(self.packages, {*self.there, *wishes.asked})
+
+    def _can_come_from_the_hub(self) -> bool:
+        return PAIR[1] in self.packages or is_there(self.environment, PAIR[1])
 
     def _present(self) -> tuple[str, ...]:
         """Return the packages that are there, or may be afterwards."""
@@ -157,14 +162,20 @@ class Problem:
         return len(self.gpus) > 1 and "gpu" in each.about.bindings
 
     def requirements(self, environment: Environment) -> Requirements:
-        """Return what every package requires in an environment."""
-        return requirements_of(environment, self.others)
+        """Return what every package requires in an environment, and what it goes with."""
+        found = requirements_of(environment, self.others)
+        return with_pairs(found, environment, self.session.matrix)
 
 
 def has_amd(environment: Environment) -> bool:
     """Return whether a visible GPU is AMD's: the tables hold releases for CUDA only."""
     vendors = (environment.fact(f"{gpu.subject}.vendor") for gpu in visible_gpus(environment))
     return any(isinstance(vendor, Known) and vendor.value == "amd" for vendor in vendors)
+
+
+def offered_to_ask(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Return the packages for attention that a fix installs, and that are decided about then."""
+    return tuple(name for name in ATTENTION if is_offered(name, findings))
 
 
 class Base(msgspec.Struct, frozen=True):

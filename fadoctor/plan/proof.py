@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.matrix.kernels import Kernels
-from fadoctor.model.fact import Absent
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
-from fadoctor.plan.count import FAILS, Answer, best_answers
+from fadoctor.plan.count import FAILS, answer_for, best_answers, missing_packages
+from fadoctor.plan.released import is_there
 from fadoctor.plan.requirements import violations
-from fadoctor.plan.wishes import HALF, wish_text
+from fadoctor.plan.wishes import HALF, PAIR, wanted_of_hub, wish_text
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Verdict
@@ -52,7 +53,7 @@ def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
         missed=tuple(_missed(problem, after, verdicts, assessment)),
         lost=tuple(lost),
         requirements=tuple(broken),
-        unknown=tuple(sorted(set(_unknown(problem, verdicts)))),
+        unknown=tuple(sorted(set(_unknown(problem, after, verdicts)))),
     )
     return proof, assessment
 
@@ -60,20 +61,27 @@ def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
 def _missed(
     problem: Problem, after: Environment, verdicts: Iterable[Verdict], assessment: Assessment
 ) -> Iterable[str]:
-    for package in problem.wishes.packages:
-        if isinstance(after.fact(f"{package}.version"), Absent):
-            yield f"{package} is not installed"
-    best: Mapping[object, Answer] = best_answers(verdicts, assessment.judgements)  # type: ignore[assignment] # read only
-    for gpu, backend in (*problem.wishes.cells, *problem.wishes.hopeless):
-        if best.get((gpu.label, backend), FAILS) == FAILS:
-            yield f"{wish_text((gpu, backend))} fails"
+    best = best_answers(verdicts, assessment.judgements)
+    for package in missing_packages(problem.wishes, after, best):
+        yield f"{package} is not installed"
+    for cell in (*problem.wishes.cells, *problem.wishes.hopeless):
+        if answer_for(problem.wishes, cell, best) == FAILS:
+            yield f"{wish_text(cell)} fails"
 
 
-def _unknown(problem: Problem, verdicts: Iterable[Verdict]) -> Iterable[str]:
+def _unknown(problem: Problem, after: Environment, verdicts: Iterable[Verdict]) -> Iterable[str]:
     """Yield why wished cells cannot be decided, of those that work in no half-precision dtype."""
+    instead = problem.wishes.instead
     wished = {(gpu.label, backend) for gpu, backend in problem.wishes.cells}
+    wished |= {(gpu, instead[backend]) for gpu, backend in wished if backend in instead}
+    if is_there(after, PAIR[1]) and not is_there(problem.environment, PAIR[1]):
+        wished |= set(product((g.label for g in problem.gpus), wanted_of_hub(problem.wishes)))
     found = [v for v in verdicts if v.dtype in HALF and (v.gpu, v.backend) in wished]
     proved = {(v.gpu, v.backend) for v in found if v.predicted is Predicted.WORKS}
+    proved |= {
+        (gpu, mine) for gpu, hub in proved for mine, other in instead.items() if other is hub
+    }
+    proved |= {(gpu, instead[mine]) for gpu, mine in proved if mine in instead}
     for verdict in found:
         cell = (verdict.gpu, verdict.backend)
         if cell not in proved and verdict.predicted is Predicted.UNKNOWN:

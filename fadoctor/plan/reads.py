@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,16 +11,17 @@ from fadoctor.model.catalogue import (
     EXTENSIONS,
     OPTIONAL_EXTENSION,
     PACKAGES,
+    REQUIRER,
     build_catalogue,
     find_spec,
 )
 from fadoctor.model.fact import Known
+from fadoctor.targets.pairs import PAIRED
 from fadoctor.targets.unmet import DERIVED
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
-    from fadoctor.model.catalogue import FactSpec
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Condition, Rule
 
@@ -29,6 +29,9 @@ EVERYTHING = "packages"
 """Head of the facts about all packages: a rule that reads them depends on every choice."""
 
 _COMPILED = frozenset({"extension", OPTIONAL_EXTENSION})
+_BESIDE = frozenset({*DERIVED, *PAIRED})
+"""Facts of a package that hang on what is installed beside it."""
+_OF_PACKAGES = frozenset({"package", REQUIRER})
 _COUNTED = ("gpu", "toolkit")
 _GUARD = "package.distribution"
 _SUBJECT = ("file", "optional")
@@ -40,8 +43,9 @@ _UNSET = (
 """Facts that say what a variable without a fact of its own means."""
 
 
-_CHANGING = frozenset({*PACKAGES, EVERYTHING, "toolkit"})
-"""Heads of the facts that a choice of packages can change: triton brings a ptxas."""
+_CHANGING = frozenset({*PACKAGES, EVERYTHING, "toolkit", "hub"})
+"""Heads of the facts that a choice of packages can change: triton brings a ptxas, and another
+kernels takes another build from the Hub."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -76,12 +80,12 @@ def can_change(fact: str) -> bool:
 
 def is_for_packages(rule: Rule) -> bool:
     """Return whether a rule is judged for each package, or each extension of one."""
-    return "package" in rule.for_each or not _COMPILED.isdisjoint(rule.for_each)
+    return not (_OF_PACKAGES | _COMPILED).isdisjoint(rule.for_each)
 
 
 def can_be_about(rule: Rule, package: str) -> bool:
     """Return whether a rule that is judged for each package can say something of this one."""
-    if "package" not in rule.for_each and package not in EXTENSIONS:
+    if _OF_PACKAGES.isdisjoint(rule.for_each) and package not in EXTENSIONS:
         return False
     return not _is_about_others(rule.when, package)
 
@@ -96,7 +100,9 @@ def packages_read(rule: Rule, package: str = "") -> frozenset[str]:
     found = {head for head in heads if head in PACKAGES or head == EVERYTHING}
     if any(path.startswith("toolkit.ptxas") for path in paths):
         found.add("triton")
-    if any(path.startswith("package.") and path[8:] in DERIVED for path in paths):
+    if any(path.startswith("hub.") for path in paths):
+        found |= {"torch", "transformers", "kernels"}
+    if any(path.startswith("package.") and path[8:] in _BESIDE for path in paths):
         found.add(EVERYTHING)  # what is installed beside it decides
     if not _COMPILED.isdisjoint(rule.for_each) or any(path.endswith(".loads") for path in paths):
         found.add("torch")  # with another torch they load or do not
@@ -138,16 +144,11 @@ def _bound(path: str, rule: Rule, package: str, counts: Mapping[str, int]) -> It
 
 def _reading(name: str) -> Reading:
     """Return the fact behind a path, which can end in a part of it."""
-    if find_spec(_catalogue(), name) is not None:
+    if find_spec(build_catalogue(), name) is not None:
         return Reading(name)
     base, _, part = name.rpartition(".")
-    spec = find_spec(_catalogue(), base)
+    spec = find_spec(build_catalogue(), base)
     return Reading(base, part if spec is not None and spec.type == "mapping" else "")
-
-
-@cache
-def _catalogue() -> dict[str, FactSpec]:
-    return build_catalogue()
 
 
 def _all_paths(rule: Rule, package: str) -> list[str]:

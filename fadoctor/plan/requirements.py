@@ -10,10 +10,12 @@ import msgspec
 from fadoctor.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
+from fadoctor.targets.pairs import TABLE, pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
 
 Requirements = dict[str, dict[str, str]]
@@ -52,6 +54,28 @@ def requirements_of(environment: Environment, others: Mapping[str, dict[str, str
         needs = environment.fact(f"{package}.requires")
         if isinstance(needs, Known) and isinstance(needs.value, dict):
             found[name] = needs.value
+    return found
+
+
+def with_pairs(
+    requirements: Requirements, environment: Environment, matrix: Matrix
+) -> Requirements:
+    """Return the requirements with what of the matrix goes together, as far as it is installed.
+
+    A plan makes no pair that does not fit, as it breaks no requirement.
+    """
+    installed = environment.fact("packages.installed")
+    there = installed.value if isinstance(installed, Known) else None
+    if not isinstance(there, dict):
+        return requirements
+    found = dict(requirements)
+    for name in {str(row["package"]) for row in matrix.tables[TABLE].rows} & there.keys():
+        version = Known(there[name], "installed")
+        for beside, fits, _ in pairs_of(Known(name, "installed"), version, there, matrix):
+            if isinstance(fits, str):
+                needs = found.get(name, {})
+                both = ",".join(filter(None, [needs.get(beside, ""), fits]))
+                found[name] = {**needs, beside: both}
     return found
 
 

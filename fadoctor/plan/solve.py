@@ -13,7 +13,7 @@ from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Backend
 from fadoctor.plan.aftermath import aftermath
-from fadoctor.plan.cells import Outlooks
+from fadoctor.plan.cells import Outlooks, is_of_no_use
 from fadoctor.plan.choice import Choice, Kind, keep
 from fadoctor.plan.cost import Cost
 from fadoctor.plan.count import (
@@ -24,8 +24,10 @@ from fadoctor.plan.count import (
     count_missed,
     failures,
 )
+from fadoctor.plan.hub_route import opens_route
 from fadoctor.plan.reads import EVERYTHING
 from fadoctor.plan.relations import State
+from fadoctor.plan.wishes import wanted_of_hub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,14 +106,18 @@ class _Search:
         self.depth = len(problem.packages)
         self.relations: list[list[Relation]] = [[] for _ in range(self.depth + 1)]
         self.wished = wished = tuple(dict.fromkeys(backend for _, backend in problem.wishes.cells))
+        instead = problem.wishes.instead
+        telling = (*wished, *(instead[backend] for backend in wished if backend in instead))
+        self.telling = telling
+        self.from_hub = wanted_of_hub(problem.wishes)
         for relation in problem.relations:
-            if any_will_do and not problem.can_forbid(relation, wished):
+            if any_will_do and not problem.can_forbid(relation, telling):
                 continue  # whatever else is wrong there does not matter
             self.relations[self._relation_depth(relation)].append(relation)
         self.backends: list[list[Backend]] = [[] for _ in range(self.depth + 1)]
-        for backend in wished if any_will_do else Backend:
+        for backend in telling if any_will_do else Backend:
             self.backends[self._backend_depth(backend)].append(backend)
-        self.relevant = self._relevant(wished) if any_will_do else set(problem.packages)
+        self.relevant = self._relevant(telling) if any_will_do else set(problem.packages)
         self.best: Solution | None = None
         self.nodes = 0
 
@@ -139,7 +145,7 @@ class _Search:
         """Return the packages that can keep backends from working, or that are wished for."""
         kernels = self.problem.kernels
         found = {name for relations in self.relations for r in relations for name in r.mentions}
-        found |= {name for backend in wished for name in kernels.brought_by(backend)}
+        found |= {name for backend in wished for name in kernels.decided_by(backend)}
         return found | set(self.problem.wishes.packages)
 
     def _place(self, package: str) -> int:
@@ -153,9 +159,7 @@ class _Search:
         return max(map(self._place, relation.mentions), default=0)
 
     def _backend_depth(self, backend: Backend) -> int:
-        kernels = self.problem.kernels
-        names = (kernels.package(backend), *kernels.needs(backend))
-        return max(map(self._place, names))
+        return max(map(self._place, self.problem.kernels.decided_by(backend)))
 
     def _root(self) -> _Node:
         """Judge the state in which nothing is decided."""
@@ -228,6 +232,7 @@ class _Search:
             bound.changed + (choice.package in self.problem.there),
             bound.builds + (choice.kind is Kind.BUILD),
             bound.community + (choice.kind is Kind.COMMUNITY),
+            bound.hub + opens_route(choice, self.problem.there),
             bound.unproved,
             (*bound.ages[:place], choice.age, *bound.ages[place + 1 :]),
             bound.added + (choice.package not in self.problem.there),
@@ -248,9 +253,12 @@ class _Search:
         kinds = [choice.kind for choice in changes]
         replaced = sum(choice.package in problem.there for choice in changes)
         missed, unproved = self._missed(node)
+        hub = sum(opens_route(choice, problem.there) for choice in changes)
         is_excused = partial(problem.is_excused if whole else problem.may_be_excused, verdicts)
         return Cost(
-            errors=failures(node.telling, Severity.ERROR, is_excused) + node.quarrels,
+            errors=failures(node.telling, Severity.ERROR, is_excused)
+            + node.quarrels
+            + (hub and is_of_no_use(node.outlooks, self.from_hub)),
             missed=missed,
             lost=sum(outlook.lost for outlook in node.outlooks.values()),
             torch=state["torch"].distance if "torch" in state else 0,
@@ -259,6 +267,7 @@ class _Search:
             changed=replaced,
             builds=kinds.count(Kind.BUILD),
             community=kinds.count(Kind.COMMUNITY),
+            hub=hub,
             unproved=unproved,
             ages=tuple(state[name].age if name in state else 0 for name in problem.packages),
             added=len(changes) - replaced,
@@ -267,11 +276,15 @@ class _Search:
     def _missed(self, node: _Node) -> Answer:
         """Return what is missed already; of undecided backends what no further choice can mend."""
         wishes, outlooks = self.problem.wishes, node.outlooks
-        decided = [backend for backend in self.wished if backend in outlooks]
+        decided = [backend for backend in self.telling if backend in outlooks]
         verdicts = [verdict for backend in decided for verdict in outlooks[backend].verdicts]
         best = best_answers(verdicts, node.telling)
         missed, unproved = count_missed(wishes, node.state, node.environment, best, decided)
-        waiting = [cell for cell in wishes.cells if cell[1] not in outlooks]
+        waiting = [
+            cell
+            for cell in wishes.cells
+            if cell[1] not in outlooks and cell[1] not in wishes.instead
+        ]
         doomed = set(self.problem.doomed(node.telling, waiting))
         least = sum(
             FAILS[0] if cell in doomed else UNDECIDED[0] * (cell not in self.problem.can_work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,7 +20,17 @@ if TYPE_CHECKING:
 
 HALF = (Dtype.BF16, Dtype.FP16)
 
+HUB = {
+    Backend.FA2: Backend.HUB_FA2,
+    Backend.FA3: Backend.HUB_FA3,
+    Backend.FA4: Backend.HUB_FA4,
+}
+"""Backend of a package -> the same attention as transformers takes it from the Hub."""
+
 _ALIASES = {"fa2": "flash_attn", "fa3": "flash_attn_3", "fa4": "flash_attn_4"}
+
+PAIR = ("transformers", "kernels")
+"""The fact prefixes of what brings a kernel of the Hub."""
 
 ATTENTION = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers")
 """Packages that exist for attention on a GPU: without one they may go."""
@@ -31,6 +42,7 @@ class Asked(msgspec.Struct, frozen=True):
     want: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     allow_build: bool = False
+    no_hub: bool = False
 
 
 class Wishes(msgspec.Struct, frozen=True):
@@ -49,6 +61,12 @@ class Wishes(msgspec.Struct, frozen=True):
     allow_build: bool = False
     with_tools: bool = False
     """Whether to take compiler and toolkit for granted, to say what they would make possible."""
+    no_hub: bool = False
+    """Whether kernels of the Hub are forbidden."""
+    instead: Mapping[Backend, Backend] = {}
+    """Wished backend -> the one that also meets the wish, where it works on the same GPU."""
+    brings: Mapping[str, tuple[Backend, ...]] = {}
+    """Package -> the backends for which another can stand in."""
 
 
 def package_of(name: str, option: str) -> str:
@@ -75,24 +93,87 @@ def wishes_of(
     `found`: ids of the rules that find something. Of what was not asked for, those cells are wished
     that fail because of a finding, although releases with a kernel for that GPU exist.
     """
-    asked = tuple(dict.fromkeys(package_of(name, "--want") for name in asked_for.want))
+    hub, named = _routes(asked_for)
+    asked = tuple(dict.fromkeys(package_of(name, "--want") for name in named))
     kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
     gpus = computing_gpus(kernels.environment)
     beyond = {name for name in asked if gpus and not _of_use(kernels, name, gpus)}
     packages = {*asked, *_default(kernels, gpus)} - beyond
     failing = _broken(kernels, visible_gpus(kernels.environment), verdicts, found)
-    cells, hopeless = [], []
+    of_hub = [(gpu, backend) for backend in hub for gpu in gpus]
+    cells = [(gpu, backend) for gpu, backend in of_hub if has_kernel(kernels, backend, gpu)]
+    hopeless = [cell for cell in of_hub if cell not in cells]
     for gpu, backend in _cells(kernels, gpus, packages | beyond):
         if not has_kernel(kernels, backend, gpu):
             hopeless.append((gpu, backend))
         elif kernels.package(backend) in asked or (gpu.label, backend) in failing:
             cells.append((gpu, backend))
     # torch and the frameworks bring several ways to attend: one of them that cannot be is no loss
-    named = [name for name in asked if name in ATTENTION]
-    hopeless = [cell for cell in hopeless if kernels.package(cell[1]) in named]
+    alone = [name for name in asked if name in ATTENTION]
+    hopeless = [(g, b) for g, b in hopeless if kernels.package(b) in alone or b in hub]
+    if any(backend in hub for _, backend in cells) or (hub and not gpus):
+        asked = tuple(dict.fromkeys((*asked, *PAIR)))
+        packages |= set(PAIR)
     ordered = tuple(name for name in PACKAGES if name in packages)
-    may_build = asked_for.allow_build
-    return Wishes(ordered, tuple(cells), tuple(hopeless), asked, kept, may_build)
+    return Wishes(
+        ordered,
+        tuple(cells),
+        tuple(hopeless),
+        asked,
+        kept,
+        asked_for.allow_build,
+        no_hub=asked_for.no_hub,
+        instead=(instead := _instead(kernels, asked, asked_for)),
+        brings={kernels.package(backend): (backend,) for backend in instead},
+    )
+
+
+def wanted_of_hub(wishes: Wishes) -> tuple[Backend, ...]:
+    """Return the kernels of the Hub for which a way to it would be opened."""
+    asked = [wishes.instead.get(backend, backend) for _, backend in wishes.cells]
+    found = dict.fromkeys(backend for backend in asked if backend in HUB.values())
+    return tuple(found) or (Backend.HUB_FA2,)
+
+
+def without_hub(wishes: Wishes) -> Wishes:
+    """Return wishes for which nothing of the Hub stands in."""
+    return msgspec.structs.replace(wishes, instead={}, brings={})
+
+
+def with_hub(kernels: Kernels, wishes: Wishes) -> Wishes | None:
+    """Return wishes that the Hub may meet, whatever was asked for; None where they are so already.
+
+    Only transformers asks the Hub by itself.
+    """
+    instead = _instead(kernels, (), Asked())
+    if instead.keys() <= wishes.instead.keys():
+        return None
+    brings = {kernels.package(backend): (backend,) for backend in instead}
+    return msgspec.structs.replace(wishes, no_hub=False, instead=instead, brings=brings)
+
+
+def _routes(asked_for: Asked) -> tuple[tuple[Backend, ...], list[str]]:
+    """Return the kernels of the Hub that were asked for, and the names of packages."""
+    hub = {backend.value: backend for backend in HUB.values()}
+    plain = {name: name.strip().lower().replace("_", "-") for name in asked_for.want}
+    named = [name for name in asked_for.want if plain[name] not in hub]
+    found = dict.fromkeys(hub[plain[name]] for name in asked_for.want if plain[name] in hub)
+    if found and asked_for.no_hub:
+        raise UsageError(f"--want {next(iter(found)).value} and --no-hub exclude each other")
+    return tuple(found), named
+
+
+def _instead(
+    kernels: Kernels, asked: Container[str], asked_for: Asked
+) -> Mapping[Backend, Backend]:
+    """Return what may come from the Hub instead: of what nobody asked for by its name.
+
+    Only transformers asks the Hub by itself.
+    """
+    transformers = kernels.environment.fact("transformers.version")
+    if asked_for.no_hub or not isinstance(transformers, Known):
+        return {}
+    return {mine: hub for mine, hub in HUB.items() if kernels.package(mine) not in asked}
 
 
 def _cells(
@@ -106,7 +187,8 @@ def _cells(
 
 def _is_main(kernels: Kernels, backend: Backend) -> bool:
     """Return whether a package is installed for a backend, rather than brings it beside."""
-    return not backend.value.startswith("fa-") and not kernels.is_replaced(backend)
+    beside = backend.value.startswith("fa-") or kernels.route(backend)
+    return not (beside or kernels.is_replaced(backend))
 
 
 def _broken(
@@ -187,4 +269,5 @@ def describe(wishes: Wishes) -> tuple[str, ...]:
     """Return the wishes in words, what was asked for first."""
     asked = [f"{PACKAGES[name][0]} (asked for)" for name in wishes.asked]
     kept = [f"{PACKAGES[name][0]} stays as it is" for name in sorted(wishes.kept)]
-    return (*asked, *kept, *(wish_text(cell) for cell in wishes.cells))
+    hub = ["nothing comes from the Hub"] if wishes.no_hub else []
+    return (*asked, *kept, *hub, *(wish_text(cell) for cell in wishes.cells))

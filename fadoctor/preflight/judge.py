@@ -46,7 +46,8 @@ def foresee_planned(
     trial = try_out(environment, knowledge, _matrix(environment, knowledge), ignore)
     today = trial.today.prognosis
     plain = foresee(trial.environment, knowledge, ignore)
-    findings = tuple(sorted(_findings(trial), key=order_of))
+    said = {each.fingerprint: each for each in (*_loose_findings(trial), *_findings(trial))}
+    findings = tuple(sorted(said.values(), key=order_of))
     told = {(finding.rule_id, finding.subject) for finding in findings}
     unknown = tuple(
         each
@@ -106,6 +107,27 @@ def _findings(trial: Trial) -> Iterator[Finding]:
             yield _lowered(finding, Severity.WARNING, _today_text(trial, finding, where))
         else:
             yield _lowered(finding, Severity.NOTE, _elsewhere_text(trial, finding, where))
+
+
+def _loose_findings(trial: Trial) -> Iterator[Finding]:
+    """Yield what goes wrong with releases of a package of which nobody knows which one comes."""
+    for package in dict.fromkeys(world.varied for world in trial.loose):
+        worlds = [world for world in trial.loose if world.varied == package]
+        asked = f"{name_of(package)}{trial.environment.bounded.get(name_of(package), '')}"
+        where: dict[str, list[World]] = {}
+        first: dict[str, Finding] = {}
+        for world in worlds:
+            for each in world.prognosis.assessment.findings:
+                if not any(evidence.source == ASSUMED for evidence in each.evidence):
+                    where.setdefault(each.fingerprint, []).append(world)
+                    first.setdefault(each.fingerprint, each)
+        for fingerprint, bad in where.items():
+            is_all = len(bad) == len(worlds)
+            with_it = {world.versions[package] for world in bad}
+            rest = {world.versions[package] for world in worlds} - with_it
+            so = "with every release that the tables know" if is_all else _range(with_it, rest)
+            text = f"Which {asked} comes is not known; it is so {so}."
+            yield _lowered(first[fingerprint], Severity.WARNING if is_all else Severity.NOTE, text)
 
 
 def _lowered(finding: Finding, most: Severity, text: str) -> Finding:

@@ -14,7 +14,7 @@ from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment
 from fadoctor.preflight.labelled import labelled, settled
 from fadoctor.preflight.resolve import Resolver
-from fadoctor.preflight.versions import Versions
+from fadoctor.preflight.versions import Versions, package_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +48,8 @@ class Trial(msgspec.Struct, frozen=True):
     """Versions for which there was no time."""
     fits: bool = True
     """Whether the tables know releases that fit together."""
+    loose: tuple[World, ...] = ()
+    """Today's with a release of a package of which nobody knows which one comes."""
 
 
 def come_today(environment: Environment, matrix: Matrix) -> Environment:
@@ -73,11 +75,12 @@ def try_out(
     taken, fits, is_consistent = _taken(resolver)
     there = resolver.world(taken)
     today = World(taken, foresee(settled(labelled(there)), knowledge, ignore))
+    end = time.monotonic() + TIME_LIMIT_S
+    loose = tuple(_loose(resolver, taken, end, (knowledge, ignore)))
     if not is_consistent or not environment.ranges:
-        return Trial(today, there, fits=fits)
+        return Trial(today, there, fits=fits, loose=loose)
     others: list[World] = []
     untried = 0
-    end = time.monotonic() + TIME_LIMIT_S
     for package, version in _variations(resolver, taken):
         if len(others) >= WORLD_LIMIT or time.monotonic() > end:
             untried += 1
@@ -86,7 +89,25 @@ def try_out(
         if found is not None:
             prognosis = foresee(settled(labelled(resolver.world(found))), knowledge, ignore)
             others.append(World(found, prognosis, package))
-    return Trial(today, there, tuple(others), untried, fits)
+    return Trial(today, there, tuple(others), untried, fits, loose)
+
+
+def _loose(
+    resolver: Resolver, taken: dict[str, str], end: float, how: tuple[Knowledge, tuple[str, ...]]
+) -> Iterator[World]:
+    """Yield a world for each release of the packages that something may bound, one at a time.
+
+    All releases of a package or none: what is said of a part says nothing of the range.
+    """
+    for package, specifier in package_of(resolver.environment.bounded).items():
+        found: list[World] = []
+        for version in resolver.versions.of(package, specifier)[:WORLD_LIMIT]:
+            if time.monotonic() > end:
+                return
+            versions = {**taken, package: version}
+            there = settled(labelled(resolver.world(versions)))
+            found.append(World(versions, foresee(there, *how), package))
+        yield from found
 
 
 def _variations(resolver: Resolver, chosen: dict[str, str]) -> Iterator[tuple[str, str]]:

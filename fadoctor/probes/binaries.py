@@ -23,7 +23,7 @@ from fadoctor.probes.extensions import Extension, absent_extension, find_extensi
 from fadoctor.probes.world import absent, known, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from fadoctor.binary.prediction import Prediction
     from fadoctor.probes.world import Facts, World
@@ -46,14 +46,15 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:
         if isinstance(each, Unknown):
             return _all(each)
         extensions.append(each)
-    if (reason := _unreadable(facts)) is not None:
+    if (reason := unreadable(facts)) is not None:
         return _all(reason) | {
             f"{each.prefix}.file": known(world.name(each.path), "import path")
             for each in extensions
             if each.path
         }
     found = _all(absent("its package is not there"))
-    with Predictor(_target(world, facts, extensions)) as predictor:
+    torch = next((each.path for each in extensions if each.key == "torch"), "")
+    with Predictor(loader_target(world, facts, torch)) as predictor:
         naming = Naming(world, predictor)
         for key in dict.fromkeys(each.key for each in extensions):
             mine = [each for each in extensions if each.key == key]
@@ -64,7 +65,8 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:
     return found
 
 
-def _unreadable(facts: Mapping[str, Fact]) -> Fact | None:
+def unreadable(facts: Mapping[str, Fact]) -> Fact | None:
+    """Return why extensions of this system are not read; None where they are."""
     system, machine = facts.get("host.os"), facts.get("host.machine")
     if isinstance(system, Known) and system.value != "linux":
         return absent(f"extensions of {system.value} are not read")
@@ -79,8 +81,8 @@ def _all(fact: Fact) -> Facts:
     return dict.fromkeys(names, fact)
 
 
-def _target(world: World, facts: Mapping[str, Fact], extensions: Iterable[Extension]) -> Target:
-    torch = next((each.path for each in extensions if each.key == "torch"), "")
+def loader_target(world: World, facts: Mapping[str, Fact], torch: str) -> Target:
+    """Return what the loader of the target has to do with; ``torch``: the file of torch._C."""
     suffix = facts.get("python.ext_suffix")
     variables = ("LD_LIBRARY_PATH", "LD_PRELOAD")
     return Target(

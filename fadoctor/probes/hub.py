@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 NAMES = ("hub.kernels", "hub.models", "hub.offline", "hub.archs", "hub.metadata", "hub.needs")
 
+OPENED = ("hub.loads", "hub.code")
+"""What is said of builds that would be taken, once it is known which: see hub_binaries."""
+
 
 def probe(world: World, facts: Facts) -> Facts:  # noqa: ARG001 -- the probes' contract
     """Return what lies in the cache; Absent where there is no kernel, or no cache."""
@@ -23,13 +26,14 @@ def probe(world: World, facts: Facts) -> Facts:  # noqa: ARG001 -- the probes' c
     folder, of_old = find_cache(environ), find_cache(environ, "model")
     if folder is None or of_old is None:
         nobody = unknown("no home is known", "the environment")
-        return {"hub.cache": nobody, **dict.fromkeys(NAMES, nobody)}
+        return {"hub.cache": nobody, **dict.fromkeys((*NAMES, *OPENED), nobody)}
     kernels, name = _read(world, folder, of_old), world.name(folder)
     if kernels is None:
         gone = absent(f"{name} is not there")
-        return {"hub.cache": gone, **dict.fromkeys(NAMES, gone)}
+        return {"hub.cache": gone, **dict.fromkeys((*NAMES, *OPENED), gone)}
     return {
         "hub.cache": known(name, name),
+        **dict.fromkeys(OPENED, absent("no build in it was opened")),
         "hub.kernels": _builds(kernels, "kernel", name),
         "hub.models": _builds(kernels, "model", name),
         "hub.offline": known(

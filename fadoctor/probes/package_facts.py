@@ -53,7 +53,7 @@ def package_facts(world: World, record: Distribution, target: Target, *, linked:
         "version": known(record.version, f"{source}: Version: {record.version}"),
         "distribution": known(record.name, source),
         "location": known(world.name(record.folder), source),
-        "installer": _installer(world, record),
+        "installer": read_installer(world, record),
         "wheel.tags": _tags(world, record),
         "requires": _requires(world, record, target),
         "requires_python": known(python, source) if python else absent(f"{source}: none"),
@@ -67,7 +67,8 @@ def _read(world: World, record: Distribution, name: str) -> str | Absent | Unkno
     return read_member(file, world.name(file), SMALL)
 
 
-def _installer(world: World, record: Distribution) -> Fact:
+def read_installer(world: World, record: Distribution) -> Fact:
+    """Return which tool has installed a distribution, by its INSTALLER."""
     text = _read(world, record, "INSTALLER")
     if not isinstance(text, str):
         return text

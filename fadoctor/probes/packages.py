@@ -7,6 +7,7 @@ from pathlib import Path
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Fact, Known
 from fadoctor.probes.distributions import Survey, find_distributions
+from fadoctor.probes.import_checks import import_checks
 from fadoctor.probes.import_path import (
     ImportPath,
     editable_folders,
@@ -15,6 +16,7 @@ from fadoctor.probes.import_path import (
     read_import_path,
 )
 from fadoctor.probes.package_facts import NAMES, package_facts
+from fadoctor.probes.requirers import requirer_facts
 from fadoctor.probes.requires import Target, marker_target
 from fadoctor.probes.world import Facts, World, absent, known, unknown
 
@@ -32,6 +34,9 @@ def probe(world: World, facts: dict[str, Fact]) -> Facts:
     for key, names in PACKAGES.items():
         for name, fact in _package(world, path, survey, names, target).items():
             out[f"{key}.{name}"] = fact
+    if isinstance(out["transformers.version"], Known):
+        out["transformers.checks"] = import_checks(world, path, "transformers")
+    out |= requirer_facts(world, survey, wanted, target)
     out["xformers.extension"] = _xformers_extension(world, path, out)
     return out
 

@@ -68,17 +68,22 @@ class LiveRun(msgspec.Struct, frozen=True):
     """Why it could not be started."""
     lost: str = ""
     """Why some of its output is not where ours goes. A reader that has gone has lost nothing."""
+    pid: int = 0
+    """Its process id; 0 where it could not be started."""
 
 
-def run_live(argv: tuple[str, ...]) -> LiveRun:
-    """Run a command to its end with our input; its output goes where ours goes, as it comes."""
+def run_live(argv: tuple[str, ...], env: dict[str, str] | None = None) -> LiveRun:
+    """Run a command to its end with our input; its output goes where ours goes, as it comes.
+
+    `env` is its whole environment; None passes ours on.
+    """
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
     kept = _Tail()
     outputs = _Output(1, kept, is_closed=sys.stdout is None), _Output(2, kept)
     try:
-        child = subprocess.Popen(argv, stdout=outputs[0].given, stderr=outputs[1].given)
+        child = subprocess.Popen(argv, stdout=outputs[0].given, stderr=outputs[1].given, env=env)
     except (OSError, ValueError) as error:
         for output in outputs:
             output.end()
@@ -96,7 +101,8 @@ def run_live(argv: tuple[str, ...]) -> LiveRun:
             output.end()
     code = child.returncode
     lost = outputs[0].lost
-    return LiveRun(_DIED_OF_SIGNAL - code if code < 0 else code, kept.data(), lost=lost)
+    code = _DIED_OF_SIGNAL - code if code < 0 else code
+    return LiveRun(code, kept.data(), lost=lost, pid=child.pid)
 
 
 class _Tail:

@@ -52,7 +52,7 @@ def _line(spans: Spans) -> str:
 
 
 def _inline(span: Span) -> str:
-    text = _code(span.text) if span.code else escape(span.text)
+    text = code_span(span.text) if span.code else escape(span.text)
     if not span.href:
         return text
     address = quote(printable(span.href, TEXT_LIMIT), safe=_LINK_SAFE)
@@ -60,7 +60,7 @@ def _inline(span: Span) -> str:
     return f"<{address}>" if is_bare else f"[{text}]({address.replace('&', '&amp;')})"
 
 
-def _code(text: str) -> str:
+def code_span(text: str) -> str:
     """Return a code span, fenced with more backticks than the text holds in a row."""
     clean = printable(text, TEXT_LIMIT) or " "
     longest = max((len(run) for run in re.findall("`+", clean)), default=0)

@@ -12,7 +12,7 @@ from fadoctor.report.style import Style
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.model.plan import (
         Action,
@@ -82,7 +82,7 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
     by_hand = [action for action in plan.actions if action not in run]
     in_files = plan.target.kind == "manifest"
     steps = f"{counted(len(run), 'step')} for {plan.installer}. " if run and not in_files else ""
-    yield from _wrapped(f"{steps}{_answer(plan, by_hand)}", width)
+    yield from _wrapped(f"{steps}{answer_text(plan)}", width)
     for edit in plan.edits:
         yield from _edited(edit, width, windows=plan.windows)
     for number, action in enumerate(() if in_files and plan.edits else run, 1):
@@ -97,6 +97,9 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
     for conflict in plan.conflicts:
         yield ""
         yield from _conflict(conflict, width)
+    for alternative in plan.alternatives:
+        yield ""
+        yield from _wrapped(f"Or {_alternative(alternative)}.", width, "", "  ")
     if plan.verification is not None:
         yield ""
         yield from _wrapped(_verified(plan.verification), width, "", "  ")
@@ -115,8 +118,9 @@ def _edited(edit: Edit, width: int, *, windows: bool) -> Iterator[str]:
         yield f"    {command_line(edit.command, windows=windows)}"
 
 
-def _answer(plan: Plan, by_hand: Sequence[Action]) -> str:
+def answer_text(plan: Plan) -> str:
     """Return the answer in a sentence, which what follows must not contradict."""
+    by_hand = [action for action in plan.actions if not action.is_step]
     is_clean = plan.proof.clean and not plan.proof.by_setting
     if plan.outcome is PlanOutcome.PARTIAL and is_clean and plan.proof.unknown:
         return _UNDECIDED_BY_HAND if by_hand else _UNDECIDED

@@ -41,6 +41,8 @@ PATTERN_SHOWN = 60
 _KINDS = {
     "gpu": "GPU",
     "toolkit": "CUDA toolkit",
+    "requirer": "package, and each other distribution that requires one",
+    "contract": "name that one package asks of another, which has it not",
     "extension": "compiled extension",
     "optional_extension": "compiled extension that its package does without",
 }

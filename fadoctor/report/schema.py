@@ -14,6 +14,7 @@ from fadoctor.model.plan import Plan
 from fadoctor.model.report import Report
 from fadoctor.model.rule import Rule, Table
 from fadoctor.model.smoke import SmokeReport
+from fadoctor.model.trace import TraceReport
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
@@ -25,6 +26,7 @@ def render(name: str) -> str:
     makers = {
         "report": lambda: _schema(Report),
         "smoke": lambda: _schema(SmokeReport),
+        "trace": lambda: _schema(TraceReport),
         "plan": lambda: _schema(Plan),
         "explanation": lambda: _schema(Explanation),
         "facts": lambda: _schema(Environment),

@@ -20,6 +20,8 @@ def render(report: SmokeReport) -> str:
     for device in dict.fromkeys(cell.device for cell in report.cells):
         cells = [cell for cell in report.cells if cell.device == device]
         root.append(_suite(device, cells, report))
+    if report.imports:
+        root.append(_imports(report))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -40,6 +42,31 @@ def _suite(device: str, cells: list[SmokeCell], report: SmokeReport) -> ET.Eleme
         ET.SubElement(properties, "property", name=name, value=value)
     for cell in cells:
         suite.append(_case(cell))
+    return suite
+
+
+def _imports(report: SmokeReport) -> ET.Element:
+    failed = sum(each.measured is Measured.FAILED for each in report.imports)
+    passed = sum(each.measured is Measured.PASSED for each in report.imports)
+    suite = ET.Element(
+        "testsuite",
+        name="imports",
+        tests=str(len(report.imports)),
+        failures=str(failed),
+        errors="0",
+        skipped=str(len(report.imports) - failed - passed),
+    )
+    for each in report.imports:
+        case = ET.SubElement(
+            suite, "testcase", classname="imports", name=each.module, time=f"{each.seconds:.6f}"
+        )
+        if each.measured is Measured.FAILED:
+            failure = ET.SubElement(case, "failure", type="import", message=each.detail)
+            failure.text = _printable_lines(each.message)
+        elif each.measured is Measured.PASSED:
+            ET.SubElement(case, "system-out").text = each.detail
+        else:
+            ET.SubElement(case, "skipped", message=each.detail)
     return suite
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
-from fadoctor.model.smoke import CPU, NO_DEVICE, SmokeCell, SmokeReport
+from fadoctor.model.smoke import CPU, NO_DEVICE, ImportProof, SmokeCell, SmokeReport
 from fadoctor.model.verdict import Backend, Measured, Predicted
 from fadoctor.report.paper import Paper
 
@@ -43,6 +43,7 @@ def render(report: SmokeReport, style: Style) -> str:
     page.line("")
     for device in dict.fromkeys(cell.device for cell in report.cells):
         page.device([cell for cell in report.cells if cell.device == device])
+    page.imports(report.imports)
     for finding in report.findings:
         page.finding(finding, [finding.subject])
     page.closing(report)
@@ -128,6 +129,21 @@ class _Page(Paper):
             self.line(f"not run: {', '.join(names)}: {reason}", "dim", indent=2, hang=2)
         self.reasons([cell for cell in idle if cell.backend in busy])
 
+    def imports(self, proofs: tuple[ImportProof, ...]) -> None:
+        """Print what became of each module that was imported."""
+        shown = [
+            each for each in proofs if not self.style.quiet or each.measured is Measured.FAILED
+        ]
+        if not shown:
+            return
+        self.line("Imports, each in a process of its own", "bold")
+        for each in shown:
+            word = each.measured.value.replace("_", " ")
+            rule = f" ({each.rule_id})" if each.rule_id else ""
+            text = f"{word}: {each.distribution} {each.version}: {each.detail}{rule}"
+            self.line(printable(text, 800), _SHADES[each.measured], indent=2, hang=2)
+        self.line("")
+
     def closing(self, report: SmokeReport) -> None:
         """Print what must be said about the run, and how many cells came out how."""
         for error in report.rule_errors:
@@ -135,7 +151,7 @@ class _Page(Paper):
         for note in report.notes:
             self.line(note, "bold")
         total = report.summary
-        if not total.passed and not total.failed:
+        if not total.passed and not total.failed and not report.imports:
             self.line("NOTHING WAS PROVED: no cell passed and none failed", "bold")
         self.line(
             f"{total.passed} passed, {total.refused} refused, {total.failed} failed, "

@@ -6,22 +6,28 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fact import Absent, Known, Unknown, printable
+from fadoctor.model.fact import Absent, Known, printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
+from fadoctor.report.answer import State, answers_of
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.paper import Paper
-from fadoctor.report.words import counted, setting_text
+from fadoctor.report.words import counted, setting_text, use_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding, Undecided
     from fadoctor.model.report import Report
     from fadoctor.report.style import Style
 
-_IDS_SHOWN = 4
+_IDS_SHOWN, _ANSWERS_SHOWN = 4, 3
+
+_STATES = {
+    State.WORKS: ("✓", "+", "green"),
+    State.FAILS: ("✗", "x", "red"),
+    State.UNKNOWN: ("?", "?", "yellow"),
+}
 
 _NOT_KNOWN = ", where it runs: the table below cannot tell"
 
@@ -38,21 +44,16 @@ _PREDICTED = {
 def render(report: Report, style: Style) -> str:
     """Return the report as text. The words alone carry the meaning; colour only repeats it."""
     page = _Page(style)
-    page.header(report)
-    if not style.quiet:
-        page.environment(report)
-        page.recommendation(report)
-    for sentence in report.not_looked:
-        page.line(sentence, "bold yellow")
-        page.line("")
+    page.answer(report)
     for alike in _alike(report.findings):
         page.finding(alike[0], [finding.subject for finding in alike])
     if not (report.findings or report.not_looked):
         page.line("No findings.", "green")
         page.line("")
     if not style.quiet:
-        page.undecided(report.unknown)
         page.verdicts(report)
+        page.undecided(report.unknown)
+        page.environment(report)
     page.closing(report)
     return page.text()
 
@@ -60,13 +61,30 @@ def render(report: Report, style: Style) -> str:
 class _Page(Paper):
     """The report of ``check``."""
 
-    def header(self, report: Report) -> None:
-        target = report.target
-        self.line(f"Environment: {target.label} ({target.reason})", "bold")
+    def answer(self, report: Report) -> None:
+        """Say first what one came for: does it work, what to use, what to paste."""
+        answers = answers_of(report)[:_ANSWERS_SHOWN]
+        for answer in answers:
+            mark, plain, colour = _STATES[answer.state]
+            sign = plain if self.style.ascii_only else mark
+            self.line(f"{sign} {answer.sentence}", f"bold {colour}", hang=2)
+        said = {answer.sentence for answer in answers}
+        for sentence in report.not_looked:
+            if sentence not in said:
+                self.line(sentence, "bold yellow", indent=2)
+        self.recommendation(report)
         for overlay in report.overlays:
-            self.line(f"Assumed: {overlay}", "magenta")
+            self.line(f"Assumed: {overlay}", "magenta", indent=2)
+        total = report.summary
+        if total.error or total.warning:
+            named = {"error": total.error, "warning": total.warning}
+            counts = ", ".join(counted(number, name) for name, number in named.items() if number)
+            self.line(f"{counts}. `fadoctor fix --dry-run` shows what to do.", indent=2)
+        self.line("")
 
     def environment(self, report: Report) -> None:
+        target = report.target
+        self.line(f"Environment: {target.label} ({target.reason})", "bold")
         for text in environment_lines(report.environment):
             self.line(text, indent=2, hang=2)
         self.line("")
@@ -89,9 +107,6 @@ class _Page(Paper):
     def verdicts(self, report: Report) -> None:
         """Print a table for each GPU, one for those that are alike."""
         verdicts = report.verdicts
-        if not verdicts:
-            self.line(_without_table(report.environment))
-            self.line("")
         tables: dict[tuple[Verdict, ...], list[str]] = {}
         for gpu in dict.fromkeys(verdict.gpu for verdict in verdicts):
             mine = tuple(
@@ -108,6 +123,7 @@ class _Page(Paper):
             for text in _reasons(mine):
                 self.line(text, "dim", indent=2, hang=2)
             self.line("")
+        self.because(report)
 
     def table(self, verdicts: tuple[Verdict, ...]) -> None:
         dtypes = [d for d in Dtype if any(verdict.dtype is d for verdict in verdicts)]
@@ -148,24 +164,32 @@ class _Page(Paper):
         is_wrong = any(each.severity is not Severity.NOTE for each in report.findings)
         later = ", once what is wrong below is repaired" if is_wrong else _NOT_KNOWN
         later = "" if works else later
-        self.line(f"Use {advice.dtype.value} with {advice.backend.value}{later}", "bold green")
-        self.line(advice.why, indent=2)
+        self.line(f"{use_text(advice.dtype, advice.backend)}{later}.", "bold", indent=2)
         for framework, settings in advice.settings.items():
-            text = f"{framework}: {setting_text(framework, settings)}"
-            self.line(text, indent=2, hang=2)
-        self.line("")
+            version = report.environment.get(f"{framework}.version")
+            if isinstance(version, Absent):
+                continue
+            name = f"{framework} {version.value}" if isinstance(version, Known) else framework
+            self.line(f"{name}: {setting_text(framework, settings)}", indent=4, hang=2)
+
+    def because(self, report: Report) -> None:
+        """Say why that is to be used, and what is ruled out."""
+        if report.recommendation is not None:
+            advice = report.recommendation
+            self.line(f"Why {advice.backend.value}: {advice.why}", indent=2, hang=2)
+            self.line("")
 
     def no_advice(self, report: Report) -> None:
         """Say why nothing is recommended, where a table was asked for."""
         if not report.verdicts:
             return
         if isinstance(report.environment.get("torch.version"), Absent):
-            self.line("Nothing can be recommended: there is no torch here.", "bold")
-        elif any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
-            self.line("Nothing can be recommended yet: repair what is wrong below first.", "bold")
+            return
+        if any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
+            text = "Nothing can be recommended yet: repair what is wrong below first."
         else:
-            self.line("Nothing can be recommended: nothing is known to work here.", "bold")
-        self.line("")
+            text = "Nothing can be recommended: nothing is known to work here."
+        self.line(text, "bold", indent=2)
 
     def closing(self, report: Report) -> None:
         for error in report.rule_errors:
@@ -178,18 +202,6 @@ class _Page(Paper):
             f"{counted(total.note, 'note')}, {total.unknown} undecided. "
             f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
         )
-
-
-def _without_table(facts: Mapping[str, Fact]) -> str:
-    """Say why there is no table: what is missing first is named."""
-    if isinstance(facts.get("torch.version"), Absent):
-        return "No table: without torch no backend works."
-    count = facts.get("gpu.count")
-    if isinstance(count, Known) and count.value == 0:
-        return "No table: there is no GPU here. Ask about one with --gpu A100."
-    if isinstance(count, Unknown):
-        return f"No table: which GPUs are here is unknown ({count.reason}). Name one: --gpu A100."
-    return "No table: no backend that is here runs on a GPU that programs can see."
 
 
 def _alike(findings: tuple[Finding, ...]) -> Iterable[list[Finding]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fadoctor.model.verdict import Backend, Dtype
+
 
 def setting_text(framework: str, settings: dict[str, str]) -> str:
     """Return a framework's settings as they are pasted: ``--dtype half``, ``fp16: true``."""
@@ -24,6 +26,34 @@ def value_text(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {item}".rstrip() for key, item in value.items())
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+_DTYPES = {Dtype.BF16: "bfloat16", Dtype.FP16: "float16", Dtype.FP32: "float32", Dtype.FP8: "fp8"}
+
+_BACKENDS = {
+    Backend.SDPA_FLASH: "torch's own flash attention",
+    Backend.SDPA_EFFICIENT: "torch's memory-efficient attention",
+    Backend.SDPA_CUDNN: "torch's cuDNN attention",
+    Backend.SDPA_MATH: "torch's plain attention",
+    Backend.TORCH_FA3: "torch's SDPA on flash-attn-3",
+    Backend.TORCH_FA4: "torch's SDPA on flash-attn-4",
+    Backend.FA1: "FlashAttention-1",
+    Backend.FA2: "FlashAttention-2",
+    Backend.FA3: "FlashAttention-3",
+    Backend.FA4: "FlashAttention-4",
+    Backend.HUB_FA2: "FlashAttention-2 of the Hub",
+    Backend.HUB_FA3: "FlashAttention-3 of the Hub",
+    Backend.HUB_FA4: "FlashAttention-4 of the Hub",
+    Backend.HUB_SAGE: "SageAttention of the Hub",
+    Backend.VLLM_FA: "vLLM's FlashAttention",
+}
+
+
+def use_text(dtype: Dtype, backend: Backend) -> str:
+    """Return what to use as people say it: ``Use float16 with FlashAttention-2 (fa2)``."""
+    name = _BACKENDS.get(backend)
+    said = f"{name} ({backend.value})" if name else backend.value
+    return f"Use {_DTYPES[dtype]} with {said}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -13,6 +13,7 @@ from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
 from fadoctor.targets.optional import optional_extensions, unexplained_failures
+from fadoctor.targets.pairs import pair_facts
 from fadoctor.targets.tegra import driver_facts
 from fadoctor.targets.tensor_cores import tensor_core_facts
 from fadoctor.targets.unmet import unmet_requirements
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 
+_PARTS = 2
+"""Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""
+
+
 def derive(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what follows from its facts.
 
@@ -32,19 +37,23 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     package does without; which of the GPUs here they have code for; and which declared requirements
     are not met.
     """
-    unmet = unmet_requirements(environment.facts, matrix, PACKAGES)
+    askers = (*PACKAGES, *environment.requirers())
+    unmet = unmet_requirements(environment.facts, matrix, askers)
+    unmet |= pair_facts(environment.facts, matrix, PACKAGES)
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
-    environment = _with(environment, _from_the_hub(environment, matrix))
+    environment = derive_hub(environment, matrix)
     return derive_extensions(environment, matrix, EXTENSIONS)
 
 
 def derive_requirements(
     environment: Environment, matrix: Matrix, packages: Collection[str]
 ) -> Environment:
-    """Return the environment with what of some packages' requirements is not met."""
-    return _with(environment, unmet_requirements(environment.facts, matrix, packages))
+    """Return the environment with what of some packages' requirements and pairs is not met."""
+    found = unmet_requirements(environment.facts, matrix, packages)
+    known = [package for package in packages if package in PACKAGES]
+    return _with(environment, found | pair_facts(environment.facts, matrix, known))
 
 
 def derive_extensions(
@@ -64,12 +73,22 @@ def _with(environment: Environment, derived: dict[str, Fact]) -> Environment:
     return msgspec.structs.replace(environment, facts={**environment.facts, **derived})
 
 
-def _from_the_hub(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
+def derive_hub(environment: Environment, matrix: Matrix) -> Environment:
+    """Return the environment with what comes from the Hub, and nothing of what came before."""
+    facts = {
+        name: fact
+        for name, fact in environment.facts.items()
+        if not (name.startswith("hub.") and name.count(".") == _PARTS)
+    }
+    if len(facts) < len(environment.facts):
+        environment = msgspec.structs.replace(environment, facts=facts)
     if not isinstance(environment.fact("kernels.version"), Known):
-        return {}
+        return environment
     from fadoctor.targets.hub import hub_facts  # noqa: PLC0415 -- few environments have kernels
+    from fadoctor.targets.hub_code import hub_code  # noqa: PLC0415 -- as above
 
-    return hub_facts(environment.facts, matrix)
+    environment = _with(environment, hub_facts(environment.facts, matrix))
+    return _with(environment, hub_code(environment, matrix))
 
 
 def _capabilities(environment: Environment, matrix: Matrix) -> dict[str, Fact]:

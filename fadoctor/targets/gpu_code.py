@@ -35,7 +35,7 @@ def gpu_code(environment: Environment, matrix: Matrix, packages: Iterable[str]) 
             nothing = Absent(optional.source)
             found |= {f"{extension}.{name}": nothing for name in _NAMES}
         elif isinstance(code, Known) and isinstance(code.value, dict):
-            gpus = _gpus(environment, matrix) if gpus is None else gpus
+            gpus = known_gpus(environment, matrix) if gpus is None else gpus
             found |= _derived(extension, code.value, code.source, gpus)
         else:
             found |= {f"{extension}.{name}": code for name in _NAMES}
@@ -72,7 +72,8 @@ def _isa(judged: dict[str, Coverage], source: str) -> Fact:
     return Known(min(isas, key=lambda isa: [int(part) for part in isa.split(".")]), source)
 
 
-def _gpus(environment: Environment, matrix: Matrix) -> list[Gpu]:
+def known_gpus(environment: Environment, matrix: Matrix) -> list[Gpu]:
+    """Return the kinds of GPUs here of which the matrix says what runs there."""
     subjects = environment.subjects("gpu")
     facts = (environment.fact(f"{subject.text}.compute_capability") for subject in subjects)
     capabilities = dict.fromkeys(str(fact.value) for fact in facts if isinstance(fact, Known))

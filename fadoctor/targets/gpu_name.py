@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -104,6 +105,7 @@ def _models(tables: Mapping[str, Table]) -> Iterator[Gpu]:
             yield Gpu(name, "amd", gfx=str(row["gfx"]))
 
 
+@lru_cache(maxsize=2048)
 def _key(name: str) -> str:
     """Return what tells models apart, without spaces: ``rtx4090`` for NVIDIA GeForce RTX 4090."""
     tokens = _TOKEN.findall(name.lower())

@@ -123,6 +123,7 @@ class _Checks:
         self.matrix = matrix
         version = facts.get(f"{package}.version", Unknown("no probe has looked", package))
         self._own = matrix.find("requirement-checks", {"package": self.package, "version": version})
+        self._read = facts.get(f"{package}.checks")
         build, loads = facts.get("torch.build"), facts.get(f"{package}.loads")
         self._own_torch = not isinstance(build, Known) or build.value == "other"
         self._loads = isinstance(loads, Known) and loads.value is True
@@ -147,7 +148,14 @@ class _Checks:
         return {name: specifier for name, specifier in found.items() if name in there}
 
     def words(self, column: str) -> frozenset[str]:
-        """Return a list of its row, empty where nothing is known."""
+        """Return what it compares, by its installed sources, else by its row; or nothing.
+
+        `if_there` is each with its specifier: what the metadata do not ask for is compared where it
+        is installed.
+        """
+        if isinstance(self._read, Known) and isinstance(self._read.value, dict):
+            is_whole = column == "if_there"
+            return frozenset(f"{k}{v if is_whole else ''}" for k, v in self._read.value.items())
         cell = self._own.cell(column)
         is_list = isinstance(cell, Known) and isinstance(cell.value, tuple)
         return frozenset(cell.value) if is_list else frozenset()  # type: ignore[union-attr, arg-type] # is_list saw to it

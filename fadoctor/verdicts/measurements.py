@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Known
-from fadoctor.model.finding import Undecided
+from fadoctor.model.finding import Severity, Undecided
 from fadoctor.model.smoke import CPU, NO_DEVICE, Failure, SmokeCell, SmokeRun
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 from fadoctor.smoke.catalogue import PREDICTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from fadoctor.matrix.kernels import Gpu
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.smoke import ImportProof
     from fadoctor.model.verdict import Backend, Dtype
 
 ANY_DEVICE = "any device"
@@ -77,6 +79,31 @@ def with_predictions(smoke: SmokeRun, verdicts: tuple[Verdict, ...], gpus: list[
             )
         cells.append(cell)
     return msgspec.structs.replace(smoke, cells=tuple(cells))
+
+
+IMPORT_RULES = frozenset({"requirement-missing", "requirement-unmet", "imported-name-missing"})
+"""Rules whose errors foretell that their subject cannot be imported."""
+
+
+def with_foreseen(smoke: SmokeRun, findings: Iterable[Finding]) -> SmokeRun:
+    """Return the run, each import with the rules that foretold trouble with it."""
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    told = {name for each in errors for name in (each.rule_id, *each.consequences)}
+    proofs = []
+    for proof in smoke.imports:
+        ids = {each.rule_id for each in errors if each.subject == proof.distribution}
+        ids |= {proof.rule_id} & told
+        proofs.append(msgspec.structs.replace(proof, foreseen=tuple(sorted(ids))))
+    return msgspec.structs.replace(smoke, imports=tuple(proofs))
+
+
+def import_disagreements(smoke: SmokeRun) -> Iterator[tuple[str, ImportProof]]:
+    """Yield the imports that came out otherwise than foretold, by how."""
+    for proof in smoke.imports:
+        if proof.measured is Measured.PASSED and not IMPORT_RULES.isdisjoint(proof.foreseen):
+            yield "foretold to fail, imported", proof
+        elif proof.measured is Measured.FAILED and not proof.foreseen:
+            yield "nothing foretold, import failed", proof
 
 
 def disagreements(smoke: SmokeRun) -> dict[str, list[SmokeCell]]:

@@ -29,6 +29,8 @@ class Obstacle(msgspec.Struct, frozen=True):
 
     predicted: Predicted
     detail: str
+    rule: str = ""
+    """Id of the rule that explains it, where there is one."""
 
 
 def obstacle(environment: Environment, kernels: Kernels, backend: Backend) -> Obstacle | None:

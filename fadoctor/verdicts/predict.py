@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fadoctor.engine.judge import Assessment
     from fadoctor.verdicts.obstacles import Obstacle
 
+HUB = "hub"
+"""The route of kernels that the package kernels fetches."""
 _OPEN = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
 
 Prediction = tuple[Predicted, tuple[str, ...], str]
@@ -41,7 +43,8 @@ def predict_backends(
     environment = kernels.environment
     hindrances = {each: obstacle(environment, kernels, each) for each in backends}
     for gpu in visible_gpus(environment):
-        for backend, hindrance in hindrances.items():
+        for backend, common in hindrances.items():
+            hindrance, source = _on_route(kernels, gpu, backend, common)
             version = fact_text(kernels.version(backend), "unknown")
             for dtype in Dtype:
                 support = kernels.support(backend, dtype, gpu)
@@ -49,6 +52,8 @@ def predict_backends(
                     continue
                 mine = [each for each in deciding if decides(each, kernels, gpu, backend, dtype)]
                 predicted, because, detail = _predict(support, mine, hindrance)
+                if predicted is Predicted.WORKS and source:
+                    detail = f"{detail}; {source}" if detail else source
                 found.append(
                     Verdict(
                         gpu.label,
@@ -62,6 +67,19 @@ def predict_backends(
                     )
                 )
     return tuple(found)
+
+
+def _on_route(
+    kernels: Kernels, gpu: Gpu, backend: Backend, hindrance: Obstacle | None
+) -> tuple[Obstacle | None, str]:
+    """Return what hinders a backend on a GPU, and where its kernels come from."""
+    failing = hindrance is not None and hindrance.predicted is Predicted.FAILS
+    if failing or kernels.route(backend) != HUB:
+        return hindrance, ""
+    from fadoctor.verdicts.hub_route import Route  # noqa: PLC0415 -- few environments have kernels
+
+    route = Route(kernels, backend)
+    return route.obstacle(gpu) or hindrance, route.note()
 
 
 def concerns(each: Judgement, kernels: Kernels, backend: Backend) -> bool:
@@ -104,15 +122,19 @@ def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
     if failing:
         return Predicted.FAILS, tuple(failing), support.note
     if hindrance is not None and hindrance.predicted is Predicted.FAILS:
-        return hindrance.predicted, (), hindrance.detail
+        return hindrance.predicted, _rules_of(hindrance), hindrance.detail
     if undecided:
         ids = sorted({each.rule.id for each in undecided})
         return Predicted.UNKNOWN, tuple(ids), undecided[0].reason or undecided[0].rule.title
     if hindrance is not None:
-        return hindrance.predicted, (), hindrance.detail
+        return hindrance.predicted, _rules_of(hindrance), hindrance.detail
     if support.works:
         return Predicted.WORKS, (), support.note
     return Predicted.UNKNOWN, (), _reason(support.answer)
+
+
+def _rules_of(hindrance: Obstacle) -> tuple[str, ...]:
+    return (hindrance.rule,) if hindrance.rule else ()
 
 
 def decides(each: Judgement, kernels: Kernels, gpu: Gpu, backend: Backend, dtype: Dtype) -> bool:

@@ -9,6 +9,7 @@ from fadoctor.matrix.kernels import (
     Kernels,
     Support,
     computing_gpus,
+    distribution_version,
     fact_text,
     visible_gpus,
 )
@@ -23,10 +24,18 @@ if TYPE_CHECKING:
 
 FRAMEWORKS = ("transformers", "vllm", "llamafactory", "unsloth")
 
+_ON_ROUTES = ("torch", "diffusers", "trl", "axolotl")
+"""Frameworks of which there is something to say only where another way is recommended."""
+
 _PREFERRED = (
     Backend.FA3,
+    Backend.HUB_FA3,
+    Backend.TORCH_FA3,
     Backend.FA2,
+    Backend.HUB_FA2,
     Backend.FA4,
+    Backend.HUB_FA4,
+    Backend.TORCH_FA4,
     Backend.SDPA_FLASH,
     Backend.SDPA_EFFICIENT,
     Backend.XFORMERS,
@@ -51,12 +60,14 @@ def recommend(kernels: Kernels, verdicts: Iterable[Verdict] = ()) -> Recommendat
     verdicts = tuple(verdict for verdict in verdicts if verdict.gpu not in idle)
     doubtful = {(v.backend, v.dtype): v for v in verdicts if _is_doubtful(v)}
     broken = {(v.backend, v.dtype): v for v in verdicts if _is_broken(v)}
-    sure = _best(kernels, {**doubtful, **broken}) if len(doubtful) < len(verdicts) else None
-    return sure or _best(kernels, broken, doubtful)
+    surely = len(doubtful) < len(verdicts)
+    sure = _best(kernels, verdicts, {**doubtful, **broken}) if surely else None
+    return sure or _best(kernels, verdicts, broken, doubtful)
 
 
 def _best(
     kernels: Kernels,
+    verdicts: tuple[Verdict, ...],
     broken: Mapping[tuple[Backend, Dtype], Verdict],
     doubtful: Collection[tuple[Backend, Dtype]] = (),
 ) -> Recommendation | None:
@@ -65,14 +76,14 @@ def _best(
     left_out = [gpu for gpu in visible_gpus(kernels.environment) if gpu not in gpus]
     ruled_out: list[str] = []
     for dtype in _DTYPES if gpus else ():
-        for backend in _candidates(kernels):
+        for backend in _candidates(kernels, gpus):
             found = [(gpu, kernels.support(backend, dtype, gpu)) for gpu in gpus]
             works = all(support.works for _, support in found)
             if works and (backend, dtype) not in broken:
                 settings = _settings(kernels, gpus, backend, dtype)
                 doubt = _DOUBT if (backend, dtype) in doubtful else ""
                 why = _why(kernels.label(backend), gpus, dtype, ruled_out, doubt)
-                why += _said_of(left_out)
+                why += _said_of(left_out) + _of_routes(kernels, gpus, (backend, dtype), verdicts)
                 return Recommendation(dtype, backend, settings, why)
             if works:
                 ruled_out.append(_said(broken[backend, dtype]))
@@ -87,14 +98,55 @@ def _said_of(left_out: list[Gpu]) -> str:
     return f" Left out: {names}, without tensor cores; CUDA_VISIBLE_DEVICES hides it."
 
 
-def _candidates(kernels: Kernels) -> Iterator[Backend]:
-    """Yield the backends whose package is there, or may be: there is no attention without torch."""
+def _of_routes(
+    kernels: Kernels,
+    gpus: list[Gpu],
+    chosen: tuple[Backend, Dtype],
+    verdicts: tuple[Verdict, ...],
+) -> str:
+    """Return what is said of other ways; nothing where none is here or near."""
+    if not _has_routes(kernels):
+        return ""
+    from fadoctor.verdicts.first_advice import said_of_routes  # noqa: PLC0415 -- few have them
+
+    return said_of_routes(kernels, gpus, chosen, verdicts)
+
+
+def _has_routes(kernels: Kernels) -> bool:
+    """Return whether kernels come here by another way, or would if kernels were installed."""
+    if any(map(kernels.route, kernels.installed())):
+        return True
+    facts = [kernels.environment.fact(f"{n}.version") for n in ("flash_attn", "kernels")]
+    takes = isinstance(kernels.environment.fact("transformers.version"), Known)
+    return takes and all(isinstance(fact, Absent) for fact in facts)
+
+
+def _candidates(kernels: Kernels, gpus: list[Gpu]) -> Iterator[Backend]:
+    """Yield the backends whose package is there, or may be: there is no attention without torch.
+
+    Another way is one only where the first advice names it and nothing of its own is against it.
+    """
     if isinstance(kernels.environment.fact("torch.version"), Absent):
         return
+    routes = [each for each in _PREFERRED if kernels.route(each) and kernels.is_installed(each)]
+    near = _near(kernels, gpus, routes) if routes else ()
     for backend in _PREFERRED:
         of_torch = kernels.package(backend) == "torch"
-        if of_torch or isinstance(kernels.version(backend), Known):
+        if kernels.route(backend):
+            if backend in near:
+                yield backend
+        elif of_torch or isinstance(kernels.version(backend), Known):
             yield backend
+
+
+def _near(kernels: Kernels, gpus: list[Gpu], routes: list[Backend]) -> list[Backend]:
+    from fadoctor.verdicts.first_advice import (  # noqa: PLC0415 -- few have other ways
+        advised,
+        is_within_reach,
+    )
+
+    wanted = advised(kernels, gpus)
+    return [r for r in routes if r.value in wanted and is_within_reach(kernels, r, gpus)]
 
 
 def _is_doubtful(verdict: Verdict) -> bool:
@@ -135,7 +187,10 @@ def _settings(
 ) -> dict[str, dict[str, str]]:
     """Return the settings of each framework that are the same for all GPUs."""
     found = {}
-    for framework in FRAMEWORKS:
+    here = kernels.environment
+    on_route = _ON_ROUTES if kernels.route(backend) else ()
+    more = [n for n in on_route if isinstance(distribution_version(here, n), Known)]
+    for framework in (*FRAMEWORKS, *more):
         answers = [kernels.settings(framework, backend, dtype, gpu) for gpu in gpus]
         agreed = _agreed(answers)
         if agreed:

@@ -9,15 +9,17 @@ from fadoctor.engine.symptoms import Matcher
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Evidence
 from fadoctor.model.verdict import Measured
-from fadoctor.verdicts.measurements import disagreements
+from fadoctor.verdicts.measurements import disagreements, import_disagreements
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fadoctor.engine.symptoms import SymptomMatch
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge
-    from fadoctor.model.smoke import SmokeCell, SmokeRun
+    from fadoctor.model.smoke import ImportProof, SmokeCell, SmokeRun
 
 _CELLS_NAMED = 4
 _SOURCE = "smoke run"
@@ -37,10 +39,32 @@ def find_root_causes(
     found = [(match, cells) for match, cells in shown.values()]
     for how, cells in disagreements(smoke).items():
         found += [(match, cells) for match in matcher.match(f"{how}: {_names(cells)}")[:1]]
+    of_cells = [(match, _evidence(cells)) for match, cells in found]
     return tuple(
-        finding_of(match, rules[match.rule_id], _evidence(cells), environment, matrix)
-        for match, cells in found
+        finding_of(match, rules[match.rule_id], evidence, environment, matrix)
+        for match, evidence in (*of_cells, *_of_imports(smoke, matcher))
     )
+
+
+def _of_imports(
+    smoke: SmokeRun, matcher: Matcher
+) -> Iterator[tuple[SymptomMatch, tuple[Evidence, ...]]]:
+    """Yield why modules cannot be imported, and where that was foretold otherwise."""
+    for proof in smoke.imports:
+        if proof.measured is Measured.FAILED:
+            for match in matcher.match(proof.message)[:1]:
+                yield match, (_of_import(proof),)
+    said: dict[str, list[ImportProof]] = {}
+    for how, proof in import_disagreements(smoke):
+        said.setdefault(how, []).append(proof)
+    for how, proofs in said.items():
+        names = ", ".join(f"{each.distribution} {each.version}" for each in proofs)
+        for match in matcher.match(f"{how}: {printable(names, 200)}")[:1]:
+            yield match, tuple(map(_of_import, proofs))
+
+
+def _of_import(proof: ImportProof) -> Evidence:
+    return Evidence(f"import {proof.step or proof.module}", proof.detail, _SOURCE)
 
 
 def _by_message(cells: list[SmokeCell]) -> dict[str, list[SmokeCell]]:

@@ -12,24 +12,37 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cli import forks
 from tests.cli.environments import add_flash_attn, add_torch, make_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-COMMAND = shlex.split(os.environ.get("FADOCTOR_TESTS_COMMAND", "")) or [
-    sys.executable,
-    "-m",
-    "fadoctor",
-]
+INSTALLED = shlex.split(os.environ.get("FADOCTOR_TESTS_COMMAND", ""))
+COMMAND = INSTALLED or [sys.executable, "-m", "fadoctor"]
 """What is tested: this checkout, or the command of an installed wheel."""
+
+TIMEOUT_S = 120
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.fixture(scope="session")
+def forking() -> Iterator[forks.Forks]:
+    """Return what starts the commands of this checkout without their imports."""
+    found = forks.Forks()
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run fadoctor in an empty folder; `input` is its standard input, `env` adds to ours."""
+def run(tmp_path: Path, forking: forks.Forks) -> Run:
+    """Run fadoctor in an empty folder; `input` is its standard input, `env` adds to ours.
+
+    An installed command starts as users start it; of this checkout, forks do the same in half the
+    time (tests/cli/test_startup.py starts it as it is).
+    """
     folder = tmp_path / "cwd"
     folder.mkdir()
 
@@ -37,9 +50,12 @@ def run(tmp_path: Path) -> Run:
         # Wide: sentences stay whole however long the temporary folder's name is.
         env = {**os.environ, "COLUMNS": "500", **options.pop("env", {})}
         options.setdefault("cwd", folder)
+        if not INSTALLED and forks.suits(options, env):
+            text, cwd = options.get("input"), options["cwd"]
+            return forking.run(list(arguments), env, cwd, text, TIMEOUT_S)
         argv = [*COMMAND, *arguments]
         return subprocess.run(
-            argv, capture_output=True, text=True, timeout=120, check=False, env=env, **options
+            argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=env, **options
         )
 
     return run_it

@@ -143,3 +143,26 @@ def test_a_ranged_helper_goes_wrong_from_a_version_on(
         [open_] = [each for each in report["unknown"] if each["rule_id"] == "peft-hybrid-cache"]
         assert open_["reason"].endswith("transformers>=5, and axolotl may bound it")
     assert done.returncode == code
+
+
+def test_extras_are_chosen_by_name(run: Run, tmp_path: Path) -> None:
+    """What is not chosen is said; what nobody has is refused with what there is."""
+    project = tmp_path / "pyproject.toml"
+    project.write_text(
+        '[project]\nname = "mine"\ndependencies = ["torch==2.7.1"]\n'
+        '[project.optional-dependencies]\ntrain = ["flash-attn==2.8.3"]\n'
+    )
+    options = ("check", "--requirements", str(project), "--gpu", "V100")
+    plain, chosen = run(*options), run(*options, "--extra", "train")
+    assert (plain.returncode, chosen.returncode) == (0, 1)
+    said = " ".join(plain.stdout.split())
+    assert "the extra train is not asked for by default: flash-attn" in said
+    assert "--extra train takes it" in said
+    assert "gpu-too-old-fa2" in chosen.stdout
+    assert "pyproject.toml:5:10" in " ".join(chosen.stdout.split())
+    wrong = run(*options, "--extra", "trian")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "Did you mean train?" in wrong.stderr
+    alone = run("check", "--extra", "train")
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert "--extra and --group belong to --requirements" in alone.stderr

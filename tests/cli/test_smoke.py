@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from tests.cli.conftest import COMMAND
-from tests.cli.environments import add_flash_attn, add_torch, make_environment
+from tests.cli.environments import add_flash_attn, add_package, add_torch, make_environment
 from tests.smoke.smoke_recordings import FAKE_FLASH_ATTN, FAKE_TORCH
 
 if TYPE_CHECKING:
@@ -55,6 +55,32 @@ def test_cpu_only_machine_passes_and_says_so(run: Run) -> None:
     assert lines[-2] == NO_GPU
     assert "sdpa-flash  bf16   causal  passed" in result.stdout
     assert run("check", "--python", sys.executable).returncode == 0
+
+
+def test_imports_are_proved_and_a_broken_one_makes_exit_1(run: Run, tmp_path: Path) -> None:
+    """Each package of the stack is imported; what fails has the cause that explain would name."""
+    prefix = plant(tmp_path)
+    [site] = tmp_path.glob("lib/python*/site-packages")
+    for name, version, text in (
+        ("peft", "0.17.1", "from transformers import HybridCache"),
+        ("accelerate", "1.15.0", "print('noise')\nAccelerator = 1"),
+    ):
+        add_package(site, name, version)
+        (site / name).mkdir()
+        (site / name / "__init__.py").write_text(text)
+    (site / "transformers").mkdir()
+    (site / "transformers" / "__init__.py").write_text("")
+    asked = ("smoke", "--imports", "--backend", "sdpa-math", "--dtype", "fp32", "--python", prefix)
+    result = run(*asked, "--format", "json")
+    assert result.returncode == 1, result.stderr
+    document = json.loads(result.stdout)
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    found = {each["module"]: each for each in document["imports"]}
+    assert found["accelerate"]["measured"] == "passed"
+    assert found["peft"]["rule_id"] == "peft-hybrid-cache"
+    assert "peft-hybrid-cache" in [each["rule_id"] for each in document["findings"]]
+    without = run(*asked[:1], *asked[2:], "--format", "json")
+    assert json.loads(without.stdout).get("imports", []) == []
 
 
 def test_nothing_that_passed_is_nothing_proved(run: Run, tmp_path: Path) -> None:

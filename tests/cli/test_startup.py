@@ -13,6 +13,7 @@ import pytest
 from fadoctor import __version__
 from fadoctor.cli.app import COMMANDS, GROUPS
 from fadoctor.matrix.load import load_knowledge
+from tests.cli.environments import add_torch, make_environment
 
 pytestmark = pytest.mark.skipif(
     "FADOCTOR_TESTS_COMMAND" in os.environ, reason="looks into this process's modules"
@@ -50,6 +51,15 @@ def test_a_static_json_check_loads_neither_torch_nor_rich_nor_pydantic(stack: Pa
     assert "fadoctor.diagnose" in modules
     unwanted = {"torch", "pydantic", "rich", "yaml", "pynvml", "importlib.metadata", "asyncio"}
     assert sorted(modules & unwanted) == []
+
+
+def test_a_check_of_nothing_that_imports_others_follows_nothing(tmp_path: Path) -> None:
+    add_torch(make_environment(tmp_path / "env"), "2.8.0", "12.8")
+    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    modules = loaded(code, "check", "--no-smoke", "--python", str(tmp_path / "env"))
+    assert "fadoctor.diagnose" in modules
+    followers = ("fadoctor.contracts", "fadoctor.targets.contracts")
+    assert [name for name in modules if name.startswith(followers)] == []
 
 
 def test_a_check_without_a_finding_loads_no_planner() -> None:

@@ -29,7 +29,7 @@ def test_no_line_is_wider_than_the_terminal(run: Run, stack: Path, columns: str)
     # a command stays in one line: it is there to be copied
     lines = [line for line in text.splitlines() if "pip install" not in line]
     assert max(map(len, lines)) <= int(columns)
-    assert "Use fp16 with" in text
+    assert "Use float16 with" in text
 
 
 def test_pipes_and_no_color_get_no_escapes(run: Run, stack: Path) -> None:
@@ -59,9 +59,10 @@ def test_the_answer_comes_before_its_reasons(run: Run, stack: Path) -> None:
     lines = run(*BASE, str(stack)).stdout.splitlines()
     places = [
         next(number for number, line in enumerate(lines) if line.startswith(words))
-        for words in ("Environment:", "Use fp16 with", "✗ error:", "gpu[0] ", "1 error")
+        for words in ("✗ V100", "  Use float16", "✗ error:", "gpu[0] ", "Environment:", "1 error")
     ]
     assert places == sorted(places)
+    assert places[1] < 4
 
 
 def test_output_goes_to_a_file(run: Run, stack: Path, tmp_path: Path) -> None:

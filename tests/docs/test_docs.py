@@ -14,6 +14,7 @@ from fadoctor.matrix.compile import compile_rules
 from tests.unit.matrix.folders import rule_text, table_text, write
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
@@ -40,17 +41,22 @@ def test_the_index_names_every_page() -> None:
     assert {path.name for path in (DOCS / "rules").glob("*.md")} - {"README.md"} <= linked
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_relative_links_lead_somewhere(page: Path) -> None:
+def test_relative_links_lead_somewhere() -> None:
+    broken = [
+        f"{page.relative_to(ROOT)} links to {each}" for page in PAGES for each in broken_links(page)
+    ]
+    assert broken == []
+
+
+def broken_links(page: Path) -> Iterator[str]:
     prose = _CODE.sub("`", page.read_text(encoding="utf-8"))
     for target in _LINK.findall(prose):
         if "://" in target:
             continue
         name, _, anchor = target.partition("#")
         file = (page.parent / name) if name else page
-        assert file.exists(), f"{page.name} links to {target}"
-        if anchor:
-            assert anchor in anchors(file), f"{page.name} links to {target}"
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            yield target
 
 
 def anchors(page: Path) -> set[str]:

@@ -67,6 +67,23 @@ def worlds(seed: int, count: int) -> Iterator[Environment]:
         yield world
 
 
+def hub_worlds(seed: int, count: int) -> Iterator[Environment]:
+    """Yield healthy recorded machines that take kernels of the Hub, or cannot."""
+    chance = random.Random(seed)  # noqa: S311 -- not for secrets
+    names = list(recording.names())
+    healthy = [_hosts()[place] for place, name in enumerate(names) if "healthy" in name]
+    for _ in range(count):
+        world = _listed(chance.choice(healthy))
+        facts = dict(world.facts)
+        for package in ("flash_attn", "xformers"):
+            if chance.random() < 0.8:
+                facts |= {name: GONE for name in facts if name.startswith(f"{package}.")}
+        _of_the_hub(facts, chance)
+        if chance.random() < 0.3:
+            _other_gpu(facts, chance)
+        yield msgspec.structs.replace(world, facts=facts)
+
+
 def _sound(chance: random.Random) -> Environment:
     match chance.randrange(10):
         case 0:
@@ -226,7 +243,72 @@ def _other_gpu(facts: Facts, chance: random.Random) -> None:
     facts["gpu[0].compute_capability"] = known(chance.choice(("3.7", "6.1", "7.0", "9.0", "12.0")))
 
 
+_KERNELS = ("kernels-community/flash-attn2", "kernels-community/vllm-flash-attn3")
+_ARCHS = ("8.0 9.0 10.0 12.0", "8.0 9.0a", "9.0+PTX", "what")
+
+
+_PAIRS = (
+    ("5.15.1", "0.16.2"), ("5.13.1", "0.15.2"), ("5.17.0", "0.16.2"), ("5.22.2", "0.17.2"),
+    ("5.12.1", "0.12.3"), ("4.57.6", "0.9.0"), ("5.12.1", "0.15.2"), ("5.17.0", "0.17.2"),
+    ("5.99.0", "0.17.2"), ("4.51.3", "0.14.1"), ("5.15.1", "0.99.0"), ("", "0.17.2"),
+)  # fmt: skip
+"""transformers and kernels: those that fit first."""
+
+
+def _of_the_hub(facts: Facts, chance: random.Random) -> None:
+    """Install kernels and a transformers or diffusers, and fill the Hub's cache or do not."""
+    there = dict(mapping(facts.get("packages.installed")))
+    transformers, there["kernels"] = chance.choice((*_PAIRS[:3], *_PAIRS))
+    there |= {"transformers": transformers} if transformers else {}
+    there |= {"diffusers": chance.choice(("0.35.2", "0.38.0", "0.42.1"))} if there else {}
+    facts["packages.installed"] = known(there)
+    for name in ("kernels", "transformers"):
+        facts[f"{name}.version"] = known(there[name]) if name in there else GONE
+        facts[f"{name}.distribution"] = known(name) if name in there else GONE
+        facts[f"{name}.requires"] = known({})
+    names = [f"{k}@{b}" for k in _KERNELS for b in ("main", "v1", "v3") if chance.random() < 0.6]
+    builds = {name: chance.choice(list(_builds(facts))) for name in names}
+    facts["hub.kernels"] = facts["hub.models"] = known(builds)
+    facts["hub.archs"] = known(
+        {f"{n} {b}": chance.choice(_ARCHS) for n, some in builds.items() for b in some.split()}
+    )
+    keys = "backend id license name python-depends version"
+    facts["hub.metadata"] = known(dict.fromkeys(mapping(facts["hub.archs"]), keys))
+    facts["hub.needs"] = facts["hub.code"] = known({})
+    torch = facts.get("torch.version")
+    beside = str(torch.value) if isinstance(torch, Known) else ""
+    said = ("yes", "yes", "yes", "undefined symbol: x", "? nobody could look")
+    opened = {f"{key} {beside}": chance.choice(said) for key in mapping(facts["hub.archs"])}
+    facts["hub.loads"] = known(opened)
+    facts["hub.offline"] = known(tuple(name for name in builds if chance.random() < 0.7))
+    facts["env.HF_HUB_OFFLINE"] = chance.choice((GONE, GONE, known("1"), known("0"), LOST))
+    facts["env.LOCAL_KERNELS"] = GONE
+
+
+def _builds(facts: Facts) -> Iterator[str]:
+    """Yield lists of builds, first one for the torch that is here."""
+    told = [facts.get(name) for name in ("torch.version", "torch.cuda")]
+    torch, cuda = (str(f.value) if isinstance(f, Known) else "2.8.0" for f in told)
+    minor, digits = "".join(torch.split(".")[:2]), "".join(cuda.split(".")[:2])
+    yield f"torch{minor}-cxx11-cu{digits}-x86_64-linux torch{minor}-cxx98-cu{digits}-x86_64-linux"
+    yield "torch-stable-abi210-cu130-x86_64-linux torch-stable-abi29-cu126-x86_64-linux"
+    yield "torch-cuda"
+    yield ""
+
+
+def _activated(facts: Facts, chance: random.Random) -> None:
+    """Install a FlashAttention that a newer torch hands its own attention over to."""
+    name, version = chance.choice((("flash_attn_3", "3.0.0"), ("flash_attn_4", "4.0.0b36")))
+    facts[f"{name}.version"] = known(version)
+    facts[f"{name}.requires"] = known({})
+    facts[f"{name}.binary.file"] = known(f"$site/{name}.so")
+    facts[f"{name}.binary.failure"] = GONE
+    if isinstance(facts.get("torch.version"), Known):
+        facts["torch.version"] = known(chance.choice(("2.9.1", "2.10.0", "2.13.0")))
+
+
 BREAKING: tuple[Callable[[Facts, random.Random], None], ...] = (
     _unloadable, _unloadable, _refused, _empty, _unmet, _demanding, _removed,
-    _lost, _decisive_lost, _decisive_lost, _gone, _old_driver, _other_gpu,
+    _lost, _decisive_lost, _decisive_lost, _gone, _old_driver, _other_gpu, _of_the_hub, _of_the_hub,
+    _activated,
 )  # fmt: skip

@@ -49,6 +49,8 @@ def _against(cell: Verdict, facts: Facts, prognosis: Prognosis) -> Iterator[str]
     if one_of and all(isinstance(file, Absent) for file in one_of):
         yield "none of its extensions is there"
     yield from _requirements(package, cell.backend.value, facts)
+    if row.get("route") == "hub":
+        yield from _of_the_hub(cell, facts)
     capability = facts.get(f"{cell.gpu.partition(' ')[0]}.compute_capability")
     if isinstance(capability, Unknown):
         yield "nobody knows what the GPU is"
@@ -61,6 +63,39 @@ def _against(cell: Verdict, facts: Facts, prognosis: Prognosis) -> Iterator[str]
         covers = (own or cell.backend in affects.backends) and here
         if covers and cell.dtype in (affects.dtypes or (cell.dtype,)):
             yield f"{each.rule.id} stands"
+
+
+def _of_the_hub(cell: Verdict, facts: Facts) -> Iterator[str]:
+    """Yield why a kernel of the Hub cannot be had here, or does not run on a GPU."""
+    prefix = f"hub.{cell.backend.value.removeprefix('hub-')}"
+    offline = _value(facts, "env.HF_HUB_OFFLINE").upper() in ("1", "ON", "YES", "TRUE")
+    build, download = _value(facts, f"{prefix}.build"), _value(facts, f"{prefix}.download")
+    if not (build or (download and not offline)):
+        yield "no build of it is there"
+    if build and isinstance(facts.get(f"{prefix}.lacking"), Known):
+        yield "kernels does not read its metadata"
+    if (
+        offline
+        and _value(facts, f"{prefix}.offline") != "True"
+        and _value(facts, "kernels.version").startswith(("0.15", "0.16", "0.17"))
+    ):
+        yield "without the network it is not found"
+    lying = {**mapping(facts.get("hub.kernels")), **mapping(facts.get("hub.models"))}
+    if build and not any(build in some.split() for some in lying.values()):
+        yield "its build does not lie in the cache"
+    archs = facts.get(f"{prefix}.archs")
+    capability = _value(facts, f"{cell.gpu.partition(' ')[0]}.compute_capability")
+    majors = {capability.partition(".")[0], "9" if "+PTX" in str(archs) else ""}
+    if isinstance(archs, Known) and isinstance(archs.value, tuple):
+        if not any(each.partition(".")[0] in majors for each in archs.value):
+            yield f"its build has code for {archs.value} alone"
+    elif not isinstance(archs, Absent):
+        yield "nobody knows for which GPUs it has code"
+    if isinstance(facts.get(f"{prefix}.lacks"), Known):
+        yield "something that it imports is missing"
+    transformers, kernels = (_value(facts, f"{n}.version") for n in ("transformers", "kernels"))
+    if transformers == "5.17.0" and not kernels.startswith("0.16."):
+        yield "this transformers does not accept this kernels"
 
 
 def _needed(package: str, facts: Facts) -> list[str]:

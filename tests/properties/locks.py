@@ -58,7 +58,7 @@ def uv_lock(environment: Environment) -> str:
     text = "version = 1\n"
     for name, version in versions.items():
         url = address_of(environment, version) if name == "flash-attn" else ""
-        source = f'url = "{url}"' if url else 'registry = "https://pypi.org/simple"'
+        source = f'url = "{url}"' if url else 'registry = "https://index.example.org/simple"'
         text += f'\n[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{ {source} }}\n'
         package = next((key for key, names in PACKAGES.items() if name in names), "")
         needs = mapping_of(environment, f"{package}.requires") if package else {}

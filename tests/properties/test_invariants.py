@@ -17,7 +17,7 @@ from fadoctor.engine.judge import judge
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Predicted
-from tests.properties.broken import worlds
+from tests.properties.broken import hub_worlds, worlds
 from tests.properties.invariants import contradictions
 from tests.properties.test_properties import compare, is_overruled, steps
 from tests.properties.worlds import knowledge
@@ -45,6 +45,21 @@ def test_the_table_never_contradicts_a_finding_or_a_fact() -> None:
         for text in contradictions(prognosis, conclude(prognosis)):
             wrong.setdefault(text, number)
     assert dict(list(wrong.items())[:8]) == {}
+
+
+def test_kernels_of_the_hub_work_only_where_they_can_be_had() -> None:
+    """Nor is a cell called unknown for want of trying: some of them work, and some fail."""
+    wrong: dict[str, int] = {}
+    seen: dict[Predicted, int] = {}
+    for number, world in enumerate(hub_worlds(seed=14, count=TRIES // 2)):
+        prognosis = foresee(world, knowledge())
+        for text in contradictions(prognosis, conclude(prognosis)):
+            wrong.setdefault(text, number)
+        for cell in prognosis.verdicts:
+            if cell.backend.value.startswith("hub-"):
+                seen[cell.predicted] = seen.get(cell.predicted, 0) + 1
+    assert dict(list(wrong.items())[:8]) == {}
+    assert min(seen.get(each, 0) for each in Predicted) > TRIES // 40, seen
 
 
 def test_every_error_says_which_cells_it_decides() -> None:

@@ -107,7 +107,7 @@ def read_facts(world: Environment, judgements: Iterable[Judgement]) -> list[str]
     """Return the facts that rules have read there, and those on which verdicts rest."""
     read = {name for each in judgements for name in each.scope.read}
     verdicts = {f"{package}.version" for package in BRINGING}
-    verdicts |= {name for name in world.facts if name.startswith("gpu")}
+    verdicts |= {name for name in world.facts if name.startswith(("gpu", "hub."))}
     return sorted((read | verdicts) & world.facts.keys()) or ["gpu.count"]
 
 
@@ -123,7 +123,7 @@ def _is_read(name: str, text: str) -> bool:
     prefix, _, rest = name.partition(".")
     ways = [name, f"package.{rest}", f"{prefix.replace('[0]', '')}.{rest}"]
     versions = rest in ("version", "compute_capability", "visible", "name")
-    whole = name.startswith(("gpu", "env."))
+    whole = name.startswith(("gpu", "env.", "hub."))
     return versions or whole or any(way in text for way in ways)
 
 

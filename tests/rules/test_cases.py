@@ -2,26 +2,29 @@
 
 import pytest
 
-from fadoctor.engine.cases import read_case, run_case
+from fadoctor.engine.cases import Cases, read_case
+from fadoctor.matrix.compile import compile_rules
 from fadoctor.model.finding import Outcome
+from tests.shipped import RULES as RULES_FOLDER
 from tests.shipped import compiled
 
 COMPILED = compiled()
 RULES = {rule.id: rule for rule in COMPILED.knowledge.rules}
-CASES = [
-    pytest.param(rule_id, raw, id=f"{rule_id}: {raw.get('name')}")
-    for rule_id, cases in COMPILED.cases.items()
-    for raw in cases
-]
+RUN = Cases(COMPILED.knowledge)
 
 
 def test_rules_compile() -> None:
-    assert [str(problem) for problem in COMPILED.problems] == []
+    made = compile_rules(RULES_FOLDER)
+    assert [str(problem) for problem in made.problems] == []
+    assert made.knowledge == COMPILED.knowledge
+    assert made.cases == COMPILED.cases
 
 
-@pytest.mark.parametrize(("rule_id", "raw"), CASES)
-def test_case(rule_id: str, raw: dict[str, object]) -> None:
-    assert run_case(RULES[rule_id], read_case(raw), COMPILED.knowledge) == ""
+@pytest.mark.parametrize("rule_id", RULES)
+def test_cases_come_out_as_they_say(rule_id: str) -> None:
+    cases = [read_case(raw) for raw in COMPILED.cases[rule_id]]
+    problems = [(case.name, RUN.run(RULES[rule_id], case)) for case in cases]
+    assert [(name, problem) for name, problem in problems if problem] == []
 
 
 @pytest.mark.parametrize("rule_id", sorted(i for i, rule in RULES.items() if rule.when))

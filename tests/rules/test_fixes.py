@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from fadoctor.engine import scope as scope_module
 from fadoctor.engine.judge import judge
 from fadoctor.matrix.load import load_apart
@@ -19,10 +17,9 @@ from tests.properties.worlds import cases, knowledge, of_case
 from tools.write_flash_attn_fit import FILE, rows
 
 if TYPE_CHECKING:
-    from fadoctor.model.rule import FixTemplate, Rule
+    import pytest
 
 FIXES = [(rule, fix) for rule in knowledge().rules for fix in rule.fixes]
-NAMES = [f"{rule.id}-{fix.id}" for rule, fix in FIXES]
 
 # name, then a specifier: literal, or from a fact or a table
 _ITEM = re.compile(r"([A-Za-z0-9._-]+|\{[^{}]+\})(.*)")
@@ -57,16 +54,22 @@ def build_imports() -> set[str]:
     return {word for row in rows for word in str(row.get("imports") or "").split()} - {"torch"}
 
 
-@pytest.mark.parametrize(("rule", "fix"), FIXES, ids=NAMES)
-def test_no_requirement_is_open_ended(rule: Rule, fix: FixTemplate) -> None:
+def test_no_requirement_is_open_ended() -> None:
     free = build_imports() | {"ninja"}
-    items = [item for step in fix.steps for item in step.install]
-    assert [item for item in items if unbounded(item, free)] == []
+    items = [
+        (rule.id, fix.id, item)
+        for rule, fix in FIXES
+        for step in fix.steps
+        for item in step.install
+    ]
+    assert len(items) > 50
+    assert [each for each in items if unbounded(each[2], free)] == []
 
 
-@pytest.mark.parametrize(("rule", "fix"), FIXES, ids=NAMES)
-def test_what_is_at_stake_is_said(rule: Rule, fix: FixTemplate) -> None:
-    assert fix.safety is Safety.SAFE or fix.side_effects
+def test_what_is_at_stake_is_said() -> None:
+    unsafe = [(rule.id, fix) for rule, fix in FIXES if fix.safety is not Safety.SAFE]
+    assert len(unsafe) > 50
+    assert [(rule_id, fix.id) for rule_id, fix in unsafe if not fix.side_effects] == []
 
 
 def test_no_text_has_a_hole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -349,7 +349,7 @@ def test_catalogue_and_files_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     import _fadoctor_attention as attention  # noqa: PLC0415
 
     modules = {entry.module for entry in CATALOGUE}
-    shared = {"worker", "numbers", "attention", "interpreted", "triton_kernel"}
+    shared = {"worker", "imports", "numbers", "attention", "interpreted", "triton_kernel"}
     assert {path.stem for path in SCRIPTS} == modules | {f"_fadoctor_{name}" for name in shared}
     named = {case for entry in CATALOGUE for case in (*entry.cases, *entry.thorough)}
     own = {"rotary", "layer-norm", "cross-entropy", "matmul"}

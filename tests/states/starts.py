@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
-from fadoctor.model.fact import Absent
+from fadoctor.model.fact import Absent, Known
 from fadoctor.targets.derived import derive
 from tests.unit.engine.builders import fact_of
 from tests.unit.plan.problems import golden, session, with_package
@@ -30,10 +30,12 @@ STARTS: dict[str, tuple[str, ...]] = {
     "vLLM": (
         "torch 2.8.0 12.8", "triton 3.4.0", "torchvision 0.23.0", "torchaudio 2.8.0",
         "xformers 0.0.32.post1", "vllm 0.11.0", "transformers 4.57.1", "einops 0.8.1",
+        "huggingface_hub 0.36.0",
     ),
     "vLLM after a torch upgrade": (
         "torch 2.10.0 12.8", "triton 3.6.0", "torchvision 0.23.0", "torchaudio 2.8.0",
         "xformers 0.0.32.post1", "vllm 0.11.0", "transformers 4.57.1", "einops 0.8.1",
+        "huggingface_hub 0.36.0",
     ),
     "torch 2.11": (
         "torch 2.11.0 13.0", "triton 3.6.0", "torchvision 0.26.0", "torchaudio 2.11.0",
@@ -43,6 +45,15 @@ STARTS: dict[str, tuple[str, ...]] = {
         "xformers 0.0.31",
     ),
     "missing triton": ("torch 2.8.0 12.8", "torchvision 0.23.0"),
+    "transformers alone": (
+        "torch 2.13.0 13.0", "triton 3.7.1", "transformers 5.22.2", "huggingface_hub 1.31.0",
+    ),
+    "a transformers whose kernels nobody can install": (
+        "torch 2.14.0 13.0", "triton 3.8.0", "transformers 5.23.0", "huggingface_hub 2.1.1",
+    ),
+    "transformers that asks for kernels that are gone": (
+        "torch 2.8.0 12.8", "triton 3.4.0", "transformers 4.57.1", "huggingface_hub 0.36.0",
+    ),
     "old torch": ("torch 2.3.1 12.1", "triton 2.3.1", "xformers 0.0.27", "torchaudio 2.3.1"),
 }  # fmt: skip
 """Name -> packages with versions; torch with its CUDA, ``-`` for none."""
@@ -84,6 +95,10 @@ def requires_of(package: str, version: str) -> dict[str, str]:
             if release in str(row["version"]).split() and row["platform"] == "linux_x86_64"
         ]
         return {"triton": str(row["triton"])} if not version.endswith("+cpu") else {}
+    if package == "transformers":
+        keys = {"version": fact_of(version)}
+        needs = session().matrix.find("transformers-hub-library", keys).cell("needs")
+        return {"huggingface-hub": str(needs.value)} if isinstance(needs, Known) else {}
     for choice in session().candidates.listed.every(package) if package in RELEASES else ():
         if choice.version == release:
             requires = choice.facts[f"{package}.requires"]

@@ -33,6 +33,7 @@ WISHES = (
     ("xformers", "flash-attn"),
     ("fa3",),
     ("fa4",),
+    ("hub-fa2",),
 )
 MACHINES = (
     ("NVIDIA A100-SXM4-80GB", "8.0", "550.54.15"),

@@ -138,10 +138,18 @@ class Offer:
                     if each.name in spoken_of
                 }
                 for version in words(row["version"]):
-                    self._add(name, version, PYPI, needs)
+                    self._add(name, version, PYPI, needs | self._library(name, version))
                 self._known.add(name)
                 for dist, specifier in needs.items():
                     self._needed.setdefault(dist, set()).update(_VERSION.findall(specifier))
+
+    def _library(self, name: str, version: str) -> dict[str, str]:
+        """Return the huggingface-hub that transformers requires, which has a table of its own."""
+        keys = {"version": Known(version, "test")}
+        needs = self.matrix.find("transformers-hub-library", keys).cell("needs")
+        if name != "transformers" or not isinstance(needs, Known):
+            return {}
+        return {"huggingface-hub": str(needs.value)}
 
     def _sources(self) -> None:
         """Offer of flash-attn what PyPI has, as if it had been compiled here."""

@@ -13,33 +13,13 @@ import ast
 import gc
 import json
 import os
-import signal
 import sys
 import warnings
-from contextlib import suppress
 
 SCHEMA = 1
 INPUT_LIMIT = 16 << 20
 MEMORY_LIMIT = 240 << 20
 CPU_S = 1.7
-CPU_LIMIT_S = 2
-"""Processor time: a signal that nobody handles at the first, the kernel at the second."""
-
-
-def limit_resources() -> None:
-    """Bound memory and processor time of this process, where the system can."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    for kind, limit in (
-        (resource.RLIMIT_AS, MEMORY_LIMIT),
-        (resource.RLIMIT_CPU, CPU_LIMIT_S),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        with suppress(OSError, ValueError):
-            resource.setrlimit(kind, (limit, limit))
-    signal.setitimer(signal.ITIMER_PROF, CPU_S)
 
 
 def parse(source: str, cells: list[int]) -> tuple[ast.AST, list[int]]:
@@ -78,10 +58,12 @@ def read(request: dict[str, object]) -> dict[str, object]:
 
 def main() -> None:
     """Read one request, answer it, and name in words what kept the script from being parsed."""
-    limit_resources()
+    sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)))
+    from fadoctor.processes.child._fadoctor_limits import limit_resources
+
+    limit_resources(MEMORY_LIMIT, CPU_S)
     gc.disable()  # a tree of a million nodes has no cycles, and looking for them takes seconds
     warnings.simplefilter("ignore")
-    sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)))
     try:
         request = json.loads(sys.stdin.buffer.read(INPUT_LIMIT).decode("utf-8"))
         answer = {"schema": SCHEMA, "ok": True, **read(request)}

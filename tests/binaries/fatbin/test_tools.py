@@ -130,13 +130,18 @@ def build_linked(folder: Path, *words: str) -> Path:
     return folder / "linked.so"
 
 
+@pytest.fixture(scope="module", params=["none", "balance"])
+def linked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return such a library for one target and PTX, built once."""
+    words = (GENCODE[0], GENCODE[-1], f"--compress-mode={request.param}")
+    return build_linked(tmp_path_factory.mktemp("linked"), *words)
+
+
 @needs_nvcc
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["none", "balance"])
-def test_relocatable_parts_are_told_from_what_is_called(tmp_path: Path, mode: str) -> None:
-    library = build_linked(tmp_path, *GENCODE, f"--compress-mode={mode}")
-    found = read_fatbins(library)
-    places = sections(library)
+def test_relocatable_parts_are_told_from_what_is_called(linked: Path) -> None:
+    found = read_fatbins(linked)
+    places = sections(linked)
     for one in found.containers:
         section = next(name for name, place in places.items() if one.offset in place)
         assert (section == "__nv_relfatbin") is (one.role is Role.RELOCATABLE)
@@ -147,14 +152,13 @@ def test_relocatable_parts_are_told_from_what_is_called(tmp_path: Path, mode: st
 
 @needs_nvcc
 @pytest.mark.slow
-def test_a_stripped_library_reads_the_same(tmp_path: Path) -> None:
-    library = build_linked(tmp_path, *GENCODE)
-    data = bytearray(library.read_bytes())
+def test_a_stripped_library_reads_the_same(linked: Path, tmp_path: Path) -> None:
+    data = bytearray(linked.read_bytes())
     data[40:48] = bytes(8)
     data[58:64] = bytes(6)
     stripped = tmp_path / "stripped.so"
     stripped.write_bytes(data)
-    assert read_fatbins(stripped) == read_fatbins(library)
+    assert read_fatbins(stripped) == read_fatbins(linked)
 
 
 @needs_nvcc

@@ -38,10 +38,10 @@ def refusal(name: str, text: str) -> str:
         ("x.yaml", "stage: sft\nbf16: [true\n", "x.yaml:3: not valid YAML"),
         ("x.yaml", "a:\n  b: !!python/object:os.system x\n", "x.yaml:2 at `a.b`: the tag"),
         ("x.yaml", "a: !ENV x\n", "x.yaml:1 at `a`: the tag !ENV"),
-        ("x.yaml", "a: &a [*a]\n", "x.yaml:1 at `a.[0]`: an alias of something"),
+        ("x.yaml", "a: &a [*a]\n", "x.yaml:1 at `a[0]`: an alias for nothing"),
         ("x.yaml", "a: *nowhere\n", "x.yaml:1"),
         ("x.yaml", "[1, 2]: 3\n", "x.yaml:1: a key is not plain text"),
-        ("x.yaml", "a: " + "[" * 10_000, "at `a.[0].[0].[0]`: more than 40 levels deep"),
+        ("x.yaml", "a: " + "[" * 10_000, "at `a[0][0][0]`: more than 40 levels deep"),
         ("x.yaml", "- x\n" * (NODE_LIMIT + 10), "more than 50,000 values"),
         ("x.yaml", "a: \x01\n", "not valid YAML"),
         ("x.yaml", "a: b: c\n", "not valid YAML"),
@@ -59,17 +59,17 @@ def refusal(name: str, text: str) -> str:
     ],
 )
 def test_what_is_refused_and_where(name: str, text: str, problem: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert problem in refusal(name, text)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_aliases_of_aliases_take_no_room_and_no_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     document = Source("x.yaml", BOMB).document()
     assert document is not None
     assert len(list(walk(document))) <= NODE_LIMIT
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_a_merge_brings_its_keys_and_what_is_written_wins() -> None:

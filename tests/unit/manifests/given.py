@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fadoctor.manifests.chosen import Choice
 from fadoctor.manifests.source import Source
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 SAMPLES = Path(__file__).parent / "samples"
 
 
-def given(text: str, name: str = "given") -> Source:
+def given(text: str, name: str = "given", choice: Choice | None = None) -> Source:
     """Return a source that was not read from anywhere."""
-    return Source(name, text, Path("/nowhere") / name)
+    return Source(name, text, Path("/nowhere") / name, choice=choice or Choice())
 
 
 def sample(name: str) -> Source:

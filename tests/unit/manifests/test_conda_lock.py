@@ -39,7 +39,7 @@ def test_an_explicit_list() -> None:
     found = by_name(manifest)
     assert found["torch"].specifier == "==2.3.1"
     assert found["torch"].build == "py3.10_cuda12.1_cudnn8.9.2_0"
-    assert found["torch"].index == "https://conda.anaconda.org/pytorch"
+    assert found["torch"].index == "https://conda.example.org/pytorch"
     assert found["torch"].place == Place("explicit.txt", 6, 1)
     assert found["torch"].marker == LINUX
     assert found["flash-attn"].specifier == "==2.5.9.post1+cu122torch2.3cxx11abiFALSE"
@@ -55,7 +55,7 @@ def test_an_explicit_list() -> None:
         (ENTRY.replace("2.7.1", "[2]"), r"given:3 at `package\[0\].version`: should be text"),
         (ENTRY.replace("  version: 2.7.1\n", ""), r"given:2 at `package\[0\]`: a package without"),
         ("package: 3", "given:1 at `package`: should be a list"),
-        ("package:\n- name: [\n", "no YAML: "),
+        ("package:\n- name: [\n", "not valid YAML: "),
         ("@EXPLICIT\nhttps://example.org/x.whl", "given:2: no address of a package of conda"),
         ("@EXPLICIT\n# pip a b c", "given:2: no requirement as PEP 508 has it"),
     ],

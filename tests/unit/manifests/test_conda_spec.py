@@ -76,8 +76,8 @@ def test_a_malformed_version_is_a_problem(version: str) -> None:
 
 
 def test_files() -> None:
-    url = "https://conda.anaconda.org/conda-forge/linux-64/pytorch-2.5.1-cuda126_py312h_306.conda"
-    channel = "https://conda.anaconda.org/conda-forge"
+    url = "https://conda.example.org/conda-forge/linux-64/pytorch-2.5.1-cuda126_py312h_306.conda"
+    channel = "https://conda.example.org/conda-forge"
     assert conda_file(url) == Spec("pytorch", "==2.5.1", "cuda126_py312h_306", channel)
     assert conda_file("ca-certificates-2025.1.31-hbcca054_0.tar.bz2") == Spec(
         "ca-certificates", "==2025.1.31", "hbcca054_0"

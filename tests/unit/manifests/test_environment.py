@@ -133,7 +133,7 @@ LOCK = """version = 1
 [[package]]
 name = "torch"
 version = "2.7.1"
-source = { registry = "https://pypi.org/simple" }
+source = { registry = "https://index.example.org/simple" }
 dependencies = [
     { name = "triton", marker = "sys_platform == 'linux'" },
     { name = "colorama", marker = "sys_platform == 'win32'" },
@@ -141,11 +141,11 @@ dependencies = [
 [[package]]
 name = "triton"
 version = "3.3.1"
-source = { registry = "https://pypi.org/simple" }
+source = { registry = "https://index.example.org/simple" }
 [[package]]
 name = "colorama"
 version = "0.4.6"
-source = { registry = "https://pypi.org/simple" }
+source = { registry = "https://index.example.org/simple" }
 [[package]]
 name = "train"
 version = "0"

@@ -42,7 +42,7 @@ def test_what_conda_and_pip_would_install() -> None:
         ("dependencies:\n- pip: 3", r"given:2 at `dependencies\[0\].pip`: should be a list"),
         ('dependencies:\n- pip:\n  - "a\\x3d1"', "folded or has escapes"),
         ("dependencies:\n- pip:\n  - -r missing.txt", "missing.txt: No such file"),
-        ("dependencies:\n - a\n- b", "given:3: no YAML: "),
+        ("dependencies:\n - a\n- b", "given:3: not valid YAML: "),
         ("variables: []", "given:1 at `variables`: should be a table"),
     ],
 )

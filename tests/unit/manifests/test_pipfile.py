@@ -21,11 +21,17 @@ def test_a_pipfile() -> None:
     assert found["torch"].place == Place("Pipfile", 12, 20)
     assert found["flash-attn"].marker == "sys_platform == 'linux'"
     assert found["trl"].url == "git+https://github.com/huggingface/trl.git@v0.18.0"
-    assert [each.value for each in manifest.indexes] == ["https://pypi.org/simple", PYTORCH]
+    assert [each.value for each in manifest.indexes] == [
+        "https://index.example.org/simple",
+        PYTORCH,
+    ]
     assert manifest.python is not None
     assert manifest.python.value == "==3.11.*"
     assert not manifest.is_complete
-    assert "for development is not asked for by default: pytest" in manifest.notes[0]
+    assert (
+        "the group dev is not asked for by default: pytest; --group dev takes it"
+        in manifest.notes[0]
+    )
 
 
 def test_a_lock() -> None:
@@ -50,7 +56,7 @@ def test_a_lock() -> None:
         ("[packages\n", "given:1: no TOML: expected \\]"),
         ('{"default": {"torch": {"version": "2"}}}', "given:1 at `default.torch.version`: '2'"),
         ('{"default": []}', "given:1 at `default`: should be a table"),
-        ('{"default": {"torch": {"version": "==2"}}', "given:[12]: no YAML: "),
+        ('{"default": {"torch": {"version": "==2"}}', "given:[12]: not valid YAML: "),
         ('{"default": {"torch": {}, "torch": {}}}', "given:1: this key stands twice"),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_lock_of_format_5() -> None:
         (LOCK.replace("pypi: a.whl\np", "pypi: b.whl\np"), "there is no record of this package"),
         (LOCK.replace("pypi: a.whl\np", "wheel: a.whl\np"), "given:6 .* neither a package"),
         ("version: 6\nenvironments: 3", "given:2 at `environments`: should be a table"),
-        ("version: 6\n environments:", "given:2: no YAML: "),
+        ("version: 6\n environments:", "given:2: not valid YAML: "),
     ],
 )  # fmt: skip
 def test_a_fault_of_a_lock_names_line_and_key(text: str, problem: str) -> None:

@@ -22,7 +22,7 @@ WHEEL = (
 RIGHT = f"""\
 # what we train with \\
 --index-url https://user:secret@download.pytorch.org/whl/cu128 # PyTorch's
---extra-index-url=https://pypi.org/simple
+--extra-index-url=https://index.example.org/simple
 torch==2.7.1  # the last with sm_70
 Flash_Attn @ {WHEEL}#sha256=abc ; python_version >= "3.9"
 transformers[torch]>=4.40, \\
@@ -63,7 +63,7 @@ def test_every_form_of_line(tmp_path: Path) -> None:
     assert [bound.specifier for bound in found.constraints] == ["<2", "<2"]
     assert [index.value for index in found.indexes] == [
         "https://download.pytorch.org/whl/cu128",
-        "https://pypi.org/simple",
+        "https://index.example.org/simple",
     ]
     assert "secret" not in repr(found)
     assert "token" not in repr(found)

@@ -32,26 +32,29 @@ def test_an_alias_is_what_it_names() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a: !!python/object/apply:os.system [ls]", "given:1: tags are not read"),
+        (
+            "a: !!python/object/apply:os.system [ls]",
+            "given:1 at `a`: the tag .*: tags are not read",
+        ),
         ("a: 1\nb: 2\na: 3", "given:3: this key stands twice"),
-        ("a: [\n", "given:2: no YAML: "),
+        ("a: [\n", "given:2: not valid YAML: "),
         ("[a]: b", "given:1: a key is not plain text"),
-        ("a: *x", "given:1: no YAML: |given:1: an alias for nothing"),
-        ("a: &x [*x]", "given:1: an alias for nothing"),
-        ("a: \x07", "given(:1)?: no YAML: "),
+        ("a: *x", "given:1: not valid YAML: |given:1 at `a`: an alias for nothing"),
+        ("a: &x [*x]", r"given:1 at `a\[0\]`: an alias for nothing"),
+        ("a: \x07", "given(:1)?: not valid YAML: "),
         ("a: \udcff", "given: holds what is no UTF-8 text"),
-        ("[" * 10_000, "given:1: nested more than 32 deep"),
-        ("{a: " * 10_000, "given:1: nested more than 32 deep"),
-        ("\n".join(" " * level + "a:" for level in range(1000)), "nested more than 32 deep"),
-        ("a: &x []\nb: [" + "*x," * 1001 + "]", "given:2: more than 1000 aliases"),
-        ("[" + "a," * 5_000 + "]", "given:1: more than 4000 values"),
+        ("[" * 10_000, "given:1 at .*: more than 32 levels deep"),
+        ("{a: " * 10_000, "given:1 at .*: more than 32 levels deep"),
+        ("\n".join(" " * level + "a:" for level in range(1000)), "more than 32 levels deep"),
+        ("a: &x []\nb: [" + "*x," * 1001 + "]", "given:2 at .*: more than 1,000 aliases"),
+        ("[" + "a," * 5_000 + "]", "given:1: more than 4,000 values"),
     ],
     ids=str.split("tag twice open key unknown loop control surrogate list map block aliases many"),
 )
 def test_what_is_not_read_names_its_line(
     text: str, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fadoctor.manifests.yaml_tree._EVENT_LIMIT", 4_000)
+    monkeypatch.setattr("fadoctor.manifests.yaml_tree._Reader.event_limit", 4_000)
     with pytest.raises(InputError, match=problem):
         read_yaml(given(text))
 

@@ -9,6 +9,7 @@ from packaging.utils import canonicalize_name
 
 from fadoctor.model.catalogue import (
     CONFIG,
+    CONTRACTS,
     DERIVED,
     ENVIRONMENT_VARIABLES,
     LATER,
@@ -28,7 +29,7 @@ def test_every_fact_is_fully_described() -> None:
     for name, spec in CATALOGUE.items():
         assert spec.name == name
         assert spec.type in TYPES, name
-        assert spec.provider in {*PROBES, DERIVED, LATER, LOG, CONFIG}, name
+        assert spec.provider in {*PROBES, DERIVED, LATER, LOG, CONFIG, CONTRACTS}, name
         assert spec.meaning, name
         assert name.startswith("env.") or re.fullmatch(r"[a-z][a-z0-9_.\[\]]*", name), name
 

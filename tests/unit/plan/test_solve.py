@@ -11,11 +11,14 @@ from fadoctor.engine.judge import judge
 from fadoctor.engine.outdone import reads_outcomes
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.model.finding import Severity
+from fadoctor.model.verdict import Predicted
 from fadoctor.plan.aftermath import aftermath
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.cost import Cost
 from fadoctor.plan.count import best_answers, count_lost, count_missed, failures
+from fadoctor.plan.hub_route import opens_route
 from fadoctor.plan.solve import solve, solve_wishes
+from fadoctor.plan.wishes import HALF, HUB, wanted_of_hub
 from fadoctor.verdicts.predict import predict
 from tests.unit.plan.problems import golden, problem, with_package
 
@@ -29,6 +32,22 @@ TORCHES = {"2.5.1", "2.6.0+cu126", "2.8.0", "2.8.0+cu126", "2.10.0", "2.13.0+cu1
 """Enough of torch to choose from; trying all of it takes minutes."""
 
 CASES: dict[str, tuple[Environment, dict[str, Any]]] = {
+    "a kernel of the Hub is asked for": (
+        with_package(golden("linux-a100-healthy"), "transformers", "5.22.2"),
+        {"want": ("hub-fa2",)},
+    ),
+    "no file for this torch": (
+        with_package(
+            golden("linux-4090-wheel-mismatch", torch__version="2.14.1"), "transformers", "5.23.0"
+        ),
+        {},
+    ),
+    "the same without the Hub": (
+        with_package(
+            golden("linux-4090-wheel-mismatch", torch__version="2.14.1"), "transformers", "5.23.0"
+        ),
+        {"no_hub": True},
+    ),
     "wrong wheel": (golden("linux-4090-wheel-mismatch"), {}),
     "old driver": (golden("linux-4090-wheel-mismatch", driver__version="525.60.13"), {}),
     "torch too old for the GPU": (golden("linux-5090-torch26"), {}),
@@ -67,7 +86,7 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
     assessment = judge(after, made.session.knowledge, matrix)
     verdicts = predict(Kernels(after, matrix), assessment)
     backends = {verdict.backend for verdict in verdicts} | {b for _, b, _ in made.worked}
-    backends |= {backend for _, backend in made.wishes.cells}
+    backends |= {backend for _, backend in made.wishes.cells} | set(HUB.values())
     changes = [choice for choice in chosen if choice.is_change]
     kinds = [choice.kind for choice in changes]
     replaced = sum(choice.package in made.there for choice in changes)
@@ -77,8 +96,11 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
     is_excused = partial(made.is_excused, verdicts)
     # What is said of GPUs beside others follows from what is excused.
     judgements = [each for each in assessment.judgements if not reads_outcomes(each.rule)]
+    hub = sum(opens_route(choice, made.there) for choice in changes)
+    from_hub = [v for v in verdicts if v.backend in wanted_of_hub(made.wishes) and v.dtype in HALF]
+    useless = hub and all(verdict.predicted is Predicted.FAILS for verdict in from_hub)
     return Cost(
-        errors=failures(judgements, Severity.ERROR, is_excused) + len(found.broken),
+        errors=failures(judgements, Severity.ERROR, is_excused) + len(found.broken) + useless,
         missed=missed,
         lost=count_lost(made.worked, verdicts, backends),
         torch=state["torch"].distance,
@@ -87,6 +109,7 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
         changed=replaced + found.replaced,
         builds=kinds.count(Kind.BUILD),
         community=kinds.count(Kind.COMMUNITY),
+        hub=hub,
         unproved=unproved,
         ages=tuple(choice.age for choice in chosen),
         added=len(changes) - replaced + len(found.followers) - found.replaced,

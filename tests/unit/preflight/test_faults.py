@@ -53,7 +53,7 @@ def as_lock(packages: dict[str, str]) -> str:
     text = "version = 1\n"
     for name, version in packages.items():
         is_url = "://" in version
-        origin = f'url = "{version}"' if is_url else 'registry = "https://pypi.org/simple"'
+        origin = f'url = "{version}"' if is_url else 'registry = "https://index.example.org/simple"'
         number = "2.8.3" if is_url else version
         text += f'[[package]]\nname = "{name}"\nversion = "{number}"\nsource = {{ {origin} }}\n'
     return text

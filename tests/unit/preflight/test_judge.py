@@ -146,9 +146,27 @@ def test_a_helper_that_goes_wrong_from_a_version_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("other", ["axolotl\n", "llamafactory\n", "unsloth\n", "tokenizers<0.22\n"])
 def test_a_helper_that_something_may_bound_stays_open(tmp_path: Path, other: str) -> None:
-    found = judged(tmp_path, f"{PEFT}transformers>=5\n{other}", "H100", "580.65")
+    """Whatever bounds it leaves a part of its range: what is so in all of it is so."""
+    always = judged(tmp_path, f"{PEFT}transformers>=5\n{other}", "H100", "580.65")
+    said = findings(always)["peft-hybrid-cache"]
+    assert said.severity is Severity.WARNING
+    assert "Which transformers>=5 comes is not known" in said.message
+    assert said.message.endswith("it is so with every release that the tables know.")
+    assert isinstance(always.planned.environment.fact("transformers.version"), Unknown)
+    partly = findings(judged(tmp_path, f"{PEFT}transformers>=4.56\n{other}", "H100", "580.65"))
+    assert partly["peft-hybrid-cache"].severity is Severity.NOTE
+    assert partly["peft-hybrid-cache"].message.endswith("it is so from 5.0.0 on.")
+    never = judged(tmp_path, f"{PEFT}transformers>=4.50,<5\n{other}", "H100", "580.65")
+    assert "peft-hybrid-cache" not in findings(never)
+    assert "peft-hybrid-cache" in {each.rule_id for each in never.shown.assessment.unknown}
+
+
+def test_no_part_of_a_range_speaks_for_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "TIME_LIMIT_S", -1.0)
+    found = judged(tmp_path, f"{PEFT}transformers>=5\naxolotl\n", "H100", "580.65")
     assert "peft-hybrid-cache" not in findings(found)
-    assert "peft-hybrid-cache" in {each.rule_id for each in found.shown.assessment.unknown}
 
 
 def test_helpers_are_taken_so_that_they_fit(tmp_path: Path) -> None:
@@ -214,7 +232,7 @@ def test_a_lock_knows_better_what_a_helper_requires(tmp_path: Path) -> None:
     for name, version, needs in (("trl", "0.12.2", "transformers"), ("transformers", "4.57.1", "")):
         listed = f'{{ name = "{needs}" }}' if needs else ""
         lock += f'[[package]]\nname = "{name}"\nversion = "{version}"\n'
-        lock += 'source = { registry = "https://pypi.org/simple" }\n'
+        lock += 'source = { registry = "https://index.example.org/simple" }\n'
         lock += f"dependencies = [{listed}]\n"
     lock += '[[package]]\nname = "ours"\nversion = "0"\nsource = { virtual = "." }\n'
     lock += 'dependencies = [{ name = "trl" }]\n'

@@ -9,7 +9,15 @@ import msgspec
 
 from fadoctor.model.environment import Target
 from fadoctor.model.report import RulesInfo
-from fadoctor.model.smoke import NO_DEVICE, Failure, SmokeCell, SmokeReport, SmokeSummary, Speed
+from fadoctor.model.smoke import (
+    NO_DEVICE,
+    Failure,
+    ImportProof,
+    SmokeCell,
+    SmokeReport,
+    SmokeSummary,
+    Speed,
+)
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
 from fadoctor.report import smoke_junit, smoke_text
 from fadoctor.report.style import Style
@@ -174,3 +182,26 @@ def test_one_reason_for_all_cells_is_said_once() -> None:
     assert "causal" not in text
     other = smoke_text.render(report(*cells[:-1], cell()), Style(width=100))
     assert other.count("failed") > len(cells) - 1
+
+
+IMPORTS = (
+    ImportProof("trl", "trl", "1.16.0", Measured.PASSED, "trl in 2.0 s", seconds=2.0),
+    ImportProof("peft", "peft", "0.17.1", Measured.FAILED, "peft: ImportError: no", "peft", "x"),
+    ImportProof("vllm", "vllm", "0.33.0", Measured.NOT_RUN, "it may not be run"),
+)
+
+
+def test_imports_are_told_behind_the_cells() -> None:
+    told = msgspec.structs.replace(report(cell()), imports=IMPORTS)
+    text = smoke_text.render(told, Style(width=100))
+    assert "  failed: peft 0.17.1: peft: ImportError: no (x)\n" in text
+    assert "  passed: trl 1.16.0: trl in 2.0 s\n" in text
+    assert "trl" not in smoke_text.render(told, Style(width=100, quiet=True))
+
+
+def test_imports_are_a_suite_of_junit() -> None:
+    told = msgspec.structs.replace(report(cell()), imports=IMPORTS)
+    text = smoke_junit.render(told)
+    suite = ET.fromstring(text).findall("testsuite")[-1]  # noqa: S314 -- our own output
+    assert (suite.get("name"), suite.get("failures"), suite.get("skipped")) == ("imports", "1", "1")
+    assert [case.get("name") for case in suite] == ["trl", "peft", "vllm"]

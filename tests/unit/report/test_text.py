@@ -32,20 +32,21 @@ def test_without_torch_that_is_what_is_said() -> None:
     """It was "No findings", "there is no GPU here" beside --gpu, and a backend of torch to use."""
     said = text({"torch.version": ABSENT, **A_GPU})
     assert "Nothing of the stack is installed here" in said
-    assert "No table: without torch no backend works." in said
+    assert said.startswith("✗ Nothing of the stack is installed here")
     assert "No findings" not in said
     assert "no GPU here" not in said
     assert "\nUse " not in said
     said = text({"torch.version": ABSENT, "flash_attn.version": "2.8.3", **A_GPU})
     assert "error: torch is not installed" in said
-    assert "Nothing can be recommended: there is no torch here." in said
+    assert said.startswith("✗ torch is not installed here: no attention can run.")
+    assert "\n  Use " not in said
 
 
 @pytest.mark.parametrize(
     ("facts", "part"),
     [
-        (HEALTHY, "No table: there is no GPU here."),
-        ({**HEALTHY, "gpu.count": UNREAD}, "which GPUs are here is unknown (could not be read)"),
+        (HEALTHY, "There is no GPU here."),
+        ({**HEALTHY, "gpu.count": UNREAD}, "Which GPUs are here is unknown (could not be read)"),
         ({**HEALTHY, **A_GPU, "gpu[0].visible": False}, "on a GPU that programs can see"),
     ],
 )
@@ -65,6 +66,6 @@ def test_a_backend_of_which_nothing_is_known_is_not_simply_to_be_used() -> None:
     where = ", where it runs: the table below cannot tell"
     for measured, words in ((Measured.NOT_RUN, where), (Measured.PASSED, "")):
         verdicts = tuple(structs.replace(each, measured=measured) for each in unknown)
-        said = render(structs.replace(report, findings=(), verdicts=verdicts), Style())
-        [heading] = [line for line in said.splitlines() if line.startswith("Use ")]
-        assert heading.endswith(f" with {name}{words}")
+        said = render(structs.replace(report, findings=(), verdicts=verdicts), Style(width=200))
+        [heading] = [line for line in said.splitlines() if line.startswith("  Use ")]
+        assert heading.endswith(f" ({name}){words}.")

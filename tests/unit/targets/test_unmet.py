@@ -165,3 +165,19 @@ def test_what_nobody_could_read_is_unknown(lost: str) -> None:
 def test_a_package_that_is_not_there_requires_nothing() -> None:
     assert unmet({"packages.installed": {}, "flash_attn_4.version": ABSENT}) == {}
     assert unmet(FA4) == {}  # facts of an older release, without the list
+
+
+def test_what_installed_sources_compare_counts_before_the_table() -> None:
+    """A release that no table knows refuses what its own sources say."""
+    facts = {
+        "transformers.version": "7.0.0",
+        "transformers.requires": {"tqdm": ">=4"},
+        "transformers.checks": {"tqdm": ">=4", "accelerate": ">=9.0", "safetensors": ">=1"},
+        "packages.installed": {"tqdm": "3.0", "accelerate": "8.0"},
+    }
+    found = values(unmet(facts, "transformers"))
+    assert found["unmet_told"] == {
+        "tqdm": "(>=4, 3.0 is installed)",
+        "accelerate": "(>=9.0, 8.0 is installed)",
+    }
+    assert found["unmet_checked"] == ("tqdm", "accelerate")

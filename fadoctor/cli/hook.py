@@ -1,0 +1,66 @@
+"""The command ``hook``: what pre-commit runs, with the files of a commit as arguments."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fadoctor.cli import options as opt
+
+
+class Kind(str, enum.Enum):
+    """What the files are."""
+
+    REQUIREMENTS = "requirements"
+    CONFIG = "config"
+
+
+def hook(
+    kind: Annotated[Kind, typer.Argument(help="What the files are.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of the commit.")],
+    gpu: opt.Gpu = [],  # noqa: B006 -- typer copies defaults
+    driver: opt.Driver = "",
+    glibc: opt.Glibc = "",
+    python_version: opt.PythonVersion = "",
+    platform: opt.Platform = "",
+    fail_on: Annotated[
+        opt.FailOn, typer.Option("--fail-on", help="Least severity that stops the commit.")
+    ] = opt.FailOn.ERROR,
+    ignore: opt.Ignore = [],  # noqa: B006
+) -> None:
+    """Check the files of a commit, as a hook of pre-commit: says only what is wrong.
+
+    Each file is judged by itself: files of a commit are no single environment and no single run.
+    """
+    from fadoctor.cli.check import check
+    from fadoctor.model.errors import InputError, UnknownKindError
+
+    worst = 0
+    for file in files:
+        is_config = kind is Kind.CONFIG
+        try:
+            check(
+                requirements=[] if is_config else [file],
+                config=[str(file)] if is_config else [],
+                gpu=gpu,
+                driver=driver,
+                glibc=glibc,
+                python_version=python_version,
+                platform=platform,
+                smoke=False,
+                fail_on=fail_on,
+                ignore=ignore,
+                quiet=True,
+            )
+        except typer.Exit as end:
+            worst = max(worst, end.exit_code)
+        except UnknownKindError:
+            sys.stderr.write(f"fadoctor: {file} is passed over: no kind that is known\n")
+        except InputError as error:
+            sys.stderr.write(f"fadoctor: {error}\n")
+            worst = max(worst, error.exit_code)
+    raise typer.Exit(worst)

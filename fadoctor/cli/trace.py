@@ -1,0 +1,95 @@
+"""The command ``trace``: run a command unchanged, and say which attention ran and in what dtype.
+
+Heavy modules are imported inside the command, so that each pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+import enum
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fadoctor.cli import options as opt
+from fadoctor.cli import support
+from fadoctor.cli.output import write
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
+
+if TYPE_CHECKING:
+    from fadoctor.model.trace import TraceReport
+    from fadoctor.report.style import Style
+
+
+class TraceFormat(str, enum.Enum):
+    """Output formats of a trace."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def trace(
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
+    ],
+    calls: Annotated[
+        int,
+        typer.Option("--calls", metavar="N", min=1, max=100_000, help="Attention calls to record."),
+    ] = 256,
+    eager: Annotated[
+        bool,
+        typer.Option("--eager", help="Switch torch.compile off, to look inside what it compiles."),
+    ] = False,
+    rules: opt.Rules = [],  # noqa: B006 -- typer copies defaults
+    format_: Annotated[
+        TraceFormat,
+        typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
+    ] = TraceFormat.TEXT,
+    output: opt.Output = None,
+    redact: opt.Redact = False,
+    color: opt.ColourOption = opt.Colour.AUTO,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Run a command unchanged and report its attention: who made q, k or v float32; what ran."""
+    from fadoctor.cli.terminal import log_to_stderr, style_of
+    from fadoctor.matrix.load import load_knowledge
+    from fadoctor.trace.join import build_report
+    from fadoctor.trace.parent import run_traced, trace_folder
+    from fadoctor.trace.settings import Settings, config_of, write_config
+
+    log_to_stderr(debug=debug)
+    knowledge = load_knowledge(tuple(rules))
+    with trace_folder() as folder:
+        write_config(config_of(Settings(calls, eager), knowledge), folder)
+        traced = run_traced(tuple(command), folder, eager=eager)
+    run = traced.run
+    if run.problem:
+        sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {run.problem}\n")
+        raise typer.Exit(run.code)
+    if run.lost:
+        sys.stderr.write(f"fadoctor: standard output: {run.lost}: some of it is lost\n")
+    notes = traced.problems
+    if eager:
+        notes = (*notes, "torch.compile was off (--eager): speed and rounding differ from a run.")
+    report = build_report(tuple(command), run.code, traced.processes, knowledge, notes)
+    report = support.redacted(report) if redact else report
+    style = style_of(color.value, output, quiet=quiet, verbose=verbose, stream=sys.stderr)
+    text = _rendered(report, format_, style)
+    if output is None:
+        sys.stderr.write(text if format_ is TraceFormat.JSON else f"\n{text}")
+    else:
+        write(text, output)
+    raise typer.Exit(run.code or (UsageError.exit_code if run.lost else 0))
+
+
+def _rendered(report: TraceReport, format_: TraceFormat, style: Style) -> str:
+    if format_ is TraceFormat.JSON:
+        from fadoctor.report.json_ import render as render_json
+
+        return render_json(report)
+    from fadoctor.report.trace_text import render as render_text
+
+    return render_text(report, style)

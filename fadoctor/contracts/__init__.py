@@ -1,0 +1,1 @@
+"""What Python sources ask of each other at import, followed without running anything."""

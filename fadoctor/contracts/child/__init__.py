@@ -1,0 +1,1 @@
+"""Parts of a process that follows imports in sources; standard library only, nothing is run."""

@@ -1,0 +1,312 @@
+"""The functions of the standard library that decide what a module does at import."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
+
+from fadoctor.contracts.child._fadoctor_values import (
+    UNKNOWN,
+    Ext,
+    Frame,
+    LazyNames,
+    Mod,
+    Place,
+    Raised,
+    lengthen,
+    truth,
+)
+from fadoctor.contracts.child._fadoctor_version import Version, parse
+
+if TYPE_CHECKING:
+    from fadoctor.contracts.child._fadoctor_run import Runner
+
+_TEXT_METHODS = frozenset((
+    "upper", "lower", "strip", "replace", "split", "startswith", "endswith", "join", "partition",
+    "rpartition", "removeprefix", "removesuffix", "lstrip", "rstrip",
+))  # fmt: skip
+_NAMES = re.compile(r"[A-Za-z0-9][\w.-]{0,120}")
+
+
+class Call(NamedTuple):
+    """A call of a known function."""
+
+    runner: Runner
+    given: List[Any]
+    named: Dict[str, Any]
+    frame: Frame
+
+
+def call_known(
+    runner: Runner, name: str, given: List[Any], named: Dict[str, Any], frame: Frame
+) -> Any:
+    """Return what a call of a known function gives."""
+    maker = _CALLS.get(name) or _LAST.get(name.rpartition(".")[2])
+    if maker is None:
+        return UNKNOWN
+    try:
+        return maker(Call(runner, given, named, frame))
+    except (IndexError, KeyError, TypeError, ValueError, OverflowError):
+        return UNKNOWN
+
+
+def call_method(base: Any, name: str, given: List[Any], named: Dict[str, Any]) -> Any:
+    """Return what a method of a value gives, and change lists and dicts as it does."""
+    try:
+        if type(base) is str and name in _TEXT_METHODS:
+            known = all(type(g) in (str, int, tuple, list) for g in given) and not named
+            return getattr(base, name)(*given) if known and len(base) < 5000 else UNKNOWN
+        if isinstance(base, LazyNames) and name == "update" and isinstance(given[0], dict):
+            base.add(given[0])
+            return None
+        if type(base) is dict:
+            return _of_dict(base, name, given)
+        if type(base) in (list, set):
+            return _of_list(base, name, given)
+    except (IndexError, KeyError, TypeError, ValueError):
+        return UNKNOWN
+    return UNKNOWN
+
+
+def _of_dict(base: Dict[Any, Any], name: str, given: List[Any]) -> Any:
+    if name == "get":
+        if given[0] is UNKNOWN:
+            return UNKNOWN
+        return base.get(given[0], given[1] if len(given) > 1 else None)
+    if name == "setdefault" and given[0] is not UNKNOWN:
+        return base.setdefault(given[0], given[1])
+    if name == "update":
+        if isinstance(given[0], dict):
+            base.update(given[0])
+        else:
+            base[UNKNOWN] = UNKNOWN
+        return None
+    if name in ("items", "keys", "values") and not given:
+        found = list(getattr(base, name)())
+        return UNKNOWN if UNKNOWN in base else found
+    return UNKNOWN
+
+
+def _of_list(base: Any, name: str, given: List[Any]) -> Any:
+    if name in ("append", "add"):
+        getattr(base, name)(given[0])
+    elif name in ("extend", "update"):
+        lengthen(base, given[0])
+    return None if name in ("append", "add", "extend", "update") else UNKNOWN
+
+
+def _find_spec(call: Call) -> Any:
+    name = call.given[0] if call.given else call.named.get("name", UNKNOWN)
+    if type(name) is not str or name.startswith("."):
+        return UNKNOWN
+    there = call.runner.world.is_there(name)
+    return Ext("spec") if there else (None if there is False else UNKNOWN)
+
+
+def _version_of(call: Call) -> Any:
+    name = call.given[0]
+    if type(name) is not str or not _NAMES.fullmatch(name):
+        return UNKNOWN
+    found = call.runner.world.installed.get(re.sub(r"[-_.]+", "-", name).lower())
+    if found is None:
+        if call.runner.world.hooked:
+            return UNKNOWN
+        raise Raised("PackageNotFoundError")
+    return found
+
+
+def _parse(call: Call) -> Any:
+    text = call.given[0]
+    if isinstance(text, Version):
+        return text
+    if type(text) is not str:
+        return UNKNOWN
+    found = parse(text)
+    if found is None:
+        raise Raised("InvalidVersion")
+    return found
+
+
+def _getattr(call: Call) -> Any:
+    base, name = call.given[0], call.given[1]
+    if not isinstance(base, Mod) or type(name) is not str:
+        return UNKNOWN
+    try:
+        return call.runner.attribute(base, name, 0, call.frame)
+    except Raised as raised:
+        if len(call.given) > 2 and raised.kind == "AttributeError":
+            return call.given[2]
+        raise
+
+
+def _hasattr(call: Call) -> Any:
+    base, name = call.given
+    if not isinstance(base, Mod) or type(name) is not str:
+        return UNKNOWN
+    try:
+        found = call.runner.attribute(base, name, 0, call.frame)
+    except Raised as raised:
+        return False if raised.kind == "AttributeError" else UNKNOWN
+    return UNKNOWN if found is UNKNOWN else True
+
+
+def _import_module(call: Call) -> Any:
+    name = call.given[0]
+    if type(name) is not str or not name:
+        return UNKNOWN
+    level = len(name) - len(name.lstrip("."))
+    if level and len(call.given) < 2:
+        return UNKNOWN
+    full = call.runner.world.resolve(call.frame.module, level, name[level:])
+    return call.runner.import_(full, 0, call.frame)
+
+
+def _setattr(call: Call) -> Any:
+    base, name = call.given[0], call.given[1]
+    module = (
+        call.frame.module
+        if base is UNKNOWN
+        else call.runner.world.modules.get(getattr(base, "name", ""))
+    )
+    if module is not None and isinstance(base, Mod):
+        if type(name) is str:
+            module.ns[name] = UNKNOWN
+        else:
+            module.open = "setattr on it"
+    elif module is not None and type(name) is not str:
+        module.open = "setattr on something"
+    return None
+
+
+def _environment(call: Call) -> Any:
+    name = call.given[0]
+    if type(name) is not str:
+        return UNKNOWN
+    call.runner.variables.add(name)
+    if name in call.runner.set_variables:
+        return UNKNOWN
+    return call.given[1] if len(call.given) > 1 else call.named.get("default")
+
+
+def _globals(call: Call) -> Any:
+    return Ext("globals") if not call.given else UNKNOWN
+
+
+def _any_all(wanted: bool) -> Any:
+    def decide(call: Call) -> Any:
+        if type(call.given[0]) not in (list, tuple):
+            return UNKNOWN
+        known = [truth(each) for each in call.given[0]]
+        if wanted in known:
+            return wanted
+        return UNKNOWN if None in known else not wanted
+
+    return decide
+
+
+def _collection(kind: Any) -> Any:
+    def make(call: Call) -> Any:
+        if not call.given:
+            return kind()
+        if kind is dict:
+            return dict(call.given[0]) if type(call.given[0]) is dict else UNKNOWN
+        plain = type(call.given[0]) in (list, tuple, set, frozenset, dict, str)
+        return kind(call.given[0]) if plain else UNKNOWN
+
+    return make
+
+
+def _text(call: Call) -> Any:
+    value = call.given[0]
+    if isinstance(value, Version):
+        return value.text
+    return str(value) if type(value) in (str, int, bool) else UNKNOWN
+
+
+def _whole(call: Call) -> Any:
+    return (
+        int(call.given[0])
+        if type(call.given[0]) in (str, int, bool) and len(str(call.given[0])) < 20
+        else UNKNOWN
+    )
+
+
+def _bool(call: Call) -> Any:
+    known = truth(call.given[0])
+    return UNKNOWN if known is None else known
+
+
+def _dir(call: Call) -> Any:
+    module = (
+        call.runner.world.modules.get(call.given[0].name)
+        if isinstance(call.given[0], Mod)
+        else None
+    )
+    is_whole = module is not None and not module.open and module.lazy is None
+    return sorted(module.ns) if module is not None and is_whole else UNKNOWN
+
+
+def _path(call: Call) -> Any:
+    if isinstance(call.given[0], Place):
+        return call.given[0]
+    return Place(call.given[0]) if type(call.given[0]) is str else UNKNOWN
+
+
+def _structure(call: Call) -> Any:
+    place = call.given[0]
+    text = place.text if isinstance(place, Place) else place
+    prefix = call.given[1] if len(call.given) > 1 else call.named.get("prefix") or ""
+    if type(text) is not str or type(prefix) is not str:
+        return UNKNOWN
+    if text.endswith(".py"):
+        text = text.rpartition("/")[0]
+    found = LazyNames()
+    found.add(call.runner.world.lazy_structure(text, prefix, call.frame.module))
+    found.from_files = set(found.modules)
+    return found
+
+
+def _folder(call: Call) -> Any:
+    return call.given[0].rpartition("/")[0] if type(call.given[0]) is str else UNKNOWN
+
+
+def _system(call: Call) -> Any:
+    return "Linux" if call.runner.system == "linux" else UNKNOWN
+
+
+def _same(call: Call) -> Any:
+    return call.given[0]
+
+
+_CALLS: Dict[str, Any] = {
+    "importlib.util.find_spec": _find_spec,
+    "importlib.metadata.version": _version_of,
+    "packaging.version.parse": _parse,
+    "packaging.version.Version": _parse,
+    "importlib.import_module": _import_module,
+    "os.environ.get": _environment,
+    "os.getenv": _environment,
+    "builtins.getattr": _getattr,
+    "builtins.hasattr": _hasattr,
+    "builtins.setattr": _setattr,
+    "builtins.globals": _globals,
+    "builtins.any": _any_all(True),
+    "builtins.all": _any_all(False),
+    "builtins.list": _collection(list),
+    "builtins.tuple": _collection(tuple),
+    "builtins.set": _collection(set),
+    "builtins.frozenset": _collection(frozenset),
+    "builtins.dict": _collection(dict),
+    "builtins.sorted": _collection(list),
+    "builtins.str": _text,
+    "builtins.int": _whole,
+    "builtins.bool": _bool,
+    "builtins.dir": _dir,
+    "pathlib.Path": _path,
+    "os.path.dirname": _folder,
+    "platform.system": _system,
+    "copy.deepcopy": _same,
+}
+_LAST: Dict[str, Any] = {"define_import_structure": _structure}
+KNOWN_FUNCTIONS = frozenset(_LAST)
+"""Functions of the stack that are known by name: what they do is done here."""

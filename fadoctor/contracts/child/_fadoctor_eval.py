@@ -1,0 +1,310 @@
+"""What an expression is, as far as it can be told without running it."""
+
+from __future__ import annotations
+
+import operator
+import posixpath
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
+
+from fadoctor.contracts.child._fadoctor_calls import (
+    KNOWN_FUNCTIONS,
+    call_known,
+    call_method,
+)
+from fadoctor.contracts.child._fadoctor_values import (
+    UNKNOWN,
+    Ext,
+    Frame,
+    Func,
+    LazyNames,
+    Mod,
+    Packages,
+    Place,
+    truth,
+)
+from fadoctor.contracts.child._fadoctor_version import Version
+
+if TYPE_CHECKING:
+    from fadoctor.contracts.child._fadoctor_run import Runner
+
+Node = List[Any]
+
+_BUILTINS = frozenset((
+    "getattr", "hasattr", "len", "isinstance", "tuple", "list", "dict", "set", "frozenset", "str",
+    "int", "bool", "any", "all", "globals", "vars", "locals", "setattr", "sorted", "__import__",
+    "exec", "eval", "dir",
+))  # fmt: skip
+_ORDER = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_PLAIN = (str, int, float, bool, type(None))
+_KEYS = (*_PLAIN, frozenset)
+ITEM_LIMIT = 5_000
+
+
+class Evaluator:
+    """Evaluates expressions in a frame."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+
+    def value(self, node: Optional[Node], frame: Frame) -> Any:
+        """Return what an expression is."""
+        if not node:
+            return UNKNOWN
+        self.runner.step()
+        return _KINDS[node[0]](self, node, frame)
+
+    def values(self, nodes: List[Node], frame: Frame) -> List[Any]:
+        """Return what several are, in order."""
+        found: List[Any] = []
+        for node in nodes:
+            if node and node[0] == "*":
+                inner = self.value(node[1], frame)
+                found.extend(inner if isinstance(inner, (list, tuple)) else [UNKNOWN])
+            else:
+                found.append(self.value(node, frame))
+        return found
+
+    def constant(self, node: Node, frame: Frame) -> Any:  # noqa: ARG002 -- like the others
+        """Tell a constant."""
+        return node[1]
+
+    def name(self, node: Node, frame: Frame) -> Any:
+        """Tell a name: of the function or class, of the module, built in."""
+        name = node[1]
+        if name not in frame.outer and name in frame.names:
+            return frame.names[name]
+        module = frame.module
+        if name in module.ns:
+            return module.ns[name]
+        if name == "__name__":
+            return module.name
+        if name == "__file__":
+            return module.spec.file
+        if name == "__package__":
+            return module.package
+        return Ext("builtins." + name) if name in _BUILTINS else UNKNOWN
+
+    def attribute(self, node: Node, frame: Frame) -> Any:
+        """``a.b``: of a module its name; of what else is known a few."""
+        _, line, inner, name = node
+        base = self.value(inner, frame)
+        if isinstance(base, Mod):
+            return self.runner.attribute(base, name, line, frame)
+        if isinstance(base, Ext):
+            return self.runner.known_attribute(f"{base.name}.{name}")
+        if isinstance(base, Place) and name in ("parent", "name"):
+            split = posixpath.split(base.text)
+            return Place(split[0]) if name == "parent" else split[1]
+        if isinstance(base, Version):
+            release = (*base.release, 0, 0, 0)
+            known = {"release": base.release, "major": release[0], "minor": release[1],
+                     "micro": release[2], "base_version": base.base, "public": UNKNOWN}  # fmt: skip
+            return known.get(name, UNKNOWN)
+        return UNKNOWN
+
+    def call(self, node: Node, frame: Frame) -> Any:
+        """Tell a call: of a function that is known or can be followed."""
+        _, _, func, args, keywords = node
+        if func and func[0] == "a":
+            base = self.value(func[2], frame)
+            if not isinstance(base, (Mod, Ext)):
+                given = self.values(args, frame)
+                named = self.keywords(keywords, frame)
+                return call_method(base, func[3], given, named)
+        target = self.value(func, frame)
+        given = self.values(args, frame)
+        named = self.keywords(keywords, frame)
+        if isinstance(target, Func):
+            if target.node[2] in KNOWN_FUNCTIONS:
+                return call_known(self.runner, target.node[2], given, named, frame)
+            return self.runner.call(target, given, named)
+        if isinstance(target, Ext):
+            return call_known(self.runner, target.name, given, named, frame)
+        self.runner.note_unknown_call(func, given, frame)
+        return UNKNOWN
+
+    def keywords(self, keywords: List[Any], frame: Frame) -> Dict[str, Any]:
+        """Return the keyword arguments."""
+        return {key: self.value(value, frame) for key, value in keywords}
+
+    def compare(self, node: Node, frame: Frame) -> Any:
+        """Tell a comparison, link by link."""
+        left = self.value(node[1], frame)
+        result: Any = True
+        for sign, right_node in zip(node[2], node[3]):
+            right = self.value(right_node, frame)
+            known = compared(left, sign, right)
+            if known is False:
+                return False
+            result = UNKNOWN if known is UNKNOWN else result
+            left = right
+        return result
+
+    def boolean(self, node: Node, frame: Frame) -> Any:
+        """``and`` and ``or``: what decides is told though others are unknown."""
+        is_and, result = node[1], None
+        is_open = False
+        for part in node[2]:
+            if is_open and _asks(part):
+                return UNKNOWN  # nobody knows whether it is evaluated
+            result = self.value(part, frame)
+            known = truth(result)
+            if known is None:
+                is_open = True
+            elif known is not is_and:
+                return result if not is_open else known
+        return UNKNOWN if is_open else result
+
+    def negated(self, node: Node, frame: Frame) -> Any:
+        """``not a``."""
+        known = truth(self.value(node[1], frame))
+        return UNKNOWN if known is None else not known
+
+    def item(self, node: Node, frame: Frame) -> Any:
+        """``a[b]``."""
+        base, key = self.value(node[2], frame), self.value(node[3], frame)
+        if isinstance(base, LazyNames):
+            return base
+        if isinstance(base, Packages):
+            return self.runner.distributions_of(key)
+        try:
+            if isinstance(base, (dict, list, tuple, str)) and not isinstance(base, (Mod, Ext)):
+                return base[key] if key is not UNKNOWN else UNKNOWN
+        except (KeyError, IndexError, TypeError):
+            return UNKNOWN
+        return UNKNOWN
+
+    def mapping(self, node: Node, frame: Frame) -> Any:
+        """Tell a dict of which all keys are known."""
+        found: Dict[Any, Any] = {}
+        for key_node, value_node in zip(node[1], node[2]):
+            value = self.value(value_node, frame)
+            if key_node is None:
+                if not isinstance(value, dict):
+                    return UNKNOWN
+                found.update(value)
+                continue
+            key = self.value(key_node, frame)
+            if not isinstance(key, _KEYS):
+                return UNKNOWN
+            found[key] = value
+        return found
+
+    def display(self, node: Node, frame: Frame) -> Any:
+        """Tell a list, a tuple or a set."""
+        values = self.values(node[1], frame)
+        if node[0] == "e":
+            return set(values) if all(isinstance(v, _PLAIN) for v in values) else UNKNOWN
+        return values if node[0] == "l" else tuple(values)
+
+    def binary(self, node: Node, frame: Frame) -> Any:
+        """Tell ``a + b`` of texts and lists, ``a / b`` of paths, ``a | b`` of dicts."""
+        left, right = self.value(node[2], frame), self.value(node[3], frame)
+        if node[1] == "Div" and isinstance(left, Place) and isinstance(right, str):
+            return Place(posixpath.join(left.text, right))
+        if node[1] == "Add":
+            for kind in (str, list, tuple):
+                if type(left) is kind and type(right) is kind and len(left) + len(right) < 50_000:
+                    return left + right
+        if node[1] == "BitOr" and type(left) is dict and type(right) is dict:
+            return {**left, **right}
+        return UNKNOWN
+
+    def choice(self, node: Node, frame: Frame) -> Any:
+        """Tell ``a if b else c``."""
+        known = truth(self.value(node[1], frame))
+        return UNKNOWN if known is None else self.value(node[2] if known else node[3], frame)
+
+    def comprehension(self, node: Node, frame: Frame) -> Any:
+        """Tell a list, set or dict made by one loop over what is known."""
+        _, kind, made, target, over, tests = node
+        items = self.value(over, frame)
+        if type(items) not in (list, tuple, set, dict) or len(items) > ITEM_LIMIT:
+            return UNKNOWN
+        inner = Frame(frame.module, dict(frame.names), is_function=True)
+        found: List[List[Any]] = []
+        for item in list(items):
+            if item is UNKNOWN:
+                return UNKNOWN
+            self.runner.names.bind(target, item, inner)
+            wanted = [truth(self.value(test, inner)) for test in tests]
+            if None in wanted:
+                return UNKNOWN
+            if all(wanted):
+                found.append([self.value(part, inner) for part in made])
+        if kind == "D":
+            known = all(isinstance(key, _KEYS) for key, _ in found)
+            return dict(found) if known else UNKNOWN
+        values = [value for [value] in found]
+        if kind == "S":
+            return set(values) if all(isinstance(v, _KEYS) for v in values) else UNKNOWN
+        return values
+
+    def joined(self, node: Node, frame: Frame) -> Any:
+        """Tell an f-string."""
+        parts = [self.value(part, frame) for part in node[1]]
+        if all(type(part) in (str, int) for part in parts):
+            text = "".join(map(str, parts))
+            return text if len(text) < 2000 else UNKNOWN
+        return UNKNOWN
+
+    def unknown(self, node: Node, frame: Frame) -> Any:
+        """Something else, whose parts are evaluated."""
+        for part in node[1]:
+            self.value(part, frame)
+        return UNKNOWN
+
+
+def compared(left: Any, sign: str, right: Any) -> Any:
+    """Return True, False or UNKNOWN."""
+    if left is UNKNOWN or right is UNKNOWN:
+        return UNKNOWN
+    try:
+        if sign in ("is", "is not"):
+            return _same(left, right, sign == "is")
+        if sign in ("in", "not in"):
+            return _within(left, right, sign == "in")
+        if isinstance(left, Version) and isinstance(right, Version):
+            return bool(_ORDER[sign](left.key, right.key))
+        plain = (*_PLAIN, tuple)
+        if isinstance(left, plain) and isinstance(right, plain):
+            is_open = isinstance(left, tuple) and UNKNOWN in (*left, *right)  # type: ignore[misc]
+            order: Any = _ORDER[sign]
+            return UNKNOWN if is_open else bool(order(left, right))
+    except TypeError:
+        pass
+    return UNKNOWN
+
+
+def _same(left: Any, right: Any, wanted: bool) -> Any:
+    """Return whether two are the same thing, where one is None or both are true or false."""
+    tellable = left is None or right is None
+    tellable = tellable or (isinstance(left, bool) and isinstance(right, bool))
+    return (left is right) == wanted if tellable else UNKNOWN
+
+
+def _within(left: Any, right: Any, wanted: bool) -> Any:
+    if isinstance(right, (list, tuple, set, frozenset, dict)) and UNKNOWN not in list(right):
+        return (left in right) == wanted
+    if isinstance(right, str) and isinstance(left, str):
+        return (left in right) == wanted
+    return UNKNOWN
+
+
+def _asks(node: Any) -> bool:
+    """Return whether evaluating an expression may ask a module for a name."""
+    if isinstance(node, list):
+        return bool(node) and (node[0] == "a" or any(_asks(part) for part in node[1:]))
+    return False
+
+
+_KINDS: Dict[str, Any] = {
+    "c": Evaluator.constant, "n": Evaluator.name, "a": Evaluator.attribute, "k": Evaluator.call,
+    "=": Evaluator.compare, "b": Evaluator.boolean, "!": Evaluator.negated, "s": Evaluator.item,
+    "d": Evaluator.mapping, "l": Evaluator.display, "t": Evaluator.display,
+    "e": Evaluator.display, "o": Evaluator.binary, "i": Evaluator.choice, "j": Evaluator.joined,
+    "h": Evaluator.comprehension, "u": Evaluator.unknown, "*": lambda *_: UNKNOWN,
+}  # fmt: skip

@@ -1,0 +1,53 @@
+"""The import structure that transformers makes from the ``__all__`` of the files of a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Dict, List
+
+if TYPE_CHECKING:
+    from fadoctor.contracts.child._fadoctor_find import Finder
+
+FILE_LIMIT = 8_000
+_SIZE_LIMIT = 4 << 20
+_ALL = re.compile(rb"^__all__\s*(?:\+?=|:[^=\n]{0,40}=)\s*[\[(]([^\])]{0,40000})", re.MULTILINE)
+_NAME = re.compile(rb"[\"'](\w{1,120})[\"']")
+_DEFINED = re.compile(rb"^(?:class|def)\s+(\w{1,120})", re.MULTILINE)
+
+
+def lazy_from_files(folder: str, prefix: str, finder: Finder) -> Dict[str, List[str]]:
+    """Return module below the package -> names that it exports."""
+    found: Dict[str, List[str]] = {}
+    stack = [(folder, prefix)]
+    seen = 0
+    while stack:
+        here, name = stack.pop()
+        for entry in sorted(finder.names(here)):
+            path = os.path.join(here, entry)
+            below = f"{name}.{entry}" if name else entry
+            if entry.endswith(".py"):
+                seen += 1
+                if entry != "__init__.py" and not entry.startswith(("convert_", "modular_")):
+                    found[below[:-3]] = _exported(path)
+            elif entry != "__pycache__" and "." not in entry and _is_folder(path):
+                stack.append((path, below))
+            if seen > FILE_LIMIT:
+                return found
+    return found
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _exported(path: str) -> List[str]:
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_SIZE_LIMIT)
+    except (OSError, ValueError):
+        return []
+    found = [name for block in _ALL.finditer(text) for name in _NAME.findall(block[1])]
+    if b"@requires" in text or b"@export" in text:
+        found += _DEFINED.findall(text)
+    return [name.decode("ascii", "replace") for name in found]

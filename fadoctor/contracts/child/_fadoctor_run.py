@@ -1,0 +1,394 @@
+"""What modules do when they are imported, statement by statement, three-valued.
+
+What surely runs is followed. What may run binds names whose values are not known and is never held
+against anybody.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, List, Optional
+
+from fadoctor.contracts.child._fadoctor_eval import Evaluator
+from fadoctor.contracts.child._fadoctor_loose import Loose
+from fadoctor.contracts.child._fadoctor_lower import blocks_of
+from fadoctor.contracts.child._fadoctor_names import Names, lazy_of_call
+from fadoctor.contracts.child._fadoctor_values import (
+    ENTRY,
+    UNKNOWN,
+    ExhaustedError,
+    Ext,
+    Frame,
+    Func,
+    Left,
+    Mod,
+    Module,
+    Raised,
+    Returned,
+    catches,
+    lengthen,
+    truth,
+)
+from fadoctor.contracts.child._fadoctor_world import Asker, World
+
+Node = List[Any]
+
+STEP_LIMIT = 3_000_000
+DEPTH_LIMIT = 12
+LOOP_LIMIT = 400
+
+_CHANGES = re.compile(r"(?i).*(export|alias|lazy|module|register|install|patch|inject|attach)")
+
+
+class Runner:
+    """Follows imports in a world."""
+
+    def __init__(self, world: World, python: "tuple[int, ...]", system: str,
+                 set_variables: "frozenset[str]") -> None:  # fmt: skip
+        self.world = world
+        self.python = python
+        self.system = system
+        self.set_variables = set_variables
+        self.variables: "set[str]" = set()
+        """Names of the environment variables that decided something."""
+        self.evaluator = Evaluator(self)
+        self.loose = Loose(self)
+        self.names = Names(self)
+        self.steps = 0
+        self.depth = 0
+        self.maybe = 0
+        self.guards: List[List[bool]] = []
+        """For each try that is open: whether it may have been left already."""
+        world.run = self.module
+
+    def step(self) -> None:
+        """Count; ExhaustedError where there is too much."""
+        self.steps += 1
+        if self.steps > STEP_LIMIT:
+            raise ExhaustedError
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether what is looked at surely runs."""
+        return not self.maybe and not any(guard[0] for guard in self.guards)
+
+    def asker(self, frame: Frame, line: int) -> Asker:
+        """Return who asks."""
+        return Asker(frame.module, line, is_sure=self.is_sure, follows=not self.maybe)
+
+    def module(self, module: Module, code: Dict[str, Any]) -> None:
+        """Do what a module does at import; of a foundation only its names are read."""
+        frame = Frame(module, module.ns)
+        if module.role != ENTRY:
+            self.maybe += 1
+            try:
+                self.names.read(code["body"], frame)
+            except (Raised, Returned, Left):
+                module.open = "not followed"
+            finally:
+                self.maybe -= 1
+            return
+        depth, self.depth = self.depth, 0
+        try:
+            self.block(code["body"], frame)
+        except (Returned, Left):
+            pass
+        finally:
+            self.depth = depth
+
+    def block(self, statements: List[Node], frame: Frame) -> None:
+        """Do what statements surely do."""
+        for statement in statements:
+            self.step()
+            _STATEMENTS[statement[0]](self, statement, frame)
+
+    def import_(self, name: str, line: int, frame: Frame) -> Any:
+        """Import a module by its full name; in what may run only its name is bound."""
+        if self.maybe:
+            return UNKNOWN
+        try:
+            return self.world.import_(name, self.asker(frame, line))
+        except Raised as raised:
+            if raised.kind == "unsure":
+                return UNKNOWN
+            raise
+
+    def import_statement(self, node: Node, frame: Frame) -> None:
+        """``import a.b`` binds a, ``import a.b as c`` the module."""
+        for name, renamed in node[2]:
+            found = self.import_(name, node[1], frame)
+            top = name.partition(".")[0]
+            if not renamed and isinstance(found, (Mod, Ext)):
+                found = Mod(top) if isinstance(found, Mod) else Ext(top)
+            frame.bind(renamed or top, found)
+
+    def from_statement(self, node: Node, frame: Frame) -> None:
+        """``from a import b``."""
+        _, line, level, name, names = node
+        full = self.world.resolve(frame.module, level, name)
+        found = self.import_(full, line, frame)
+        for wanted, renamed in names:
+            if wanted == "*":
+                self.names.star(found, frame)
+                continue
+            frame.bind(renamed or wanted, self.taken(found, wanted, line, frame))
+
+    def taken(self, found: Any, name: str, line: int, frame: Frame) -> Any:
+        """Return what ``from`` takes out of a module."""
+        if isinstance(found, Mod):
+            return self.asked(found, name, line, frame, attribute=False)
+        if isinstance(found, Ext):
+            return self.known_attribute(f"{found.name}.{name}")
+        return UNKNOWN
+
+    def attribute(self, base: Mod, name: str, line: int, frame: Frame) -> Any:
+        """Return an attribute of a module."""
+        return self.asked(base, name, line, frame, attribute=True)
+
+    def asked(self, base: Mod, name: str, line: int, frame: Frame, *, attribute: bool) -> Any:
+        """Return what a module gives for a name; Raised where it surely has none."""
+        try:
+            return self.world.get(base.name, name, self.asker(frame, line), attribute=attribute)
+        except Raised as raised:
+            if raised.kind == "unsure":
+                return UNKNOWN
+            raise
+
+    def known_attribute(self, name: str) -> Any:
+        """Return what a dotted name outside of the stack is."""
+        if name.endswith("TYPE_CHECKING"):
+            return False
+        if name == "sys.version_info":
+            return self.python or UNKNOWN
+        if name == "sys.platform" and self.system:
+            return {"windows": "win32", "macos": "darwin"}.get(self.system, self.system)
+        if name == "os.name" and self.system:
+            return "nt" if self.system == "windows" else "posix"
+        return Ext(name)
+
+    def distributions_of(self, name: Any) -> Any:
+        """Return the distributions that bring a module, where that is sure."""
+        if type(name) is not str:
+            return UNKNOWN
+        own = re.sub(r"[-_.]+", "-", name).lower()
+        return [own] if own in self.world.installed else UNKNOWN
+
+    def call(self, target: Func, given: List[Any], named: Dict[str, Any]) -> Any:
+        """Return what a function gives; it is followed where its body was kept."""
+        module = self.world.modules.get(target.module)
+        params, body = target.node[6], target.node[7]
+        if body is None or module is None or self.depth >= DEPTH_LIMIT or len(given) > len(params):
+            return UNKNOWN
+        names: Dict[str, Any] = dict(named) if "" not in named else {}
+        names.update(zip([param for param, _ in params], given))
+        frame = Frame(module, names, is_function=True)
+        for param, default in params:
+            if param not in names:
+                names[param] = self.evaluator.value(default, Frame(module, module.ns))
+        self.depth += 1
+        try:
+            self.block(body, frame)
+        except Returned as returned:
+            return returned.value
+        except Left:
+            return UNKNOWN
+        finally:
+            self.depth -= 1
+        return None
+
+    def note_unknown_call(self, func: Any, given: List[Any], frame: Frame) -> None:
+        """Note what a call of something unknown may do to the module that calls."""
+        last = str(
+            func[-1] if func and func[0] == "a" else func[1] if func and func[0] == "n" else ""
+        )
+        whole = Ext("globals") in given or any(
+            isinstance(g, Mod) and g.name == frame.module.name for g in given
+        )
+        if whole or (frame.module.name in given and _CHANGES.match(last)):
+            frame.module.open = f"{last} may add names"
+
+    def assign(self, node: Node, frame: Frame) -> None:
+        """Follow ``a = b``."""
+        targets, value_node = node[2], node[3]
+        if lazy_of_call(self, targets, value_node, frame):
+            return
+        value = self.evaluator.value(value_node, frame)
+        for target in targets:
+            self.names.bind(target, value, frame)
+
+    def augment(self, node: Node, frame: Frame) -> None:
+        """Follow ``a += b`` of lists; else a is not known."""
+        base = self.evaluator.value(node[2], frame)
+        more = self.evaluator.value(node[3], frame)
+        if type(base) is list:
+            lengthen(base, more)
+        elif node[2] and node[2][0] == "n":
+            frame.bind(node[2][1], UNKNOWN)
+
+    def function(self, node: Node, frame: Frame) -> None:
+        """Follow a function: its decorators, defaults and annotations are evaluated."""
+        for each in (*node[3], *node[4]):
+            self.evaluator.value(each, frame)
+        later = frame.module.later or self.python >= (3, 14)
+        for each in () if later else node[5]:
+            self.evaluator.value(each, frame)
+        frame.bind(node[2], Func(frame.module.name, node))
+
+    def class_(self, node: Node, frame: Frame) -> None:
+        """Follow a class: its bases, and its body."""
+        for each in node[3]:
+            self.evaluator.value(each, frame)
+        self.block(node[4], Frame(frame.module, dict(frame.names) if frame.is_function else {}))
+        frame.bind(node[2], UNKNOWN)
+
+    def if_(self, node: Node, frame: Frame) -> None:
+        """Follow a branch: where nobody knows which, both may run."""
+        known = truth(self.evaluator.value(node[2], frame))
+        if known is not None:
+            self.block(node[3] if known else node[4], frame)
+            return
+        self.loose.block(node[3], frame)
+        self.loose.block(node[4], frame)
+        if frame.is_function and (_holds(node[3], "V") or _holds(node[4], "V")):
+            raise Returned(UNKNOWN)
+
+    def try_(self, node: Node, frame: Frame) -> None:
+        """Follow a try: its body, and the handler of what it surely raises."""
+        _, _, body, handlers, orelse, final = node
+        guard = [False]
+        self.guards.append(guard)
+        caught: Optional[Raised] = None
+        try:
+            self.block(body, frame)
+        except Raised as raised:
+            caught = raised
+        finally:
+            self.guards.pop()
+        try:
+            if caught is None:
+                for kinds, _, handler in handlers:
+                    if guard[0] or not _only_raised_here(kinds):
+                        self.loose.block(handler, frame, keep=not guard[0])
+                self.block(orelse, frame)
+            else:
+                self.handle(caught, handlers, frame)
+        finally:
+            self.block(final, frame)
+
+    def handle(self, caught: Raised, handlers: List[Any], frame: Frame) -> None:
+        """Run the handler of what was raised; Raised again where there is none."""
+        for kinds, name, body in handlers:
+            matches = self.matches(kinds, caught, frame)
+            if matches is None:
+                for _, _, other in handlers:
+                    self.loose.block(other, frame)
+                if frame.is_function:
+                    raise Returned(UNKNOWN)
+                return
+            if matches:
+                if name:
+                    frame.names[name] = UNKNOWN
+                try:
+                    self.block(body, frame)
+                except Raised as raised:
+                    if raised.broken is None:
+                        raised.broken = caught.broken
+                    raise
+                return
+        raise caught
+
+    def matches(self, kinds: Optional[Node], caught: Raised, frame: Frame) -> Optional[bool]:
+        """Return whether a handler's types surely are, or are not, those of what is raised."""
+        if kinds is None:
+            return True
+        if not kinds or kinds[0] not in "nat":
+            return None
+        if kinds[0] == "t":
+            each = [self.matches(kind, caught, frame) for kind in kinds[1]]
+            return True if True in each else (None if None in each else False)
+        return catches(str(kinds[-1]), caught.kind)
+
+    def with_(self, node: Node, frame: Frame) -> None:
+        """Follow a with: ``suppress`` is a try."""
+        for context, target in node[2]:
+            self.evaluator.value(context, frame)
+            self.names.bind(target, UNKNOWN, frame)
+        first = node[2][0][0] if node[2] else []
+        if first and first[0] == "k" and first[2] and str(first[2][-1]) == "suppress":
+            handlers = [[kind, "", []] for kind in first[3]]
+            self.try_(["T", node[1], node[3], handlers, [], []], frame)
+        else:
+            self.block(node[3], frame)
+
+    def loop(self, node: Node, frame: Frame) -> None:
+        """Follow a loop over what is known runs; another one may run."""
+        _, _, target, over, body, orelse = node
+        items: Any = self.evaluator.value(over, frame) if over else UNKNOWN
+        items = list(items) if type(items) in (list, tuple, dict) else None
+        if items is None or len(items) > LOOP_LIMIT or UNKNOWN in items:
+            self.loose.block([["A", 0, [target], []], *body, *orelse], frame)
+            if frame.is_function and _holds(body, "V"):
+                raise Returned(UNKNOWN)
+            return
+        try:
+            for item in items:
+                self.names.bind(target, item, frame)
+                self.block(body, frame)
+            self.block(orelse, frame)
+        except Left:
+            pass
+
+    def express(self, node: Node, frame: Frame) -> None:
+        """Follow an expression as a statement."""
+        self.evaluator.value(node[2], frame)
+        call = node[2]
+        if call[0] == "k" and call[2] and call[2][0] == "n" and call[2][1] == "exec":
+            frame.module.open = "exec"
+        self.names.note_globals(call, frame)
+
+    def raise_(self, node: Node, frame: Frame) -> None:  # noqa: ARG002 -- like the others
+        """Follow a raise."""
+        what = node[2]
+        if what and what[0] == "k":
+            what = what[2]
+        raise Raised(str(what[-1]) if what and what[0] in "na" else "Exception")
+
+    def return_(self, node: Node, frame: Frame) -> None:
+        """Follow a return."""
+        raise Returned(self.evaluator.value(node[2], frame))
+
+    def delete(self, node: Node, frame: Frame) -> None:
+        """Follow a del of names."""
+        for target in node[2]:
+            if target and target[0] == "n":
+                frame.names.pop(target[1], None)
+
+    def stop(self, node: Node, frame: Frame) -> None:  # noqa: ARG002 -- like the others
+        """Follow a break; a continue is taken for one, which follows less."""
+        raise Left
+
+    def outer(self, node: Node, frame: Frame) -> None:
+        """``global a``."""
+        frame.outer.update(node[2])
+
+
+def _only_raised_here(kinds: Optional[Node]) -> bool:
+    """Return whether a handler catches what the body raises itself, by the habit of its name."""
+    return bool(kinds) and kinds is not None and str(kinds[-1]).endswith("NotAvailable")
+
+
+def _holds(statements: List[Node], kind: str) -> bool:
+    """Return whether statements hold one of a kind, at any depth but in functions."""
+    return any(
+        each[0] == kind or any(_holds(block, kind) for block in blocks_of(each))
+        for each in statements
+    )
+
+
+_STATEMENTS: Dict[str, Any] = {
+    "I": Runner.import_statement, "F": Runner.from_statement, "A": Runner.assign,
+    "G": Runner.augment, "D": Runner.function, "C": Runner.class_, "?": Runner.if_,
+    "T": Runner.try_, "W": Runner.with_, "L": Runner.loop, "E": Runner.express,
+    "R": Runner.raise_, "V": Runner.return_, "X": Runner.delete, "B": Runner.stop,
+    "Z": Runner.outer,
+}  # fmt: skip

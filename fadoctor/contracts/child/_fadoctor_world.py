@@ -1,0 +1,262 @@
+"""The modules of one environment: found, read, imported and asked for their names."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+
+from fadoctor.contracts.child import _fadoctor_find as find
+from fadoctor.contracts.child._fadoctor_values import (
+    ENTRY,
+    UNKNOWN,
+    Broken,
+    ExhaustedError,
+    Ext,
+    LazyNames,
+    Mod,
+    Module,
+    Raised,
+)
+
+if TYPE_CHECKING:
+    from fadoctor.contracts.child._fadoctor_sources import Sources
+
+_ONCE_STANDARD = frozenset((
+    "asynchat", "asyncore", "cgi", "cgitb", "compression", "crypt", "distutils", "imp", "lib2to3",
+    "annotationlib", "smtpd", "string", "tomllib", "zoneinfo", "audioop", "telnetlib", "pipes",
+))  # fmt: skip
+"""Modules of the standard library of some Python."""
+
+STANDARD = frozenset(getattr(sys, "stdlib_module_names", ())) | _ONCE_STANDARD
+
+MODULE_LIMIT = 6_000
+_ALWAYS = frozenset((
+    "__name__", "__file__", "__path__", "__spec__", "__doc__", "__dict__", "__loader__",
+    "__package__", "__class__", "__builtins__", "__cached__", "__annotations__",
+))  # fmt: skip
+
+
+class Asker:
+    """The module that asks, and the line."""
+
+    def __init__(
+        self, module: Optional[Module], line: int, *, is_sure: bool, follows: bool = True
+    ) -> None:
+        self.module = module
+        self.line = line
+        self.is_sure = is_sure
+        self.follows = follows
+        """Whether modules that are not imported yet may be."""
+
+
+class World:
+    """All modules; `run` does what a module does at import."""
+
+    def __init__(
+        self, finder: find.Finder, table: Dict[str, Dict[str, Any]], installed: Dict[str, str],
+        sources: Sources, *, hooked: bool,
+    ) -> None:  # fmt: skip
+        self.finder = finder
+        self.table = table
+        self.installed = installed
+        self.sources = sources
+        self.hooked = hooked
+        """Whether modules may be found in other ways than by folders."""
+        self.modules: Dict[str, Optional[Module]] = {}
+        self.aliases: "set[str]" = set()
+        self.run: Callable[[Module, Dict[str, Any]], None] = lambda _module, _code: None
+
+    def distribution_of(self, name: str) -> str:
+        """Return the distribution that a module belongs to."""
+        owners = list(self.table[name.partition(".")[0]]["distribution"])
+        here = [owner for owner in owners if owner in self.installed] or owners
+        special = [d for d in here[1:] if name.startswith("flash_attn.cute")]
+        return str((special or here)[0])
+
+    def is_there(self, name: str) -> Optional[bool]:
+        """Return what ``find_spec`` would find; None where that is not known."""
+        parts = name.split(".")
+        if parts[0] in STANDARD:
+            return True if len(parts) == 1 else None
+        spec = self.finder.find(parts[0], self.finder.folders)
+        for part in parts[1:]:
+            if spec is None:
+                break
+            spec = self.finder.find(part, spec.path) if spec.path else None
+        if spec is not None:
+            return True
+        return None if self.hooked else False
+
+    def import_(self, name: str, asker: Asker) -> Any:
+        """Import a module and its parents; return the last. Raised where it is not there."""
+        parts = name.split(".")
+        if parts[0] in STANDARD:
+            return Ext(name)
+        if parts[0] not in self.table:
+            if self.is_there(parts[0]) is False:
+                raise Raised("ModuleNotFoundError")
+            return Ext(name)
+        module: Optional[Module] = None
+        for count in range(1, len(parts) + 1):
+            module = self._load(".".join(parts[:count]), module, asker)
+            if module is None:
+                return UNKNOWN
+        return Mod(name)
+
+    def _load(self, name: str, parent: Optional[Module], asker: Asker) -> Optional[Module]:
+        """Return a module after its import; None where nothing is told of it."""
+        if name not in self.modules:
+            if len(self.modules) > MODULE_LIMIT:
+                raise ExhaustedError
+            spec = self._spec(name, parent, asker)
+            self.modules[name] = None
+            if spec is not None:
+                role = self.table[name.partition(".")[0]]["role"]
+                module = Module(name, spec, self.distribution_of(name), role)
+                self.modules[name] = module
+                self._execute(module)
+        module_ = self.modules[name]
+        if module_ is None:
+            return None
+        if module_.failure is not None:
+            raise module_.failure
+        if parent is not None and parent.lazy is None:
+            parent.ns.setdefault(name.rpartition(".")[2], Mod(name))
+        return module_
+
+    def _spec(self, name: str, parent: Optional[Module], asker: Asker) -> Optional[find.Spec]:
+        leaf = name.rpartition(".")[2]
+        if name in self.aliases:
+            return None
+        if parent is None:
+            spec = self.finder.find(leaf, self.finder.folders)
+            if spec is None and not self.hooked:
+                raise Raised("ModuleNotFoundError")
+            return spec
+        if parent.spec.kind == find.COMPILED:
+            return None
+        spec = self.finder.find(leaf, parent.spec.path)
+        if spec is None and not self._may_be_made(name, leaf, parent):
+            raise self.missing(asker, parent, leaf, is_module=True)
+        return spec
+
+    def _may_be_made(self, name: str, leaf: str, parent: Module) -> bool:
+        """Return whether a module without a file may be there: made or renamed by a hook."""
+        if parent.state == "running" or isinstance(parent.ns.get(leaf), (Mod, Ext)):
+            return True
+        if parent.ns.get(leaf) is UNKNOWN and leaf in parent.ns:
+            return True
+        top = name.partition(".")[0]
+        for other in [m for m in self.modules.values() if m is not None]:
+            if other.name.partition(".")[0] == top and other.words:
+                if leaf in other.words or name in other.words:
+                    return True
+                if other.hooks and leaf.endswith("_fast"):
+                    return True
+        return self.hooked and parent.spec.kind == find.NAMESPACE
+
+    def missing(
+        self, asker: Asker, provider: Module, name: str, *, is_module: bool = False,
+        attribute: bool = False,
+    ) -> Raised:  # fmt: skip
+        """Return what is raised where a name is not there."""
+        kind = "ModuleNotFoundError" if is_module else "ImportError"
+        kind = "AttributeError" if attribute else kind
+        by = asker.module
+        if by is None or not asker.is_sure or by.distribution == provider.distribution:
+            return Raised("unsure")
+        if by.role != ENTRY:
+            return Raised("unsure")
+        module = f"{provider.name}.{name}" if is_module else provider.name
+        place = (by.distribution, by.spec.file, asker.line)
+        wanted = (provider.distribution, module, "" if is_module else name)
+        return Raised(kind, Broken(*place, *wanted))
+
+    def _execute(self, module: Module) -> None:
+        if module.spec.kind == find.NAMESPACE:
+            module.state = "done"
+            module.open = "a namespace, and modules come in other ways" if self.hooked else ""
+            return
+        if module.spec.kind == find.COMPILED:
+            module.open, module.state = "compiled", "done"
+            return
+        code = self.sources.read(module.spec.file, module.distribution)
+        if code is None:
+            module.open, module.state = "it cannot be read", "done"
+            return
+        module.state, module.later = "running", bool(code["later"])
+        module.hooks, module.words = bool(code["hooks"]), frozenset(code["words"])
+        try:
+            self.run(module, code)
+        except Raised as raised:
+            module.failure = raised
+        except RecursionError:
+            module.open = "nested too deeply"
+        module.state = "done"
+
+    def get(self, module_name: str, name: str, asker: Asker, *, attribute: bool = False) -> Any:
+        """Return a name of a module as ``from module import name`` or ``module.name`` gives it."""
+        module = self.modules.get(module_name)
+        if module is None or name in _ALWAYS:
+            return UNKNOWN
+        if name in module.ns:
+            return module.ns[name]
+        if module.lazy is not None:
+            return self._lazy(module, module.lazy, name, asker, attribute=attribute)
+        spec = self.finder.find(name, module.spec.path) if module.spec.path else None
+        if spec is not None:
+            # An attribute only where somebody has imported it, which nobody can say.
+            is_taken = asker.follows and not attribute
+            return self.import_(f"{module_name}.{name}", asker) if is_taken else UNKNOWN
+        if module.state == "running" or module.open or f"{module_name}.{name}" in self.aliases:
+            return UNKNOWN
+        raised = self.missing(asker, module, name, attribute=attribute)
+        if raised.kind == "unsure":
+            return UNKNOWN
+        raise raised
+
+    def _lazy(
+        self, module: Module, lazy: LazyNames, name: str, asker: Asker, *, attribute: bool
+    ) -> Any:
+        below = lazy.names.get(name)
+        if not asker.follows:
+            return UNKNOWN
+        if below is not None:
+            return self._from_below(module, lazy, below, name)
+        spec = self.finder.find(name, module.spec.path)
+        if spec is not None or name in {m.partition(".")[0] for m in lazy.modules}:
+            return self.import_(f"{module.name}.{name}", asker) if spec else UNKNOWN
+        # transformers 5 finds other classes for these.
+        aliased = name.endswith(("Fast", "Tokenizer", "ImageProcessor"))
+        if not lazy.complete or module.open or aliased:
+            return UNKNOWN
+        raised = self.missing(asker, module, name, attribute=attribute)
+        if raised.kind == "unsure":
+            return UNKNOWN
+        raise raised
+
+    def _from_below(self, module: Module, lazy: LazyNames, below: str, name: str) -> Any:
+        last = below.rpartition(".")[2]
+        if below in lazy.from_files and not last.startswith(("modeling_auto", "configuration_")):
+            return UNKNOWN  # what it needs may be missing, and then it is not imported
+        full = f"{module.name}.{below}" if below else module.name
+        found = self.import_(full, Asker(module, 0, is_sure=True))
+        if not isinstance(found, Mod):
+            return UNKNOWN
+        return self.get(full, name, Asker(module, 0, is_sure=False))
+
+    def resolve(self, module: Module, level: int, name: str) -> str:
+        """Return the full name of what a relative import names."""
+        if not level:
+            return name
+        parts = module.package.split(".")
+        base = parts[: len(parts) - level + 1]
+        return ".".join([*base, name] if name else base)
+
+    def lazy_structure(self, folder: str, prefix: str, module: Module) -> Dict[str, List[str]]:
+        """Return an import structure that is made from the files of a folder."""
+        return self.sources.lazy(folder, prefix, module.distribution, self.finder)
+
+    def loaded(self) -> List[Module]:
+        """Return the modules that were read."""
+        return [module for module in self.modules.values() if module is not None]

@@ -1,0 +1,73 @@
+"""What distributions beside the packages of the catalogue require of the stack."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.model.catalogue import BYSTANDERS, COMPANIONS, PACKAGES, REQUIRER
+from fadoctor.model.environment import REQUIRER_LIMIT
+from fadoctor.probes.metadata import HEADER_LIMIT, read_member
+from fadoctor.probes.package_facts import SMALL, read_installer
+from fadoctor.probes.requires import Target, egg_requirements, read_requirements
+from fadoctor.probes.world import Facts, World, known, read_text, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from fadoctor.probes.distributions import Distribution, Survey
+
+FILE_LIMIT = 3_000
+"""Metadata files that are read; an environment of so many distributions is none of ours."""
+
+_STACK = sorted(name for key, names in PACKAGES.items() if key not in BYSTANDERS for name in names)
+_NAMES = "|".join(name.replace("-", "[-_.]") for name in _STACK)
+# Requires-Dist: torch (>=2.0) ; python_version >= "3.9"
+_ASKS = re.compile(rf"Requires-Dist:[ \t]{{0,8}}(?:{_NAMES})(?![\w.-])", re.IGNORECASE)
+_LINE = re.compile(r"^requires-dist:[ \t]{0,8}([^\n]{1,1000})", re.IGNORECASE | re.MULTILINE)
+_OF_STACK = re.compile(rf"(?:{_NAMES})(?![\w.-])", re.IGNORECASE)
+
+
+def requirer_facts(world: World, survey: Survey, wanted: Collection[str], target: Target) -> Facts:
+    """Return the facts of what belongs to the stack, or requires a part of it, beside `wanted`.
+
+    Reads every other metadata file once, some 50 microseconds each.
+    """
+    source = "the metadata of all distributions"
+    if survey.problem:
+        return {f"{REQUIRER}.count": unknown(survey.problem, source)}
+    others = [records[0] for name, records in sorted(survey.chosen.items()) if name not in wanted]
+    askers = [
+        (record, lines) for record in others[:FILE_LIMIT] if (lines := list(_lines(world, record)))
+    ]
+    found: Facts = {f"{REQUIRER}.count": known(min(len(askers), REQUIRER_LIMIT), source)}
+    for index, (record, lines) in enumerate(askers[:REQUIRER_LIMIT]):
+        for name, fact in _facts(world, record, lines, target).items():
+            found[f"{REQUIRER}[{index}].{name}"] = fact
+    return found
+
+
+def _facts(world: World, record: Distribution, lines: list[str], target: Target) -> Facts:
+    source = f"{world.name(record.metadata)}: Requires-Dist"
+    needs = read_requirements(lines, target)
+    reason = f"not enough is known to decide: {needs.undecided}"
+    return {
+        "distribution": known(record.name, source),
+        "version": known(record.version, source),
+        "installer": read_installer(world, record),
+        "requires": unknown(reason, source) if needs.undecided else known(needs.specifiers, source),
+    }
+
+
+def _lines(world: World, record: Distribution) -> Iterator[str]:
+    """Yield the requirements of a distribution that count; none where it is not of the stack."""
+    text = (read_text(record.metadata, HEADER_LIMIT) or "").replace("\r\n", "\n")
+    headers = text.partition("\n\n")[0]
+    lines = _LINE.findall(headers) if _ASKS.search(headers) or record.name in COMPANIONS else []
+    if not lines and not record.entry.endswith(".dist-info"):
+        file = record.member("requires.txt")
+        egg = read_member(file, world.name(file), SMALL)
+        lines = egg_requirements(egg) if isinstance(egg, str) else []
+    for line in lines:
+        if record.name in COMPANIONS or _OF_STACK.match(line):
+            yield line

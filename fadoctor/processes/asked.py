@@ -1,0 +1,24 @@
+"""Ask a script of ours one question: a process of its own, which has limits and runs nothing else.
+
+What is hostile is parsed there: it ends that process, not us.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from fadoctor.processes.run import Command, Result, last_json_object, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def ask_script(
+    script: Path, request: bytes, timeout_s: float, output_limit: int
+) -> tuple[dict[str, object] | None, Result]:
+    """Return the answer, and how the process ended; no answer where it is cut or none."""
+    argv = (sys.executable, "-I", "-S", "-X", "utf8", str(script))
+    result = run(Command(argv, timeout_s, output_limit=output_limit, text=request))
+    found = last_json_object(result.stdout) if result.ok and not result.truncated else None
+    return found, result

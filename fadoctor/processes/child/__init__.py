@@ -1,0 +1,1 @@
+"""What scripts in child processes share; standard library only."""

@@ -1,0 +1,112 @@
+"""The answer in one sentence for each kind of GPU: it works, it fails, or nobody knows."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.verdict import Backend, Dtype, Measured
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fadoctor.model.report import Report
+    from fadoctor.model.verdict import Verdict
+
+_FLASH = (Backend.FA4, Backend.FA3, Backend.FA2, Backend.FA1)
+"""FlashAttention as its own packages bring it, the newest first."""
+
+_HALF = (Dtype.BF16, Dtype.FP16)
+
+
+class State(enum.Enum):
+    """How the answer comes out. Declared from worst to best."""
+
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+    WORKS = "works"
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What one wants to know first."""
+
+    state: State
+    sentence: str
+    """``Tesla V100: FlashAttention-2 cannot run here.``"""
+
+
+def answers_of(report: Report) -> tuple[Answer, ...]:
+    """Return an answer for each kind of GPU, the worst first; one where there is none to ask of."""
+    names = dict.fromkeys(verdict.gpu for verdict in report.verdicts)
+    if not names or isinstance(report.environment.get("torch.version"), Absent):
+        return (_without_table(report),)
+    found: dict[str, Answer] = {}
+    for gpu in names:
+        verdicts = [each for each in report.verdicts if each.gpu == gpu]
+        answer = _of_gpu(gpu, verdicts, _of_hardware(report))
+        found.setdefault(answer.sentence, answer)
+    order = list(State)
+    return tuple(sorted(found.values(), key=lambda each: order.index(each.state)))
+
+
+def state_of(verdict: Verdict) -> State:
+    """Return how a cell comes out: what was measured counts before what was predicted."""
+    if verdict.measured is Measured.PASSED:
+        return State.WORKS
+    if verdict.measured is Measured.FAILED:
+        return State.FAILS
+    return State[verdict.predicted.name]
+
+
+def _of_hardware(report: Report) -> frozenset[str]:
+    """Return the rules that found something about a GPU: no change of packages helps there."""
+    found = (each for each in report.findings if each.subject.startswith("gpu["))
+    return frozenset(rule for each in found for rule in (each.rule_id, *each.consequences))
+
+
+def _of_gpu(gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) -> Answer:
+    name = gpu.partition(" ")[2] or gpu
+    for backend in _FLASH:
+        mine = [each for each in verdicts if each.backend is backend and each.dtype in _HALF]
+        if mine:
+            what = f"FlashAttention-{backend.value.removeprefix('fa')}"
+            return _of_backend(f"{name}: {what}", mine, of_hardware)
+    others = [each for each in verdicts if each.dtype in _HALF]
+    state = max(map(state_of, others), key=list(State).index, default=State.UNKNOWN)
+    tail = {
+        State.WORKS: "attention works without it",
+        State.FAILS: "no other attention works either",
+        State.UNKNOWN: "whether another attention works is unknown",
+    }[state]
+    return Answer(state, f"{name}: FlashAttention is not installed; {tail}.")
+
+
+def _of_backend(what: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) -> Answer:
+    states = {each.dtype: state_of(each) for each in verdicts}
+    works = [dtype.value for dtype in _HALF if states.get(dtype) is State.WORKS]
+    if works:
+        return Answer(State.WORKS, f"{what} works in {' and '.join(works)}.")
+    if State.UNKNOWN in states.values():
+        return Answer(State.UNKNOWN, f"{what}: nobody knows whether it works here.")
+    if all(of_hardware.intersection(each.because) for each in verdicts):
+        return Answer(State.FAILS, f"{what} cannot run on this GPU.")
+    return Answer(State.FAILS, f"{what} does not run here as it is.")
+
+
+def _without_table(report: Report) -> Answer:
+    facts = report.environment
+    if isinstance(facts.get("torch.version"), Absent):
+        without = "There is no torch here: no attention can run."
+        return Answer(State.FAILS, report.not_looked[0] if report.not_looked else without)
+    if report.not_looked:
+        return Answer(State.UNKNOWN, report.not_looked[0])
+    count = facts.get("gpu.count")
+    if isinstance(count, Known) and count.value == 0:
+        return Answer(State.UNKNOWN, "There is no GPU here. Ask about one with --gpu A100.")
+    if isinstance(count, Unknown):
+        text = f"Which GPUs are here is unknown ({count.reason}). Name one: --gpu A100."
+        return Answer(State.UNKNOWN, text)
+    return Answer(State.UNKNOWN, "No backend that is here runs on a GPU that programs can see.")

@@ -1,0 +1,61 @@
+"""Where a finding is shown that lies in no file: services take none without a place."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fadoctor.model.place import Place
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fadoctor.model.finding import Finding
+
+_MANIFESTS = (
+    "requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml", "setup.cfg",
+    "setup.py", "Pipfile", "uv.lock", "poetry.lock", "pdm.lock", "pixi.toml", "Dockerfile",
+)  # fmt: skip
+"""Files of a project that name packages, in the order in which they are looked into."""
+
+_NOWHERE = "pyproject.toml"
+"""What most projects have: the place of what no file names."""
+
+_LINES, _LINE_LIMIT = 20_000, 2_000
+"""How much of a manifest is looked at: lines, and characters of each."""
+
+_OF_LOG = re.compile(r"(?P<file>.{1,400}):(?P<line>[0-9]{1,9})")
+
+
+def place_of(finding: Finding, folder: Path) -> Place:
+    """Return the line of the log that shows it, or of the manifest that names its package."""
+    for evidence in finding.evidence:
+        match = _OF_LOG.fullmatch(evidence.source) if evidence.fact == "log" else None
+        if match and (folder / match["file"]).is_file():
+            return Place(match["file"], int(match["line"]))
+    return _in_manifest(finding.subject, folder)
+
+
+def _in_manifest(subject: str, folder: Path) -> Place:
+    name = "[-_.]".join(map(re.escape, re.split(r"[-_.]+", subject)))
+    word = re.compile(rf"(?<![\w.-]){name}(?![\w-])", re.IGNORECASE)
+    first = ""
+    for manifest in _MANIFESTS:
+        lines = _lines(folder / manifest)
+        first = first or (manifest if lines else "")
+        for number, line in enumerate(lines, 1):
+            if word.search(line):
+                return Place(manifest, number)
+    return Place(first or _NOWHERE, 1)
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the beginning of a file, nothing where there is no ordinary file to read."""
+    if not path.is_file():
+        return []
+    try:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            return [line[:_LINE_LIMIT] for line in islice(stream, _LINES)]
+    except OSError:
+        return []

@@ -1,0 +1,85 @@
+"""JUnit XML of findings: each is a test case, and fails where it makes the exit code 1.
+
+What could not be decided is skipped, with its reason. Source: Jenkins xunit plugin, junit-10.xsd.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from fadoctor.model.fact import printable
+from fadoctor.report.ci.listing import TEXT_LIMIT, advice_of, summary_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from fadoctor.model.finding import Finding, Severity
+    from fadoctor.report.ci.listing import Listing
+
+_TIME = "0"
+"""Findings take no time of their own."""
+
+
+def render(listing: Listing, failing: Collection[Severity]) -> str:
+    """Return the suite as XML with one line end at its end."""
+    root = ET.Element("testsuites", name=f"fadoctor {listing.command}")
+    root.append(_suite(listing, failing))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(listing: Listing, failing: Collection[Severity]) -> ET.Element:
+    cases = [
+        *(_found(each.finding, each.finding.severity in failing) for each in listing.located),
+        *(_skipped(each.rule_id, each.subject, each.reason) for each in listing.undecided),
+        *(_broken(error.rule_id, error.reason) for error in listing.rule_errors),
+    ] or [_case("nothing is wrong", "environment")]
+    count = {name: sum(case.find(name) is not None for case in cases) for name in _COUNTED}
+    suite = ET.Element(
+        "testsuite",
+        name=printable(listing.target) or "fadoctor",
+        tests=str(len(cases)),
+        failures=str(count["failure"]),
+        errors=str(count["error"]),
+        skipped=str(count["skipped"]),
+        time=_TIME,
+    )
+    suite.extend(cases)
+    return suite
+
+
+_COUNTED = ("failure", "error", "skipped")
+
+
+def _found(finding: Finding, fails: bool) -> ET.Element:  # noqa: FBT001 -- private
+    case = _case(finding.rule_id, finding.subject)
+    text = "\n".join([printable(finding.why, TEXT_LIMIT), *map(_line, advice_of(finding))])
+    if fails:
+        kind = finding.severity.value
+        failure = ET.SubElement(case, "failure", type=kind, message=summary_of(finding))
+        failure.text = text
+    else:
+        said = f"{finding.severity.value}: {summary_of(finding)}\n{text}"
+        ET.SubElement(case, "system-out").text = said
+    return case
+
+
+def _skipped(rule_id: str, subject: str, reason: str) -> ET.Element:
+    case = _case(rule_id, subject)
+    ET.SubElement(case, "skipped", message=f"could not be decided: {_line(reason)}")
+    return case
+
+
+def _broken(rule_id: str, reason: str) -> ET.Element:
+    case = _case(rule_id, "rules")
+    ET.SubElement(case, "error", type="rule", message=_line(reason))
+    return case
+
+
+def _case(name: str, subject: str) -> ET.Element:
+    return ET.Element("testcase", classname=_line(subject), name=_line(name), time=_TIME)
+
+
+def _line(text: str) -> str:
+    return printable(text, TEXT_LIMIT)

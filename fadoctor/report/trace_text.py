@@ -1,0 +1,181 @@
+"""Text for a person about a traced command: what ran, then who made a tensor wide."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fadoctor.model.fact import printable
+from fadoctor.report.paper import Paper
+from fadoctor.report.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.model.trace import Call, Culprit, TracedProcess, TraceReport
+    from fadoctor.report.style import Style
+
+SILENCE = "No attention call was seen."
+
+_SHORT = {"float32": "fp32", "float64": "fp64", "bfloat16": "bf16", "float16": "fp16"}
+_WIDTH = 200
+_MOST = 12
+"""Groups of calls of one process that are shown unless all are wanted."""
+
+
+def render(report: TraceReport, style: Style) -> str:
+    """Return the report as text, the answer first."""
+    paper = Paper(style)
+    ran = [process for process in report.processes if process.calls]
+    groups = list(_alike(ran))
+    if not ran:
+        paper.line(SILENCE, "bold")
+    for processes, process in groups:
+        _calls(paper, processes, process, many=len(groups) > 1)
+    for finding in report.findings:
+        paper.line("")
+        paper.finding(finding, ["environment"], ())
+    _remarks(paper, report)
+    for note in report.notes:
+        paper.line(note)
+    return paper.text()
+
+
+def _alike(processes: list[TracedProcess]) -> Iterable[tuple[list[TracedProcess], TracedProcess]]:
+    """Yield processes that say the same once: ranks do."""
+    groups: dict[str, list[TracedProcess]] = {}
+    for process in processes:
+        groups.setdefault(repr([_what(call) for call in process.calls]), []).append(process)
+    for group in groups.values():
+        yield group, group[0]
+
+
+def _what(call: Call) -> tuple[str | None, str, str, str]:
+    return call.module, call.backend, _dtypes(call), call.error or ""
+
+
+def _calls(
+    paper: Paper, processes: list[TracedProcess], process: TracedProcess, *, many: bool
+) -> None:
+    if many or len(processes) > 1:
+        names = ", ".join(
+            f"rank {each.rank}" if each.rank is not None else f"process {each.pid}"
+            for each in processes[:16]
+        )
+        paper.line(f"{names[:1].upper()}{names[1:]}:", "bold")
+    groups: dict[tuple[str, ...], list[Call]] = {}
+    for call in process.calls:
+        groups.setdefault(_kind(call), []).append(call)
+    shown = list(groups.values()) if paper.style.verbose else list(groups.values())[:_MOST]
+    for calls in shown:
+        _group(paper, calls, alone=len(groups) == 1)
+    if len(shown) < len(groups):
+        paper.line(f"{len(groups) - len(shown)} more kinds of calls: --verbose shows them.")
+
+
+def _kind(call: Call) -> tuple[str, ...]:
+    culprits = (f"{letter} {each.file} {each.line}" for letter, each in call.culprits.items())
+    error = call.error or ""
+    return (call.backend, _dtypes(call), call.autocast or "", error, *call.why_not_flash, *culprits)
+
+
+def _group(paper: Paper, calls: list[Call], *, alone: bool) -> None:
+    first = calls[0]
+    modules = list(dict.fromkeys(call.module for call in calls if call.module))
+    who = _who(modules, first, alone=alone)
+    failed = " and raised an error" if first.error else ""
+    verb = "called" if first.error else "ran"
+    times = sum(call.times for call in calls)
+    dtypes = _dtypes(first)
+    inside = ""
+    if first.ran_in and _SHORT.get(first.ran_in, first.ran_in) != dtypes:
+        inside = f" (autocast made it {_SHORT.get(first.ran_in, first.ran_in)})"
+    line = f"{who} {verb} {_name(first)} in {dtypes}{inside}{failed}, {counted(times, 'call')}."
+    paper.line(line, "bold red" if first.error else "bold")
+    if first.error:
+        paper.line(printable(first.error, _WIDTH), indent=2, hang=2)
+    if first.why_not_flash:
+        paper.line(f"why not flash: {'; '.join(first.why_not_flash)}", indent=2, hang=2)
+    for letters, culprit in _culprits(first):
+        _culprit(paper, letters, culprit)
+
+
+def _who(modules: list[str], call: Call, *, alone: bool) -> str:
+    if not modules:
+        return f"{call.function}() at {call.file}:{call.line}"
+    if len(modules) == 1:
+        return modules[0]
+    ending = Counter(name.rpartition(".")[2] for name in modules).most_common(1)[0][0]
+    word = "all " if alone else ""
+    return (
+        f"{word}{len(modules)} layers ({modules[0]} to {modules[-1]}, {ending})".capitalize()
+        if (not alone)
+        else f"All {len(modules)} layers"
+    )
+
+
+def _name(call: Call) -> str:
+    if call.error:
+        return call.entry.rpartition(".")[2]
+    names = {"fa2": "flash-attn 2", "fa3": "flash-attn 3", "fa4": "flash-attn 4"}
+    return names.get(call.backend, call.backend)
+
+
+def _dtypes(call: Call) -> str:
+    seen = {"q": call.q, "k": call.k, "v": call.v}
+    found = {letter: _SHORT.get(t.dtype, t.dtype) for letter, t in seen.items() if t is not None}
+    if len(set(found.values())) == 1:
+        return next(iter(found.values()))
+    return ", ".join(f"{letter} {dtype}" for letter, dtype in found.items()) or "?"
+
+
+def _culprits(call: Call) -> Iterable[tuple[str, Culprit]]:
+    """Yield the culprits of a call, letters that share one together."""
+    groups: dict[Culprit, list[str]] = {}
+    for letter, culprit in call.culprits.items():
+        groups.setdefault(culprit, []).append(letter)
+    for culprit, letters in groups.items():
+        yield ", ".join(letters), culprit
+
+
+_DID = {
+    "cast": "cast",
+    "promotion": "promoted",
+    "float32-from-start": "float32 from the start",
+    "other": "made",
+}
+
+
+def _culprit(paper: Paper, letters: str, culprit: Culprit) -> None:
+    module = culprit.module or culprit.module_class or "no module"
+    paper.line(f"{letters}: {_DID[culprit.kind]} at {culprit.file}:{culprit.line}, in {module}",
+               "red", indent=2, hang=2)  # fmt: skip
+    if culprit.source:
+        paper.line(printable(culprit.source, _WIDTH), indent=6, hang=2)
+    if culprit.because:
+        sure = "" if culprit.confidence == "high" else f" (confidence {culprit.confidence})"
+        paper.line(f"because of {culprit.because}{sure}", indent=4, hang=2)
+
+
+def _remarks(paper: Paper, report: TraceReport) -> None:
+    """Say what was not looked at: other processes, compiled regions, faults of ours."""
+    for process in report.processes:
+        name = printable(" ".join(process.argv), 120)
+        if not process.entered:
+            paper.line(f"Not entered: {name}: {process.reason}.", "yellow", hang=2)
+        if process.compiled:
+            regions = ", ".join(process.compiled[:6])
+            paper.line(
+                f"torch.compile ran {regions}: attention inside is not seen; --eager looks inside.",
+                hang=2,
+            )
+        for failed in process.failed_imports:
+            if process.calls and failed.module.startswith("flash_attn"):
+                paper.line(f"import {failed.module} failed: {printable(failed.error, 200)}", hang=2)
+        if process.lost:
+            paper.line(f"{process.lost} more kinds of calls were not kept.")
+        if process.faults:
+            paper.line(
+                f"{counted(len(process.faults), 'fault')} of fadoctor's own, in process "
+                f"{process.pid}; the first: {printable(process.faults[0], 200)}", "yellow", hang=2,
+            )  # fmt: skip

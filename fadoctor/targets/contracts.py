@@ -1,0 +1,120 @@
+"""The facts about names that packages ask of each other and do not find."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.contracts.model import Answer, Broken, Entry, Site
+from fadoctor.contracts.read import entries_of, read_contracts, wanted
+from fadoctor.contracts.verdicts import cache_folder
+from fadoctor.model.fact import Fact, Known
+from fadoctor.probes.import_path import ImportPath, read_import_path
+from fadoctor.probes.world import World, absent, known
+from fadoctor.processes.run import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Knowledge
+
+TABLE = "entry-modules"
+
+_RECORD = re.compile(r"([A-Za-z0-9][\w.-]{0,200}?)-[^-]{1,100}\.dist-info")
+
+
+def with_contracts(
+    environment: Environment,
+    knowledge: Knowledge,
+    environ: Mapping[str, str],
+    *,
+    keep: bool = True,
+    announce: Callable[[], None] = lambda: None,
+) -> Environment:
+    """Return the environment with the names that are asked for in vain.
+
+    Nothing is done where no package of the stack is installed, or where nobody knows which are.
+    """
+    installed = environment.fact("packages.installed")
+    if not isinstance(installed, Known) or not isinstance(installed.value, dict):
+        return environment
+    entries = entries_of(knowledge.tables[TABLE])
+    if not environment.target.site or not wanted(entries, installed.value):
+        return environment
+    world = World(environment.target, environ, run, "")
+    path = read_import_path(world)
+    site = _site(environment, path, entries, installed.value, environ)
+    answer = read_contracts(site, entries, cache_folder(environ) if keep else None, announce)
+    facts = {**environment.facts, **_facts(world, answer, installed.value)}
+    return msgspec.structs.replace(environment, facts=dict(sorted(facts.items())))
+
+
+def _site(
+    environment: Environment, path: ImportPath, entries: Mapping[str, Entry],
+    installed: dict[str, str], environ: Mapping[str, str],
+) -> Site:  # fmt: skip
+    ours = {name for entry in entries.values() for name in entry.distribution}
+    records: dict[str, str] = {}
+    for folder in path.folders:
+        for name in folder.names:
+            match = _RECORD.fullmatch(name)
+            normal = re.sub(r"[-_.]+", "-", match[1]).lower() if match else ""
+            if normal in ours:
+                records.setdefault(normal, str(Path(folder.path, name, "RECORD")))
+    hooked = bool(path.problem) or any(
+        name.startswith("__editable__") or name.endswith((".egg-link", "easy-install.pth"))
+        for folder in path.folders
+        for name in folder.names
+    )
+    folders = tuple(folder.path for folder in path.folders)
+    return Site(
+        folders, installed, records, _python(environment), _text(environment, "host.os"), hooked,
+        tuple(sorted(environ)),
+    )  # fmt: skip
+
+
+def _python(environment: Environment) -> tuple[int, ...]:
+    parts = _text(environment, "python.version").split(".")
+    return tuple(map(int, parts[:3])) if all(part.isdecimal() for part in parts[:3]) else ()
+
+
+def _text(environment: Environment, name: str) -> str:
+    fact = environment.fact(name)
+    return str(fact.value) if isinstance(fact, Known) else ""
+
+
+def _facts(world: World, answer: Answer, installed: Mapping[str, str]) -> dict[str, Fact]:
+    source = "the imports of the installed sources, followed without running them"
+    found: dict[str, Fact] = {
+        "contract.count": known(len(answer.broken), source),
+        "contract.problem": known(answer.problem, source) if answer.problem else absent(source),
+    }
+    for index, broken in enumerate(answer.broken):
+        for name, value in _of(world, broken, installed).items():
+            found[f"contract[{index}].{name}"] = value
+    return found
+
+
+def _of(world: World, broken: Broken, installed: Mapping[str, str]) -> dict[str, Fact]:
+    place = f"{world.name(broken.file)}:{broken.line}"
+    version = {d: installed.get(d, "") for d in (broken.asker, broken.provider)}
+    module = broken.module if broken.name else broken.module.partition(".")[0]
+    return {
+        "asker": known(broken.asker, place),
+        "asker_version": _version(version[broken.asker], place),
+        "provider": known(broken.provider, place),
+        "provider_version": _version(version[broken.provider], place),
+        "module": known(module, place),
+        "wanted": known(broken.name or broken.module, place),
+        "place": known(place.removeprefix("$site/"), place),
+        "breaks": known(broken.breaks, place),
+        "at_import": known(broken.at_import, place),
+    }
+
+
+def _version(text: str, source: str) -> Fact:
+    return known(text, source) if text else absent(source)

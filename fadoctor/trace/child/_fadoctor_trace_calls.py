@@ -1,0 +1,245 @@
+"""One attention call: its tensors, which implementation ran, and who made a tensor wide."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import _fadoctor_trace_why as why
+import torch
+from _fadoctor_trace_frames import file_of, modules_above, place_of, source_of, storage_of
+from _fadoctor_trace_lineage import OTHER, RANK, START
+
+LETTERS = ("q", "k", "v")
+ABSTRACT = ("eager", "setting", "unknown")
+"""Backends of entry points that hand on to others: what is called below them outranks them."""
+
+
+def order_of(original: Any, entry: Any) -> Any:
+    """Return the names of the parameters in their order."""
+    try:
+        return list(inspect.signature(original).parameters)
+    except (ValueError, TypeError):
+        return entry["order"].split()
+
+
+class Before:
+    """What is known of a call before it runs, and what becomes of it."""
+
+    def __init__(self, tracer: Any, entry: Any, args: Any, kwargs: Any, frame: Any) -> None:
+        self.tracer = tracer
+        self.entry = entry
+        values = dict(zip(entry["order"], args))
+        values.update(kwargs)
+        self.values = {
+            name: values.get(entry[name]) for name in ("mask", "causal", "dropout") if entry[name]
+        }
+        self.tensors = _qkv(entry["tensors"].split(), values)
+        self.frame = frame
+        above = modules_above(frame)
+        owner = values.get("module")
+        if isinstance(owner, torch.nn.Module) and owner not in above[:1]:
+            above.insert(0, owner)
+        if above:
+            tracer.names.learn(above[-1])
+        self.module = tracer.names.of(above[0]) if above else None
+        self.owner = above[0] if above else None
+        self.device = self.tensors["q"].device if "q" in self.tensors else torch.device("cpu")
+        self.autocast = _autocast(self.device.type)
+        self.origins = {letter: tracer.lineage.get(each) for letter, each in self.tensors.items()}
+        self.chosen = why.choice(tracer.choose, self, values) if entry["backend"] == "sdpa" else ""
+        self.reasons = why.reasons(self) if self.chosen not in why.FLASH else []
+
+    def finish(self, out: Any, problem: Any) -> None:
+        """Put the call on record; a call that is known already is only counted."""
+        out = out[0] if isinstance(out, (tuple, list)) and out else out
+        ran = out.dtype if isinstance(out, torch.Tensor) else None
+        backend = why.backend(self, out)
+        metas = {letter: _meta(each) for letter, each in self.tensors.items()}
+        mask = _mask(self.values.get("mask"))
+        causal = self.values.get("causal")
+        causal = causal if isinstance(causal, bool) else None
+        grad = torch.is_grad_enabled()
+        key = repr((self.module, self.entry["entry"], metas, mask,
+                    causal, self.autocast, grad, backend, ran, problem is None))  # fmt: skip
+        if key in self.tracer.record.calls:
+            self.tracer.record.add(key, None)
+            self._let_go()
+            return
+        place, _ = place_of(self.frame)
+        call = {
+            "module": self.module,
+            "module_class": type(self.owner).__name__ if self.owner is not None else None,
+            "entry": self.entry["entry"],
+            "backend": backend,
+            "times": 1,
+            "file": file_of(place.code),
+            "line": place.line,
+            "function": place.code.co_name,
+            "source": source_of(place.code, place.line),
+            "q": metas.get("q"),
+            "k": metas.get("k"),
+            "v": metas.get("v"),
+            "mask": mask,
+            "causal": causal,
+            "autocast": self.autocast,
+            "grad": grad,
+            "ran_in": _dtype(ran) if ran is not None else None,
+            "error": _error(problem),
+            "why_not_flash": why.why_not(self, backend, problem),
+            "setting": _setting(self.owner),
+            "culprits": {},
+        }
+        for letter in self._wrong(ran):
+            call["culprits"][letter] = self._culprit(letter, place)
+        self.tracer.record.add(key, call)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self.tensors, self.values, self.frame = {}, {}, None
+        self.origins, self.owner = {}, None
+
+    def _wrong(self, ran: Any) -> Any:
+        """Return which tensors are wrong at the kernel, not only at the Python call."""
+        dtypes = {letter: each.dtype for letter, each in self.tensors.items()}
+        casts = self.autocast is not None and self.entry["backend"] == "sdpa"
+        if ran is not None and RANK.get(ran) == 0 and (casts or RANK.get(dtypes.get("q")) != 0):
+            return []  # it was cast inside
+        wide = [letter for letter in LETTERS if RANK.get(dtypes.get(letter), 0) > 0]
+        if casts:
+            wide = [letter for letter in wide if dtypes[letter] == torch.float64]
+        if wide:
+            return wide
+        if len(set(dtypes.values())) > 1 and not casts:
+            found = list(dtypes.values())
+            common = max(found, key=found.count)
+            return [letter for letter in LETTERS if dtypes.get(letter, common) != common]
+        return []
+
+    def _culprit(self, letter: Any, call_place: Any) -> Any:
+        origin = self.origins.get(letter)
+        if origin is None or origin.place.code is None:
+            return self._unseen(letter, call_place)
+        names, place = self.tracer.names, origin.place
+        owner = place.owner()
+        module = names.of(owner)
+        confidence = "medium" if self.tracer.record.compiled or origin.kind == OTHER else "high"
+        return {
+            "kind": origin.kind,
+            "module": module if module is not None or owner is None else type(owner).__name__,
+            "module_class": type(owner).__name__ if owner is not None else None,
+            "file": file_of(place.code),
+            "line": place.line,
+            "function": place.code.co_name,
+            "op": origin.op,
+            "source": source_of(place.code, place.line),
+            "because": _because(origin, names, module),
+            "confidence": confidence,
+        }
+
+    def _unseen(self, letter: Any, place: Any) -> Any:
+        """Return what can be said of a tensor that no watched operation made."""
+        tensor = self.tensors[letter]
+        name = self.tracer.names.tensor(storage_of(tensor))
+        half = RANK.get(tensor.dtype) == 0
+        because = "%s: %s" % (name or letter, _dtype(tensor.dtype))
+        return {
+            "kind": START if name and not half else OTHER,
+            "module": self.module,
+            "module_class": type(self.owner).__name__ if self.owner is not None else None,
+            "file": file_of(place.code),
+            "line": place.line,
+            "function": place.code.co_name,
+            "op": str(tensor.grad_fn.name()) if tensor.grad_fn is not None else "",
+            "source": source_of(place.code, place.line),
+            "because": because,
+            "confidence": "medium" if name else "low",
+        }
+
+
+def _qkv(names: Any, values: Any) -> Any:
+    """Return the tensors of a call by letter; packed ones stand for those that they hold."""
+    found = {}
+    letters = {"q": "q", "qkv": "qkv", "kv": "kv"}
+    for index, name in enumerate(names):
+        label, _, parameter = name.rpartition(":")
+        for letter in letters.get(label, label) or LETTERS[index]:
+            tensor = values.get(parameter)
+            if isinstance(tensor, (list, tuple)) and tensor:
+                tensor = tensor[0]
+            if isinstance(tensor, torch.Tensor):
+                packed = len(label) > 1 and tensor.dim() > 3
+                found[letter] = _unpacked(tensor, label, letter) if packed else tensor
+    return found
+
+
+def _unpacked(tensor: Any, label: Any, letter: Any) -> Any:
+    try:
+        with torch._C.DisableTorchFunction():
+            return tensor.detach().select(-3, label.index(letter))
+    except (RuntimeError, IndexError):
+        return tensor
+
+
+def _dtype(dtype: Any) -> Any:
+    return str(dtype).replace("torch.", "")
+
+
+def _meta(tensor: Any) -> Any:
+    return {
+        "dtype": _dtype(tensor.dtype),
+        "shape": [int(size) for size in tensor.shape],
+        "device": str(tensor.device),
+    }
+
+
+def _mask(mask: Any) -> Any:
+    if mask is None:
+        return None
+    if isinstance(mask, torch.Tensor):
+        return dict(_meta(mask), kind="tensor")
+    return {"kind": type(mask).__name__[:60]}
+
+
+def _autocast(device: Any) -> Any:
+    """Return the dtype of autocast on a kind of device, None where it is off."""
+    ask = getattr(torch, "get_autocast_dtype", None)
+    if ask is not None:
+        return _dtype(ask(device)) if torch.is_autocast_enabled(device) else None
+    if device == "cuda" and torch.is_autocast_enabled():
+        return _dtype(torch.get_autocast_gpu_dtype())
+    if device == "cpu" and torch.is_autocast_cpu_enabled():
+        return _dtype(torch.get_autocast_cpu_dtype())
+    return None
+
+
+def _error(problem: Any) -> Any:
+    if problem is None:
+        return None
+    first = (str(problem).splitlines() or [""])[0]
+    return ("%s: %s" % (type(problem).__name__, first))[:500]
+
+
+def _setting(owner: Any) -> Any:
+    """Return the attention that a transformers model asks for in its configuration."""
+    config = getattr(owner, "config", None)
+    found = getattr(config, "_attn_implementation", None)
+    return found if isinstance(found, str) else None
+
+
+def _because(origin: Any, names: Any, module: Any) -> Any:
+    """Return what made a statement widen: the operand, a parameter or a buffer, and its dtype."""
+    dtype = _dtype(origin.dtype)
+    parameter = names.tensor(origin.key) if origin.key else ""
+    if parameter and module and parameter.startswith(module + "."):
+        parameter = parameter[len(module) + 1 :]
+    name = origin.operand or parameter
+    if not name:
+        if origin.via is not None and origin.via.code is not None:
+            where = "%s:%d" % (file_of(origin.via.code), origin.via.line)
+            return "an operand: %s (made at %s)" % (dtype, where)
+        return origin.why or "%s: %s" % (origin.op, dtype)
+    text = "%s: %s" % (name, dtype)
+    if parameter and parameter != name and not parameter.endswith("." + name):
+        text += " (from %s)" % parameter
+    return text + (", %s" % origin.why if origin.why else "")

@@ -1,0 +1,194 @@
+"""Where a statement stands: file, line, function, and the module whose code it is."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import weakref
+from typing import Any
+
+_DEEPEST = 200
+_INNER: dict[Any, bool] = {}
+"""Code object -> whether it is torch's own or ours, and no statement of anybody."""
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_torch_folder = [""]
+_module_class: list[Any] = [()]
+
+
+def setup(torch: Any) -> None:
+    """Take where torch lies, and what a module is."""
+    _torch_folder[0] = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+    _module_class[0] = torch.nn.Module
+
+
+def is_inner(code: Any) -> Any:
+    """Return whether code belongs to torch or to us."""
+    found = _INNER.get(code)
+    if found is None:
+        name = code.co_filename
+        found = name.startswith((_torch_folder[0], _HERE, "<frozen", "<eval_with_key>"))
+        _INNER[code] = found
+    return found
+
+
+class Place:
+    """One statement. Holds no frame, so that nothing of the patient is kept alive."""
+
+    __slots__ = ("code", "inside", "line", "module")
+
+    def __init__(self, code: Any, line: Any, module: Any, inside: Any) -> None:
+        self.code = code
+        self.line = line
+        self.module = None if module is None else weakref.ref(module)
+        self.inside = inside
+        """Whether it runs below some module's forward."""
+
+    def owner(self) -> Any:
+        """Return the module, None where there is none or it is gone."""
+        return None if self.module is None else self.module()
+
+
+def module_of(frame: Any) -> Any:
+    """Return the module that is the first argument of a frame's function, else None."""
+    names = frame.f_code.co_varnames
+    if not names or names[0] != "self" or frame.f_code.co_argcount == 0:
+        return None
+    found = frame.f_locals.get("self")
+    return found if isinstance(found, _module_class[0]) else None
+
+
+def place_of(frame: Any) -> Any:
+    """Return the innermost statement that is not torch's own, and its frame."""
+    code: Any = None
+    line = 0
+    at: Any = None
+    module: Any = None
+    first: Any = None
+    for _ in range(_DEEPEST):
+        if frame is None:
+            break
+        if first is None and frame.f_code.co_filename[:1] != "<":
+            first = frame
+        if module is None:
+            module = module_of(frame)
+            if module is not None and frame.f_code.co_name == "__init__":
+                module = None
+        if code is None and not is_inner(frame.f_code):
+            code, line, at = frame.f_code, frame.f_lineno, frame
+        if code is not None and module is not None:
+            break
+        frame = frame.f_back
+    if code is None and first is not None:
+        code, line, at = first.f_code, first.f_lineno, first
+    return Place(code, line, module, module is not None), at
+
+
+def modules_above(frame: Any) -> Any:
+    """Return the modules whose forward is running, innermost first."""
+    found: list[Any] = []
+    for _ in range(_DEEPEST):
+        if frame is None:
+            break
+        module = module_of(frame)
+        is_forward = module is not None and frame.f_code.co_name != "__init__"
+        if is_forward and (not found or found[-1] is not module):
+            found.append(module)
+        frame = frame.f_back
+    return found
+
+
+def source_of(code: Any, line: Any) -> Any:
+    """Return the line itself, "" where its file cannot be read."""
+    name = code.co_filename
+    if name == "<string>":
+        argv = list(getattr(sys, "orig_argv", []))
+        if "-c" in argv and argv.index("-c") + 1 < len(argv):
+            lines = argv[argv.index("-c") + 1].splitlines()
+            return lines[line - 1].strip()[:300] if 0 < line <= len(lines) else ""
+    return linecache.getline(name, line).strip()[:300]
+
+
+def file_of(code: Any) -> Any:
+    """Return the path of a file, absolute where it is one."""
+    name = code.co_filename
+    return name if name.startswith("<") else os.path.abspath(name)
+
+
+class Names:
+    """Qualified names of modules, parameters and buffers, from the outermost module seen."""
+
+    def __init__(self) -> None:
+        self._modules: dict[int, Any] = {}
+        """id -> (weak reference, name, size of the tree that gave it)."""
+        self._tensors: dict[int, str] = {}
+        """Storage -> name."""
+        self._roots: dict[int, Any] = {}
+
+    def learn(self, root: Any) -> None:
+        """Take the names below a module that nothing stands above."""
+        known = self._modules.get(id(root))
+        if known is not None and known[0]() is root:
+            return
+        found = list(root.named_modules())
+        for name, module in found:
+            old = self._modules.get(id(module))
+            if old is None or old[0]() is not module or old[2] < len(found):
+                clean = _plain(name, root)
+                self._modules[id(module)] = (weakref.ref(module), clean, len(found))
+        self._roots[id(root)] = weakref.ref(root)
+        if len(self._roots) > 64:
+            self._roots.pop(next(iter(self._roots)))
+
+    def of(self, module: Any) -> Any:
+        """Return the qualified name of a module; "" is the outermost one."""
+        if module is None:
+            return None
+        known = self._modules.get(id(module))
+        return known[1] if known is not None and known[0]() is module else None
+
+    def tensor(self, key: Any) -> Any:
+        """Return the name of the parameter or buffer with this storage, else ""."""
+        if key not in self._tensors:
+            self._read_tensors()
+        return self._tensors.get(key, "")
+
+    def forget_tensors(self) -> None:
+        """Read parameters anew when they are asked for: casts give them other storage."""
+        self._tensors = {}
+
+    def _read_tensors(self) -> None:
+        self._tensors = {}
+        for reference in list(self._roots.values()):
+            root = reference()
+            if root is None:
+                continue
+            for kind in (root.named_parameters, root.named_buffers):
+                for name, tensor in kind():
+                    key = storage_of(tensor)
+                    if key:
+                        self._tensors.setdefault(key, _plain(name, root))
+
+
+def storage_of(tensor: Any) -> Any:
+    """Return what is the same for all views of a tensor, 0 where it has no storage."""
+    try:
+        return tensor.untyped_storage()._cdata
+    except (RuntimeError, NotImplementedError, AttributeError):
+        return 0
+
+
+_WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")
+
+
+def _plain(name: Any, root: Any) -> Any:
+    """Return a name without what wrappers put into it."""
+    parts = [
+        part
+        for part in name.split(".")
+        if part not in ("_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
+    ]
+    if type(root).__name__ in _WRAPPERS and parts[:1] == ["module"]:
+        parts = parts[1:]
+    return ".".join(parts)

@@ -1,0 +1,97 @@
+"""Where the function mode stands: at the bottom of each thread's stack, and off when told so.
+
+A mode that nobody entered by a with-statement may be taken out at any moment, as long as those
+above it stay in their order.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any
+
+import torch
+from torch.overrides import _pop_mode, _push_mode
+
+
+def _stack() -> Any:
+    return torch._C._len_torch_function_stack()
+
+
+class Modes:
+    """Puts one mode into threads, and takes it out."""
+
+    def __init__(self, mode: Any) -> None:
+        self.mode = mode
+        self._local = threading.local()
+        self._hook: Any = None
+
+    def push(self) -> None:
+        """Put the mode at the bottom of this thread's stack, once."""
+        if getattr(self._local, "there", False) or not self.mode.active:
+            return
+        above = [_pop_mode() for _ in range(_stack())]
+        _push_mode(self.mode)
+        for each in reversed(above):
+            _push_mode(each)
+        self._local.there = True
+
+    def ensure(self) -> None:
+        """Put the mode into a thread that began before we came, where nothing else is."""
+        if not getattr(self._local, "there", False) and not _stack():
+            self.push()
+
+    def remove(self) -> Any:
+        """Take the mode out of this thread; False where an operation holds it just now."""
+        if not getattr(self._local, "there", False):
+            return True
+        above = [_pop_mode() for _ in range(_stack())]
+        found = any(each is self.mode for each in above)
+        for each in reversed(above):
+            if each is not self.mode:
+                _push_mode(each)
+        if found:
+            self._local.there = False
+        return found
+
+    def retire(self) -> None:
+        """Take the mode out for good: now, or when the next module is called."""
+        if self.remove() or self._hook is not None:
+            return
+
+        def hook(_module: Any, _args: Any) -> None:
+            if self.remove() and self._hook is not None:
+                self._hook.remove()
+                self._hook = None
+
+        self._hook = torch.nn.modules.module.register_module_forward_pre_hook(hook)
+
+    def blind(self, original: Any) -> Any:
+        """Return `has_torch_function` that does not see our mode: fast paths stay fast paths."""
+
+        def has_torch_function(relevant_args: Any) -> Any:
+            if _stack() == 1 and getattr(self._local, "there", False):
+                return self._asked(original, relevant_args)
+            return original(relevant_args)
+
+        return functools.update_wrapper(has_torch_function, original)
+
+    def _asked(self, original: Any, relevant_args: Any) -> Any:
+        mode = _pop_mode()
+        try:
+            return original(relevant_args)
+        finally:
+            _push_mode(mode)
+
+    def in_thread(self, original: Any) -> Any:
+        """Return a method of Thread that puts the mode into its own thread first."""
+
+        @functools.wraps(original)
+        def run(thread: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                self.push()
+            except Exception:
+                pass
+            return original(thread, *args, **kwargs)
+
+        return run

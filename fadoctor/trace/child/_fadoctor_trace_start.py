@@ -1,0 +1,267 @@
+"""The tracer of a process: what is patched once torch is there, and what a call does then."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import sys
+import threading
+from typing import Any
+
+import _fadoctor_trace_calls as calls
+import _fadoctor_trace_frames as frames
+import torch
+from _fadoctor_trace_compiled import Compiled
+from _fadoctor_trace_lineage import Lineage
+from _fadoctor_trace_modes import Modes
+from _fadoctor_trace_record import Record
+
+_DYNAMO = "torch._dynamo.eval_frame"
+
+CURRENT: list[Any] = [None]
+"""The tracer that records now. Wrappers ask for it: some are kept by who imported them early."""
+
+
+def start_process(watch: Any) -> Any:
+    """Begin to trace this process, for as long as it lives."""
+    with open(os.path.join(watch.folder, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    record = Record(watch.folder, watch, config["variables"], config["packages"])
+    tracer = Tracer(config, record, watch)
+    tracer.begin(every_thread=True)
+    _hide_our_frames()
+    atexit.register(tracer.changed)
+    return tracer
+
+
+class _Open:
+    """A call that is running."""
+
+    __slots__ = ("final", "inner")
+
+    def __init__(self, entry: Any) -> None:
+        self.final = "." not in entry["attribute"] and entry["backend"] not in calls.ABSTRACT
+        """Whether nothing below it is worth a word: it is the kernel."""
+        self.inner = False
+
+
+class Tracer:
+    """Everything that was patched, and the state that the patches look at."""
+
+    def __init__(self, config: Any, record: Any, watch: Any) -> None:
+        self.record = record
+        self.limit = config["calls"]
+        self.limits = config["limits"]
+        self.entries = config["entries"]
+        self.done = False
+        self.count = 0
+        self.fault = watch.fault
+        self.watch = watch
+        self.names = frames.Names()
+        self.is_compiling = _asks_whether_compiling()
+        self.lineage = Lineage(watch.fault)
+        self.modes = Modes(self.lineage)
+        self.compiled = Compiled(self)
+        self._local = threading.local()
+        self._patched: list[Any] = []
+        """(owner, attribute, what stood there before)."""
+        frames.setup(torch)
+
+    def begin(self, every_thread: Any) -> None:
+        """Patch what is there already, and put the mode in place."""
+        self._flash_probe()
+        for name in list(sys.modules):
+            module = sys.modules.get(name)
+            if module is not None and name.partition(".")[0] != "fadoctor":
+                self.came(name, module)
+        CURRENT[0] = self
+        self.modes.push()
+        blind = self.modes.blind(torch.overrides.has_torch_function)
+        self._patch(torch.overrides, "has_torch_function", blind)
+        if every_thread:
+            started = self.modes.in_thread(getattr(threading.Thread, "_bootstrap_inner"))
+            self._patch(threading.Thread, "_bootstrap_inner", started)
+        self.changed()
+
+    def end(self) -> None:
+        """Put back what was patched, where nobody has patched over it."""
+        CURRENT[0] = None
+        self.done = True
+        self.lineage.active = False
+        self.modes.retire()
+        for owner, name, before, ours in reversed(self._patched):
+            if getattr(owner, name, None) is ours:
+                setattr(owner, name, before)
+        self._patched = []
+        self.compiled.end()
+
+    def came(self, name: Any, module: Any) -> None:
+        """Patch the entry points of a module that was imported."""
+        if name == _DYNAMO:
+            self.compiled.patch(module)
+        for entry in self.entries:
+            if _fits(entry["module"], name):
+                self._patch_entry(entry, module)
+
+    def _patch_entry(self, entry: Any, module: Any) -> None:
+        owner, _, attribute = entry["attribute"].rpartition(".")
+        for part in owner.split(".") if owner else ():
+            module = getattr(module, part, None)
+        original = getattr(module, attribute, None) if module is not None else None
+        if original is None or getattr(original, "_fadoctor", False) or not callable(original):
+            return
+        entry = dict(entry, order=calls.order_of(original, entry))
+        wrapper = self._wrapped(entry, original)
+        self._patch(module, attribute, wrapper)
+        if entry.get("builtin"):
+            _tell_script(wrapper, entry["builtin"])
+
+    def _patch(self, owner: Any, name: Any, ours: Any) -> None:
+        before = getattr(owner, name)
+        try:
+            setattr(owner, name, ours)
+        except (AttributeError, TypeError) as error:
+            self.fault("patching %s" % name, error)
+            return
+        self._patched.append((owner, name, before, ours))
+
+    def _wrapped(self, entry: Any, original: Any) -> Any:
+        current, is_compiling = CURRENT, self.is_compiling
+
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or current[0] is None:
+                return original(*args, **kwargs)
+            return current[0].call(entry, original, args, kwargs)
+
+        try:
+            functools.update_wrapper(wrapper, original)
+        except Exception as error:
+            self.fault("wrapping", error)
+        setattr(wrapper, "_fadoctor", True)
+        return wrapper
+
+    def call(self, entry: Any, original: Any, args: Any, kwargs: Any) -> Any:
+        """Run an attention call, and note what was seen of it before and after."""
+        stack = self._local.__dict__.setdefault("stack", [])
+        if stack and stack[-1].final:  # a kernel's own way of computing is no other call
+            return original(*args, **kwargs)
+        before = None
+        try:
+            self.modes.ensure()
+            with torch._C.DisableTorchFunction():
+                before = calls.Before(self, entry, args, kwargs, sys._getframe(2))
+        except Exception as error:
+            self.fault("before %s" % entry["attribute"], error)
+        call = _Open(entry)
+        stack.append(call)
+        out, problem = None, None
+        try:
+            out = original(*args, **kwargs)
+        except BaseException as error:
+            problem = error
+            raise
+        finally:
+            stack.pop()
+            if stack:
+                stack[-1].inner = True
+            if before is not None and not call.inner:
+                self._after(before, out, problem)
+        return out
+
+    def _after(self, before: Any, out: Any, problem: Any) -> None:
+        try:
+            with torch._C.DisableTorchFunction():
+                before.finish(out, problem)
+            self.count += 1
+            if self.count >= self.limit and not self.done:
+                CURRENT[0] = None
+                self.done = True
+                self.lineage.active = False
+                self.modes.retire()
+                self.record.write()
+        except Exception as error:
+            self.fault("after a call", error)
+
+    def changed(self) -> None:
+        """Write the record anew."""
+        try:
+            self.record.write()
+        except Exception as error:
+            self.fault("record", error)
+
+    def _flash_probe(self) -> None:
+        """Take the function that says which kernel torch would choose, where there is one."""
+        self.choose = getattr(torch, "_fused_sdp_choice", None)
+
+
+def _fits(pattern: Any, name: Any) -> Any:
+    if "*" not in pattern:
+        return pattern == name
+    start, _, rest = pattern.partition("*")
+    return name.startswith(start) and rest.split("*")[0].lstrip(".") in name[len(start) :]
+
+
+def _asks_whether_compiling() -> Any:
+    compiler = getattr(torch, "compiler", None)
+    found = getattr(compiler, "is_compiling", None)
+    if found is None:
+        found = torch._dynamo.is_compiling
+    return found
+
+
+def _tell_script(wrapper: Any, builtin: Any) -> None:
+    """Let torch.jit.script take the wrapper for the operation that it wraps."""
+    try:
+        from torch.jit._builtins import _register_builtin
+
+        _register_builtin(wrapper, builtin)
+    except Exception:
+        pass
+
+
+def _hide_our_frames() -> None:
+    """Print tracebacks as they would be without us."""
+    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+    def stripped(error: Any, seen: Any) -> None:
+        while error is not None and id(error) not in seen:
+            seen.add(id(error))
+            kept = None
+            trace, links = error.__traceback__, []
+            while trace is not None:
+                if not trace.tb_frame.f_code.co_filename.startswith(here):
+                    links.append(trace)
+                trace = trace.tb_next
+            for link in reversed(links):
+                link.tb_next = kept
+                kept = link
+            error.__traceback__ = kept
+            stripped(error.__cause__, seen)
+            error = error.__context__
+
+    before = sys.excepthook
+
+    def hook(kind: Any, error: Any, trace: Any) -> None:
+        try:
+            stripped(error, set())
+            trace = error.__traceback__
+        except Exception:
+            pass
+        before(kind, error, trace)
+
+    sys.excepthook = hook
+    threads_before = threading.excepthook
+
+    def threads_hook(args: Any) -> None:
+        try:
+            stripped(args.exc_value, set())
+            args = threading.ExceptHookArgs(
+                (args.exc_type, args.exc_value, args.exc_value.__traceback__, args.thread)
+            )
+        except Exception:
+            pass
+        threads_before(args)
+
+    threading.excepthook = threads_hook

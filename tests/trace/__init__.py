@@ -1,0 +1,1 @@
+"""Tracing: what runs inside a patient, and what is made of it."""

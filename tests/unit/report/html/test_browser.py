@@ -1,0 +1,116 @@
+"""The page in a real browser: every width, both themes, every control, axe's rules.
+
+Needs Chromium; its driver and axe come from their registries, so this runs in CI only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.report.html.pages import PAGES
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+DRIVER = """
+import json, sys
+from playwright.sync_api import sync_playwright
+
+chromium, axe, *pages = sys.argv[1:]
+found = []
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    for path in pages:
+        for theme in ("light", "dark"):
+            for width in (360, 768, 1440):
+                context = browser.new_context(
+                    viewport={"width": width, "height": 900}, color_scheme=theme,
+                )
+                page = context.new_page()
+                said, asked = [], []
+                page.on("console", lambda message: said.append(message.text))
+                page.on("pageerror", lambda error: said.append(str(error)))
+                page.on("request", lambda request: asked.append(request.url))
+                page.goto(f"file://{path}")
+                page.screenshot(path=f"{path}.{width}.{theme}.png", full_page=True)
+                for each in page.query_selector_all("summary"):
+                    if each.is_visible():
+                        each.click()
+                for each in page.query_selector_all("summary"):
+                    if each.is_visible() and each.evaluate("e => !e.parentElement.open"):
+                        each.click()
+                buttons = page.query_selector_all(".copy button")
+                for each in buttons[:8]:
+                    if each.is_visible():
+                        each.click()
+                        page.wait_for_function(
+                            "e => ['Copied', 'Selected'].includes(e.textContent)", arg=each
+                        )
+                page.evaluate(open(axe, encoding="utf-8").read())
+                result = page.evaluate("axe.run()")
+                found.append({
+                    "page": path, "theme": theme, "width": width, "said": said,
+                    "asked": [url for url in asked if not url.startswith(("file://", "data:"))],
+                    "wide": page.evaluate("document.body.parentElement.scrollWidth") > width,
+                    "open": not page.query_selector("details:not([open])"),
+                    "violations": [
+                        f"{each['id']}: {each['nodes'][0]['html'][:200]}"
+                        for each in result["violations"]
+                    ],
+                })
+                context.close()
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the browser's driver and axe."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm")
+    folder = tmp_path_factory.mktemp("browser")
+    subprocess.run(
+        [npm, "install", "--silent", "--prefix", str(folder), "axe-core@4"],
+        cwd=folder,
+        check=True,
+        timeout=300,
+    )
+    argv = [sys.executable, "-m", "pip", "install", "--quiet", "--target", "site", "playwright"]
+    subprocess.run(argv, cwd=folder, check=True, timeout=300)
+    return folder
+
+
+def test_a_browser_finds_nothing_to_complain_of(tools: Path, tmp_path: Path) -> None:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no Chromium")
+    paths = []
+    for name, make in PAGES.items():
+        file = tmp_path / f"{name}.html"
+        file.write_text(make(), encoding="utf-8")
+        paths.append(str(file))
+    axe = str(tools / "node_modules" / "axe-core" / "axe.min.js")
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER, chromium, axe, *paths],
+        env={**os.environ, "PYTHONPATH": str(tools / "site")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert len(found) == len(paths) * 6
+    for each in found:
+        where = f"{Path(each['page']).name} {each['width']} {each['theme']}"
+        for fault in ("said", "asked", "violations"):
+            assert each[fault] == [], f"{where}: {fault}"
+        assert not each["wide"], f"{where}: wider than the screen"
+        assert each["open"], f"{where}: something cannot be unfolded"

@@ -1,0 +1,35 @@
+"""JSON lines hold the whole document."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from fadoctor.model.plan import Action, ActionKind, Plan, PlanOutcome
+from fadoctor.report.jsonl import render
+from tests.unit.report.test_markdown import report
+
+
+def test_the_lines_are_the_document_taken_apart() -> None:
+    document = report()
+    first, *others = map(json.loads, render(document).splitlines())
+    assert first["kind"] == "report"
+    assert first["summary"]["error"] == document.summary.error
+    count = Counter(line["kind"] for line in others)
+    assert count["fact"] == len(document.environment)
+    assert count["finding"] == len(document.findings)
+    assert count["verdict"] == len(document.verdicts)
+    assert {
+        "kind": "fact",
+        "name": "torch.version",
+        "state": "known",
+        "value": "2.8.0",
+    }.items() <= (next(line for line in others if line.get("name") == "torch.version").items())
+
+
+def test_the_kind_of_an_action_is_what_it_does() -> None:
+    target = report().target
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (Action(ActionKind.INSTALL, "pip install x"),))
+    first, action = map(json.loads, render(plan).splitlines())
+    assert (first["kind"], first["outcome"]) == ("plan", "repairs")
+    assert (action["kind"], action["does"]) == ("action", "install")

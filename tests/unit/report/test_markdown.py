@@ -1,0 +1,62 @@
+"""Markdown of each kind of document: escaped, folded, bounded."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from msgspec import structs
+
+from fadoctor.diagnose import diagnose
+from fadoctor.model.fact import Known
+from fadoctor.model.finding import Severity
+from fadoctor.report.markdown import render
+from tests.smoke.smoke_recordings import complete
+from tests.unit.engine.builders import environment, shipped
+from tests.unit.report.ci.hostile import HOSTILE, finding
+
+A_V100: dict[str, Any] = {
+    "gpu.count": 1,
+    "gpu[0].name": "Tesla V100-SXM2-16GB",
+    "gpu[0].compute_capability": "7.0",
+    "gpu[0].visible": True,
+    "gpu[0].vendor": "nvidia",
+    "torch.version": "2.8.0",
+    "torch.cuda": "12.8",
+    "flash_attn.version": "2.8.3",
+}
+
+
+def report() -> Any:
+    return diagnose(environment(complete(A_V100)), shipped())
+
+
+def test_the_answer_stands_before_what_is_wrong_and_the_table_after_it() -> None:
+    text = render(report())
+    places = [text.index(part) for part in ("### fadoctor check", "**Use ", "#### ❌", "| backend")]
+    assert places == sorted(places)
+    assert text.count("<details>") == text.count("</details>") >= 2
+
+
+def test_commands_are_fenced_as_they_are_typed() -> None:
+    shown = structs.replace(report(), findings=(finding("any", text="a `b` ```c```"),))
+    text = render(shown)
+    assert "````sh\npip install a `b` ```c```\n````" in text
+
+
+def test_no_text_from_outside_becomes_markup() -> None:
+    plain = report()
+    facts = {**plain.environment, "torch.version": Known(HOSTILE, "x")}
+    nasty = tuple(finding(f"nasty-{n}", each, HOSTILE) for n, each in enumerate(Severity))
+    text = render(structs.replace(plain, environment=facts, findings=nasty, notes=(HOSTILE,)))
+    fences = re.compile(r"^(`{3,})\w*\n.*?^\1$", re.DOTALL | re.MULTILINE)
+    outside = re.sub(r"(`+) ?.*?\1", "", fences.sub("", text))
+    assert "<script" not in re.sub(r"\\<", "", outside)
+    assert all(char.isprintable() or char == "\n" for char in text)
+
+
+def test_a_page_that_is_too_long_says_so() -> None:
+    many = tuple(finding(f"rule-{n}", text="x" * 3_000) for n in range(300))
+    text = render(structs.replace(report(), findings=many))
+    assert len(text) < 1_000_000
+    assert text.endswith("The rest does not fit: `--format json` has all of it.\n")
