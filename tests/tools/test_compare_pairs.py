@@ -1,4 +1,4 @@
-"""Some pairs of transformers and kernels are imported, and check foretells what happens."""
+"""Pairs of transformers and kernels are imported, and check foretells it; some of them."""
 
 from __future__ import annotations
 
