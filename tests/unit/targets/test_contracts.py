@@ -100,7 +100,8 @@ def test_a_reader_that_gives_no_answer_leaves_it_open(
     after = found(site, tmp_path)
     assert value(after, "contract.count") == "Unknown"
     assessment = judge(after, load_knowledge())
-    ids = [each.rule_id for each in (*assessment.findings, *assessment.unknown)]
+    ids = [each.rule_id for each in assessment.findings]
+    ids += [each.rule_id for each in assessment.unknown]
     assert "imported-name-missing" not in ids
 
 
