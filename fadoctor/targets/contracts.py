@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 TABLE = "entry-modules"
 
+SHOWN = 5
+"""Statements that stop because of one name and are told, whole packages first."""
+
 _RECORD = re.compile(r"([A-Za-z0-9][\w.-]{0,200}?)-[^-]{1,100}\.dist-info")
 
 
@@ -104,6 +107,7 @@ def _facts(world: World, answer: Answer, installed: Mapping[str, str]) -> dict[s
 def _of(world: World, broken: Broken, installed: Mapping[str, str]) -> dict[str, Fact]:
     place = f"{world.name(broken.file)}:{broken.line}"
     version = {d: installed.get(d, "") for d in (broken.asker, broken.provider)}
+    whole_first = sorted(broken.breaks, key=lambda text: not text.startswith("import "))
     module = broken.module if broken.name else broken.module.partition(".")[0]
     return {
         "asker": known(broken.asker, place),
@@ -113,7 +117,7 @@ def _of(world: World, broken: Broken, installed: Mapping[str, str]) -> dict[str,
         "module": known(module, place),
         "wanted": known(broken.name or broken.module, place),
         "place": known(place.removeprefix("$site/"), place),
-        "breaks": known(broken.breaks, place),
+        "breaks": known(tuple(whole_first[:SHOWN]), place),
         "at_import": known(broken.at_import, place),
     }
 

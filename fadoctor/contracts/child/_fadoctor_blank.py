@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import List
 
-KEPT_LINES = 40
+KEPT_LINES = 60
 """Functions of a module that are no longer keep their bodies: they may be called at import."""
 
 _HEADER = re.compile(rb"[ \t]*(?:async[ \t]+)?def[ \t]+\w")
@@ -75,7 +75,7 @@ def _end_of_body(lines: List[bytes], start: int, indent: int) -> int:
 def _body(lines: List[bytes], start: int, end: int, indent: int) -> List[bytes]:
     if (indent == 0 and end - start <= KEPT_LINES) or end == start:
         return lines[start:end]
-    return [b" " * (indent + 1) + b"pass", *[b""] * (end - start - 1)]
+    return [b" " * (indent + 1) + b"...", *[b""] * (end - start - 1)]
 
 
 def _open_quote(line: bytes, quote: bytes) -> bytes:

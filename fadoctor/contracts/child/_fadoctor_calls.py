@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 
+from fadoctor.contracts.child._fadoctor_lazy import FILE_LIMIT
 from fadoctor.contracts.child._fadoctor_values import (
     UNKNOWN,
     Ext,
@@ -263,8 +265,11 @@ def _structure(call: Call) -> Any:
         return UNKNOWN
     if text.endswith(".py"):
         text = text.rpartition("/")[0]
+    if not os.path.isdir(text):
+        return UNKNOWN
     found = LazyNames()
     found.add(call.runner.world.lazy_structure(text, prefix, call.frame.module))
+    found.complete = found.complete and len(found.modules) < FILE_LIMIT
     found.from_files = set(found.modules)
     return found
 

@@ -168,6 +168,8 @@ class Evaluator:
         base, key = self.value(node[2], frame), self.value(node[3], frame)
         if isinstance(base, LazyNames):
             return base
+        if base == Ext("globals"):
+            return self.name(["n", key], frame) if type(key) is str else UNKNOWN
         if isinstance(base, Packages):
             return self.runner.distributions_of(key)
         try:

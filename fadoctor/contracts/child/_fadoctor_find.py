@@ -7,7 +7,7 @@ from typing import Dict, FrozenSet, List, NamedTuple, Optional, Tuple
 
 PACKAGE, SOURCE, COMPILED, NAMESPACE = "package", "source", "compiled", "namespace"
 
-MAX_NAMES = 20_000
+MAX_NAMES = 200_000
 _EXTENSIONS = (".so", ".pyd")
 
 

@@ -20,19 +20,17 @@ def lazy_from_files(folder: str, prefix: str, finder: Finder) -> Dict[str, List[
     """Return module below the package -> names that it exports."""
     found: Dict[str, List[str]] = {}
     stack = [(folder, prefix)]
-    seen = 0
     while stack:
         here, name = stack.pop()
         for entry in sorted(finder.names(here)):
             path = os.path.join(here, entry)
             below = f"{name}.{entry}" if name else entry
             if entry.endswith(".py"):
-                seen += 1
                 if entry != "__init__.py" and not entry.startswith(("convert_", "modular_")):
                     found[below[:-3]] = _exported(path)
             elif entry != "__pycache__" and "." not in entry and _is_folder(path):
                 stack.append((path, below))
-            if seen > FILE_LIMIT:
+            if len(found) >= FILE_LIMIT:
                 return found
     return found
 

@@ -173,6 +173,22 @@ def test_variables_that_are_set_decide_nothing(told: Told) -> None:
     assert told(asker, variables=("USE_IT",)) == []
 
 
+def test_a_generator_that_is_called_has_not_run(told: Told) -> None:
+    asker = "def is_it():\n    from provider import Gone\n    yield 1\nis_it()"
+    assert told(asker) == []
+
+
+@pytest.mark.parametrize("lines", [3, 50, 200])
+def test_what_a_long_function_gives_is_told_or_not_known(told: Told, lines: int) -> None:
+    body = "".join(f"    # line {number}\n" for number in range(lines))
+    asker = (
+        f"def is_there():\n{body}    return True\nif not is_there():\n    from provider import Gone"
+    )
+    assert told(asker) == []
+    asker = asker.replace("if not", "if")
+    assert told(asker) == ([] if lines == 200 else [f"asker/__init__.py:{lines + 4} provider Gone"])
+
+
 def test_nothing_is_started_where_nothing_of_the_stack_is(tree: Tree) -> None:
     tree.install("other")
     assert tree.read().source == ""
