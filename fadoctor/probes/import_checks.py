@@ -21,7 +21,7 @@ _MOST = 100
 
 # a list of names in brackets; in older releases a text that is split
 _LIST = re.compile(
-    r"^pkgs_to_check_at_runtime\s?=\s?(?:\[([^\]]{0,4000})\]|\"([^\"]{0,2000})\")", re.M
+    r"^pkgs_to_check_at_runtime\s?=\s?(?:\[([^\]]{0,4000})\]|\"([^\"]{0,2000})\")", re.MULTILINE
 )
 _WORD = re.compile(r"[\"']([A-Za-z0-9._-]{1,80})[\"']")
 # a line of deps is    "accelerate": "accelerate>=1.1.0",
