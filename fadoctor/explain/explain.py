@@ -48,6 +48,9 @@ _DULL = re.compile(
 )
 """Facts that follow from what a log names, and say nothing to a reader."""
 
+TOLD = "[[{log.name_told}]]"
+"""What tables say of a name that a log misses, told behind what the log says."""
+
 EVIDENCE_LIMIT = 300
 """Longest line of a log that is shown, in characters."""
 
@@ -174,7 +177,7 @@ def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Fin
         severity=cause.severity,
         confidence=_after(confidence, check.agreement) if check is not None else confidence,
         title=rule.title,
-        message=cause.match.message,
+        message=f"{cause.match.message} {scope.fill(TOLD)}".rstrip(),
         why=scope.fill(rule.why),
         subject=rule.subject,
         evidence=tuple(evidence),

@@ -89,6 +89,9 @@ def _contradicts(named: Fact, read: Fact) -> bool:
     return not (theirs == mine or theirs.startswith((f"{mine}+", f"{mine}.")))
 
 
+ASKED_IN_VAIN = "name-asked-in-vain"
+"""The rule of which tables say more: a name that another package does not have."""
+
 _EXCLUDED = "What the log says of versions and hardware speaks against it."
 _REFUTED = (
     "This environment does not have the fault: it is repaired by now, or the log is another's."
@@ -178,19 +181,26 @@ def scope_of(cause: Cause, around: Surroundings) -> Scope:
     """Return what the fixes of a cause see: what is named, the extension, the GPU that fails."""
     scope = _scope_of(cause, around)
     packages = tuple(sorted(around.packages | packages_in(cause.failure.text)))
-    here = {"log.packages": Known(packages, "the log"), **_named(cause)}
+    here = {"log.packages": Known(packages, "the log"), **_named(cause, scope.environment)}
     facts = {**scope.environment.facts, **here}
     environment = msgspec.structs.replace(scope.environment, facts=facts)
     return Scope(environment, scope.matrix, cause.rule, scope.bindings)
 
 
-def _named(cause: Cause) -> dict[str, Fact]:
+def _named(cause: Cause, environment: Environment) -> dict[str, Fact]:
     """Return what the log names and fixes hang on: the parts of the match of these names."""
-    found = {name: cause.match.captures.get(name) for name in ("module", "setting")}
-    return {
+    captures = cause.match.captures
+    found = {name: captures.get(name) for name in ("module", "setting")}
+    named: dict[str, Fact] = {
         f"log.{name}": Known(value, "the log") if value else Absent(f"the log names no {name}")
         for name, value in found.items()
     }
+    if cause.rule.id != ASKED_IN_VAIN:
+        return named
+    # Late: its tables are large, and few logs miss a name.
+    from fadoctor.explain.asked_names import name_facts  # noqa: PLC0415
+
+    return named | name_facts(captures, cause.failure.text, environment)
 
 
 def _scope_of(cause: Cause, around: Surroundings) -> Scope:
@@ -207,7 +217,7 @@ def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     kinds = cause.rule.for_each
     bindings: dict[str, str] = {k: f"{k}[0]" for k in ("gpu", "toolkit") if k in kinds}
     facts = around.environment.facts
-    if key and {"package", "extension"} & set(kinds):
+    if key and {"package", "requirer", "extension"} & set(kinds):
         bindings |= {"package": key, "extension": f"{key}.binary"}
         named = Known(PACKAGES[key][0], "the file that the log names")
         facts = {f"{key}.distribution": named, **facts}

@@ -26,12 +26,16 @@ _ITEM = re.compile(r"([A-Za-z0-9._-]+|\{[^{}]+\})(.*)")
 HOLE = "<hole>"
 
 
+_WHOLE = ("{package.unmet_alone}", "{log.name_upgrade}", "{log.name_other}")
+"""Placeholders that stand for whole requirements, with their ends."""
+
+
 def unbounded(item: str, free: set[str]) -> bool:
     """Return whether an installer may take any release that comes."""
     match = _ITEM.fullmatch(item.replace(" ", ""))
     assert match, item
     name, specifier = match[1], match[2]
-    if "{" in specifier or name == "{package.unmet_alone}":
+    if "{" in specifier or name in _WHOLE:
         return False  # what a package's metadata or a table says
     parts = [part for part in specifier.split(",") if part]
     has_end = any(part.startswith(("==", "<", "~=")) for part in parts)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PAGE_LIMIT = 32 << 20
 PAGE_AGE_S = 24 * 3600
 REQUEST_LIMIT = 5000
-"""Requests of one run."""
+"""Requests of one run, where it does not say how many it needs."""
 _PIECE = 64 << 10
 _PATIENCE_S = 300.0
 """One answer may take this long, however slowly it drips."""
@@ -53,8 +53,16 @@ class Answer:
 class Transport:
     """Answers requests from the folder first, then from the network."""
 
-    def __init__(self, settings: Settings, folder: Path, *, offline: bool = False) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        folder: Path,
+        *,
+        offline: bool = False,
+        requests: int = 0,
+    ) -> None:
         self._settings = settings
+        self._limit = requests or REQUEST_LIMIT
         self._folder = folder
         self._offline = offline
         self._opener = _opener(settings)
@@ -87,8 +95,8 @@ class Transport:
 
     def _ask(self, url: str, headers: dict[str, str], limit: int) -> Answer:
         self.requests += 1
-        if self.requests > REQUEST_LIMIT:
-            raise FetchError(f"more than {REQUEST_LIMIT} requests")
+        if self.requests > self._limit:
+            raise FetchError(f"more than {self._limit} requests")
         parts = urlsplit(url)
         secret = self._settings.authorization.get(f"{parts.scheme}://{parts.netloc}")
         request = urllib.request.Request(url, headers={**headers, "User-Agent": "fadoctor-refresh"})  # noqa: S310 -- the scheme was checked

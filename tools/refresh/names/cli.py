@@ -1,0 +1,101 @@
+"""Parse the command line, read the releases, write the tables."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.refresh.cli import TABLES, _cache_folder
+from tools.refresh.errors import RefreshError
+from tools.refresh.index import Index
+from tools.refresh.names.packages import PACKAGES
+from tools.refresh.names.rows import asked_rows, given_rows, unsteady
+from tools.refresh.names.survey import Survey
+from tools.refresh.settings import read_settings, settings_for
+from tools.refresh.transport import Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from packaging.version import Version
+
+_ROWS = "rows:\n"
+REQUESTS = 60_000
+"""Of one run: some thousand releases, a few ranges of each."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run; return 0, 2 for wrong usage, 3 where something was not read."""
+    options = _parser().parse_args(argv)
+    try:
+        settings = settings_for(tuple(options.index_url)) if options.index_url else read_settings()
+        transport = Transport(settings, options.cache, offline=options.offline, requests=REQUESTS)
+        survey = _survey(Index(transport, settings.indexes), transport)
+        _write(options.tables, survey)
+    except (RefreshError, OSError) as error:
+        sys.stderr.write(f"refresh: {error}\n")
+        return 2
+    sys.stderr.writelines(f"NOT READ: {line}\n" for line in survey.unread)
+    return 3 if survey.unread else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.refresh.names", description=__doc__)
+    add = parser.add_argument
+    add("--offline", action="store_true", help="use the folder only, however old it is")
+    add("--cache", type=Path, default=_cache_folder(), metavar="DIR", help="the folder")
+    add("--index-url", action="append", metavar="URL", help="instead of what pip is configured for")
+    add("--tables", type=Path, default=TABLES, metavar="DIR", help="where the tables are")
+    return parser
+
+
+def _survey(index: Index, transport: Transport) -> Survey:
+    survey = Survey()
+    for package in PACKAGES:
+        if package.asks:
+            sys.stderr.write(f"what {package.distribution} asks\n")
+            survey.add_asker(package, index, transport)
+    for package in PACKAGES:
+        if package.gives:
+            sys.stderr.write(f"what {package.distribution} gives\n")
+            survey.add_giver(package, index, transport)
+    return survey
+
+
+def _write(folder: Path, survey: Survey) -> None:
+    read = (
+        f"  - {{package: {name}, module: {module}, first: {min(seen)}, last: {max(seen)}}}\n"
+        for name, module, seen in (
+            (each.distribution, each.module, _releases(survey, each.distribution))
+            for each in PACKAGES
+        )
+        if seen
+    )
+    given = (
+        row
+        for name, seen in survey.gives.items()
+        for row in given_rows(name, seen, survey.versions[name])
+    )
+    counted = {asked for seen in survey.gives.values() for asked in unsteady(seen)}
+    asked = (
+        row
+        for name, seen in survey.asks.items()
+        for row in asked_rows(name, seen, counted, survey.versions[name])
+    )
+    _replace(folder / "names-read.yaml", read)
+    _replace(folder / "names-given.yaml", given)
+    _replace(folder / "names-asked.yaml", asked)
+
+
+def _releases(survey: Survey, name: str) -> list[Version]:
+    return [*survey.asks.get(name, ()), *survey.gives.get(name, ())]
+
+
+def _replace(path: Path, rows: Iterable[str]) -> None:
+    """Write rows behind the head of a table, which people wrote."""
+    head, mark, _ = path.read_text("utf-8").partition(_ROWS)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished.write_text(f"{head}{mark}{''.join(rows)}", "utf-8")
+    unfinished.replace(path)

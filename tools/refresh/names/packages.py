@@ -1,0 +1,52 @@
+"""Whose names are read: distribution, import name, and the release that reading begins with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of the stack."""
+
+    distribution: str
+    module: str
+    """Its import name."""
+    first: str
+    """Older releases are not read."""
+    asks: bool = True
+    gives: bool = True
+    every: bool = True
+    """Whether releases between two that differ are read; else the first of each minor alone."""
+
+
+PACKAGES = (
+    Package("transformers", "transformers", "4.36.0"),
+    Package("peft", "peft", "0.7.0"),
+    Package("trl", "trl", "0.7.10"),
+    Package("accelerate", "accelerate", "0.25.0"),
+    Package("bitsandbytes", "bitsandbytes", "0.41.3"),
+    Package("liger-kernel", "liger_kernel", "0.1.0"),
+    Package("unsloth", "unsloth", "2024.8", every=False),
+    Package("unsloth-zoo", "unsloth_zoo", "2024.10.0", every=False),
+    Package("llamafactory", "llamafactory", "0.7.1", gives=False),
+    Package("ms-swift", "swift", "2.0.0", gives=False, every=False),
+    Package("axolotl", "axolotl", "0.5.0", gives=False),
+    Package("diffusers", "diffusers", "0.25.0"),
+    Package("optimum", "optimum", "1.16.0"),
+    Package("sentence-transformers", "sentence_transformers", "2.2.2"),
+    Package("vllm", "vllm", "0.5.0", every=False),
+    Package("sglang", "sglang", "0.3.0", every=False),
+    Package("xformers", "xformers", "0.0.23"),
+    Package("torchao", "torchao", "0.3.0"),
+    Package("kernels", "kernels", "0.1.7"),
+    Package("huggingface-hub", "huggingface_hub", "0.19.0", asks=False),
+    Package("datasets", "datasets", "2.15.0"),
+    Package("deepspeed", "deepspeed", "0.12.0"),
+    Package("auto-gptq", "auto_gptq", "0.5.0"),
+    Package("autoawq", "awq", "0.1.8"),
+    Package("gptqmodel", "gptqmodel", "1.0.1"),
+    Package("quack-kernels", "quack", "0.1.0"),
+    Package("triton", "triton", "2.1.0", asks=False),
+    Package("torch", "torch", "2.1.0"),
+)

@@ -1,0 +1,128 @@
+"""Read the releases of the stack: what each asks of the others, and what each gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from packaging.version import Version
+
+from tools.refresh.errors import FetchError, WheelError
+from tools.refresh.names.archive import Sources, open_sources
+from tools.refresh.names.asked import Asked, asked_names
+from tools.refresh.names.given import Giver, Module
+from tools.refresh.names.history import follow
+from tools.refresh.names.packages import PACKAGES, Package
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tools.refresh.index import Index
+    from tools.refresh.transport import Transport
+
+_T = TypeVar("_T")
+
+Seen = tuple[frozenset[Asked], frozenset[Asked]]
+"""What a release asks for: for sure, and under a condition."""
+States = dict[Asked, bool | None]
+
+_ASIDE = ("/tests/", "/test/", "/testing/", "/examples/", "/benchmarks/", "/docs/")
+
+
+@dataclass
+class Survey:
+    """What was read, by distribution and release."""
+
+    asks: dict[str, dict[Version, Seen]] = field(default_factory=dict)
+    gives: dict[str, dict[Version, States]] = field(default_factory=dict)
+    versions: dict[str, list[Version]] = field(default_factory=dict)
+    """All releases that count, oldest first."""
+    unread: list[str] = field(default_factory=list)
+    _texts: dict[str, Seen] = field(default_factory=dict)
+
+    def add_asker(self, package: Package, index: Index, transport: Transport) -> None:
+        """Read what the releases of a package ask of the others."""
+        modules = frozenset(each.module for each in PACKAGES if each.gives) - {package.module}
+
+        def look(version: Version) -> Seen | None:
+            sources = self._sources(package, version, index, transport)
+            return self._asked(sources, package, modules) if sources else None
+
+        self.asks[package.distribution] = follow(
+            self._versions(package, index), look, every=package.every
+        )
+
+    def add_giver(self, package: Package, index: Index, transport: Transport) -> None:
+        """Read which of the names that are asked the releases of a package have."""
+        wanted = sorted(
+            {
+                asked
+                for seen in self.asks.values()
+                for both in seen.values()
+                for asked in (*both[0], *both[1])
+                if asked.module.partition(".")[0] == package.module
+            }
+        )
+        known: dict[str, Module] = {}
+        lists: dict[str, set[str]] = {}
+
+        def look(version: Version) -> States | None:
+            sources = self._sources(package, version, index, transport)
+            if sources is None:
+                return None
+            giver = Giver(sources, known, lists)
+            giver.prepare({asked.module for asked in wanted})
+            return self._tried(
+                f"{package.distribution} {version}",
+                lambda: {asked: giver.has(asked) for asked in wanted},
+            )
+
+        self.gives[package.distribution] = follow(self._versions(package, index), look, every=False)
+
+    def _versions(self, package: Package, index: Index) -> list[Version]:
+        """Return the releases that are read, oldest first: no pre-releases, none withdrawn."""
+        first = Version(package.first)
+        found = [
+            version
+            for version, release in index.releases(package.distribution).items()
+            if version >= first
+            and not version.is_prerelease
+            and not all(file.yanked for file in release.files)
+        ]
+        self.versions[package.distribution] = found
+        return found
+
+    def _sources(
+        self, package: Package, version: Version, index: Index, transport: Transport
+    ) -> Sources | None:
+        release = index.releases(package.distribution)[version]
+        opened = partial(open_sources, transport, release)
+        return self._tried(f"{package.distribution} {version}", opened)
+
+    def _tried(self, what: str, work: Callable[[], _T]) -> _T | None:
+        try:
+            return work()
+        except (FetchError, WheelError) as error:
+            self.unread.append(f"{what}: {error}")
+            return None
+
+    def _asked(self, sources: Sources, package: Package, modules: frozenset[str]) -> Seen | None:
+        paths = list(_own(sources.digests, package))
+        digests = sources.digests
+        new = [path for path in paths if digests[path] not in self._texts]
+        texts = self._tried(package.distribution, lambda: sources.read(new))
+        if texts is None:
+            return None
+        for path, text in texts.items():
+            self._texts[digests[path]] = asked_names(text, modules)
+        every = [self._texts[digests[path]] for path in paths]
+        sure = frozenset().union(*(each for each, _ in every))
+        return sure, frozenset().union(*(each for _, each in every)) - sure
+
+
+def _own(paths: Iterable[str], package: Package) -> Iterable[str]:
+    """Yield the files of the package itself that its users run."""
+    for path in paths:
+        if path.startswith(f"{package.module}/") and not any(each in path for each in _ASIDE):
+            yield path
