@@ -48,7 +48,8 @@ class Layer(nn.Module):
         """Norm in float32, cast back."""
         y = x.float()
         y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)
-        return self.norm * y.to(x.dtype)
+        out: torch.Tensor = self.norm * y.to(x.dtype)
+        return out
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the layer's output."""
@@ -56,7 +57,8 @@ class Layer(nn.Module):
         q, k, v = self.qkv(self.rms(x)).view(b, t, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(y.transpose(1, 2).reshape(b, t, d))
-        return x + self.down(F.gelu(self.up(self.rms(x))))
+        out: torch.Tensor = x + self.down(F.gelu(self.up(self.rms(x))))
+        return out
 
 
 def step_of(size: int, layers: int, length: int) -> Callable[[], None]:

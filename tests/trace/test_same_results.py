@@ -132,3 +132,22 @@ def test_a_report_in_words() -> None:
     with api.trace() as trace:
         models.Model().to(torch.bfloat16)(torch.zeros(1, 3, dtype=torch.long))
     assert trace.report().splitlines()[0] == "All 2 layers ran flash-attn 2 in bf16, 2 calls."
+
+
+def test_calls_that_end_in_a_backward_pass() -> None:
+    """The mode leaves at the next module: a pass that runs holds it."""
+    model = models.Checkpointed(reentrant=False).to(torch.bfloat16)
+    ids = torch.zeros(1, 3, dtype=torch.long)
+    with api.trace(calls=3) as trace:
+        model(ids).sum().backward()
+        model(ids)
+        assert torch._C._len_torch_function_stack() == 0
+    assert trace.document().processes[0].faults == ()
+
+
+def test_python_code_in_a_backward_pass_is_seen() -> None:
+    with api.trace() as trace:
+        x = torch.randn(1, 2, 3, 8, dtype=torch.bfloat16, requires_grad=True)
+        models.AttendsBackwards.apply(x).sum().backward()  # type: ignore[no-untyped-call]
+    (call,) = trace.document().processes[0].calls
+    assert call.culprits["k"].source == "k = grad.float()"

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from _fadoctor_trace_frames import place_of, source_of, storage_of
 from _fadoctor_trace_operands import called
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 RANK = {torch.float16: 0, torch.bfloat16: 0, torch.float32: 1, torch.float64: 2}
 for _name in dir(torch):
@@ -29,6 +29,7 @@ _FLOWS = ("embedding", "linear", "conv1d", "conv2d", "conv3d")
 
 _CASTS = ("to", "float", "double", "type", "type_as", "_to_copy")
 _MEMBERS = 32
+_BACKWARD = torch.Tensor.backward
 _BY_AUTOCAST = "autocast runs it in float32"
 
 CAST, PROMOTION, START, OTHER = "cast", "promotion", "float32-from-start", "other"
@@ -64,10 +65,14 @@ class Lineage(TorchFunctionMode):
         super().__init__()
         self.table: dict[int, Any] = {}
         self.active = True
+        self.held = 0
+        """How many backward passes have the mode on the stack, and take it off themselves."""
         self._fault = fault
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation as it is, then note where a wide result comes from."""
+        if func is _BACKWARD and self.active:
+            return self._backward(*args, **(kwargs or {}))
         out = func(*args, **kwargs) if kwargs else func(*args)
         if self.active:
             try:
@@ -81,6 +86,25 @@ class Lineage(TorchFunctionMode):
             except Exception as error:
                 self._fault("lineage", error)
         return out
+
+    def _backward(
+        self,
+        tensor: Any,
+        gradient: Any = None,
+        retain_graph: Any = None,
+        create_graph: Any = False,
+        inputs: Any = None,
+    ) -> Any:
+        """Do what Tensor.backward does, with the mode in place: its Python code is seen, too."""
+        _push_mode(self)
+        self.held += 1
+        try:
+            return torch.autograd.backward(
+                tensor, gradient, retain_graph, create_graph, inputs=inputs
+            )
+        finally:
+            self.held -= 1
+            _pop_mode()
 
     def get(self, tensor: Any) -> Any:
         """Return the origin of a tensor, None where no operation on it was seen."""

@@ -46,6 +46,8 @@ class Modes:
         """Take the mode out of this thread; False where an operation holds it just now."""
         if not getattr(self._local, "there", False):
             return True
+        if self.mode.held:
+            return False
         above = [_pop_mode() for _ in range(_stack())]
         found = any(each is self.mode for each in above)
         for each in reversed(above):

@@ -80,7 +80,9 @@ class Tracer:
         CURRENT[0] = self
         self.modes.push()
         blind = self.modes.blind(torch.overrides.has_torch_function)
-        self._patch(torch.overrides, "has_torch_function", blind)
+        for owner in (torch.overrides, torch.autograd):
+            if hasattr(owner, "has_torch_function"):
+                self._patch(owner, "has_torch_function", blind)
         if every_thread:
             started = self.modes.in_thread(getattr(threading.Thread, "_bootstrap_inner"))
             self._patch(threading.Thread, "_bootstrap_inner", started)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -15,6 +16,7 @@ FLASH = frozenset(
 
 _BY_NUMBER = {0: "sdpa-math", 1: "sdpa-flash", 2: "sdpa-efficient", 3: "sdpa-cudnn"}
 _BY_NODE = (("Flash", "sdpa-flash"), ("Efficient", "sdpa-efficient"), ("Cudnn", "sdpa-cudnn"))
+_SETTING = re.compile(r"flash[-_](?:attn|attention)[-_]?([234]?)")
 _LARGEST = 1 << 25
 """Elements of a stand-in for a tensor that autocast will cast."""
 
@@ -66,6 +68,8 @@ def _as_cast(tensor: Any, autocast: Any) -> Any:
 
 def backend(before: Any, out: Any) -> Any:
     """Return DESIGN's name of what ran: what autograd shows outranks what was foreseen."""
+    if before.entry["backend"] == "setting":
+        return _by_setting(getattr(before.owner, "config", None))
     if before.entry["backend"] != "sdpa":
         return before.entry["backend"]
     node = out.grad_fn.name() if isinstance(out, torch.Tensor) and out.grad_fn is not None else ""
@@ -73,6 +77,17 @@ def backend(before: Any, out: Any) -> Any:
         if part in node:
             return name
     return before.chosen or "sdpa"
+
+
+def _by_setting(config: Any) -> str:
+    """Return the backend that attn_implementation names: flash_attention_2, owner/flash-attn3."""
+    setting = getattr(config, "_attn_implementation", None)
+    if not isinstance(setting, str):
+        return "unknown"
+    found = _SETTING.search(setting)
+    if found is None:
+        return "unknown"
+    return ("hub-fa%s" if "/" in setting else "fa%s") % (found.group(1) or "2")
 
 
 def reasons(before: Any) -> Any:

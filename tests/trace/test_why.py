@@ -1,0 +1,67 @@
+"""Why no flash kernel ran, and what a call is said to have run on."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+
+from fadoctor import api  # noqa: E402
+from tests.trace.models import sdpa  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+def half(*shape: int) -> Any:
+    return torch.randn(*shape, dtype=torch.bfloat16)
+
+
+def call_of(run: Any) -> Any:
+    with api.trace() as trace:
+        run()
+    (call,) = trace.document().processes[0].calls
+    return call
+
+
+def test_a_context_that_switches_flash_off() -> None:
+    def run() -> None:
+        with sdpa_kernel(SDPBackend.MATH):
+            sdpa(half(1, 2, 4, 8), half(1, 2, 4, 8), half(1, 2, 4, 8))
+
+    call = call_of(run)
+    assert call.backend == "sdpa-math"
+    assert call.why_not_flash == ("disabled by context: flash is switched off",)
+
+
+def test_dropout_on_a_cpu() -> None:
+    q = half(1, 2, 4, 8)
+    call = call_of(lambda: torch.nn.functional.scaled_dot_product_attention(q, q, q, dropout_p=0.5))
+    assert call.why_not_flash == ("dropout 0.5 on the CPU",)
+
+
+def test_float32_alone_is_no_reason_on_a_cpu() -> None:
+    q = torch.randn(1, 2, 4, 8)
+    call = call_of(lambda: sdpa(q, q, q))
+    assert (call.backend, call.why_not_flash) == ("sdpa-flash", ())
+
+
+@pytest.mark.parametrize(
+    ("setting", "backend"),
+    [
+        ("flash_attention_2", "fa2"),
+        ("flash_attention_3", "fa3"),
+        ("kernels-community/flash-attn", "hub-fa2"),
+        ("kernels-community/flash-attn3", "hub-fa3"),
+        ("mine", "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_the_backend_that_a_setting_names(setting: str | None, backend: str) -> None:
+    with api.trace():  # which loads the modules of the tracer
+        import _fadoctor_trace_why as why  # noqa: PLC0415
+    assert why._by_setting(SimpleNamespace(_attn_implementation=setting)) == backend
