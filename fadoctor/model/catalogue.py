@@ -304,7 +304,7 @@ build      | text    | the build of it that this kernels takes; Absent where non
 download   | text    | the build that it would download, by the table of published builds; Absent where none of those fits
 refused    | text    | why none fits, build by build
 archs      | list    | compute capabilities that the metadata of that build name: 8.0, 9.0a, 9.0+PTX; Absent where nothing is compiled
-loads      | boolean | the loader would load that build after this torch; Absent where nothing of it is compiled
+loads      | boolean | the loader would load that build after this torch; Absent where nothing of it is compiled, or was opened
 says       | text    | what the loader would say where it does not
 runs_on    | list    | compute capabilities of the GPUs here for which these are code, and its libraries hold some
 no_code_for | list   | compute capabilities of the GPUs here for which these are none

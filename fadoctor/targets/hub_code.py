@@ -65,7 +65,8 @@ def _said(prefix: str, said: str) -> dict[str, Fact]:
         return {f"{prefix}.loads": Known(True, source), f"{prefix}.says": Absent(source)}
     if said and not said.startswith("?"):
         return {f"{prefix}.loads": Known(False, source), f"{prefix}.says": Known(said, source)}
-    unread = Unknown(said.lstrip("? ") or "its libraries were not opened", source)
+    # Not opened, as what would be downloaded: its name and its metadata have to do.
+    unread = Unknown(said.lstrip("? "), source) if said else Absent("its libraries were not opened")
     return {f"{prefix}.loads": unread, f"{prefix}.says": unread}
 
 
@@ -74,11 +75,11 @@ def _opened(prefix: str, name: str, facts: Mapping[str, Fact]) -> str:
     wanted = (f"{prefix}.repository", f"{prefix}.branch", f"{prefix}.build", "torch.version")
     parts = [str(f.value) for each in wanted if isinstance(f := facts.get(each), Known)]
     every = facts.get(name)
-    if (
-        len(parts) < len(wanted)
-        or not isinstance(every, Known)
-        or not isinstance(every.value, dict)
-    ):
+    if len(parts) < len(wanted):
+        return ""
+    if isinstance(every, Unknown):
+        return f"? {every.reason}"
+    if not isinstance(every, Known) or not isinstance(every.value, dict):
         return ""
     kernel, branch, build, torch = parts
     return every.value.get(f"{kernel}@{branch} {build} {torch}", "")
@@ -92,6 +93,8 @@ def runs(archs: Iterable[str], code: str, gpu: Gpu) -> bool | None:
     named = covers(archs, gpu)
     if not code:
         return named
+    if code.startswith("?"):
+        return None
     lines = dict.fromkeys(code.split("; "), "1")
     verdict = coverage(lines, gpu).verdict
     if verdict is Verdict.NONE:
