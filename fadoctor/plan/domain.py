@@ -31,8 +31,8 @@ ORDER = (
 )  # fmt: skip
 """The packages that come first: what pins others goes before them."""
 
-_AT_ONCE = ("torch", "triton", "torchvision", "torchaudio")
-"""What follows from the choice of torch, where it is there."""
+_AT_ONCE = ("torch", "triton", "torchvision", "torchaudio", *PAIR)
+"""What follows from the choice of torch, where it is there or was asked for."""
 
 REMOVABLE = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers", "triton")
 """What may go where nothing else helps. Frameworks are why an environment exists: they stay."""

@@ -135,7 +135,7 @@ def test_junit_skips_what_was_not_run_with_its_reason(run: Run, tmp_path: Path) 
     ("arguments", "named"),
     [
         (("--dtype", "bf17"), "'bf16', 'fp16', 'fp32', 'fp8'"),
-        (("--backend", "fa5"), "no such backend; choose one of fa2, fa3, fa4, sdpa-flash"),
+        (("--backend", "fa5"), "no such backend; choose one of fa2, fa3, fa4, hub-fa2"),
         (("--backend", "fa1"), "fa1 is predicted, but never run: choose one of fa2, fa3"),
         (("--device", "tpu"), "cuda, cuda:N, cpu or all"),
         (("--device", "cuda:-1"), "cuda, cuda:N, cpu or all"),
