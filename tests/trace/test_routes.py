@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import jsonschema
 import pytest
 
 from fadoctor.report.schema import render as render_schema
+from fadoctor.trace.parent import CHILD
 
 pytest.importorskip("torch")
 
@@ -187,3 +189,8 @@ def test_compiled_code_runs_and_is_named(tmp_path: Path) -> None:
     (process,) = document["processes"]
     assert process["compiled"] == []
     assert [call["times"] for call in process["calls"]] == [2]
+
+
+def test_what_runs_in_a_patient_is_python_3_8() -> None:
+    for script in CHILD.glob("*.py"):
+        ast.parse(script.read_text(), feature_version=(3, 8))
