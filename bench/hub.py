@@ -2,9 +2,9 @@
 
 Usage: python bench/hub.py [--runs N] [--kernels N] [--models N]
 
-The runs take turns; printed is the least that one took and the difference, and what the probe of the
-cache takes alone in this process. The caches are made here, as kernels lays them out. Ends with 1
-where the difference of `check` is more than it may be. Measure on a machine that does nothing else.
+The runs take turns; printed is the least that one took and the difference, and what the probe of
+the cache takes alone in this process. The caches are made here, as kernels lays them out. Ends
+with 1 where the difference of `check` is more than it may be. Nothing else should run beside it.
 """
 
 from __future__ import annotations
