@@ -146,7 +146,8 @@ class Giver:
             if found:
                 return True
             is_open |= found is None
-        return None if is_open else False
+        # A lazy module has what its table says: what it imports for type checkers says nothing.
+        return None if is_open and not module.strings else False
 
     def _has_star(self, path: str, star: tuple[int, str], name: str, depth: int) -> bool | None:
         level, module = star

@@ -33,7 +33,7 @@ def given_rows(
     groups = _Groups(list)
     names = sorted({asked for states in seen.values() for asked in states})
     for asked in names:
-        states = [(version, seen[version].get(asked)) for version in versions]
+        states = _settled([(version, seen[version].get(asked)) for version in versions])
         if any(state is None for _, state in states):
             continue
         stretches = spans(states)
@@ -82,6 +82,17 @@ def asked_rows(
                 cells.append("then: true")
         groups[asked.module, ", ".join(cells)].append(asked.name or MODULE)
     yield from _written(f"asker: {asker}", groups)
+
+
+def _settled(states: list[tuple[Version, bool | None]]) -> list[tuple[Version, bool | None]]:
+    """Return states with what is not known settled where those on both sides agree on no."""
+    found = list(states)
+    for place, (version, state) in enumerate(states):
+        before = next((s for _, s in reversed(found[:place]) if s is not None), None)
+        after = next((s for _, s in states[place + 1 :] if s is not None), None)
+        if state is None and before is False and after is False:
+            found[place] = (version, False)
+    return found
 
 
 def _written(owner: str, groups: _Groups) -> Iterator[str]:
