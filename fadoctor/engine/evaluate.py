@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
 
-_COUNTED = ("gpu", "toolkit")
+_COUNTED = frozenset({"gpu", "toolkit"})
 """The kinds of subjects whose number is a fact, which nobody may have been able to read."""
 
 
@@ -65,13 +65,18 @@ def evaluate(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judge
     if not rule.for_each:
         return [_judge(rule, Subject(rule.subject), Scope(environment, matrix, rule, _UNBOUND))]
     kinds = [environment.subjects(kind) for kind in rule.for_each]
+    nobody = _combined([Subject(kind) for kind in rule.for_each])
+    scope = Scope(environment, matrix, rule, {})
+    # Others than those that are judged may be there, and nobody could list them.
+    lost = [kind for kind in rule.for_each if _is_lost(kind, scope)]
     if all(kinds):
-        return [
+        found = [
             _judge(rule, subject, Scope(environment, matrix, rule, subject.bindings))
             for subject in _combinations(rule, kinds)
         ]
-    nobody = _combined([Subject(kind) for kind in rule.for_each])
-    scope = Scope(environment, matrix, rule, {})
+        return [*found, _unknown(rule, nobody, scope)] if lost else found
+    if lost:
+        return [_unknown(rule, nobody, scope)]
     uncounted = {
         kind
         for kind in rule.for_each
@@ -147,6 +152,13 @@ def _lowered(rule: Rule, scope: Scope) -> Severity | None:
     unless = rule.when_severity.unless
     is_grave = bool(unless) and holds(unless, aside) is Truth.TRUE
     return None if is_grave else rule.when_severity.severity
+
+
+def _is_lost(kind: str, scope: Scope) -> bool:
+    """Return whether somebody tried to list these and could not; what nobody asked is not lost."""
+    name = f"{kind}.count"
+    listed = kind not in _COUNTED and name in scope.environment.facts
+    return listed and isinstance(scope.resolve(name), Unknown)
 
 
 def _uncounted(count: Fact) -> bool:

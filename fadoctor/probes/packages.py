@@ -34,8 +34,9 @@ def probe(world: World, facts: dict[str, Fact]) -> Facts:
     for key, names in PACKAGES.items():
         for name, fact in _package(world, path, survey, names, target).items():
             out[f"{key}.{name}"] = fact
-    if isinstance(out["transformers.version"], Known):
-        out["transformers.checks"] = import_checks(world, path, "transformers")
+    version = out["transformers.version"]
+    is_there = isinstance(version, Known)
+    out["transformers.checks"] = import_checks(world, path, "transformers") if is_there else version
     out |= requirer_facts(world, survey, wanted, target)
     out["xformers.extension"] = _xformers_extension(world, path, out)
     return out

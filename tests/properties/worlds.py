@@ -122,7 +122,7 @@ def unrelated() -> tuple[str, ...]:
 def _is_read(name: str, text: str) -> bool:
     prefix, _, rest = name.partition(".")
     ways = [name, f"package.{rest}", f"{prefix.replace('[0]', '')}.{rest}"]
-    versions = rest in ("version", "compute_capability", "visible", "name")
+    versions = rest in ("version", "compute_capability", "visible", "name", "count")
     whole = name.startswith(("gpu", "env.", "hub."))
     return versions or whole or any(way in text for way in ways)
 

@@ -111,6 +111,7 @@ _PIP = re.compile(r"^(\S+) \S+ (?:requires|has requirement) ([A-Za-z0-9._-]+)", 
 _UV = re.compile(r"The package `([^`]+)` requires `([A-Za-z0-9._-]+)")
 
 
+@pytest.mark.long
 def test_as_pip_check_on_300_environments(folders: list[Path], tmp_path: Path) -> None:
     """It would catch a marker, a pre-release, an extra or a name that is taken otherwise."""
     pip = pytest.importorskip("pip")
