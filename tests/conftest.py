@@ -64,7 +64,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, cache_home: Path) -> Non
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
 
 
-_ON_DEMAND = {"network": "needs a package index", "long": "takes half a minute or more"}
+_ON_DEMAND = {"network": "needs a package index", "long": "takes long"}
 """Markers of tests that run where they are asked for: in .ci/run, and by hand."""
 
 

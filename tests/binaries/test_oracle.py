@@ -71,6 +71,7 @@ def oracle(path: Path) -> dict[str, Any]:
     return tags
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="needs ELF libraries")
 def test_two_readers_agree() -> None:
     compared = 0

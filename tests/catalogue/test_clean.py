@@ -46,6 +46,7 @@ def beside(file: WheelFile, torches: Torches) -> dict[Torch, tuple[str, ...]]:
     return found
 
 
+@pytest.mark.long
 def test_every_official_wheel_is_healthy_where_it_fits(
     tried: tuple[WheelFile, ...], torches: Torches, knowledge: Knowledge
 ) -> None:

@@ -83,6 +83,7 @@ def test_only_one_rule_reads_the_interpreter(doctor: Doctor) -> None:
     assert readers == {"python-unsupported", "wheel-python-mismatch"}
 
 
+@pytest.mark.long
 def test_other_python(tried: tuple[WheelFile, ...], torches: Torches, doctor: Doctor) -> None:
     def cases() -> Iterator[Case]:
         for file in tried:
@@ -247,6 +248,7 @@ def _before(version: str) -> str:
     return f"{major}.{int(minor) - 1}"
 
 
+@pytest.mark.long
 def test_every_gpu_of_the_matrix(
     some: tuple[WheelFile, ...],
     torches: Torches,

@@ -149,6 +149,7 @@ def test_flash_attn_without_its_extension(check: Check, tmp_path: Path) -> None:
     assert verdict(report, "fa2", "bf16")["because"] == ["fa-extension-missing"]
 
 
+@pytest.mark.long
 def test_replayed_facts_give_the_same_bytes_elsewhere(
     run: Run, stack: Path, tmp_path: Path
 ) -> None:

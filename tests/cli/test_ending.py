@@ -114,6 +114,7 @@ def test_hung_worker_of_check_ends_with_it(
     assert end(["check", *options[:2]], pids, number, tmp_path) == -number
 
 
+@pytest.mark.long
 def test_timeout_leaves_no_worker(hung: tuple[list[str], Path], tmp_path: Path) -> None:
     """`timeout` sends the signal to its child and to its group: twice."""
     options, pids = hung
@@ -140,6 +141,7 @@ def test_interpreter_that_hangs_before_its_first_line(tmp_path: Path, name: str)
     assert end(argv, pids, number, tmp_path) == -number
 
 
+@pytest.mark.long
 def test_signal_that_is_ignored_stays_so(hung: tuple[list[str], Path], tmp_path: Path) -> None:
     """Under nohup the end of the terminal ends nothing."""
     options, pids = hung

@@ -96,6 +96,7 @@ def test_files_say_what_the_installed_say() -> None:
     assert wrong == []
 
 
+@pytest.mark.long
 def test_what_needs_no_files_is_found_in_both_and_what_needs_them_is_undecided() -> None:
     lost, invented, decided = [], [], 0
     for installed, plan in pairs():

@@ -90,6 +90,7 @@ def plan_of(state: State, space: Space) -> Plan:
     return make_plan(made(state, space), session(), Question())
 
 
+@pytest.mark.long
 def test_the_sample_ends_clean(space: Space) -> None:
     wrong = {
         state: found

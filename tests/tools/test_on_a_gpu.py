@@ -160,6 +160,7 @@ def test_build_is_for_one_architecture_and_asks_no_network() -> None:
     assert {"--no-index", "--no-deps", "--no-build-isolation"} < set(argv)
 
 
+@pytest.mark.long
 @pytest.mark.torch
 @pytest.mark.slow
 def test_pretended_from_end_to_end(tmp_path: Path) -> None:

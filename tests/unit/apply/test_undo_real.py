@@ -128,6 +128,7 @@ def assert_kept(project: Project) -> None:
     assert (project.folder / "bin" / "later-tool").exists()
 
 
+@pytest.mark.long
 def test_without_other_hands_it_is_as_before_file_for_file(real: Project) -> None:
     before = manifest(real.folder)
     real.fix()

@@ -57,6 +57,7 @@ def look(path: Path) -> None:
         summarise(read_fatbins(path, thorough=thorough))
 
 
+@pytest.mark.long
 @pytest.mark.property
 def test_mutations() -> None:
     found = fuzz(look, CORPUS, 1500, guided=False)
@@ -89,6 +90,7 @@ def test_many_mutations() -> None:
     assert found.slowest_s < 5
 
 
+@pytest.mark.long
 @pytest.mark.property
 def test_some_mutations() -> None:
     found = fuzz(look, CORPUS, 3_000, seed=3)

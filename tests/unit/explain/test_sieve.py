@@ -160,6 +160,7 @@ def test_hostile_logs_end_in_time(knowledge: Knowledge, kind: str) -> None:
     assert {rule_id for rule_id, _ in causes} <= {"gpu-too-old-fa2"}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_log(knowledge: Knowledge) -> None:
     _read(knowledge, HOSTILE["markup"], 8 << 20)

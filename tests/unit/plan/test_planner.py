@@ -271,6 +271,7 @@ def test_a_build_is_replaced_by_what_the_installer_does_not_take_for_it() -> Non
     assert install.requirements == ("torchvision==0.21.0",)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_facts_of_a_hostile_environment_do_not_reach_a_command() -> None:
     bad = "1; touch /tmp/x"

@@ -116,15 +116,8 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
     )
 
 
-_LONG = ("a kernel of the Hub is asked for",)
-"""Cases whose releases are so many that trying all of them takes a minute."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.long] if name in _LONG else []) for name in CASES],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", CASES)
 def test_no_state_is_cheaper(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     environment, wishes = CASES[name]
     made = problem(environment, **wishes)
