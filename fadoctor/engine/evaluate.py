@@ -65,18 +65,22 @@ def evaluate(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judge
     if not rule.for_each:
         return [_judge(rule, Subject(rule.subject), Scope(environment, matrix, rule, _UNBOUND))]
     kinds = [environment.subjects(kind) for kind in rule.for_each]
-    nobody = _combined([Subject(kind) for kind in rule.for_each])
-    scope = Scope(environment, matrix, rule, {})
     # Others than those that are judged may be there, and nobody could list them.
-    lost = [kind for kind in rule.for_each if _is_lost(kind, scope)]
+    lost = any(_is_lost(kind, environment) for kind in rule.for_each)
+    found = []
     if all(kinds):
         found = [
             _judge(rule, subject, Scope(environment, matrix, rule, subject.bindings))
             for subject in _combinations(rule, kinds)
         ]
-        return [*found, _unknown(rule, nobody, scope)] if lost else found
+        if not lost:
+            return found
+    nobody = _combined([Subject(kind) for kind in rule.for_each])
+    scope = Scope(environment, matrix, rule, {})
     if lost:
-        return [_unknown(rule, nobody, scope)]
+        for kind in rule.for_each:
+            scope.resolve(f"{kind}.count")
+        return [*found, _unknown(rule, nobody, scope)]
     uncounted = {
         kind
         for kind in rule.for_each
@@ -154,11 +158,11 @@ def _lowered(rule: Rule, scope: Scope) -> Severity | None:
     return None if is_grave else rule.when_severity.severity
 
 
-def _is_lost(kind: str, scope: Scope) -> bool:
+def _is_lost(kind: str, environment: Environment) -> bool:
     """Return whether somebody tried to list these and could not; what nobody asked is not lost."""
-    name = f"{kind}.count"
-    listed = kind not in _COUNTED and name in scope.environment.facts
-    return listed and isinstance(scope.resolve(name), Unknown)
+    if kind in _COUNTED:
+        return False
+    return isinstance(environment.facts.get(f"{kind}.count"), Unknown)
 
 
 def _uncounted(count: Fact) -> bool:
