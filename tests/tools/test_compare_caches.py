@@ -12,7 +12,7 @@ import pytest
 from tools.fake_hub import FakeHub, commit_of, kernel
 
 ROOT = Path(__file__).resolve().parents[2]
-RELEASES = ("0.10.5", "0.11.7", "0.12.3", "0.13.0", "0.14.1", "0.15.2", "0.16.2", "0.17.2")
+RELEASES = ("0.10.5", "0.13.0", "0.14.1", "0.17.2")
 
 
 @pytest.mark.network
@@ -23,7 +23,7 @@ def test_caches_of_released_kernels_are_read_as_they_are(tmp_path: Path) -> None
         argv += ["--release", release]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    assert done.stdout.splitlines()[-1] == "8 releases, 27 caches, 0 differences"
+    assert done.stdout.splitlines()[-1] == "4 releases, 14 caches, 0 differences"
 
 
 def test_the_hub_on_the_loopback_answers() -> None:

@@ -22,7 +22,7 @@ DRIVER = """
 import json, sys
 from playwright.sync_api import sync_playwright
 
-chromium, axe, *pages = sys.argv[1:]
+chromium, axe, pictures, *pages = sys.argv[1:]
 found = []
 with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -38,7 +38,8 @@ with sync_playwright() as playwright:
                 page.on("pageerror", lambda error: said.append(str(error)))
                 page.on("request", lambda request: asked.append(request.url))
                 page.goto(f"file://{path}")
-                page.screenshot(path=f"{path}.{width}.{theme}.png", full_page=True)
+                if pictures:
+                    page.screenshot(path=f"{path}.{width}.{theme}.png", full_page=True)
                 for each in page.query_selector_all("summary"):
                     if each.is_visible():
                         each.click()
@@ -46,14 +47,16 @@ with sync_playwright() as playwright:
                     if each.is_visible() and each.evaluate("e => !e.parentElement.open"):
                         each.click()
                 buttons = page.query_selector_all(".copy button")
-                for each in buttons[:8]:
+                for each in buttons[:4]:
                     if each.is_visible():
                         each.click()
                         page.wait_for_function(
                             "e => ['Copied', 'Selected'].includes(e.textContent)", arg=each
                         )
-                page.evaluate(open(axe, encoding="utf-8").read())
-                result = page.evaluate("axe.run()")
+                result = {"violations": []}
+                if (width, theme) in ((360, "dark"), (1440, "light")):  # it takes a second
+                    page.evaluate(open(axe, encoding="utf-8").read())
+                    result = page.evaluate("axe.run()")
                 found.append({
                     "page": path, "theme": theme, "width": width, "said": said,
                     "asked": [url for url in asked if not url.startswith(("file://", "data:"))],
@@ -96,9 +99,10 @@ def test_a_browser_finds_nothing_to_complain_of(tools: Path, tmp_path: Path) -> 
         file = tmp_path / f"{name}.html"
         file.write_text(make(), encoding="utf-8")
         paths.append(str(file))
+    pictures = os.environ.get("FADOCTOR_TESTS_PICTURES", "")  # to look at them: any word
     axe = str(tools / "node_modules" / "axe-core" / "axe.min.js")
     done = subprocess.run(
-        [sys.executable, "-c", DRIVER, chromium, axe, *paths],
+        [sys.executable, "-c", DRIVER, chromium, axe, pictures, *paths],
         env={**os.environ, "PYTHONPATH": str(tools / "site")},
         capture_output=True,
         text=True,
