@@ -6,20 +6,29 @@ import os
 import sys
 from typing import NoReturn
 
+from fadoctor.processes.interrupts import hear_every_interrupt
+
 _RARELY = 100_000
 """Objects between two searches for cycles: a start makes many, and keeps them all."""
 
 _UNSAID = 120
 """What Python itself exits with where the last of the output cannot be written."""
 
+_INTERRUPTED = 130
+"""What shells return for Ctrl-C."""
+
 
 def main() -> None:
     """Run the command line and end the process at once: taking modules apart helps nobody."""
     gc.set_threshold(_RARELY)
-    from fadoctor.cli.app import main as run_command_line  # noqa: PLC0415 -- first the line above
-
+    hear_every_interrupt()
     try:
+        from fadoctor.cli.app import main as run_command_line  # noqa: PLC0415 -- first the above
+
         run_command_line()
+    except KeyboardInterrupt:  # while that was imported
+        sys.stderr.write("fadoctor: interrupted\n")
+        _leave(_INTERRUPTED)
     except SystemExit as end:
         if isinstance(end.code, int):
             _leave(end.code)

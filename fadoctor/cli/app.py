@@ -108,8 +108,8 @@ def main() -> None:
 
 def _interrupted() -> int:
     """Leave no process behind; return what shells return for Ctrl-C."""
-    from fadoctor.processes.strays import end_children
+    from fadoctor.processes.strays import end_for_good
 
-    end_children()
+    end_for_good()
     sys.stderr.write("fadoctor: interrupted\n")
     return EXIT_INTERRUPTED

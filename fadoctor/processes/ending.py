@@ -33,6 +33,15 @@ class Running:
         self.groups: set[int] = set()
         self.closing = False
         """Whether no other child may be started."""
+        self.starting = threading.Lock()
+        """Held while a child is started and noted; no signal handler waits for it."""
+
+    def close(self) -> None:
+        """Let no other child be started; one that is on its way is noted first."""
+        held = self.starting.acquire(timeout=LAST_RESORT_S)
+        self.closing = True
+        if held:
+            self.starting.release()
 
     def end_all(self) -> None:
         """Kill every group; whoever waits for one hears of it by the child's end."""

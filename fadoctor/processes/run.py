@@ -166,19 +166,20 @@ def _run_to_end(child: subprocess.Popen[bytes], command: Command, started: float
 
 
 def _start(command: Command, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    if RUNNING.closing:
-        raise ValueError("fadoctor is being ended")
-    child = subprocess.Popen(
-        command.argv,
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=command.env,
-        cwd=command.cwd or _root_if_lost(),
-        start_new_session=True,
-        bufsize=0,
-    )
-    RUNNING.groups.add(child.pid)
+    with RUNNING.starting:
+        if RUNNING.closing:
+            raise ValueError("fadoctor is being ended")
+        child = subprocess.Popen(
+            command.argv,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=command.env,
+            cwd=command.cwd or _root_if_lost(),
+            start_new_session=True,
+            bufsize=0,
+        )
+        RUNNING.groups.add(child.pid)
     for pipe in (child.stdout, child.stderr):
         if pipe is not None:
             os.set_blocking(pipe.fileno(), False)

@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fadoctor.processes.ending import RUNNING
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -45,8 +47,15 @@ def no_strays() -> Iterator[list[str]]:
 def end_children() -> None:
     """End every child of this process with its group: for Ctrl-C, when nobody waits for them."""
     for pid in _children():
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
+        for end in (os.killpg, os.kill):  # one that was forked just now has no group of its own yet
+            with suppress(ProcessLookupError, PermissionError):
+                end(pid, signal.SIGKILL)
+
+
+def end_for_good() -> None:
+    """End every child, and let no thread that goes on start another."""
+    RUNNING.close()
+    end_children()
 
 
 def _adopt(*, wanted: bool) -> bool:

@@ -48,10 +48,10 @@ def test_time_out_ends_grandchildren_too(tmp_path: Path) -> None:
         f"open({str(note)!r}, 'w').write(str(child.pid))\n"
         "time.sleep(60)\n"
     )
-    result = python(code, timeout_s=1.0)
+    result = python(code, timeout_s=3.0)
     assert result.ending is Ending.TIMED_OUT
     pid = int(note.read_text())
-    for _ in range(100):
+    for _ in range(1_000):
         if not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text():
             return
         time.sleep(0.02)
