@@ -79,7 +79,10 @@ def test_the_first_and_the_last_release_that_has_all_names() -> None:
 
 def test_bounds_that_no_release_is_in_are_not_believed() -> None:
     row = {"package": "t", "module": "t"}
-    rows: list[dict[str, object]] = [{**row, "name": "A", "first": "2.0"}, {**row, "name": "B", "last": "1.0"}]
+    rows: list[dict[str, object]] = [
+        {**row, "name": "A", "first": "2.0"},
+        {**row, "name": "B", "last": "1.0"},
+    ]
     assert fits([Asked("t", "A"), Asked("t", "B")], given_of(rows), {"t": []}) == ()
 
 
