@@ -123,9 +123,10 @@ def test_a_plan_repairs_a_pair_that_the_table_knows() -> None:
     installed = base.fact("packages.installed")
     assert isinstance(installed, Known)
     assert isinstance(installed.value, dict)
-    packages = {**installed.value, "trl": "1.10.0", "vllm": "0.31.0"}
+    there = {"trl": "1.10.0", "vllm": "0.31.0", "transformers": "5.23.0"}
+    packages = {**installed.value, **there}
     given: dict[str, Any] = {"packages.installed": packages}
-    for name in ("trl", "vllm"):
+    for name in there:
         given |= {f"{name}.version": packages[name], f"{name}.distribution": name}
     facts = {**base.facts, **{name: Known(value, "test") for name, value in given.items()}}
     facts |= pair_facts(facts, session().matrix, ("trl",))
