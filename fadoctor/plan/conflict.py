@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.diagnose import foresee
-from fadoctor.matrix.kernels import Gpu, Kernels, fact_text
+from fadoctor.matrix.kernels import Gpu, Kernels
 from fadoctor.matrix.versions import version_key, version_part
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.overlays import Overlays
 from fadoctor.model.plan import Alternative, Conflict
 from fadoctor.model.verdict import Backend, Predicted

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
+from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.verdict import Predicted, Verdict
 from fadoctor.plan.candidates import Candidates
