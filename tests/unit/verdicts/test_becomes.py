@@ -12,8 +12,8 @@ from tests.unit.engine.builders import ABSENT, UNREAD
 from tests.unit.verdicts.test_first_advice import LOADED, NO_KERNELS, advice
 from tests.unit.verdicts.test_hub_route import EMPTY, EXACT, FA4, FLASH, TAKES_V4
 
-PACKAGE = {**LOADED, "flash_attn.version": "2.8.3", "flash_attn.requires": {}}
-OLD = {**LOADED, "flash_attn.version": "2.1.0", "flash_attn.requires": {}}
+PACKAGE: dict[str, Any] = {**LOADED, "flash_attn.version": "2.8.3", "flash_attn.requires": {}}
+OLD: dict[str, Any] = {**LOADED, "flash_attn.version": "2.1.0", "flash_attn.requires": {}}
 V1 = f"{FLASH}@v1"
 
 
