@@ -12,7 +12,7 @@ from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
 from fadoctor.report.answer import State, answers_of
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.paper import Paper
-from fadoctor.report.words import counted, setting_text, use_text
+from fadoctor.report.words import becomes_text, counted, setting_text, use_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -171,6 +171,8 @@ class _Page(Paper):
                 continue
             name = f"{framework} {version.value}" if isinstance(version, Known) else framework
             self.line(f"{name}: {setting_text(framework, settings)}", indent=4, hang=2)
+        if taken := becomes_text(advice):
+            self.line(taken, indent=4, hang=2)
 
     def because(self, report: Report) -> None:
         """Say why that is to be used, and what is ruled out."""

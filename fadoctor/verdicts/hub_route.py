@@ -46,11 +46,22 @@ class Route:
 
     def note(self) -> str:
         """Say where it comes from: a build in the cache, or one that would be downloaded."""
-        name = f"{self.known('repository')}@{self.known('branch')}"
         if self.known("build"):
-            return f"{self.known('build')} of {name}, in the cache"
+            return f"{self.known('build')} of {self.name()}, in the cache"
         size = f" ({self.known('gigabytes')} GB)" if self.known("gigabytes") else ""
-        return f"would be downloaded{size}: {self.known('download')} of {name}"
+        return f"would be downloaded{size}: {self.known('download')} of {self.name()}"
+
+    def origin(self) -> str:
+        """Return the same in few words, without the kernel's name."""
+        if self.known("build"):
+            return f"{self.known('build')}, in the cache"
+        size = f", {self.known('gigabytes')} GB" if self.known("gigabytes") else ""
+        return f"{self.known('download')}, to be downloaded{size}"
+
+    def name(self) -> str:
+        """Return the kernel that is taken, ``owner/name@branch``; "" where nobody takes one."""
+        repository, branch = self.known("repository"), self.known("branch")
+        return f"{repository}@{branch}" if repository and branch else ""
 
     def _obstacles(self, gpu: Gpu) -> Iterator[Obstacle]:
         if not self.known("taken_by"):

@@ -15,7 +15,7 @@ from fadoctor.report.html.elements import Html, command, folded, listed, quoted,
 from fadoctor.report.html.findings import article
 from fadoctor.report.html.matrix import tables
 from fadoctor.report.plan_text import answer_text, change_text, command_lines
-from fadoctor.report.words import counted, setting_text
+from fadoctor.report.words import becomes_text, counted, setting_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +70,8 @@ def _advice(report: Report) -> Iterator[Html]:
         typed = {key: value for key, value in settings.items() if key != "note"}
         yield tag("p", f"{name}: {note}" if note else name, class_="quiet")
         yield command(setting_text(name, typed)) if typed else Html()
+    if taken := becomes_text(advice):
+        yield tag("p", taken, class_="quiet")
 
 
 def _explanation(report: Explanation) -> Iterator[Html]:
