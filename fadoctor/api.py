@@ -13,8 +13,7 @@ called.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # without an import of typing, which takes longer than this module
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence

@@ -75,7 +75,7 @@ def request_of(what: What, *, thorough: bool = False, cache: bool | None = None)
 def names(value: object, argument: str) -> tuple[str, ...]:
     """Return one name or several as a tuple; UsageError for what is no name."""
     if isinstance(value, (str, os.PathLike)):
-        return (_one(value, argument),)
+        return (_one(value, argument),) if value else ()
     if not isinstance(value, Iterable):
         raise UsageError(f"{argument}: give a name, or several, not {type(value).__name__}")
     return tuple(_one(each, argument) for each in value)
