@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).parents[1] / "golden"
 HEALTHY = GOLDEN / "linux-a100-healthy" / "facts.json"
 AMPERE = "RuntimeError: FlashAttention only supports Ampere GPUs or newer."
+SEVEN: Any = 7
 CHECKOUT = pytest.mark.skipif(
     "FADOCTOR_TESTS_COMMAND" in os.environ, reason="looks into this process's modules"
 )
@@ -111,13 +112,13 @@ def test_facts_are_judged_later_and_elsewhere(tmp_path: Path) -> None:
         (lambda: api.check(facts="/nowhere.json"), InputError, "/nowhere.json"),
         (lambda: api.check(facts="-"), UsageError, "facts"),
         (lambda: api.check(facts=HEALTHY, ignore="driver-to-old"), UsageError, "driver-too-old"),
-        (lambda: api.check(facts=HEALTHY, gpu=7), UsageError, "gpu: give a name"),
+        (lambda: api.check(facts=HEALTHY, gpu=SEVEN), UsageError, "gpu: give a name"),
         (lambda: api.check(facts=HEALTHY, gpu="GTX 9999"), UsageError, "GTX 9999"),
         (lambda: api.check(facts=HEALTHY, site_packages="/x"), UsageError, "exclude each other"),
         (lambda: api.check(facts=HEALTHY, rules=Path("/nowhere")), RuleDataError, "/nowhere"),
         (lambda: api.explain("  \n"), InputError, "no text"),
         (lambda: api.explain(Path("/nowhere.log")), InputError, "/nowhere.log"),
-        (lambda: api.explain(7), UsageError, "log: give"),
+        (lambda: api.explain(SEVEN), UsageError, "log: give"),
         (lambda: api.explain(AMPERE, ignore=["no-such"]), UsageError, "ignore: there is no rule"),
         (lambda: api.plan(facts=HEALTHY, want="flash-atn"), UsageError, "flash-attn"),
         (lambda: api.plan(facts=HEALTHY, installer="apt"), UsageError, "installer"),
@@ -204,7 +205,7 @@ def test_what_comes_from_outside_is_escaped_in_a_notebook() -> None:
     facts = {**environment.facts, "gpu[0].name": Known(hostile, hostile)}
     target = msgspec.structs.replace(environment.target, label=hostile)
     environment = msgspec.structs.replace(environment, facts=facts, target=target)
-    shown = [
+    shown: list[Any] = [
         api.check(facts=environment),
         api.facts(facts=environment),
         api.plan(facts=environment, want="fa2"),
