@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.environment import Target
+from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import InputError, TargetError, UsageError
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.overlays import Overlays
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from fadoctor.configs.intent import Configuration
     from fadoctor.manifests.planned import Manifest
-    from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
     from fadoctor.probes.world import World
     from fadoctor.targets.discover import TargetRequest
@@ -42,6 +41,7 @@ class Request(msgspec.Struct, frozen=True):
     python: str = ""
     site_packages: str = ""
     facts: str = ""
+    """File of saved facts; how they are called where they are `given`."""
     overlays: Overlays = Overlays()
     thorough: bool = False
     """Whether to read what takes tenths of a second and matters rarely."""
@@ -59,6 +59,10 @@ class Request(msgspec.Struct, frozen=True):
     """Whether to follow what the installed packages import of each other."""
     cache: bool = True
     """Whether what was followed before is looked up, and kept."""
+    given: Environment | None = None
+    """The facts themselves, where a program hands them over."""
+    reason: str = "--python"
+    """Who named `python`."""
 
     @property
     def names_a_target(self) -> bool:
@@ -160,7 +164,7 @@ class Examination:
             if self._request.requirements:
                 self._manifests = _read_manifests(self._request)
             facts = self._request.facts
-            self._found.append(_saved(facts) if facts else self._probed(environ))
+            self._found.append(_saved(self._request) if facts else self._probed(environ))
         except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
             self._found.append(error)
 
@@ -215,7 +219,10 @@ def _configurations(request: Request) -> tuple[Configuration, ...]:
     return read_configurations(request.configs, request.config_kind)
 
 
-def _saved(name: str) -> Environment:
+def _saved(request: Request) -> Environment:
+    name, given = request.facts, request.given
+    if given is not None:
+        return msgspec.structs.replace(given, target=replayed(given, name))
     data = _read(name)
     # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
     first = data.lstrip()[:1]
@@ -260,7 +267,7 @@ def _look(request: Request, environ: Mapping[str, str]) -> tuple[World, Environm
     once = remember(run)
     # The driver's answer takes longest and does not depend on the target: ask now, read it later.
     threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
-    wanted = TargetRequest(request.python, request.site_packages)
+    wanted = TargetRequest(request.python, request.site_packages, request.reason)
     try:
         target = discover(wanted, environ, _cwd(wanted), own_interpreter(), once)
     except TargetError:

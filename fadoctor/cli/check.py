@@ -72,13 +72,15 @@ def check(
         needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))
         knowledge, environment = support.environment_of(request, rules, *needed, say=say)
         support.refuse_unknown_ids(ignore, knowledge)
+    from fadoctor.commands.looking import foreseen
+    from fadoctor.commands.planning import with_advice
     from fadoctor.diagnose import conclude
 
-    prognosis, planned = support.foreseen(environment, knowledge, tuple(ignore))
+    prognosis, planned = foreseen(environment, knowledge, tuple(ignore))
     run = None
     if smoke and request.is_real:
         run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
-    report = support.with_advice(conclude(prognosis, run), request, planned)
+    report = with_advice(conclude(prognosis, run), request, planned)
     forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, fail_on))
     if run is not None and run.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)

@@ -13,15 +13,14 @@ import typer
 
 from fadoctor.cli import forms, support
 from fadoctor.cli import options as opt
-from fadoctor.cli.plan import Wanted, plan_of
 from fadoctor.cli.support import (
     EXIT_FINDINGS,
     EXIT_INTERNAL,
     environment_of,
-    is_planned,
     leave,
     refuse_unknown_ids,
 )
+from fadoctor.commands.planning import Wanted, planned_for
 from fadoctor.model.plan import Plan
 
 if TYPE_CHECKING:
@@ -163,21 +162,7 @@ def plan_for(request: Request, rules: list[Path], wanted: Wanted) -> Planned:
     refuse_unknown_ids(list(wanted.ignore), knowledge)
     from fadoctor.model.plan import PlanOutcome
 
-    if is_planned(environment):
-        from fadoctor.preflight.judge import plan_base
-
-        environment = plan_base(environment, knowledge)
-    plan = plan_of(request, knowledge, environment, wanted)
-    rewrites: tuple[Rewrite, ...] = ()
-    if request.requirements:
-        from fadoctor.preflight.lines import lines_of
-
-        lines = lines_of(plan, environment, request.requirements)
-        notes = (*plan.notes, *lines.notes)
-        rewrites, plan = (
-            lines.rewrites,
-            msgspec.structs.replace(plan, edits=lines.edits, notes=notes),
-        )
+    plan, rewrites = planned_for(request, knowledge, environment, wanted)
     nothing = plan.outcome is PlanOutcome.NOTHING
     code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
     return Planned(plan, code, rewrites)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,6 @@ from fadoctor.cli import options as opt
 from fadoctor.cli.forms import Form, style
 from fadoctor.cli.support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import printable
 from fadoctor.model.verdict import Dtype
 from fadoctor.smoke.catalogue import RUN
 
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from fadoctor.diagnose import Prognosis
     from fadoctor.model.smoke import SmokeReport
     from fadoctor.smoke.choice import Wanted
-
-_DEVICE = re.compile(r"cuda(:\d{1,3})?|cpu|all")
 
 
 def smoke(
@@ -84,12 +80,12 @@ def smoke(
     """Run attention forward and backward on this machine, and compare it with float64."""
     from fadoctor.cli.terminal import log_to_stderr, spinner
     from fadoctor.smoke.catalogue import backend_of
-    from fadoctor.smoke.choice import AUTO, Wanted, choose
+    from fadoctor.smoke.choice import AUTO, Wanted, choose, refuse_device
 
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of(output, format_)
-    if device and not _DEVICE.fullmatch(device):
-        raise UsageError(f"--device {printable(device, 40)}: give cuda, cuda:N, cpu or all")
+    if device:
+        refuse_device(device, "--device")
     where = device or ("all" if require_gpu else AUTO)
     backends = tuple(map(backend_of, backend))  # refuses before anything is read
     wanted = Wanted(backends, tuple(dtype), where, thorough, timeout, online=online)

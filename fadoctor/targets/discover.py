@@ -50,6 +50,8 @@ class TargetRequest(msgspec.Struct, frozen=True):
 
     python: str = ""
     site_packages: str = ""
+    reason: str = "--python"
+    """Who named `python`."""
 
 
 def discover(
@@ -70,7 +72,7 @@ def discover(
     if request.site_packages:
         return _package_tree(scene, request.site_packages)
     if request.python:
-        return _named(scene, request.python, "--python")
+        return _named(scene, request.python, request.reason)
     if environ.get("FADOCTOR_PYTHON"):
         return _named(scene, environ["FADOCTOR_PYTHON"], "FADOCTOR_PYTHON")
     return _asked(scene, choose_unnamed(scene))

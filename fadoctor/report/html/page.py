@@ -28,13 +28,21 @@ _SIGNS = {State.WORKS: "✓", State.FAILS: "✗", State.UNKNOWN: "?"}
 
 def render(what: Report | SmokeReport | Explanation | Plan) -> str:
     """Return the page as one file with one line end at its end."""
+    title = "check" if isinstance(what, Report) else "smoke"
+    title = "explain" if isinstance(what, Explanation) else title
+    title = "fix" if isinstance(what, Plan) else title
+    return document(f"fadoctor {title}", body(what))
+
+
+def body(what: Report | SmokeReport | Explanation | Plan) -> list[Html]:
+    """Return what stands on the page, without its frame."""
     if isinstance(what, Report):
-        return document("fadoctor check", list(_report(what)))
+        return list(_report(what))
     if isinstance(what, Explanation):
-        return document("fadoctor explain", list(_explanation(what)))
+        return list(_explanation(what))
     if isinstance(what, Plan):
-        return document("fadoctor fix", list(_plan(what)))
-    return document("fadoctor smoke", list(_smoke(what)))
+        return list(_plan(what))
+    return list(_smoke(what))
 
 
 def _report(report: Report) -> Iterator[Html]:

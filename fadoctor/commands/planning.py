@@ -1,4 +1,4 @@
-"""Planning for the commands that print plans. Imports late, as the commands do."""
+"""Plans, and the advice that agrees with them. Imports late: most runs plan nothing."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.model.fix import Step
     from fadoctor.model.plan import Plan
+    from fadoctor.model.report import Report
     from fadoctor.model.rule import Knowledge
     from fadoctor.plan.planner import Question
+    from fadoctor.preflight.lines import Rewrite
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -47,6 +49,26 @@ def plan_of(
     return _verified(request, plan, environment, question) if wanted.verify else plan
 
 
+def planned_for(
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+) -> tuple[Plan, tuple[Rewrite, ...]]:
+    """Return the plan, and the manifests as they would be where those were examined."""
+    from fadoctor.commands.looking import is_planned
+
+    if is_planned(environment):
+        from fadoctor.preflight.judge import plan_base
+
+        environment = plan_base(environment, knowledge)
+    plan = plan_of(request, knowledge, environment, wanted)
+    if not request.requirements:
+        return plan, ()
+    from fadoctor.preflight.lines import lines_of
+
+    lines = lines_of(plan, environment, request.requirements)
+    notes = (*plan.notes, *lines.notes)
+    return msgspec.structs.replace(plan, edits=lines.edits, notes=notes), lines.rewrites
+
+
 _BY_HAND = (StepKind.SETTING, StepKind.SYSTEM, StepKind.ADVICE)
 
 
@@ -68,6 +90,14 @@ def advised_findings(
     return advise(findings, before, session_of(before.knowledge), question, plan)
 
 
+def with_advice(report: Report, request: Request, prognosis: Prognosis) -> Report:
+    """Return the report with the fixes that hold, and that `fix` agrees with."""
+    if not report.findings:
+        return report
+    findings = advised_findings(request, prognosis, report.findings)
+    return msgspec.structs.replace(report, findings=findings)
+
+
 def _has_something_to_prove(finding: Finding) -> bool:
     steps: Iterable[Step] = (step for fix in finding.fixes for step in fix.steps)
     return finding.severity is not Severity.NOTE and any(
@@ -78,7 +108,7 @@ def _has_something_to_prove(finding: Finding) -> bool:
 def _verified(request: Request, plan: Plan, environment: Environment, question: Question) -> Plan:
     """Return the plan with what the installer says of it."""
     from fadoctor.apply.verify import verify
-    from fadoctor.cli.undo import how_to_name
+    from fadoctor.commands.naming import how_to_name
     from fadoctor.model.errors import UsageError
     from fadoctor.plan.requirements import requirements_of
     from fadoctor.processes.run import run
