@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.verdict import Backend, Dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.verdict import Recommendation
+
+
+def pasted_settings(
+    advice: Recommendation, facts: Mapping[str, Fact]
+) -> tuple[tuple[str, str], ...]:
+    """Return framework and line to paste, of those that are there.
+
+    Where nobody knows of any whether it is there, all are shown.
+    """
+    versions = {name: facts.get(f"{name}.version") for name in advice.settings}
+    here = {name: each.value for name, each in versions.items() if isinstance(each, Known)}
+    open_ = [name for name, each in versions.items() if each is None or isinstance(each, Unknown)]
+    labels = {name: f"{name} {version}" for name, version in here.items()}
+    labels = labels or {name: name for name in open_}
+    return tuple(
+        (label, setting_text(name, advice.settings[name])) for name, label in labels.items()
+    )
 
 
 def setting_text(framework: str, settings: dict[str, str]) -> str:
