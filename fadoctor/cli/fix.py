@@ -116,7 +116,8 @@ def fix(
                             verify, no_hub)  # fmt: skip
     with spinner("reading and planning", quiet=quiet):
         planned = plan_for(request, rules, wanted)
-    forms.deliver(planned.plan, sinks, forms.How(quiet=quiet, redact=redact))
+    in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
+    forms.deliver(planned.plan, sinks, forms.How(quiet=in_short, redact=redact))
     code = planned.exit_code
     if write_files:
         from fadoctor.preflight.write import write_all

@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from fadoctor.cli import support
 from fadoctor.cli.output import write
 from fadoctor.model.errors import UsageError, did_you_mean
@@ -74,6 +76,8 @@ class How(NamedTuple):
     verbose: bool = False
     redact: bool = False
     fail_on: FailOn | None = None
+    brief: bool = False
+    """Only what is wrong."""
 
 
 def sinks_of(outputs: Sequence[str], chosen: enum.Enum) -> tuple[Sink, ...]:
@@ -146,7 +150,8 @@ def style(sink: Sink, how: How) -> Style:
     """Return how text is printed there."""
     from fadoctor.cli.terminal import style_of
 
-    return style_of(how.color, sink.path, quiet=how.quiet, verbose=how.verbose)
+    found = style_of(how.color, sink.path, quiet=how.quiet, verbose=how.verbose)
+    return msgspec.structs.replace(found, brief=True) if how.brief else found
 
 
 def _markdown(document: Any) -> str:

@@ -327,13 +327,18 @@ Quiet = Annotated[
     typer.Option(
         "--quiet",
         "-q",
-        help="Only what is wrong: no table, no advice beyond fixes.",
+        help="The answer in one line.",
         rich_help_panel=_OUTPUT,
     ),
 ]
 Verbose = Annotated[
     bool,
-    typer.Option("--verbose", "-v", help="All evidence, all fixes.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Also the evidence, every fix, and why each cell of the table comes out so.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Debug = Annotated[
     bool,
