@@ -50,8 +50,9 @@ def check(
     ] = False,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
-    format_: opt.ReportOutput = opt.ReportFormat.TEXT,
+    format_: opt.CheckOutput = opt.CheckFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
+    output_dir: opt.OutputDir = "",
     redact: opt.Redact = False,
     color: opt.ColourOption = opt.Colour.AUTO,
     exit_zero: opt.ExitZero = False,
@@ -63,23 +64,27 @@ def check(
     from fadoctor.cli.terminal import log_to_stderr, spinner
 
     log_to_stderr(debug=debug)
-    sinks = forms.sinks_of(output, format_)
-    request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform, thorough=thorough, requirements=requirements,
-                       extra=extra, group=group, config=config, config_kind=config_kind,
-                       contracts=True, cache=not no_cache)  # fmt: skip
-    with spinner("reading", quiet=quiet) as say:
-        needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))
-        knowledge, environment = support.environment_of(request, rules, *needed, say=say)
-        support.refuse_unknown_ids(ignore, knowledge)
-    from fadoctor.diagnose import conclude
+    sinks = forms.sinks_of_check(output, format_, output_dir)
+    with forms.reporting(sinks, output_dir, redact=redact, exit_zero=exit_zero) as save:
+        request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
+                           python_version, platform, thorough=thorough, requirements=requirements,
+                           extra=extra, group=group, config=config, config_kind=config_kind,
+                           contracts=True, cache=not no_cache)  # fmt: skip
+        with spinner("reading", quiet=quiet) as say:
+            needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))
+            knowledge, environment = support.environment_of(request, rules, *needed, say=say)
+            support.refuse_unknown_ids(ignore, knowledge)
+        from fadoctor.diagnose import conclude
 
-    prognosis, planned = support.foreseen(environment, knowledge, tuple(ignore))
-    run = None
-    if smoke and request.is_real:
-        run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
-    report = support.with_advice(conclude(prognosis, run), request, planned)
-    forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, fail_on))
-    if run is not None and run.interrupted:
-        raise typer.Exit(EXIT_INTERRUPTED)
-    leave(support.check_code(report, fail_on, strict=strict), exit_zero=exit_zero)
+        prognosis, planned = support.foreseen(environment, knowledge, tuple(ignore))
+        run = None
+        if smoke and request.is_real:
+            run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
+        report = support.with_advice(conclude(prognosis, run), request, planned)
+        code = support.check_code(report, fail_on, strict=strict)
+        how = forms.How(color.value, quiet, verbose, redact, fail_on, code)
+        save(report, how)
+        forms.deliver(report, sinks, how)
+        if run is not None and run.interrupted:
+            raise typer.Exit(EXIT_INTERRUPTED)
+        leave(code, exit_zero=exit_zero)
