@@ -54,8 +54,9 @@ def check(
     ] = False,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
-    format_: opt.ReportOutput = opt.ReportFormat.TEXT,
+    format_: opt.CheckOutput = opt.CheckFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
+    output_dir: opt.OutputDir = "",
     redact: opt.Redact = False,
     color: opt.ColourOption = opt.Colour.AUTO,
     exit_zero: opt.ExitZero = False,
@@ -67,14 +68,15 @@ def check(
     from fadoctor.cli.terminal import log_to_stderr
 
     log_to_stderr(debug=debug)
-    sinks = forms.sinks_of(output, format_)
-    request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform, thorough=thorough, requirements=requirements,
-                       extra=extra, group=group, config=config, config_kind=config_kind,
-                       contracts=True, cache=not no_cache)  # fmt: skip
-    how = forms.How(color.value, quiet, verbose, redact, fail_on)
-    asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, fail_on)
-    leave(_examine(asked, sinks, how), exit_zero=exit_zero)
+    sinks = forms.sinks_of_check(output, format_, output_dir)
+    with forms.reporting(sinks, output_dir, redact=redact, exit_zero=exit_zero) as save:
+        request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
+                           python_version, platform, thorough=thorough, requirements=requirements,
+                           extra=extra, group=group, config=config, config_kind=config_kind,
+                           contracts=True, cache=not no_cache)  # fmt: skip
+        how = forms.How(color.value, quiet, verbose, redact, fail_on)
+        asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, fail_on)
+        leave(_examine(asked, sinks, how, save), exit_zero=exit_zero)
 
 
 class Asked(NamedTuple):
@@ -96,7 +98,9 @@ def judge_file(request: Request, ignore: tuple[str, ...], fail_on: opt.FailOn) -
     return _examine(Asked(request, ignore=ignore, fail_on=fail_on), sinks, how)
 
 
-def _examine(asked: Asked, sinks: tuple[forms.Sink, ...], how: forms.How) -> int:
+def _examine(
+    asked: Asked, sinks: tuple[forms.Sink, ...], how: forms.How, save: forms.Save | None = None
+) -> int:
     """Read, judge, run and report; return the exit code."""
     from fadoctor.cli.terminal import spinner
 
@@ -116,7 +120,11 @@ def _examine(asked: Asked, sinks: tuple[forms.Sink, ...], how: forms.How) -> int
     if asked.smoke and request.is_real:
         run = support.smoke_of_check(prognosis, thorough=asked.thorough, quiet=how.quiet)
     report = with_advice(conclude(prognosis, run), request, planned)
+    code = support.check_code(report, asked.fail_on, strict=asked.strict)
+    how = how._replace(code=code)
+    if save is not None:
+        save(report, how)
     forms.deliver(report, sinks, how)
     if run is not None and run.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-    return support.check_code(report, asked.fail_on, strict=asked.strict)
+    return code

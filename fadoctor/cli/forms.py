@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,11 +17,14 @@ from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fadoctor.cli.options import FailOn
     from fadoctor.model.finding import Severity
     from fadoctor.report.style import Style
+
+    Save = Callable[[Any, "How"], None]
+    """Keeps a report in a folder."""
 
 
 class Form(str, enum.Enum):
@@ -37,6 +41,9 @@ class Form(str, enum.Enum):
     GITLAB = "gitlab"
     SCRIPT = "script"
     REQUIREMENTS = "requirements"
+    FLEET = "fleet"
+    FRAMES = "frames"
+    PROMETHEUS = "prometheus"
 
 
 _ENDINGS = {
@@ -53,6 +60,7 @@ _TEXTS = {
 """Who writes a kind of document for a person."""
 
 _MODULES = {Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page"}
+_OF_A_NODE = (Form.FLEET, Form.FRAMES)
 _LISTED = (Form.SARIF, Form.GITHUB, Form.GITLAB)
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file of a job's summary, in Markdown; GitHub shows what is appended to it."""
@@ -78,6 +86,8 @@ class How(NamedTuple):
     fail_on: FailOn | None = None
     brief: bool = False
     """Only what is wrong."""
+    code: int = 0
+    """What the command ends with, ``--exit-zero`` apart."""
 
 
 def sinks_of(outputs: Sequence[str], chosen: enum.Enum) -> tuple[Sink, ...]:
@@ -93,6 +103,26 @@ def sinks_of(outputs: Sequence[str], chosen: enum.Enum) -> tuple[Sink, ...]:
         if sink.path in [other.path for other in sinks[:index]]:
             raise UsageError(f"--output {printable(outputs[index])}: it is named twice")
     return sinks
+
+
+def sinks_of_check(outputs: Sequence[str], chosen: enum.Enum, folder: str) -> tuple[Sink, ...]:
+    """Return what ``check`` writes beside a file in a folder of nodes: nothing unless asked."""
+    sinks = sinks_of(outputs, chosen)
+    return () if folder and sinks == (Sink(Form.TEXT, None),) else sinks
+
+
+def reporting(
+    sinks: tuple[Sink, ...], folder: str, *, redact: bool, exit_zero: bool
+) -> AbstractContextManager[Save]:
+    """Return within what a check is done, which gives what keeps its report in a folder.
+
+    On a node of many it lets no task be silent; else it does nothing.
+    """
+    if not folder and not any(sink.form in _OF_A_NODE for sink in sinks):
+        return nullcontext(lambda _report, _how: None)
+    from fadoctor.cli import node
+
+    return node.reported(node.Wanted(sinks, Path(folder) if folder else None, redact, exit_zero))
 
 
 def _sink(text: str, chosen: Form, allowed: list[Form]) -> Sink:
@@ -114,7 +144,7 @@ def _path(text: str) -> Path | None:
 
 def printer_of(sinks: Sequence[Sink], kind: str) -> str:
     """Return the module that writes the first form: loaded while the environment is read."""
-    return _TEXTS[kind] if sinks[0].form is Form.TEXT else "fadoctor.report.json_"
+    return _TEXTS[kind] if sinks and sinks[0].form is Form.TEXT else "fadoctor.report.json_"
 
 
 def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
@@ -138,6 +168,10 @@ def _rendered(document: Any, sink: Sink, how: How) -> str:
         return str(module.render(listing_of(document, Path.cwd())))
     if sink.form is Form.JUNIT:
         return _junit(document, how)
+    if sink.form in _OF_A_NODE:
+        from fadoctor.cli import node
+
+        return node.render(document, sink.form, how.code, redact=how.redact)
     name = _MODULES.get(sink.form, f"plan_{sink.form.value}")
     return str(import_module(f"fadoctor.report.{name}").render(document))
 

@@ -30,6 +30,22 @@ class ReportFormat(str, enum.Enum):
     GITLAB = "gitlab"
 
 
+class CheckFormat(str, enum.Enum):
+    """Output formats of ``check``: those of findings, and those of a node of a fleet."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    FLEET = "fleet"
+    FRAMES = "frames"
+
+
 class SmokeFormat(str, enum.Enum):
     """Output formats of a smoke run."""
 
@@ -242,6 +258,26 @@ ReportOutput = Annotated[
         "--format",
         help="Form of the output. markdown is redacted, to be pasted in public.",
         rich_help_panel=_OUTPUT,
+    ),
+]
+CheckOutput = Annotated[
+    CheckFormat,
+    typer.Option(
+        "--format",
+        help="Form of the output. markdown is redacted, to be pasted in public; fleet is one line "
+        "for `fadoctor fleet`, frames a full report in such lines.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+OutputDir = Annotated[
+    str,
+    typer.Option(
+        "--output-dir",
+        metavar="DIR",
+        help="On a node of many: write the full report as a file of its own into this folder, for "
+        "`fadoctor fleet DIR`.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
     ),
 ]
 FactsOutput = Annotated[
