@@ -15,12 +15,13 @@ from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.verdict import Predicted, Verdict
 from fadoctor.plan.candidates import Candidates
 from fadoctor.plan.cells import Cells
+from fadoctor.plan.contract_state import contract_packages
 from fadoctor.plan.domain import ORDER, decided_in_order, domain, packages_of
 from fadoctor.plan.hub_route import HubRoute, hub_packages, is_offered
 from fadoctor.plan.offers import offers_of
 from fadoctor.plan.post_state import PostState
 from fadoctor.plan.quarrels import Quarrels
-from fadoctor.plan.relations import Judge, relations_of
+from fadoctor.plan.relations import Judge, placed, relations_of
 from fadoctor.plan.released import is_there
 from fadoctor.plan.requirements import Requirements, requirements_of, violations, with_pairs
 from fadoctor.plan.wishes import ATTENTION, HALF, PAIR, may_work, without_hub
@@ -79,7 +80,7 @@ class Problem:
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)
         present = {"", *self._present()}
         judged = (r for r in session.relations if r.rule.id not in base.left_out)
-        self.relations = tuple(r for r in judged if r.package in present)
+        self.relations = tuple(placed(judged, present, contract_packages(environment)))
         self.worked = frozenset(
             (v.gpu, v.backend, v.dtype) for v in base.verdicts if v.predicted is Predicted.WORKS
         )
