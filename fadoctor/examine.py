@@ -32,6 +32,9 @@ MANIFEST_LIMIT = 32
 MODULES = "entry-modules"
 """The table of the modules whose imports are followed."""
 
+NEW = "new"
+"""Kind of a target that is not there yet, until it is planned as manifests are."""
+
 _MACHINE = Target("manifest", "this machine", "no environment is here")
 
 
@@ -63,6 +66,10 @@ class Request(msgspec.Struct, frozen=True):
     """The facts themselves, where a program hands them over."""
     reason: str = "--python"
     """Who named `python`."""
+    new: bool = False
+    """Whether it is about an environment that is not there yet, with nothing in it."""
+    new_if_none: bool = False
+    """Whether it is about such a one where none is found."""
 
     @property
     def names_a_target(self) -> bool:
@@ -74,7 +81,8 @@ class Request(msgspec.Struct, frozen=True):
     def is_real(self) -> bool:
         """Whether it is about a real environment as it is, so that something may be run in it."""
         assumed = self.overlays.described()
-        return not (self.facts or self.site_packages or self.requirements or assumed)
+        planned = self.requirements or self.new
+        return not (self.facts or self.site_packages or planned or assumed)
 
 
 class Examination:
@@ -116,22 +124,33 @@ class Examination:
         found = self._opened(found, knowledge)
         if self._request.contracts and not self._request.facts:
             found = self._with_contracts(found, knowledge)
-        if self._request.overlays.described() or self._manifests:
+        is_new = found.target.kind == NEW
+        if self._request.overlays.described() or self._manifests or is_new:
             # Late: what judges versions is loaded while child processes answer.
             from fadoctor.matrix.query import Matrix  # noqa: PLC0415
             from fadoctor.targets.overlay import apply_overlays  # noqa: PLC0415
 
             matrix = Matrix(knowledge.tables)
-            found = apply_overlays(found, self._request.overlays, matrix)
-            if self._manifests:
+            overlays = self._overlays(found) if is_new else self._request.overlays
+            found = apply_overlays(found, overlays, matrix)
+            if self._manifests or is_new:
                 from fadoctor.manifests.environment import planned_environment  # noqa: PLC0415
 
                 found = planned_environment(found, self._manifests, matrix)
+                found = _named_new(found) if is_new else found
         if configurations:
             from fadoctor.configs.join import apply_configurations  # noqa: PLC0415
 
             found = apply_configurations(found, configurations)
         return found
+
+    def _overlays(self, found: Environment) -> Overlays:
+        """Return what is assumed of a new environment: our own Python where none is here."""
+        overlays = self._request.overlays
+        if overlays.python_version or isinstance(found.fact("python.version"), Known):
+            return overlays
+        own = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        return msgspec.structs.replace(overlays, python_version=own)
 
     def _opened(self, found: Environment, knowledge: Knowledge) -> Environment:
         """Open the builds in the Hub's cache that would be taken, which the tables tell."""
@@ -174,6 +193,15 @@ class Examination:
         return found
 
 
+def _named_new(environment: Environment) -> Environment:
+    """Return a new environment under the name that a person reads."""
+    target = environment.target
+    python = target.python is not None or "prefix" in target.roots
+    reason = "planned from nothing" if python else "no environment is here"
+    named = msgspec.structs.replace(target, label="a new environment", reason=reason)
+    return msgspec.structs.replace(environment, target=named)
+
+
 def has_entry(environment: Environment, row: Mapping[str, object]) -> bool:
     """Return whether a module whose imports are followed is installed."""
     installed = environment.fact("packages.installed")
@@ -192,6 +220,8 @@ def _refuse_two_targets(request: Request) -> None:
     given = [option for option, value in options.items() if value]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} exclude each other: name one target")
+    if request.new and (request.facts or request.site_packages):
+        raise UsageError(f"--new and {given[0]} exclude each other: nothing is there yet")
     if (request.extras or request.groups) and not request.requirements:
         raise UsageError("--extra and --group belong to --requirements")
 
@@ -268,14 +298,20 @@ def _look(request: Request, environ: Mapping[str, str]) -> tuple[World, Environm
     # The driver's answer takes longest and does not depend on the target: ask now, read it later.
     threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
     wanted = TargetRequest(request.python, request.site_packages, request.reason)
+    is_planned = bool(request.requirements or request.new)
     try:
         target = discover(wanted, environ, _cwd(wanted), own_interpreter(), once)
     except TargetError:
-        if request.python or request.site_packages or not request.requirements:
+        may_be_none = is_planned or request.new_if_none
+        if request.python or request.site_packages or not may_be_none:
             raise
-        target = _MACHINE  # what is planned needs no environment to be here
+        is_planned, target = True, _MACHINE  # what is planned needs no environment to be here
     world = World(target, environ, once, _system(), thorough=request.thorough)
-    return world, collect(world, MACHINE_PROBES) if request.requirements else collect(world)
+    found = collect(world, MACHINE_PROBES) if is_planned else collect(world)
+    if is_planned and not request.requirements:
+        new = msgspec.structs.replace(target, kind=NEW)
+        found = msgspec.structs.replace(found, target=new)
+    return world, found
 
 
 def _cwd(wanted: TargetRequest) -> Path:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fadoctor.examine import Request
+    from fadoctor.model.recipe import Recipe
     from fadoctor.preflight.lines import Rewrite
 
 
@@ -38,6 +39,8 @@ class Planned(msgspec.Struct, frozen=True):
     exit_code: int
     rewrites: tuple[Rewrite, ...] = ()
     """The manifests as they would be, where those were examined."""
+    recipe: Recipe | None = None
+    """What an environment made anew holds, where a form asks for that."""
 
 
 def fix(
@@ -57,6 +60,14 @@ def fix(
     platform: opt.Platform = "",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan, and change nothing.")
+    ] = False,
+    new: Annotated[
+        bool,
+        typer.Option(
+            "--new",
+            help="With --dry-run: plan an environment that is not there yet, for this machine or "
+            "an assumed one.",
+        ),
     ] = False,
     write_files: Annotated[
         bool,
@@ -105,22 +116,25 @@ def fix(
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of(output, format_)
     named = bool(requirements)
+    refuse_carried_out(forms.is_recipe(sinks), new=new, dry_run=dry_run, named=named)
     refuse_unwritable(named, dry_run=dry_run, write_files=write_files, other=yes or undo)
     refuse_unclear(dry_run=dry_run or named, yes=yes, undo=undo, force=force)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, requirements=requirements,
                        extra=extra, group=group,
                        config=config, config_kind=config_kind,
-                       contracts=True, cache=not no_cache)  # fmt: skip
+                       contracts=True, cache=not no_cache,
+                       new=new, new_if_none=dry_run and bool(want))  # fmt: skip
     if undo:
         code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)
         leave(code, exit_zero=exit_zero)
     wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
-                            verify, no_hub)  # fmt: skip
+                            verify, no_hub, forms.is_recipe(sinks))  # fmt: skip
     with spinner("reading and planning", quiet=quiet) as say:
         planned = plan_for(request, rules, wanted, say)
     in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
-    forms.deliver(planned.plan, sinks, forms.How(quiet=in_short, redact=redact))
+    how = forms.How(quiet=in_short, redact=redact, recipe=planned.recipe)
+    forms.deliver(planned.plan, sinks, how)
     code = planned.exit_code
     if write_files:
         from fadoctor.preflight.write import write_all
@@ -131,6 +145,17 @@ def fix(
         job = apply.Job(request, tuple(rules), tuple(ignore), yes, smoke)
         code = apply.apply_for(job, planned.plan)
     leave(code, exit_zero=exit_zero)
+
+
+def refuse_carried_out(is_recipe: bool, *, new: bool, dry_run: bool, named: bool) -> None:  # noqa: FBT001 -- what the command line says
+    """Refuse to carry out what is made for another place."""
+    from fadoctor.model.errors import UsageError
+
+    if new and named:
+        raise UsageError("--new and --requirements exclude each other: one plans from nothing")
+    if (new or is_recipe) and not dry_run:
+        what = "--new" if new else "such a file"
+        raise UsageError(f"{what} is for another environment: say --dry-run")
 
 
 def refuse_unclear(*, dry_run: bool, yes: bool, undo: bool, force: bool) -> None:
@@ -168,7 +193,8 @@ def plan_for(
     refuse_unknown_ids(list(wanted.ignore), knowledge)
     from fadoctor.model.plan import PlanOutcome
 
-    plan, rewrites = planned_for(request, knowledge, environment, wanted)
+    made = planned_for(request, knowledge, environment, wanted)
+    plan = made.plan
     nothing = plan.outcome is PlanOutcome.NOTHING
     code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
-    return Planned(plan, code, rewrites)
+    return Planned(plan, code, made.rewrites, made.recipe)

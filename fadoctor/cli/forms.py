@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from fadoctor.cli.options import FailOn
     from fadoctor.model.finding import Severity
+    from fadoctor.model.recipe import Recipe
     from fadoctor.report.style import Style
 
     Save = Callable[[Any, "How"], None]
@@ -44,11 +45,17 @@ class Form(str, enum.Enum):
     FLEET = "fleet"
     FRAMES = "frames"
     PROMETHEUS = "prometheus"
+    DOCKERFILE = "dockerfile"
+    UV = "uv"
+    PIXI = "pixi"
+    CONDA = "conda"
+    COLAB = "colab"
 
 
 _ENDINGS = {
     ".txt": Form.TEXT, ".json": Form.JSON, ".jsonl": Form.JSONL, ".md": Form.MARKDOWN,
     ".html": Form.HTML, ".sarif": Form.SARIF, ".xml": Form.JUNIT, ".sh": Form.SCRIPT,
+    ".dockerfile": Form.DOCKERFILE, ".ipynb": Form.COLAB,
 }  # fmt: skip
 
 _TEXTS = {
@@ -62,6 +69,9 @@ _TEXTS = {
 _MODULES = {Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page"}
 _OF_A_NODE = (Form.FLEET, Form.FRAMES)
 _LISTED = (Form.SARIF, Form.GITHUB, Form.GITLAB)
+_RECIPES = (Form.DOCKERFILE, Form.UV, Form.PIXI, Form.CONDA, Form.COLAB)
+"""Forms of a plan that describe an environment made anew."""
+
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file of a job's summary, in Markdown; GitHub shows what is appended to it."""
 
@@ -88,6 +98,7 @@ class How(NamedTuple):
     """Only what is wrong."""
     code: int = 0
     """What the command ends with, ``--exit-zero`` apart."""
+    recipe: Recipe | None = None
 
 
 def sinks_of(outputs: Sequence[str], chosen: enum.Enum) -> tuple[Sink, ...]:
@@ -142,6 +153,11 @@ def _path(text: str) -> Path | None:
     return None if text == STDOUT else Path(text)
 
 
+def is_recipe(sinks: Sequence[Sink]) -> bool:
+    """Return whether something that is asked for describes an environment made anew."""
+    return any(sink.form in _RECIPES for sink in sinks)
+
+
 def printer_of(sinks: Sequence[Sink], kind: str) -> str:
     """Return the module that writes the first form: loaded while the environment is read."""
     return _TEXTS[kind] if sinks and sinks[0].form is Form.TEXT else "fadoctor.report.json_"
@@ -172,6 +188,10 @@ def _rendered(document: Any, sink: Sink, how: How) -> str:
         from fadoctor.cli import node
 
         return node.render(document, sink.form, how.code, redact=how.redact)
+    if sink.form in _RECIPES:
+        module = import_module(f"fadoctor.report.recipes.{sink.form.value}")
+        recipe = support.redacted(how.recipe) if how.recipe and how.redact else how.recipe
+        return str(module.render(recipe))
     name = _MODULES.get(sink.form, f"plan_{sink.form.value}")
     return str(import_module(f"fadoctor.report.{name}").render(document))
 

@@ -73,6 +73,11 @@ class PlanFormat(str, enum.Enum):
     HTML = "html"
     SCRIPT = "script"
     REQUIREMENTS = "requirements"
+    DOCKERFILE = "dockerfile"
+    UV = "uv"
+    PIXI = "pixi"
+    CONDA = "conda"
+    COLAB = "colab"
 
 
 class Colour(str, enum.Enum):
@@ -286,7 +291,12 @@ FactsOutput = Annotated[
 ]
 PlanOutput = Annotated[
     PlanFormat,
-    typer.Option("--format", help="Form of the plan.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--format",
+        help="Form of the plan. dockerfile, uv (pyproject.toml), pixi, conda and colab (a "
+        "notebook) describe the whole environment, to make it anew.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Want = Annotated[
     list[str],

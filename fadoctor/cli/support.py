@@ -39,7 +39,7 @@ def request_of(
     driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
     *, thorough: bool = False, requirements: Sequence[Path] = (), extra: Sequence[str] = (),
     group: Sequence[str] = (), config: Sequence[str] = (), config_kind: str = "",
-    contracts: bool = False, cache: bool = True,
+    contracts: bool = False, cache: bool = True, new: bool = False, new_if_none: bool = False,
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -52,7 +52,7 @@ def request_of(
     return Request(
         target or python, site_packages, facts, overlays, thorough, named, tuple(config),
         extras=tuple(extra), groups=tuple(group), config_kind=config_kind,
-        contracts=contracts, cache=cache,
+        contracts=contracts, cache=cache, new=new, new_if_none=new_if_none,
     )  # fmt: skip
 
 

@@ -103,8 +103,7 @@ def plan(what: What, wanted: Wanted, *, rules: object) -> PlanResult:
     request = request_of(what)
     knowledge, environment = look(request, folders(rules, "rules"), ("fadoctor.plan.planner",))
     known_ids(wanted.ignore, knowledge)
-    found, _ = planned_for(request, knowledge, environment, wanted)
-    return shown_as(PlanResult, found)
+    return shown_as(PlanResult, planned_for(request, knowledge, environment, wanted).plan)
 
 
 def smoke(target: object, cells: Cells, *, rules: object) -> SmokeResult:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from fadoctor.commands.looking import is_planned
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 
@@ -19,10 +20,15 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.model.fix import Step
     from fadoctor.model.plan import Plan
+    from fadoctor.model.recipe import Recipe
     from fadoctor.model.report import Report
     from fadoctor.model.rule import Knowledge
     from fadoctor.plan.planner import Question
     from fadoctor.preflight.lines import Rewrite
+
+
+FRESH = ".venv-fadoctor"
+"""Folder of a new environment."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -35,6 +41,18 @@ class Wanted(msgspec.Struct, frozen=True):
     ignore: tuple[str, ...] = ()
     verify: bool = False
     no_hub: bool = False
+    recipe: bool = False
+    """Whether it is taken along: as what an environment made anew holds."""
+
+
+class Made(NamedTuple):
+    """A plan, with what belongs to some."""
+
+    plan: Plan
+    rewrites: tuple[Rewrite, ...] = ()
+    """The manifests as they would be, where those were examined."""
+    recipe: Recipe | None = None
+    """Where it was asked for."""
 
 
 def plan_of(
@@ -51,22 +69,38 @@ def plan_of(
 
 def planned_for(
     request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
-) -> tuple[Plan, tuple[Rewrite, ...]]:
-    """Return the plan, and the manifests as they would be where those were examined."""
-    from fadoctor.commands.looking import is_planned
-
+) -> Made:
+    """Return the plan for an environment that is there, or that manifests describe."""
     if is_planned(environment):
         from fadoctor.preflight.judge import plan_base
 
         environment = plan_base(environment, knowledge)
-    plan = plan_of(request, knowledge, environment, wanted)
+    recipe = None
+    if wanted.recipe:
+        plan, recipe = _with_recipe(request, knowledge, environment, wanted)
+    else:
+        plan = plan_of(request, knowledge, environment, wanted)
     if not request.requirements:
-        return plan, ()
+        return Made(plan, recipe=recipe)
     from fadoctor.preflight.lines import lines_of
 
     lines = lines_of(plan, environment, request.requirements)
     notes = (*plan.notes, *lines.notes)
-    return msgspec.structs.replace(plan, edits=lines.edits, notes=notes), lines.rewrites
+    plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
+    return Made(plan, lines.rewrites, recipe)
+
+
+def _with_recipe(
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+) -> tuple[Plan, Recipe]:
+    from fadoctor.plan.planner import hiding, make_recipe, session_of
+
+    question = _question_of(request, environment, wanted)
+    # whatever project or folder is here: a recipe is for an environment of its own
+    question = msgspec.structs.replace(question, project="", fresh="")
+    plan, recipe = make_recipe(environment, session_of(knowledge), question)
+    plan = hiding(plan, knowledge.current(wanted.ignore))
+    return (_verified(request, plan, environment, question) if wanted.verify else plan), recipe
 
 
 _BY_HAND = (StepKind.SETTING, StepKind.SYSTEM, StepKind.ADVICE)
@@ -128,6 +162,8 @@ def _question_of(request: Request, environment: Environment, wanted: Wanted) -> 
     question = Question(
         wanted.want, wanted.keep, wanted.allow_build, wanted.no_hub, wanted.installer
     )
+    if request.new or (request.new_if_none and is_planned(environment)):
+        return msgspec.structs.replace(question, fresh=FRESH)
     if request.facts or not environment.target.site:
         return question
     from fadoctor.probes.all_requirements import read_all_requirements
@@ -137,6 +173,6 @@ def _question_of(request: Request, environment: Environment, wanted: Wanted) -> 
     return msgspec.structs.replace(
         question,
         project=project_tool(target),
-        fresh=".venv-fadoctor" if must_stay(environment) else "",
+        fresh=FRESH if must_stay(environment) else "",
         requirements=read_all_requirements(target, os.environ, environment.facts),
     )

@@ -36,6 +36,21 @@ print(json.dumps([cell.outputs for cell in book.cells]))
 """
 
 
+def written_by_us_is_one(python: Path, folder: Path) -> None:
+    """Validate the notebook of ``fix --format colab`` with the format's own library."""
+    code = (
+        "import nbformat, sys; from fadoctor.cli.app import main\n"
+        "sys.argv[1:] = ['fix', '--dry-run', '--new', '--want', 'flash-attn', '--gpu', 'H100',"
+        " '--driver', '580.65.06', '--output', 'colab:book.ipynb']\n"
+        "try: main()\n"
+        "except SystemExit: nbformat.validate(nbformat.read('book.ipynb', 4)); print('valid')\n"
+    )
+    run = subprocess.run(
+        [python, "-c", code], capture_output=True, text=True, check=False, timeout=120, cwd=folder
+    )
+    assert run.stdout == "valid\n", run.stderr
+
+
 def test_results_show_as_tables_in_a_notebook(tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
     for argv in (
@@ -52,6 +67,7 @@ def test_results_show_as_tables_in_a_notebook(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False, timeout=600, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    written_by_us_is_one(python, tmp_path)
     outputs = json.loads(done.stdout.splitlines()[-1])
     assert outputs[0] == []
     for shown in outputs[1:5]:
