@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from fadoctor.cli import values
+
 
 class Format(str, enum.Enum):
     """Output formats of every command."""
@@ -176,6 +178,7 @@ ConfigKind = Annotated[
     typer.Option(
         "--config-kind",
         metavar="KIND",
+        autocompletion=values.config_kinds,
         help="Read --config as this: llamafactory, trainer, deepspeed, python ... Default: by "
         "content.",
         rich_help_panel=_TARGET,
@@ -187,6 +190,7 @@ Gpu = Annotated[
     typer.Option(
         "--gpu",
         metavar="NAME",
+        autocompletion=values.gpus,
         help="Assume this GPU: V100, RTX 4090, sm_90, none. Repeatable.",
         rich_help_panel=_ASSUME,
         show_default=False,
@@ -227,6 +231,7 @@ Platform = Annotated[
     typer.Option(
         "--platform",
         metavar="NAME",
+        autocompletion=values.platforms,
         help="Assume linux_x86_64, linux_aarch64, win_amd64 or macosx_arm64.",
         rich_help_panel=_ASSUME,
         show_default=False,
@@ -257,6 +262,7 @@ Want = Annotated[
     typer.Option(
         "--want",
         metavar="NAME",
+        autocompletion=values.wishes,
         help="Must be there and work afterwards: flash-attn, fa3, hub-fa2, vllm. Repeatable.",
         show_default=False,
     ),
@@ -266,6 +272,7 @@ Keep = Annotated[
     typer.Option(
         "--keep",
         metavar="NAME",
+        autocompletion=values.packages,
         help="Leave this package as it is: torch. Repeatable.",
         show_default=False,
     ),
@@ -377,6 +384,7 @@ Ignore = Annotated[
     typer.Option(
         "--ignore",
         metavar="RULE-ID",
+        autocompletion=values.rule_ids,
         help="Hide what a rule finds. Repeatable.",
         show_default=False,
     ),

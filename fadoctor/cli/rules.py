@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from fadoctor.cli import options as opt
-from fadoctor.cli import support
+from fadoctor.cli import support, values
+from fadoctor.cli.examples import epilog
 from fadoctor.cli.output import write
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
@@ -46,10 +47,17 @@ class SchemaName(str, enum.Enum):
     TABLE = "table"
 
 
-@app.command("list")
+@app.command("list", epilog=epilog("rules list"))
 def list_rules(
     area: Annotated[
-        str, typer.Option("--area", metavar="NAME", help="Only this area.", show_default=False)
+        str,
+        typer.Option(
+            "--area",
+            metavar="NAME",
+            autocompletion=values.areas,
+            help="Only this area.",
+            show_default=False,
+        ),
     ] = "",
     severity: Annotated[
         Severity | None,
@@ -80,9 +88,12 @@ def list_rules(
         write(rule_list.render(found, style, retired), output)
 
 
-@app.command()
+@app.command(epilog=epilog("rules show"))
 def show(
-    rule_id: Annotated[str, typer.Argument(metavar="ID", help="The rule's id.")],
+    rule_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", autocompletion=values.rule_ids, help="The rule's id."),
+    ],
     rules: opt.Rules = [],  # noqa: B006
     format_: Annotated[
         PageFormat,
@@ -114,7 +125,7 @@ def show(
         write(page_text.render(page, style), output)
 
 
-@app.command("test")
+@app.command("test", epilog=epilog("rules test"))
 def run_cases(
     folders: Annotated[
         list[Path] | None,
@@ -138,7 +149,7 @@ def run_cases(
     raise typer.Exit(1 if tested.failures else 0)
 
 
-@app.command()
+@app.command(epilog=epilog("rules schema"))
 def schema(
     name: Annotated[
         SchemaName,

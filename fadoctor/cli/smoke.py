@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fadoctor.cli import forms, support
+from fadoctor.cli import forms, support, values
 from fadoctor.cli import options as opt
 from fadoctor.cli.forms import Form, style
 from fadoctor.cli.support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
@@ -37,6 +37,7 @@ def smoke(
         typer.Option(
             "--backend",
             metavar=f"[{'|'.join(RUN)}]",
+            autocompletion=values.backends,
             help="Only this backend, also one that the default set leaves out. Repeatable.",
             show_default=False,
         ),
@@ -46,6 +47,7 @@ def smoke(
         typer.Option(
             "--device",
             metavar="[cuda|cuda:N|cpu|all]",
+            autocompletion=values.devices,
             help="Where to run. Default: all GPUs, a worker each; the CPU where there is none.",
             show_default=False,
         ),
