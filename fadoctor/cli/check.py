@@ -101,19 +101,21 @@ def _examine(asked: Asked, sinks: tuple[forms.Sink, ...], how: forms.How) -> int
     from fadoctor.cli.terminal import spinner
 
     request, ignore = asked.request, asked.ignore
-    with spinner("reading", quiet=how.quiet) as say:
+    with spinner("reading the environment", quiet=how.quiet) as say:
         needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))
         knowledge, environment = support.environment_of(
             request, list(asked.rules), *needed, say=say
         )
         support.refuse_unknown_ids(list(ignore), knowledge)
-    from fadoctor.diagnose import conclude
+        say("judging")
+        from fadoctor.diagnose import conclude
 
-    prognosis, planned = support.foreseen(environment, knowledge, ignore)
+        prognosis, planned = support.foreseen(environment, knowledge, ignore)
     run = None
     if asked.smoke and request.is_real:
         run = support.smoke_of_check(prognosis, thorough=asked.thorough, quiet=how.quiet)
-    report = support.with_advice(conclude(prognosis, run), request, planned)
+    with spinner("looking for the repair", quiet=how.quiet):
+        report = support.with_advice(conclude(prognosis, run), request, planned)
     forms.deliver(report, sinks, how)
     if run is not None and run.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)

@@ -56,7 +56,7 @@ def explain(
     debug: opt.Debug = False,
 ) -> None:
     """Say what a log, a traceback or one pasted line comes from, why, and what to do."""
-    from fadoctor.cli.terminal import log_to_stderr
+    from fadoctor.cli.terminal import log_to_stderr, spinner
     from fadoctor.explain.explain import explain as explain_reading
     from fadoctor.matrix.load import load_knowledge
 
@@ -68,13 +68,17 @@ def explain(
         raise UsageError("the log and --facts cannot both be standard input")
     knowledge = load_knowledge(tuple(rules))
     support.refuse_unknown_ids(ignore, knowledge)
-    reading = _read(log, knowledge)
-    environment = None
-    if request.names_a_target or lies_in_active(reading):
-        _, environment = support.environment_of(request, rules)
-    report = explain_reading(reading, knowledge, environment, tuple(ignore))
-    if environment is not None:
-        report = _with_plan(report, request, knowledge, environment, tuple(ignore))
+    with spinner("reading the log", quiet=quiet or log == "-") as say:
+        reading = _read(log, knowledge)
+        environment = None
+        if request.names_a_target or lies_in_active(reading):
+            say("reading the environment")
+            _, environment = support.environment_of(request, rules)
+        say("looking for causes")
+        report = explain_reading(reading, knowledge, environment, tuple(ignore))
+        if environment is not None:
+            say("planning the repair")
+            report = _with_plan(report, request, knowledge, environment, tuple(ignore))
     forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, fail_on))
     code = support.severity_code(report.summary, fail_on)
     if report.rule_errors:

@@ -139,11 +139,14 @@ def run_cases(
     output: opt.Output = None,
 ) -> None:
     """Run the cases that stand in the rules' own files; exit 1 where one fails."""
+    from fadoctor.cli.terminal import spinner
     from fadoctor.engine.suite import load_suite, run_suite
     from fadoctor.report import suite_text
 
-    suite = load_suite(folders or ())
-    tested = run_suite(suite, own=bool(folders))
+    with spinner("reading rules", quiet=False) as tell:
+        suite = load_suite(folders or ())
+        tell("running the cases of the rules")
+        tested = run_suite(suite, own=bool(folders))
     as_json = format_ is opt.Format.JSON
     write(suite_text.render_json(tested) if as_json else suite_text.render(tested), output)
     raise typer.Exit(1 if tested.failures else 0)

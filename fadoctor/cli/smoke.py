@@ -96,7 +96,7 @@ def smoke(
     backends = tuple(map(backend_of, backend))  # refuses before anything is read
     wanted = Wanted(backends, tuple(dtype), where, thorough, timeout, online=online)
     request = support.request_of(target, python)
-    with spinner("reading", quiet=quiet):
+    with spinner("reading the environment", quiet=quiet):
         knowledge, environment = support.environment_of(request, rules, "fadoctor.diagnose")
     from fadoctor.diagnose import conclude_smoke, foresee
 
