@@ -175,23 +175,9 @@ def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
 def _rendered(document: Any, sink: Sink, how: How) -> str:
     if sink.form is Form.TEXT:
         return str(_module(document).render(document, style(sink, how)))
-    if sink.form is Form.MARKDOWN:
-        return _markdown(document)
-    if sink.form in _LISTED:
-        from fadoctor.report.ci.listing import listing_of
-
-        module = import_module(f"fadoctor.report.ci.{sink.form.value}")
-        return str(module.render(listing_of(document, Path.cwd())))
-    if sink.form is Form.JUNIT:
-        return _junit(document, how)
-    if sink.form in _OF_A_NODE:
-        from fadoctor.cli import node
-
-        return node.render(document, sink.form, how.code, redact=how.redact)
-    if sink.form in _RECIPES:
-        module = import_module(f"fadoctor.report.recipes.{sink.form.value}")
-        recipe = support.redacted(how.recipe) if how.recipe and how.redact else how.recipe
-        return str(module.render(recipe))
+    for forms, written in _WRITERS:
+        if sink.form in forms:
+            return written(document, sink.form, how)
     name = _MODULES.get(sink.form, f"plan_{sink.form.value}")
     return str(import_module(f"fadoctor.report.{name}").render(document))
 
@@ -208,14 +194,33 @@ def style(sink: Sink, how: How) -> Style:
     return msgspec.structs.replace(found, brief=True) if how.brief else found
 
 
-def _markdown(document: Any) -> str:
+def _markdown(document: Any, _form: Form, _how: How) -> str:
     """Return what one pastes in public: always without what identifies a person or a machine."""
     from fadoctor.report.markdown import render
 
     return render(support.redacted(document))
 
 
-def _junit(document: Any, how: How) -> str:
+def _of_a_list(document: Any, form: Form, _how: How) -> str:
+    from fadoctor.report.ci.listing import listing_of
+
+    module = import_module(f"fadoctor.report.ci.{form.value}")
+    return str(module.render(listing_of(document, Path.cwd())))
+
+
+def _of_a_node(document: Any, form: Form, how: How) -> str:
+    from fadoctor.cli import node
+
+    return node.render(document, form, how.code, redact=how.redact)
+
+
+def _recipe(_document: Any, form: Form, how: How) -> str:
+    module = import_module(f"fadoctor.report.recipes.{form.value}")
+    recipe = support.redacted(how.recipe) if how.recipe and how.redact else how.recipe
+    return str(module.render(recipe))
+
+
+def _junit(document: Any, _form: Form, how: How) -> str:
     """Return cells as test cases of a smoke run, findings as those of the others."""
     if type(document).__name__ == "SmokeReport":
         from fadoctor.report.smoke_junit import render as render_cells
@@ -231,6 +236,16 @@ def _failing(fail_on: FailOn | None) -> tuple[Severity, ...]:
     from fadoctor.model.finding import Severity
 
     return tuple(each for each in Severity if fail_on and support.is_loud(each.value, fail_on))
+
+
+_WRITERS = (
+    ((Form.MARKDOWN,), _markdown),
+    (_LISTED, _of_a_list),
+    ((Form.JUNIT,), _junit),
+    (_OF_A_NODE, _of_a_node),
+    (_RECIPES, _recipe),
+)
+"""Who writes a form that needs more than the document."""
 
 
 def _append_summary(document: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from fadoctor.cli import values
+
 
 class Format(str, enum.Enum):
     """Output formats of every command."""
@@ -197,6 +199,7 @@ ConfigKind = Annotated[
     typer.Option(
         "--config-kind",
         metavar="KIND",
+        autocompletion=values.config_kinds,
         help="Read --config as this: llamafactory, trainer, deepspeed, python ... Default: by "
         "content.",
         rich_help_panel=_TARGET,
@@ -208,6 +211,7 @@ Gpu = Annotated[
     typer.Option(
         "--gpu",
         metavar="NAME",
+        autocompletion=values.gpus,
         help="Assume this GPU: V100, RTX 4090, sm_90, none. Repeatable.",
         rich_help_panel=_ASSUME,
         show_default=False,
@@ -248,6 +252,7 @@ Platform = Annotated[
     typer.Option(
         "--platform",
         metavar="NAME",
+        autocompletion=values.platforms,
         help="Assume linux_x86_64, linux_aarch64, win_amd64 or macosx_arm64.",
         rich_help_panel=_ASSUME,
         show_default=False,
@@ -303,6 +308,7 @@ Want = Annotated[
     typer.Option(
         "--want",
         metavar="NAME",
+        autocompletion=values.wishes,
         help="Must be there and work afterwards: flash-attn, fa3, hub-fa2, vllm. Repeatable.",
         show_default=False,
     ),
@@ -312,6 +318,7 @@ Keep = Annotated[
     typer.Option(
         "--keep",
         metavar="NAME",
+        autocompletion=values.packages,
         help="Leave this package as it is: torch. Repeatable.",
         show_default=False,
     ),
@@ -423,6 +430,7 @@ Ignore = Annotated[
     typer.Option(
         "--ignore",
         metavar="RULE-ID",
+        autocompletion=values.rule_ids,
         help="Hide what a rule finds. Repeatable.",
         show_default=False,
     ),
