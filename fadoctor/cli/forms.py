@@ -44,6 +44,7 @@ class Form(str, enum.Enum):
 _ENDINGS = {
     ".txt": Form.TEXT, ".json": Form.JSON, ".jsonl": Form.JSONL, ".md": Form.MARKDOWN,
     ".html": Form.HTML, ".sarif": Form.SARIF, ".xml": Form.JUNIT, ".sh": Form.SCRIPT,
+    ".prom": Form.PROMETHEUS,
 }  # fmt: skip
 
 _TEXTS = {
@@ -51,10 +52,14 @@ _TEXTS = {
     "Explanation": "fadoctor.report.explanation_text",
     "SmokeReport": "fadoctor.report.smoke_text",
     "Plan": "fadoctor.report.plan_text",
+    "FleetReport": "fadoctor.report.fleet_text",
 }
 """Who writes a kind of document for a person."""
 
-_MODULES = {Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page"}
+_MODULES = {
+    Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page",
+    Form.PROMETHEUS: "fleet_prometheus",
+}  # fmt: skip
 _OF_A_NODE = (Form.FLEET, Form.FRAMES)
 _LISTED = (Form.SARIF, Form.GITHUB, Form.GITLAB)
 _SUMMARY = "GITHUB_STEP_SUMMARY"
