@@ -56,6 +56,7 @@ _ENDINGS = {
     ".txt": Form.TEXT, ".json": Form.JSON, ".jsonl": Form.JSONL, ".md": Form.MARKDOWN,
     ".html": Form.HTML, ".sarif": Form.SARIF, ".xml": Form.JUNIT, ".sh": Form.SCRIPT,
     ".dockerfile": Form.DOCKERFILE, ".ipynb": Form.COLAB,
+    ".prom": Form.PROMETHEUS,
 }  # fmt: skip
 
 _TEXTS = {
@@ -63,10 +64,14 @@ _TEXTS = {
     "Explanation": "fadoctor.report.explanation_text",
     "SmokeReport": "fadoctor.report.smoke_text",
     "Plan": "fadoctor.report.plan_text",
+    "FleetReport": "fadoctor.report.fleet_text",
 }
 """Who writes a kind of document for a person."""
 
-_MODULES = {Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page"}
+_MODULES = {
+    Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page",
+    Form.PROMETHEUS: "fleet_prometheus",
+}  # fmt: skip
 _OF_A_NODE = (Form.FLEET, Form.FRAMES)
 _LISTED = (Form.SARIF, Form.GITHUB, Form.GITLAB)
 _RECIPES = (Form.DOCKERFILE, Form.UV, Form.PIXI, Form.CONDA, Form.COLAB)
@@ -194,7 +199,7 @@ def style(sink: Sink, how: How) -> Style:
     return msgspec.structs.replace(found, brief=True) if how.brief else found
 
 
-def _markdown(document: Any, _form: Form, _how: How) -> str:
+def _markdown(document: Any, *_: object) -> str:
     """Return what one pastes in public: always without what identifies a person or a machine."""
     from fadoctor.report.markdown import render
 

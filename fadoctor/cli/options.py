@@ -48,6 +48,15 @@ class CheckFormat(str, enum.Enum):
     FRAMES = "frames"
 
 
+class FleetFormat(str, enum.Enum):
+    """Output formats of a fleet."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    PROMETHEUS = "prometheus"
+
+
 class SmokeFormat(str, enum.Enum):
     """Output formats of a smoke run."""
 
