@@ -14,11 +14,12 @@ from fadoctor.cli.app import build
 from fadoctor.cli.examples import EXAMPLES
 from tests.cli.conftest import COMMAND, Run
 from tests.cli.environments import add_flash_attn, add_torch, make_environment
+from tests.unit.fleet.samples import line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LINES = [line for lines in EXAMPLES.values() for line in lines]
+LINES = [each for several in EXAMPLES.values() for each in several]
 _RUN_SOMETHING = ("fadoctor run", "fadoctor trace", "fadoctor smoke --")
 """They start an interpreter, or several: seconds."""
 
@@ -34,6 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "train.yaml").write_text("model_name_or_path: x\nstage: sft\nflash_attn: fa2\n")
     (root / "train.py").write_text("print('trained')\n")
     (root / "train.log").write_text("RuntimeError: FlashAttention only supports Ampere GPUs\n")
+    (root / "reports").mkdir()
+    (root / "reports" / "n00.txt").write_bytes(line(0))
+    (root / "records.txt").write_bytes(b"".join(map(line, range(3))))
     rules = root / "my-rules" / "house"
     rules.mkdir(parents=True)
     (rules / "house-rule.yaml").write_text(HOUSE_RULE)
@@ -66,23 +70,23 @@ cases:
 
 
 def lines(*, slow: bool) -> list[str]:
-    return [line for line in LINES if line.startswith(_RUN_SOMETHING) is slow]
+    return [each for each in LINES if each.startswith(_RUN_SOMETHING) is slow]
 
 
-@pytest.mark.parametrize("line", lines(slow=False))
-def test_an_example_runs(line: str, folder: Path) -> None:
-    run_line(line, folder)
+@pytest.mark.parametrize("typed", lines(slow=False))
+def test_an_example_runs(typed: str, folder: Path) -> None:
+    run_line(typed, folder)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("line", lines(slow=True))
-def test_an_example_that_starts_something_runs(line: str, folder: Path) -> None:
-    run_line(line, folder)
+@pytest.mark.parametrize("typed", lines(slow=True))
+def test_an_example_that_starts_something_runs(typed: str, folder: Path) -> None:
+    run_line(typed, folder)
 
 
-def run_line(line: str, folder: Path) -> None:
+def run_line(typed: str, folder: Path) -> None:
     done = subprocess.run(
-        ["sh", "-c", line],
+        ["sh", "-c", typed],
         cwd=folder,
         env={
             "PATH": f"{folder / 'bin'}:/usr/bin:/bin",
@@ -93,7 +97,7 @@ def run_line(line: str, folder: Path) -> None:
     )  # fmt: skip
     assert done.returncode in (0, 1, 3), done.stderr
     assert "fadoctor:" not in done.stderr
-    if "--output" not in line and ">" not in line:
+    if "--output" not in typed and ">" not in typed:
         assert done.stdout + done.stderr
 
 
@@ -105,9 +109,9 @@ def test_every_command_has_examples_and_its_help_shows_them(run: Run) -> None:
     assert named == {*root.commands} - groups | parts  # type: ignore[attr-defined]  # a group
     for name in ("check", "rules show"):
         text = run(*name.split(), "--help", env={"COLUMNS": "100"}).stdout
-        assert all(line in text for line in EXAMPLES[name])
+        assert all(each in text for each in EXAMPLES[name])
 
 
 @pytest.mark.parametrize("columns", [80])
 def test_an_example_fits_a_terminal(columns: int) -> None:
-    assert [line for line in LINES if len(line) > columns - 2] == []
+    assert [each for each in LINES if len(each) > columns - 2] == []
