@@ -102,7 +102,7 @@ def _group(paper: Paper, calls: list[Call], *, alone: bool) -> None:
         paper.line(told(letters, culprit), "red", indent=2, hang=2)
         if culprit.source:
             paper.line(printable(culprit.source, _WIDTH), indent=6, hang=2)
-        if culprit.because:
+        if because(culprit):
             paper.line(because(culprit), indent=4, hang=2)
 
 
@@ -174,7 +174,9 @@ def told(letters: str, culprit: Culprit) -> str:
 
 
 def because(culprit: Culprit) -> str:
-    """Return what a statement did it because of, and how sure that is."""
+    """Return what a statement did it because of, and how sure that is; "" for itself alone."""
+    if culprit.because.startswith(f"{culprit.op}: ") and culprit.confidence == "high":
+        return ""
     sure = "" if culprit.confidence == "high" else f" (confidence {culprit.confidence})"
     return f"because of {culprit.because}{sure}"
 

@@ -81,7 +81,7 @@ def _group(calls: list[Call], *, alone: bool) -> Html:
     for letters, culprit in culprits_of(first):
         parts.append(tag("p", tag("strong", told(letters, culprit))))
         parts += [quoted([culprit.source])] if culprit.source else []
-        parts += [tag("p", because(culprit))] if culprit.because else []
+        parts += [tag("p", because(culprit))] if because(culprit) else []
     parts.append(folded("Each call", listed(map(_line, calls[:_MOST]))))
     return tag("article", *parts)
 
