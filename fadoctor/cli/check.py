@@ -5,13 +5,17 @@ Heavy modules are imported inside the command, so that each pays only for what i
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from fadoctor.cli import forms, support
 from fadoctor.cli import options as opt
 from fadoctor.cli.support import EXIT_INTERRUPTED, leave
+
+if TYPE_CHECKING:
+    from fadoctor.examine import Request
 
 
 def check(
@@ -50,8 +54,9 @@ def check(
     ] = False,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
-    format_: opt.ReportOutput = opt.ReportFormat.TEXT,
+    format_: opt.CheckOutput = opt.CheckFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
+    output_dir: opt.OutputDir = "",
     redact: opt.Redact = False,
     color: opt.ColourOption = opt.Colour.AUTO,
     exit_zero: opt.ExitZero = False,
@@ -60,28 +65,66 @@ def check(
     debug: opt.Debug = False,
 ) -> None:
     """Say whether FlashAttention works here, if not why, and what to do."""
-    from fadoctor.cli.terminal import log_to_stderr, spinner
+    from fadoctor.cli.terminal import log_to_stderr
 
     log_to_stderr(debug=debug)
-    sinks = forms.sinks_of(output, format_)
-    request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform, thorough=thorough, requirements=requirements,
-                       extra=extra, group=group, config=config, config_kind=config_kind,
-                       contracts=True, cache=not no_cache)  # fmt: skip
-    with spinner("reading", quiet=quiet) as say:
+    sinks = forms.sinks_of_check(output, format_, output_dir)
+    with forms.reporting(sinks, output_dir, redact=redact, exit_zero=exit_zero) as save:
+        request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
+                           python_version, platform, thorough=thorough, requirements=requirements,
+                           extra=extra, group=group, config=config, config_kind=config_kind,
+                           contracts=True, cache=not no_cache)  # fmt: skip
+        how = forms.How(color.value, quiet, verbose, redact, fail_on)
+        asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, fail_on)
+        leave(_examine(asked, sinks, how, save), exit_zero=exit_zero)
+
+
+class Asked(NamedTuple):
+    """What is examined, by what, and how far."""
+
+    request: Request
+    rules: tuple[Path, ...] = ()
+    ignore: tuple[str, ...] = ()
+    smoke: bool = False
+    thorough: bool = False
+    strict: bool = False
+    fail_on: opt.FailOn = opt.FailOn.ERROR
+
+
+def judge_file(request: Request, ignore: tuple[str, ...], fail_on: opt.FailOn) -> int:
+    """Report what is wrong with a file, and nothing else; return the exit code."""
+    how = forms.How(opt.Colour.AUTO.value, fail_on=fail_on, brief=True)
+    sinks = forms.sinks_of([], opt.ReportFormat.TEXT)
+    return _examine(Asked(request, ignore=ignore, fail_on=fail_on), sinks, how)
+
+
+def _examine(
+    asked: Asked, sinks: tuple[forms.Sink, ...], how: forms.How, save: forms.Save | None = None
+) -> int:
+    """Read, judge, run and report; return the exit code."""
+    from fadoctor.cli.terminal import spinner
+
+    request, ignore = asked.request, asked.ignore
+    with spinner("reading", quiet=how.quiet) as say:
         needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))
-        knowledge, environment = support.environment_of(request, rules, *needed, say=say)
-        support.refuse_unknown_ids(ignore, knowledge)
+        knowledge, environment = support.environment_of(
+            request, list(asked.rules), *needed, say=say
+        )
+        support.refuse_unknown_ids(list(ignore), knowledge)
     from fadoctor.commands.looking import foreseen
     from fadoctor.commands.planning import with_advice
     from fadoctor.diagnose import conclude
 
-    prognosis, planned = foreseen(environment, knowledge, tuple(ignore))
+    prognosis, planned = foreseen(environment, knowledge, ignore)
     run = None
-    if smoke and request.is_real:
-        run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
+    if asked.smoke and request.is_real:
+        run = support.smoke_of_check(prognosis, thorough=asked.thorough, quiet=how.quiet)
     report = with_advice(conclude(prognosis, run), request, planned)
-    forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, fail_on))
+    code = support.check_code(report, asked.fail_on, strict=asked.strict)
+    how = how._replace(code=code)
+    if save is not None:
+        save(report, how)
+    forms.deliver(report, sinks, how)
     if run is not None and run.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-    leave(support.check_code(report, fail_on, strict=strict), exit_zero=exit_zero)
+    return code

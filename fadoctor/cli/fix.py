@@ -24,6 +24,7 @@ from fadoctor.commands.planning import Wanted, planned_for
 from fadoctor.model.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from fadoctor.examine import Request
@@ -102,6 +103,7 @@ def fix(
     format_: opt.PlanOutput = opt.PlanFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,
+    no_cache: opt.NoCache = False,
     exit_zero: opt.ExitZero = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
@@ -121,15 +123,17 @@ def fix(
                        python_version, platform, requirements=requirements,
                        extra=extra, group=group,
                        config=config, config_kind=config_kind,
+                       contracts=True, cache=not no_cache,
                        new=new, new_if_none=dry_run and bool(want))  # fmt: skip
     if undo:
         code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)
         leave(code, exit_zero=exit_zero)
     wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
                             verify, no_hub, forms.is_recipe(sinks))  # fmt: skip
-    with spinner("reading and planning", quiet=quiet):
-        planned = plan_for(request, rules, wanted)
-    how = forms.How(quiet=quiet, redact=redact, recipe=planned.recipe)
+    with spinner("reading and planning", quiet=quiet) as say:
+        planned = plan_for(request, rules, wanted, say)
+    in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
+    how = forms.How(quiet=in_short, redact=redact, recipe=planned.recipe)
     forms.deliver(planned.plan, sinks, how)
     code = planned.exit_code
     if write_files:
@@ -181,9 +185,11 @@ def refuse_unwritable(named: bool, *, dry_run: bool, write_files: bool, other: b
         )
 
 
-def plan_for(request: Request, rules: list[Path], wanted: Wanted) -> Planned:
+def plan_for(
+    request: Request, rules: list[Path], wanted: Wanted, say: Callable[[str], None]
+) -> Planned:
     """Read the environment and plan; UsageError and others as `check` has them."""
-    knowledge, environment = environment_of(request, rules, "fadoctor.plan.planner")
+    knowledge, environment = environment_of(request, rules, "fadoctor.plan.planner", say=say)
     refuse_unknown_ids(list(wanted.ignore), knowledge)
     from fadoctor.model.plan import PlanOutcome
 

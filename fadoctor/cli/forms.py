@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import enum
 import os
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from fadoctor.cli import support
 from fadoctor.cli.output import write
@@ -14,12 +17,15 @@ from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fadoctor.cli.options import FailOn
     from fadoctor.model.finding import Severity
     from fadoctor.model.recipe import Recipe
     from fadoctor.report.style import Style
+
+    Save = Callable[[Any, "How"], None]
+    """Keeps a report in a folder."""
 
 
 class Form(str, enum.Enum):
@@ -41,6 +47,9 @@ class Form(str, enum.Enum):
     PIXI = "pixi"
     CONDA = "conda"
     COLAB = "colab"
+    FLEET = "fleet"
+    FRAMES = "frames"
+    PROMETHEUS = "prometheus"
 
 
 _ENDINGS = {
@@ -58,6 +67,7 @@ _TEXTS = {
 """Who writes a kind of document for a person."""
 
 _MODULES = {Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page"}
+_OF_A_NODE = (Form.FLEET, Form.FRAMES)
 _LISTED = (Form.SARIF, Form.GITHUB, Form.GITLAB)
 _RECIPES = (Form.DOCKERFILE, Form.UV, Form.PIXI, Form.CONDA, Form.COLAB)
 """Forms of a plan that describe an environment made anew."""
@@ -85,6 +95,10 @@ class How(NamedTuple):
     redact: bool = False
     fail_on: FailOn | None = None
     recipe: Recipe | None = None
+    brief: bool = False
+    """Only what is wrong."""
+    code: int = 0
+    """What the command ends with, ``--exit-zero`` apart."""
 
 
 def sinks_of(outputs: Sequence[str], chosen: enum.Enum) -> tuple[Sink, ...]:
@@ -100,6 +114,26 @@ def sinks_of(outputs: Sequence[str], chosen: enum.Enum) -> tuple[Sink, ...]:
         if sink.path in [other.path for other in sinks[:index]]:
             raise UsageError(f"--output {printable(outputs[index])}: it is named twice")
     return sinks
+
+
+def sinks_of_check(outputs: Sequence[str], chosen: enum.Enum, folder: str) -> tuple[Sink, ...]:
+    """Return what ``check`` writes beside a file in a folder of nodes: nothing unless asked."""
+    sinks = sinks_of(outputs, chosen)
+    return () if folder and sinks == (Sink(Form.TEXT, None),) else sinks
+
+
+def reporting(
+    sinks: tuple[Sink, ...], folder: str, *, redact: bool, exit_zero: bool
+) -> AbstractContextManager[Save]:
+    """Return within what a check is done, which gives what keeps its report in a folder.
+
+    On a node of many it lets no task be silent; else it does nothing.
+    """
+    if not folder and not any(sink.form in _OF_A_NODE for sink in sinks):
+        return nullcontext(lambda _report, _how: None)
+    from fadoctor.cli import node
+
+    return node.reported(node.Wanted(sinks, Path(folder) if folder else None, redact, exit_zero))
 
 
 def _sink(text: str, chosen: Form, allowed: list[Form]) -> Sink:
@@ -126,7 +160,7 @@ def is_recipe(sinks: Sequence[Sink]) -> bool:
 
 def printer_of(sinks: Sequence[Sink], kind: str) -> str:
     """Return the module that writes the first form: loaded while the environment is read."""
-    return _TEXTS[kind] if sinks[0].form is Form.TEXT else "fadoctor.report.json_"
+    return _TEXTS[kind] if sinks and sinks[0].form is Form.TEXT else "fadoctor.report.json_"
 
 
 def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
@@ -150,11 +184,14 @@ def _rendered(document: Any, sink: Sink, how: How) -> str:
         return str(module.render(listing_of(document, Path.cwd())))
     if sink.form is Form.JUNIT:
         return _junit(document, how)
-    if sink.form in _RECIPES:
-        module = import_module(f"fadoctor.report.recipes.{sink.form.value}")
-        recipe = support.redacted(how.recipe) if how.recipe and how.redact else how.recipe
-        return str(module.render(recipe))
+    if sink.form in _OF_A_NODE:
+        from fadoctor.cli import node
+
+        return node.render(document, sink.form, how.code, redact=how.redact)
     name = _MODULES.get(sink.form, f"plan_{sink.form.value}")
+    if sink.form in _RECIPES:
+        name = f"recipes.{sink.form.value}"
+        document = support.redacted(how.recipe) if how.recipe and how.redact else how.recipe
     return str(import_module(f"fadoctor.report.{name}").render(document))
 
 
@@ -166,7 +203,8 @@ def style(sink: Sink, how: How) -> Style:
     """Return how text is printed there."""
     from fadoctor.cli.terminal import style_of
 
-    return style_of(how.color, sink.path, quiet=how.quiet, verbose=how.verbose)
+    found = style_of(how.color, sink.path, quiet=how.quiet, verbose=how.verbose)
+    return msgspec.structs.replace(found, brief=True) if how.brief else found
 
 
 def _markdown(document: Any) -> str:

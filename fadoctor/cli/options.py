@@ -30,6 +30,22 @@ class ReportFormat(str, enum.Enum):
     GITLAB = "gitlab"
 
 
+class CheckFormat(str, enum.Enum):
+    """Output formats of ``check``: those of findings, and those of a node of a fleet."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    FLEET = "fleet"
+    FRAMES = "frames"
+
+
 class SmokeFormat(str, enum.Enum):
     """Output formats of a smoke run."""
 
@@ -249,6 +265,26 @@ ReportOutput = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+CheckOutput = Annotated[
+    CheckFormat,
+    typer.Option(
+        "--format",
+        help="Form of the output. markdown is redacted, to be pasted in public; fleet is one line "
+        "for `fadoctor fleet`, frames a full report in such lines.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+OutputDir = Annotated[
+    str,
+    typer.Option(
+        "--output-dir",
+        metavar="DIR",
+        help="On a node of many: write the full report as a file of its own into this folder, for "
+        "`fadoctor fleet DIR`.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    ),
+]
 FactsOutput = Annotated[
     FactsFormat,
     typer.Option("--format", help="Form of the output: JSON alone.", rich_help_panel=_OUTPUT),
@@ -337,13 +373,18 @@ Quiet = Annotated[
     typer.Option(
         "--quiet",
         "-q",
-        help="Only what is wrong: no table, no advice beyond fixes.",
+        help="The answer in one line.",
         rich_help_panel=_OUTPUT,
     ),
 ]
 Verbose = Annotated[
     bool,
-    typer.Option("--verbose", "-v", help="All evidence, all fixes.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Also the evidence, every fix, and why each cell of the table comes out so.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Debug = Annotated[
     bool,

@@ -56,6 +56,8 @@ def _wants_colour(colour: str, stream: TextIO | None) -> bool:
         return colour == "always"
     if stream is None or os.environ.get("NO_COLOR"):
         return False
+    if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.matrix.kernels import Gpu
     from fadoctor.model.verdict import Backend
     from fadoctor.plan.problem import Base
-    from fadoctor.plan.solve import Solution
+    from fadoctor.plan.solution import Solution
     from fadoctor.plan.wishes import Wishes
 
 TAKE_FROM_HUB = "let transformers take it from the Hub"

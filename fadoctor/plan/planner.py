@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fadoctor.model.plan import Action, Conflict
     from fadoctor.model.recipe import Recipe
     from fadoctor.model.rule import Knowledge
-    from fadoctor.plan.solve import Solution
+    from fadoctor.plan.solution import Solution
 
 
 QUICK_LIMIT = 600

@@ -13,14 +13,16 @@ from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.verdict import Predicted, Verdict
+from fadoctor.plan.ahead import offers_beside_pair
 from fadoctor.plan.candidates import Candidates
 from fadoctor.plan.cells import Cells
+from fadoctor.plan.contract_state import contract_packages
 from fadoctor.plan.domain import ORDER, decided_in_order, domain, packages_of
 from fadoctor.plan.hub_route import HubRoute, hub_packages, is_offered
 from fadoctor.plan.offers import offers_of
 from fadoctor.plan.post_state import PostState
 from fadoctor.plan.quarrels import Quarrels
-from fadoctor.plan.relations import Judge, relations_of
+from fadoctor.plan.relations import Judge, placed, relations_of
 from fadoctor.plan.released import is_there
 from fadoctor.plan.requirements import Requirements, requirements_of, violations, with_pairs
 from fadoctor.plan.wishes import ATTENTION, HALF, PAIR, may_work, without_hub
@@ -72,14 +74,16 @@ class Problem:
         self.others = dict(requirements)
         self.kernels = Kernels(environment, session.matrix)
         self.is_foreign = has_amd(environment)
-        self.offers = offers_of(base.findings, {*ORDER, *RELEASES, PAIR[1]}, environment)
         self.hub = hub_packages(session.hub, self.kernels, wishes, base.findings)
+        tabled = {*ORDER, *RELEASES, PAIR[1]}
+        ahead = offers_beside_pair(session, environment, self.hub, tabled)
+        self.offers = ahead | offers_of(base.findings, tabled, environment)
         there = (*self.offers, *self.hub, *offered_to_ask(base.findings))
         self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)
         present = {"", *self._present()}
         judged = (r for r in session.relations if r.rule.id not in base.left_out)
-        self.relations = tuple(r for r in judged if r.package in present)
+        self.relations = tuple(placed(judged, present, contract_packages(environment)))
         self.worked = frozenset(
             (v.gpu, v.backend, v.dtype) for v in base.verdicts if v.predicted is Predicted.WORKS
         )

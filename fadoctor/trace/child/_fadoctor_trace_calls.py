@@ -8,7 +8,7 @@ from typing import Any
 import _fadoctor_trace_why as why
 import torch
 from _fadoctor_trace_frames import file_of, modules_above, place_of, source_of, storage_of
-from _fadoctor_trace_lineage import OTHER, RANK, START
+from _fadoctor_trace_origin import OTHER, RANK, START
 
 LETTERS = ("q", "k", "v")
 ABSTRACT = ("eager", "setting", "unknown")
@@ -66,8 +66,9 @@ class Before:
         causal = self.values.get("causal")
         causal = causal if isinstance(causal, bool) else None
         grad = torch.is_grad_enabled()
-        key = repr((self.module, self.entry["entry"], metas, mask,
-                    causal, self.autocast, grad, backend, ran, problem is None))  # fmt: skip
+        wrong = self._wrong(ran)
+        key = repr((self.module, self.entry["entry"], metas, mask, causal, self.autocast, grad,
+                    backend, ran, problem is None, self._sites(wrong)))  # fmt: skip
         if key in self.tracer.record.calls:
             self.tracer.record.add(key, None)
             self._let_go()
@@ -96,10 +97,16 @@ class Before:
             "setting": _setting(self.owner),
             "culprits": {},
         }
-        for letter in self._wrong(ran):
+        for letter in wrong:
             call["culprits"][letter] = self._culprit(letter, place)
         self.tracer.record.add(key, call)
         self._let_go()
+
+    def _sites(self, wrong: Any) -> Any:
+        """Return the statement that calls, and those that made its tensors wrong."""
+        origins = [self.origins.get(letter) for letter in wrong]
+        found = [(id(each.place.code), each.place.line) for each in origins if each is not None]
+        return (id(self.frame.f_code), self.frame.f_lineno, found)
 
     def _let_go(self) -> None:
         self.tensors, self.values, self.frame = {}, {}, None
@@ -129,7 +136,9 @@ class Before:
         names, place = self.tracer.names, origin.place
         owner = place.owner()
         module = names.of(owner)
-        confidence = "medium" if self.tracer.record.compiled or origin.kind == OTHER else "high"
+        unsure = self.tracer.record.compiled or origin.kind == OTHER
+        unsure = unsure or RANK.get(self.tensors[letter].dtype) == 0
+        confidence = "medium" if unsure else "high"
         return {
             "kind": origin.kind,
             "module": module if module is not None or owner is None else type(owner).__name__,

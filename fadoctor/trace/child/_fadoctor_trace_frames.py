@@ -8,6 +8,8 @@ import sys
 import weakref
 from typing import Any
 
+from _fadoctor_trace_table import bare
+
 _DEEPEST = 200
 _INNER: dict[Any, bool] = {}
 """Code object -> whether it is torch's own or ours, and no statement of anybody."""
@@ -52,11 +54,34 @@ class Place:
 
 def module_of(frame: Any) -> Any:
     """Return the module that is the first argument of a frame's function, else None."""
-    names = frame.f_code.co_varnames
-    if not names or names[0] != "self" or frame.f_code.co_argcount == 0:
+    name = owner_name(frame.f_code)
+    if not name:
         return None
-    found = frame.f_locals.get("self")
+    found = frame.f_locals.get(name)
     return found if isinstance(found, _module_class[0]) else None
+
+
+def owner_name(code: Any) -> Any:
+    """Return what a method calls the object that it belongs to, "" for a function."""
+    known = _OWNER.get(code)
+    if known is None:
+        if len(_OWNER) > 8192:
+            _OWNER.clear()
+        known = _OWNER[code] = _owner_name(code)
+    return known
+
+
+def _owner_name(code: Any) -> Any:
+    if not code.co_argcount:
+        return ""
+    first = code.co_varnames[0]
+    if first == "self":
+        return first
+    outer = getattr(code, "co_qualname", "").rpartition(".")[0]
+    return first if outer and not outer.endswith("<locals>") else ""
+
+
+_OWNER: dict[Any, str] = {}
 
 
 def place_of(frame: Any) -> Any:
@@ -175,6 +200,11 @@ def storage_of(tensor: Any) -> Any:
     """Return what is the same for all views of a tensor, 0 where it has no storage."""
     try:
         return tensor.untyped_storage()._cdata
+    except (RuntimeError, NotImplementedError, AttributeError):
+        pass
+    try:
+        below = bare(tensor)
+        return 0 if below is tensor else below.untyped_storage()._cdata
     except (RuntimeError, NotImplementedError, AttributeError):
         return 0
 
