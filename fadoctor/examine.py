@@ -38,6 +38,18 @@ NEW = "new"
 _MACHINE = Target("manifest", "this machine", "no environment is here")
 
 
+class Meant(msgspec.Struct, frozen=True):
+    """What a project's settings say of what is examined; the command line wins over them."""
+
+    target: str = ""
+    """Folder or interpreter of an environment: as if it had been found, so that nothing runs."""
+    reason: str = ""
+    gpu: tuple[str, ...] = ()
+    """GPUs that are assumed where none is here, or what is examined is not here."""
+    driver: str = ""
+    notes: tuple[str, ...] = ()
+
+
 class Request(msgspec.Struct, frozen=True):
     """What the command line says about what is examined."""
 
@@ -70,6 +82,7 @@ class Request(msgspec.Struct, frozen=True):
     """Whether it is about an environment that is not there yet, with nothing in it."""
     new_if_none: bool = False
     """Whether it is about such a one where none is found."""
+    meant: Meant = Meant()
 
     @property
     def names_a_target(self) -> bool:
@@ -125,13 +138,13 @@ class Examination:
         if self._request.contracts and not self._request.facts:
             found = self._with_contracts(found, knowledge)
         is_new = found.target.kind == NEW
-        if self._request.overlays.described() or self._manifests or is_new:
+        overlays = self._overlays(found, is_new=is_new)
+        if overlays.described() or self._manifests or is_new:
             # Late: what judges versions is loaded while child processes answer.
             from fadoctor.matrix.query import Matrix  # noqa: PLC0415
             from fadoctor.targets.overlay import apply_overlays  # noqa: PLC0415
 
             matrix = Matrix(knowledge.tables)
-            overlays = self._overlays(found) if is_new else self._request.overlays
             found = apply_overlays(found, overlays, matrix)
             if self._manifests or is_new:
                 from fadoctor.manifests.environment import planned_environment  # noqa: PLC0415
@@ -142,12 +155,21 @@ class Examination:
             from fadoctor.configs.join import apply_configurations  # noqa: PLC0415
 
             found = apply_configurations(found, configurations)
-        return found
+        return _noted(found, self._request.meant.notes)
 
-    def _overlays(self, found: Environment) -> Overlays:
-        """Return what is assumed of a new environment: our own Python where none is here."""
-        overlays = self._request.overlays
-        if overlays.python_version or isinstance(found.fact("python.version"), Known):
+    def _overlays(self, found: Environment, *, is_new: bool) -> Overlays:
+        """Return what is assumed: what was typed, and the GPUs of the settings where none is here.
+
+        Of a new environment also our own Python, where none is here.
+        """
+        overlays, meant = self._request.overlays, self._request.meant
+        count = found.fact("gpu.count")
+        is_elsewhere = bool(is_new or self._manifests)
+        may_stand_in = is_elsewhere or (isinstance(count, Known) and count.value == 0)
+        if meant.gpu and may_stand_in and not (overlays.gpu or self._request.facts):
+            driver = overlays.driver or meant.driver
+            overlays = msgspec.structs.replace(overlays, gpu=meant.gpu, driver=driver)
+        if not is_new or overlays.python_version or isinstance(found.fact("python.version"), Known):
             return overlays
         own = f"{sys.version_info[0]}.{sys.version_info[1]}"
         return msgspec.structs.replace(overlays, python_version=own)
@@ -191,6 +213,14 @@ class Examination:
         world, found = _look(self._request, environ)
         self._worlds.append(world)
         return found
+
+
+def _noted(environment: Environment, notes: tuple[str, ...]) -> Environment:
+    if not notes:
+        return environment
+    target = environment.target
+    told = msgspec.structs.replace(target, notes=(*target.notes, *notes))
+    return msgspec.structs.replace(environment, target=told)
 
 
 def _named_new(environment: Environment) -> Environment:
@@ -297,7 +327,10 @@ def _look(request: Request, environ: Mapping[str, str]) -> tuple[World, Environm
     once = remember(run)
     # The driver's answer takes longest and does not depend on the target: ask now, read it later.
     threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
-    wanted = TargetRequest(request.python, request.site_packages, request.reason)
+    meant = request.meant
+    wanted = TargetRequest(
+        request.python, request.site_packages, request.reason, meant.target, meant.reason
+    )
     is_planned = bool(request.requirements or request.new)
     try:
         target = discover(wanted, environ, _cwd(wanted), own_interpreter(), once)

@@ -15,6 +15,7 @@ from fadoctor.cli import options as opt
 from fadoctor.cli.support import EXIT_INTERRUPTED, leave
 
 if TYPE_CHECKING:
+    from fadoctor.commands.settings import Settings
     from fadoctor.examine import Request
 
 
@@ -41,9 +42,7 @@ def check(
     ] = True,
     thorough: opt.CheckAll = False,
     no_cache: opt.NoCache = False,
-    fail_on: Annotated[
-        opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
-    ] = opt.FailOn.ERROR,
+    fail_on: opt.FailOnOption = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -54,6 +53,7 @@ def check(
     ] = False,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
+    no_config_file: opt.NoConfigFile = False,
     format_: opt.CheckOutput = opt.CheckFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
     output_dir: opt.OutputDir = "",
@@ -74,8 +74,11 @@ def check(
                            python_version, platform, thorough=thorough, requirements=requirements,
                            extra=extra, group=group, config=config, config_kind=config_kind,
                            contracts=True, cache=not no_cache)  # fmt: skip
-        how = forms.How(color.value, quiet, verbose, redact, fail_on)
-        asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, fail_on)
+        settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
+        failing = support.failing_from(fail_on, settings)
+        how = forms.How(color.value, quiet, verbose, redact, failing)
+        asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, failing)
+        asked = asked.by(settings)
         leave(_examine(asked, sinks, how, save), exit_zero=exit_zero)
 
 
@@ -89,13 +92,23 @@ class Asked(NamedTuple):
     thorough: bool = False
     strict: bool = False
     fail_on: opt.FailOn = opt.FailOn.ERROR
+    settings: Settings | None = None
+
+    def by(self, settings: Settings) -> Asked:
+        """Return the same with what a project's settings say beside it."""
+        request = settings.applied(self.request)
+        rules = (*settings.rules, *self.rules)
+        return self._replace(request=request, rules=rules, settings=settings)
 
 
-def judge_file(request: Request, ignore: tuple[str, ...], fail_on: opt.FailOn) -> int:
+def judge_file(
+    request: Request, ignore: tuple[str, ...], fail_on: opt.FailOn | None, settings: Settings
+) -> int:
     """Report what is wrong with a file, and nothing else; return the exit code."""
-    how = forms.How(opt.Colour.AUTO.value, fail_on=fail_on, brief=True)
+    failing = support.failing_from(fail_on, settings)
+    how = forms.How(opt.Colour.AUTO.value, fail_on=failing, brief=True)
     sinks = forms.sinks_of([], opt.ReportFormat.TEXT)
-    return _examine(Asked(request, ignore=ignore, fail_on=fail_on), sinks, how)
+    return _examine(Asked(request, ignore=ignore, fail_on=failing).by(settings), sinks, how)
 
 
 def _examine(
@@ -111,6 +124,8 @@ def _examine(
             request, list(asked.rules), *needed, say=say
         )
         support.refuse_unknown_ids(list(ignore), knowledge)
+        if asked.settings is not None:
+            ignore = asked.settings.hiding(ignore, knowledge)
         say("judging")
         from fadoctor.commands.looking import foreseen
         from fadoctor.commands.planning import with_advice
@@ -118,7 +133,7 @@ def _examine(
 
         prognosis, planned = foreseen(environment, knowledge, ignore)
     run = None
-    if asked.smoke and request.is_real:
+    if asked.smoke and request.is_real and not environment.overlays:
         run = support.smoke_of_check(prognosis, thorough=asked.thorough, quiet=how.quiet)
     with spinner("looking for the repair", quiet=how.quiet):
         report = with_advice(conclude(prognosis, run), request, planned)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from fadoctor.cli import forms, support
@@ -35,11 +36,10 @@ def explain(
     glibc: opt.Glibc = "",
     python_version: opt.PythonVersion = "",
     platform: opt.Platform = "",
-    fail_on: Annotated[
-        opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
-    ] = opt.FailOn.ERROR,
+    fail_on: opt.FailOnOption = None,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
+    no_config_file: opt.NoConfigFile = False,
     format_: opt.ReportOutput = opt.ReportFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,
@@ -60,8 +60,11 @@ def explain(
                        python_version, platform)  # fmt: skip
     if log == "-" and facts == "-":
         raise UsageError("the log and --facts cannot both be standard input")
+    settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
+    rules, failing = [*settings.rules, *rules], support.failing_from(fail_on, settings)
     knowledge = load_knowledge(tuple(rules))
     support.refuse_unknown_ids(ignore, knowledge)
+    ignored = settings.hiding(tuple(ignore), knowledge)
     with spinner("reading the log", quiet=quiet or log == "-") as say:
         reading = _read(log, knowledge)
         environment = None
@@ -69,9 +72,11 @@ def explain(
             say("reading the environment")
             _, environment = support.environment_of(request, rules)
         say("looking for causes")
-        report = explained(reading, knowledge, request, environment, tuple(ignore))
-    forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, fail_on))
-    code = support.severity_code(report.summary, fail_on)
+        report = explained(reading, knowledge, request, environment, ignored)
+    if settings.notes:
+        report = msgspec.structs.replace(report, notes=(*report.notes, *settings.notes))
+    forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, failing))
+    code = support.severity_code(report.summary, failing)
     if report.rule_errors:
         raise typer.Exit(support.EXIT_INTERNAL)
     raise typer.Exit(0 if exit_zero else code)

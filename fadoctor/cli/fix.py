@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from fadoctor.commands.settings import Settings
     from fadoctor.examine import Request
     from fadoctor.model.recipe import Recipe
     from fadoctor.preflight.lines import Rewrite
@@ -100,6 +101,7 @@ def fix(
     ] = opt.Installer.AUTO,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
+    no_config_file: opt.NoConfigFile = False,
     format_: opt.PlanOutput = opt.PlanFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,
@@ -128,10 +130,13 @@ def fix(
     if undo:
         code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)
         leave(code, exit_zero=exit_zero)
+    settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
+    rules = [*settings.rules, *rules]
+    request = settings.applied(request, assumes=dry_run or write_files)
     wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
                             verify, no_hub, forms.is_recipe(sinks))  # fmt: skip
     with spinner("reading and planning", quiet=quiet) as say:
-        planned = plan_for(request, rules, wanted, say)
+        planned = plan_for(request, rules, wanted, settings, say)
     in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
     how = forms.How(quiet=in_short, redact=redact, recipe=planned.recipe)
     forms.deliver(planned.plan, sinks, how)
@@ -142,7 +147,8 @@ def fix(
         for name in write_all(planned.rewrites):
             way_back.say(f"{name} is written")
     if not (dry_run or write_files) and code == EXIT_FINDINGS:
-        job = apply.Job(request, tuple(rules), tuple(ignore), yes, smoke)
+        hidden = (*ignore, *(each.rule for each in settings.ignored))
+        job = apply.Job(request, tuple(rules), hidden, yes, smoke)
         code = apply.apply_for(job, planned.plan)
     leave(code, exit_zero=exit_zero)
 
@@ -186,15 +192,23 @@ def refuse_unwritable(named: bool, *, dry_run: bool, write_files: bool, other: b
 
 
 def plan_for(
-    request: Request, rules: list[Path], wanted: Wanted, say: Callable[[str], None]
+    request: Request,
+    rules: list[Path],
+    wanted: Wanted,
+    settings: Settings,
+    say: Callable[[str], None],
 ) -> Planned:
     """Read the environment and plan; UsageError and others as `check` has them."""
     knowledge, environment = environment_of(request, rules, "fadoctor.plan.planner", say=say)
     refuse_unknown_ids(list(wanted.ignore), knowledge)
     from fadoctor.model.plan import PlanOutcome
 
+    ignored = settings.hiding(wanted.ignore, knowledge)
+    wanted = msgspec.structs.replace(wanted, ignore=ignored)
     made = planned_for(request, knowledge, environment, wanted)
     plan = made.plan
+    if settings.notes:
+        plan = msgspec.structs.replace(plan, notes=(*plan.notes, *settings.notes))
     nothing = plan.outcome is PlanOutcome.NOTHING
     code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
     return Planned(plan, code, made.rewrites, made.recipe)

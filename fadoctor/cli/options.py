@@ -372,6 +372,21 @@ Rules = Annotated[
         show_default=False,
     ),
 ]
+NoConfigFile = Annotated[
+    bool,
+    typer.Option(
+        "--no-config-file",
+        help="Use no settings: neither fadoctor.toml nor [tool.fadoctor] of a pyproject.toml.",
+    ),
+]
+FailOnOption = Annotated[
+    FailOn | None,
+    typer.Option(
+        "--fail-on",
+        help="Least severity that makes the exit code 1. Default: error, or the settings'.",
+        show_default=False,
+    ),
+]
 Redact = Annotated[
     bool,
     typer.Option(

@@ -67,6 +67,7 @@ def smoke(
     ] = False,
     thorough: opt.Thorough = False,
     rules: opt.Rules = [],  # noqa: B006
+    no_config_file: opt.NoConfigFile = False,
     format_: Annotated[
         opt.SmokeFormat,
         typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
@@ -91,7 +92,9 @@ def smoke(
     where = device or ("all" if require_gpu else AUTO)
     backends = tuple(map(backend_of, backend))  # refuses before anything is read
     wanted = Wanted(backends, tuple(dtype), where, thorough, timeout, online=online)
-    request = support.request_of(target, python)
+    settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
+    rules = [*settings.rules, *rules]
+    request = settings.applied(support.request_of(target, python), assumes=False)
     with spinner("reading the environment", quiet=quiet):
         knowledge, environment = support.environment_of(request, rules, "fadoctor.diagnose")
     from fadoctor.diagnose import conclude_smoke, foresee

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import typer
@@ -14,10 +15,10 @@ from fadoctor.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     import msgspec
 
+    from fadoctor.commands.settings import Settings
     from fadoctor.diagnose import Prognosis
     from fadoctor.examine import Request
     from fadoctor.model.environment import Environment
@@ -75,6 +76,27 @@ def environment_of(
 
     with ends_by_signals():
         return look(request, rules, needed, lambda: say(FOLLOWING))
+
+
+def settings_of(*, no_config_file: bool, quiet: bool = False) -> Settings:
+    """Return the settings that hold here; what they do is said even where little else is."""
+    from fadoctor.commands.settings import Settings, find_settings
+
+    if no_config_file:
+        return Settings()
+    try:
+        here = Path.cwd()
+    except OSError:  # it is gone
+        return Settings()
+    found = find_settings(here)
+    for note in found.notes if quiet else ():
+        sys.stderr.write(f"fadoctor: {note}\n")
+    return found
+
+
+def failing_from(typed: FailOn | None, settings: Settings) -> FailOn:
+    """Return the least severity that makes the exit code 1."""
+    return typed or FailOn(settings.fail_on or "error")
 
 
 def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:

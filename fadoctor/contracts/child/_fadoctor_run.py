@@ -72,7 +72,7 @@ class Runner:
         """Whether what is looked at surely runs."""
         if self.maybe:
             return False
-        for guard in self.guards:  # asked very often: no generator is made
+        for guard in self.guards:  # noqa: SIM110 -- asked very often: no generator is made
             if guard[0]:
                 return False
         return True
