@@ -171,6 +171,8 @@ def _rendered(document: Any, sink: Sink, how: How) -> str:
 
         return node.render(document, sink.form, how.code, redact=how.redact)
     name = _MODULES.get(sink.form, f"plan_{sink.form.value}")
+    if sink.form is Form.HTML and type(document).__name__ == "FleetReport":
+        name = "html.fleet"
     return str(import_module(f"fadoctor.report.{name}").render(document))
 
 
