@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
 DIFF = "diff"
+_ENGINE = "Ask the nodes"
 
 
 def fleet(
@@ -60,6 +61,56 @@ def fleet(
             show_default=False,
         ),
     ] = "",
+    slurm: Annotated[
+        bool,
+        typer.Option(
+            "--slurm",
+            help="Print the srun line that asks every node once; what stands behind -- is for srun."
+            " With --run, run it.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = False,
+    run: Annotated[
+        bool, typer.Option("--run", help="Run it, and merge.", rich_help_panel=_ENGINE)
+    ] = False,
+    python: Annotated[
+        str,
+        typer.Option(
+            "--python",
+            metavar="PATH",
+            help="With --slurm: the environment that nodes examine, as they see it.",
+            rich_help_panel=_ENGINE,
+            show_default=False,
+        ),
+    ] = "",
+    output_dir: Annotated[
+        str,
+        typer.Option(
+            "--output-dir",
+            metavar="DIR",
+            help="With --slurm: full reports as files in this folder, which all nodes share.",
+            rich_help_panel=_ENGINE,
+            show_default=False,
+        ),
+    ] = "",
+    smoke: Annotated[
+        bool,
+        typer.Option(
+            "--smoke/--no-smoke",
+            help="Whether nodes also prove their answer by running.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = True,
+    timeout: Annotated[
+        int,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            min=1,
+            help="How long a node may take longer than the first one.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = 60,
     fail_on: Annotated[
         opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
     ] = opt.FailOn.ERROR,
@@ -83,8 +134,16 @@ def fleet(
     sinks = forms.sinks_of(output, format_)
     knowledge = load_knowledge(tuple(rules))
     asked = _asked(expect, baseline, group_by)
-    if files[:1] == [DIFF]:
+    if files[:1] == [DIFF] and not slurm:
         asked, files = _of_two(files[1:], asked), files[2:]
+    if slurm:
+        from fadoctor.cli import fleet_engines as engines
+
+        wanted = engines.Wanted(python, output_dir, smoke, timeout, redact)
+        line = engines.srun_line(wanted, files)
+        if not run:
+            raise typer.Exit(engines.show(line, wanted))
+        files = [engines.run_srun(line, wanted)]
     report = _report(files or ["-"], asked, knowledge, redact=redact)
     forms.deliver(report, sinks, forms.How(color.value, quiet, verbose))
     support.leave(code_of(report, fail_on), exit_zero=exit_zero)

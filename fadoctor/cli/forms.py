@@ -184,6 +184,8 @@ def _rendered(document: Any, sink: Sink, how: How) -> str:
         if sink.form in forms:
             return written(document, sink.form, how)
     name = _MODULES.get(sink.form, f"plan_{sink.form.value}")
+    if sink.form is Form.HTML and type(document).__name__ == "FleetReport":
+        name = "html.fleet"
     return str(import_module(f"fadoctor.report.{name}").render(document))
 
 

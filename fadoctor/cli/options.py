@@ -54,6 +54,7 @@ class FleetFormat(str, enum.Enum):
     TEXT = "text"
     JSON = "json"
     JSONL = "jsonl"
+    HTML = "html"
     PROMETHEUS = "prometheus"
 
 

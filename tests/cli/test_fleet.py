@@ -47,7 +47,7 @@ def test_what_cannot_be_read_is_never_healthy(run: Run) -> None:
 
 
 def test_every_form_is_written(run: Run, tmp_path: Path) -> None:
-    names = ("a.txt", "a.json", "a.jsonl", "a.prom")
+    names = ("a.txt", "a.json", "a.jsonl", "a.prom", "a.html")
     outputs = [part for name in names for part in ("--output", str(tmp_path / name))]
     assert run("fleet", *outputs, input=FINE).returncode == 0
     assert all((tmp_path / name).read_text() for name in names)
