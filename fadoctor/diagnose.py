@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.engine.judge import Assessment, judge, left_by, order_of
+from fadoctor.matrix.age import newer_than_tables
 from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
@@ -97,6 +98,8 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         verdicts = join_measurements(verdicts, smoke, gpus, prognosis.version_of)
         findings = _added(findings, assessment.findings, _causes(prognosis, smoke))
     told, more = unknown, notes(smoke)
+    if newer := newer_than_tables(environment, prognosis.knowledge):
+        more = (newer, *more)
     if environment.target.reason == PASTED:
         told, verdicts, left = _of_a_paste(prognosis, unknown, verdicts)
         more = (*more, *left)

@@ -176,7 +176,7 @@ class Examination:
 
     def _opened(self, found: Environment, knowledge: Knowledge) -> Environment:
         """Open the builds in the Hub's cache that would be taken, which the tables tell."""
-        lying = (found.facts.get(name) for name in ("hub.kernels", "hub.models"))
+        lying = (found.facts.get(name) for name in ("hub.kernels", "hub.models", "hub.local"))
         there = isinstance(found.facts.get("kernels.version"), Known) and self._worlds
         if not there or not any(isinstance(each, Known) and each.value for each in lying):
             return found

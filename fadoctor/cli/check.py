@@ -118,7 +118,7 @@ def _examine(
     from fadoctor.cli.terminal import spinner
 
     request, ignore = asked.request, asked.ignore
-    with spinner("reading", quiet=how.quiet) as say:
+    with spinner("reading the environment", quiet=how.quiet) as say:
         needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))
         knowledge, environment = support.environment_of(
             request, list(asked.rules), *needed, say=say
@@ -126,15 +126,17 @@ def _examine(
         support.refuse_unknown_ids(list(ignore), knowledge)
         if asked.settings is not None:
             ignore = asked.settings.hiding(ignore, knowledge)
-    from fadoctor.commands.looking import foreseen
-    from fadoctor.commands.planning import with_advice
-    from fadoctor.diagnose import conclude
+        say("judging")
+        from fadoctor.commands.looking import foreseen
+        from fadoctor.commands.planning import with_advice
+        from fadoctor.diagnose import conclude
 
-    prognosis, planned = foreseen(environment, knowledge, ignore)
+        prognosis, planned = foreseen(environment, knowledge, ignore)
     run = None
     if asked.smoke and request.is_real and not environment.overlays:
         run = support.smoke_of_check(prognosis, thorough=asked.thorough, quiet=how.quiet)
-    report = with_advice(conclude(prognosis, run), request, planned)
+    with spinner("looking for the repair", quiet=how.quiet):
+        report = with_advice(conclude(prognosis, run), request, planned)
     code = support.check_code(report, asked.fail_on, strict=asked.strict)
     how = how._replace(code=code)
     if save is not None:

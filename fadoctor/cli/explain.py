@@ -50,7 +50,7 @@ def explain(
     debug: opt.Debug = False,
 ) -> None:
     """Say what a log, a traceback or one pasted line comes from, why, and what to do."""
-    from fadoctor.cli.terminal import log_to_stderr
+    from fadoctor.cli.terminal import log_to_stderr, spinner
     from fadoctor.commands.explaining import explained, lies_in_active
     from fadoctor.matrix.load import load_knowledge
 
@@ -65,11 +65,14 @@ def explain(
     knowledge = load_knowledge(tuple(rules))
     support.refuse_unknown_ids(ignore, knowledge)
     ignored = settings.hiding(tuple(ignore), knowledge)
-    reading = _read(log, knowledge)
-    environment = None
-    if request.names_a_target or lies_in_active(reading):
-        _, environment = support.environment_of(request, rules)
-    report = explained(reading, knowledge, request, environment, ignored)
+    with spinner("reading the log", quiet=quiet or log == "-") as say:
+        reading = _read(log, knowledge)
+        environment = None
+        if request.names_a_target or lies_in_active(reading):
+            say("reading the environment")
+            _, environment = support.environment_of(request, rules)
+        say("looking for causes")
+        report = explained(reading, knowledge, request, environment, ignored)
     if settings.notes:
         report = msgspec.structs.replace(report, notes=(*report.notes, *settings.notes))
     forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, failing))

@@ -186,8 +186,8 @@ def refuse_unwritable(named: bool, *, dry_run: bool, write_files: bool, other: b
         raise UsageError("--write belongs to --requirements")
     if named and (dry_run == write_files or other):
         raise UsageError(
-            "of --requirements, --dry-run shows the lines to change, and --write writes them; "
-            "nothing is installed"
+            "with --requirements give --dry-run, which shows the lines to change, or --write, "
+            "which writes them; neither installs anything"
         )
 
 

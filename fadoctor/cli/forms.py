@@ -42,20 +42,21 @@ class Form(str, enum.Enum):
     GITLAB = "gitlab"
     SCRIPT = "script"
     REQUIREMENTS = "requirements"
+    FLEET = "fleet"
+    FRAMES = "frames"
+    PROMETHEUS = "prometheus"
     DOCKERFILE = "dockerfile"
     UV = "uv"
     PIXI = "pixi"
     CONDA = "conda"
     COLAB = "colab"
-    FLEET = "fleet"
-    FRAMES = "frames"
-    PROMETHEUS = "prometheus"
 
 
 _ENDINGS = {
     ".txt": Form.TEXT, ".json": Form.JSON, ".jsonl": Form.JSONL, ".md": Form.MARKDOWN,
     ".html": Form.HTML, ".sarif": Form.SARIF, ".xml": Form.JUNIT, ".sh": Form.SCRIPT,
     ".dockerfile": Form.DOCKERFILE, ".ipynb": Form.COLAB,
+    ".prom": Form.PROMETHEUS,
 }  # fmt: skip
 
 _TEXTS = {
@@ -63,10 +64,14 @@ _TEXTS = {
     "Explanation": "fadoctor.report.explanation_text",
     "SmokeReport": "fadoctor.report.smoke_text",
     "Plan": "fadoctor.report.plan_text",
+    "FleetReport": "fadoctor.report.fleet_text",
 }
 """Who writes a kind of document for a person."""
 
-_MODULES = {Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page"}
+_MODULES = {
+    Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page",
+    Form.PROMETHEUS: "fleet_prometheus",
+}  # fmt: skip
 _OF_A_NODE = (Form.FLEET, Form.FRAMES)
 _LISTED = (Form.SARIF, Form.GITHUB, Form.GITLAB)
 _RECIPES = (Form.DOCKERFILE, Form.UV, Form.PIXI, Form.CONDA, Form.COLAB)
@@ -94,11 +99,11 @@ class How(NamedTuple):
     verbose: bool = False
     redact: bool = False
     fail_on: FailOn | None = None
-    recipe: Recipe | None = None
     brief: bool = False
     """Only what is wrong."""
     code: int = 0
     """What the command ends with, ``--exit-zero`` apart."""
+    recipe: Recipe | None = None
 
 
 def sinks_of(outputs: Sequence[str], chosen: enum.Enum) -> tuple[Sink, ...]:
@@ -175,23 +180,12 @@ def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
 def _rendered(document: Any, sink: Sink, how: How) -> str:
     if sink.form is Form.TEXT:
         return str(_module(document).render(document, style(sink, how)))
-    if sink.form is Form.MARKDOWN:
-        return _markdown(document)
-    if sink.form in _LISTED:
-        from fadoctor.report.ci.listing import listing_of
-
-        module = import_module(f"fadoctor.report.ci.{sink.form.value}")
-        return str(module.render(listing_of(document, Path.cwd())))
-    if sink.form is Form.JUNIT:
-        return _junit(document, how)
-    if sink.form in _OF_A_NODE:
-        from fadoctor.cli import node
-
-        return node.render(document, sink.form, how.code, redact=how.redact)
+    for forms, written in _WRITERS:
+        if sink.form in forms:
+            return written(document, sink.form, how)
     name = _MODULES.get(sink.form, f"plan_{sink.form.value}")
-    if sink.form in _RECIPES:
-        name = f"recipes.{sink.form.value}"
-        document = support.redacted(how.recipe) if how.recipe and how.redact else how.recipe
+    if sink.form is Form.HTML and type(document).__name__ == "FleetReport":
+        name = "html.fleet"
     return str(import_module(f"fadoctor.report.{name}").render(document))
 
 
@@ -207,14 +201,33 @@ def style(sink: Sink, how: How) -> Style:
     return msgspec.structs.replace(found, brief=True) if how.brief else found
 
 
-def _markdown(document: Any) -> str:
+def _markdown(document: Any, *_: object) -> str:
     """Return what one pastes in public: always without what identifies a person or a machine."""
     from fadoctor.report.markdown import render
 
     return render(support.redacted(document))
 
 
-def _junit(document: Any, how: How) -> str:
+def _of_a_list(document: Any, form: Form, _how: How) -> str:
+    from fadoctor.report.ci.listing import listing_of
+
+    module = import_module(f"fadoctor.report.ci.{form.value}")
+    return str(module.render(listing_of(document, Path.cwd())))
+
+
+def _of_a_node(document: Any, form: Form, how: How) -> str:
+    from fadoctor.cli import node
+
+    return node.render(document, form, how.code, redact=how.redact)
+
+
+def _recipe(_document: Any, form: Form, how: How) -> str:
+    module = import_module(f"fadoctor.report.recipes.{form.value}")
+    recipe = support.redacted(how.recipe) if how.recipe and how.redact else how.recipe
+    return str(module.render(recipe))
+
+
+def _junit(document: Any, _form: Form, how: How) -> str:
     """Return cells as test cases of a smoke run, findings as those of the others."""
     if type(document).__name__ == "SmokeReport":
         from fadoctor.report.smoke_junit import render as render_cells
@@ -230,6 +243,16 @@ def _failing(fail_on: FailOn | None) -> tuple[Severity, ...]:
     from fadoctor.model.finding import Severity
 
     return tuple(each for each in Severity if fail_on and support.is_loud(each.value, fail_on))
+
+
+_WRITERS = (
+    ((Form.MARKDOWN,), _markdown),
+    (_LISTED, _of_a_list),
+    ((Form.JUNIT,), _junit),
+    (_OF_A_NODE, _of_a_node),
+    (_RECIPES, _recipe),
+)
+"""Who writes a form that needs more than the document."""
 
 
 def _append_summary(document: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from fadoctor.cli import values
+
 
 class Format(str, enum.Enum):
     """Output formats of every command."""
@@ -44,6 +46,16 @@ class CheckFormat(str, enum.Enum):
     GITLAB = "gitlab"
     FLEET = "fleet"
     FRAMES = "frames"
+
+
+class FleetFormat(str, enum.Enum):
+    """Output formats of a fleet."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    HTML = "html"
+    PROMETHEUS = "prometheus"
 
 
 class SmokeFormat(str, enum.Enum):
@@ -197,6 +209,7 @@ ConfigKind = Annotated[
     typer.Option(
         "--config-kind",
         metavar="KIND",
+        autocompletion=values.config_kinds,
         help="Read --config as this: llamafactory, trainer, deepspeed, python ... Default: by "
         "content.",
         rich_help_panel=_TARGET,
@@ -208,6 +221,7 @@ Gpu = Annotated[
     typer.Option(
         "--gpu",
         metavar="NAME",
+        autocompletion=values.gpus,
         help="Assume this GPU: V100, RTX 4090, sm_90, none. Repeatable.",
         rich_help_panel=_ASSUME,
         show_default=False,
@@ -248,6 +262,7 @@ Platform = Annotated[
     typer.Option(
         "--platform",
         metavar="NAME",
+        autocompletion=values.platforms,
         help="Assume linux_x86_64, linux_aarch64, win_amd64 or macosx_arm64.",
         rich_help_panel=_ASSUME,
         show_default=False,
@@ -303,6 +318,7 @@ Want = Annotated[
     typer.Option(
         "--want",
         metavar="NAME",
+        autocompletion=values.wishes,
         help="Must be there and work afterwards: flash-attn, fa3, hub-fa2, vllm. Repeatable.",
         show_default=False,
     ),
@@ -312,6 +328,7 @@ Keep = Annotated[
     typer.Option(
         "--keep",
         metavar="NAME",
+        autocompletion=values.packages,
         help="Leave this package as it is: torch. Repeatable.",
         show_default=False,
     ),
@@ -438,6 +455,7 @@ Ignore = Annotated[
     typer.Option(
         "--ignore",
         metavar="RULE-ID",
+        autocompletion=values.rule_ids,
         help="Hide what a rule finds. Repeatable.",
         show_default=False,
     ),

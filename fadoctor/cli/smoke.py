@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fadoctor.cli import forms, support
+from fadoctor.cli import forms, support, values
 from fadoctor.cli import options as opt
 from fadoctor.cli.forms import Form, style
 from fadoctor.cli.support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
@@ -33,6 +33,7 @@ def smoke(
         typer.Option(
             "--backend",
             metavar=f"[{'|'.join(RUN)}]",
+            autocompletion=values.backends,
             help="Only this backend, also one that the default set leaves out. Repeatable.",
             show_default=False,
         ),
@@ -42,6 +43,7 @@ def smoke(
         typer.Option(
             "--device",
             metavar="[cuda|cuda:N|cpu|all]",
+            autocompletion=values.devices,
             help="Where to run. Default: all GPUs, a worker each; the CPU where there is none.",
             show_default=False,
         ),
@@ -93,7 +95,7 @@ def smoke(
     settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
     rules = [*settings.rules, *rules]
     request = settings.applied(support.request_of(target, python), assumes=False)
-    with spinner("reading", quiet=quiet):
+    with spinner("reading the environment", quiet=quiet):
         knowledge, environment = support.environment_of(request, rules, "fadoctor.diagnose")
     from fadoctor.diagnose import conclude_smoke, foresee
 

@@ -160,7 +160,7 @@ class Scope:
         version = facts.get(f"{name.partition('.')[0]}.version")
         if name.partition(".")[0] in PACKAGES and isinstance(version, Absent):
             return version
-        return Unknown("no probe has looked", name)
+        return Unknown("it was not read", name)
 
     def _variable(self, name: str) -> Fact:
         """Return Absent for a variable that is not set; Unknown where variables were not read."""
@@ -169,7 +169,7 @@ class Scope:
             several = facts.get(f"{prefix}*") if name.startswith(prefix) else None
             if isinstance(several, Unknown):
                 return several
-        read = facts.get("env.CUDA_VISIBLE_DEVICES", Unknown("no probe has looked", name))
+        read = facts.get("env.CUDA_VISIBLE_DEVICES", Unknown("it was not read", name))
         return read if isinstance(read, Unknown) else Absent(f"{name[4:]} is not set")
 
 

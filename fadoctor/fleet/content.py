@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fadoctor.fleet.fingerprint import tree_of
+from fadoctor.fleet.fingerprint import short, tree_of
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 
@@ -76,7 +76,7 @@ def content_of(
     outcome: Outcome, facts: Mapping[str, Fact], image: str = "", builds: Mapping[str, str] = {}
 ) -> Content:
     """Return what a node says; `builds` are the build ids of its binaries, where they were read."""
-    ids = {f"{_LETTERS[each.severity]} {each.rule_id}" for each in outcome.findings}
+    ids = {f"{_LETTERS[each.severity]} {short(each.rule_id)}" for each in outcome.findings}
     worst = next((letter for letter in "ewn" if any(each[0] == letter for each in ids)), "")
     found = Content(
         x=outcome.code,
@@ -102,7 +102,10 @@ def sealed(content: Content) -> Content:
 
 def digest_of(what: object) -> str:
     """Return a short digest of data of the model."""
-    data = msgspec.json.encode(what, order="deterministic")
+    try:
+        data = msgspec.json.encode(what, order="deterministic")
+    except UnicodeEncodeError:  # half of a character, as hostile names hold it
+        data = repr(what).encode("utf-8", "backslashreplace")
     return hashlib.blake2b(data, digest_size=5).hexdigest()
 
 

@@ -156,8 +156,11 @@ def _variables(facts: Mapping[str, Fact]) -> dict[str, str]:
 
 
 def _digest_of(what: object) -> str:
-    return _digest(msgspec.json.encode(what, order="deterministic").decode())
+    try:
+        return _digest(msgspec.json.encode(what, order="deterministic").decode())
+    except UnicodeEncodeError:  # half of a character
+        return _digest(repr(what))
 
 
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=4).hexdigest()
+    return hashlib.blake2b(text.encode(errors="backslashreplace"), digest_size=4).hexdigest()

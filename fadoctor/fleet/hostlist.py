@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from itertools import groupby, pairwise, product
-from typing import TYPE_CHECKING, NamedTuple
+from array import array
+from itertools import pairwise, product
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 MOST_HOSTS = 1_100_000
 """Most hosts that one list may name: what it expands to is not bounded by its length."""
 _LONGEST = 4_000_000
+_SPARSE = 64
+"""Of numbers further apart than this in the middle, no map is made."""
 _BRACKET = re.compile(r"\[([0-9,\-]{1,100000})\]")
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _DIGITS = re.compile(r"([0-9]{1,18})(?=[^0-9]{0,200}$)")
@@ -23,15 +26,20 @@ class HostlistError(ValueError):
 
 def expand(text: str) -> tuple[str, ...]:
     """Return the hosts of a list, in its order, each once; HostlistError where it is none."""
+    return tuple(dict.fromkeys(named(text)))
+
+
+def named(text: str) -> Iterator[str]:
+    """Yield the hosts of a list, one by one; HostlistError where it is none."""
     if len(text) > _LONGEST:
         raise HostlistError("the list of hosts is too long")
-    hosts: dict[str, None] = {}
+    count = 0
     for part in _parts(text):
         for host in _expanded(part):
-            hosts[host] = None
-            if len(hosts) > MOST_HOSTS:
+            count += 1
+            if count > MOST_HOSTS:
                 raise HostlistError(f"it names more than {MOST_HOSTS} hosts")
-    return tuple(hosts)
+            yield host
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -79,51 +87,62 @@ def _numbers(text: str) -> Iterator[str]:
 
 def compress(hosts: Iterable[str]) -> str:
     """Return hosts as one list, sorted: ``n[01-03,07],login``. The last number of each varies."""
-    found = {_split(host) for host in hosts}
-    padded = {(each.head, each.tail, each.width) for each in found if each.width > 0}
-    named = sorted({_as_padded(each, padded) for each in found})
-    texts = []
-    for (head, tail, width), group in groupby(named, key=lambda each: each[:3]):
-        numbers = [each.number for each in group]
-        if width < 0:
-            texts.append(head)
-        elif len(numbers) == 1:
-            texts.append(f"{head}{numbers[0]:0{width}d}{tail}")
-        else:
-            texts.append(f"{head}[{_ranges(numbers, width)}]{tail}")
-    return ",".join(texts)
+    families = _families(hosts)
+    return ",".join(_family(*family, families[family]) for family in sorted(families))
 
 
-class _Split(NamedTuple):
-    """A host taken apart at its last number, in the order of sorting."""
+def _families(hosts: Iterable[str]) -> dict[tuple[str, str, int], array[int]]:
+    """Return what stands around the last number of names, its width where padded -> numbers.
 
-    head: str
-    tail: str
-    width: int
-    """Digits of a number with zeros before it, 0 of another one, -1 where there is none."""
-    number: int
+    The width is -1 for names without a number. ``n10`` is one of ``n08, n09``, where they are.
+    """
+    found: dict[tuple[str, str, int], array[int]] = {}
+    for host in hosts:
+        match = _DIGITS.search(host)
+        if match is None:
+            found.setdefault((host, "", -1), array("Q")).append(0)
+            continue
+        digits = match[1]
+        width = len(digits) if digits.startswith("0") and len(digits) > 1 else 0
+        family = (host[: match.start()], host[match.end() :], width)
+        found.setdefault(family, array("Q")).append(int(digits))
+    for head, tail, width in [family for family in found if family[2] > 0]:
+        plain = found.get((head, tail, 0), array("Q"))
+        joining = [number for number in plain if len(str(number)) == width]
+        if joining:
+            found[head, tail, width].extend(joining)
+            rest = array("Q", (number for number in plain if len(str(number)) != width))
+            found.pop((head, tail, 0))
+            found |= {(head, tail, 0): rest} if rest else {}
+    return found
 
 
-def _split(host: str) -> _Split:
-    match = _DIGITS.search(host)
-    if match is None:
-        return _Split(host, "", -1, 0)
-    digits = match[1]
-    width = len(digits) if digits.startswith("0") and len(digits) > 1 else 0
-    return _Split(host[: match.start()], host[match.end() :], width, int(digits))
-
-
-def _as_padded(host: _Split, padded: set[tuple[str, str, int]]) -> _Split:
-    """Return ``n10`` as one of ``n08, n09`` where these are there."""
-    width = len(str(host.number))
-    is_one = host.width == 0 and (host.head, host.tail, width) in padded
-    return host._replace(width=width) if is_one else host
-
-
-def _ranges(numbers: list[int], width: int) -> str:
-    starts = [numbers[0], *(now for before, now in pairwise(numbers) if now != before + 1)]
-    ends = [*(before for before, now in pairwise(numbers) if now != before + 1), numbers[-1]]
-    return ",".join(
+def _family(head: str, tail: str, width: int, numbers: array[int]) -> str:
+    if width < 0:
+        return head
+    texts = [
         f"{first:0{width}d}" if first == last else f"{first:0{width}d}-{last:0{width}d}"
-        for first, last in zip(starts, ends, strict=True)
-    )
+        for first, last in _runs(numbers)
+    ]
+    if len(texts) == 1 and "-" not in texts[0]:
+        return f"{head}{texts[0]}{tail}"
+    return f"{head}[{','.join(texts)}]{tail}"
+
+
+def _runs(numbers: array[int]) -> Iterator[tuple[int, int]]:
+    """Yield first and last of each run of numbers, ascending, in little memory."""
+    low, high = min(numbers), max(numbers)
+    if high - low > _SPARSE * len(numbers):
+        order = sorted(set(numbers))
+        starts = [low, *(now for before, now in pairwise(order) if now != before + 1)]
+        ends = [*(before for before, now in pairwise(order) if now != before + 1), high]
+        yield from zip(starts, ends, strict=True)
+        return
+    marks = bytearray(high - low + 2)
+    for number in numbers:
+        marks[number - low] = 1
+    start = 0
+    while start >= 0:
+        end = marks.find(0, start)
+        yield low + start, low + end - 1
+        start = marks.find(1, end)

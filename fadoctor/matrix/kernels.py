@@ -240,7 +240,7 @@ class Kernels:
             return Support(kernels)
         rows = kernels.having("dtype", dtype.value)
         if not rows.rows:
-            return Support(Unknown("no source says", "matrix kernel-support"))
+            return Support(Unknown("no source says whether it works", "matrix kernel-support"))
         return _support_of(rows)
 
     def _kernels_for(self, backend: Backend, gpu: Gpu) -> Rows | Absent | Unknown:

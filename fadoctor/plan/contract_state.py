@@ -29,6 +29,8 @@ def contracts_after(facts: Mapping[str, Fact], choice: Choice, matrix: Matrix) -
 
     Tables know of released versions who asks and who has a name; of others nobody can say.
     """
+    if not isinstance(facts.get("contract.count"), Known):
+        return {}
     names = PACKAGES.get(choice.package, (choice.package,))
     versions = dict.fromkeys(names, choice.version) | choice.brings
     found: dict[str, Fact] = {}

@@ -19,6 +19,7 @@ from fadoctor.plan.cells import Cells
 from fadoctor.plan.contract_state import contract_packages
 from fadoctor.plan.domain import ORDER, decided_in_order, domain, packages_of
 from fadoctor.plan.hub_route import HubRoute, hub_packages, is_offered
+from fadoctor.plan.name_bounds import NameBounds
 from fadoctor.plan.offers import offers_of
 from fadoctor.plan.post_state import PostState
 from fadoctor.plan.quarrels import Quarrels
@@ -52,6 +53,7 @@ class Session:
         self.candidates = Candidates(self.matrix)
         self.hub = HubRoute(self.matrix, self.candidates.helpers)
         self.post = PostState(self.matrix)
+        self.bounds = NameBounds(self.matrix)
         self.relations = relations_of(knowledge.rules)
         self.judge = Judge(self.matrix)
         self.verdicts: Memory = {}
@@ -168,7 +170,7 @@ class Problem:
     def requirements(self, environment: Environment) -> Requirements:
         """Return what every package requires in an environment, and what it goes with."""
         found = requirements_of(environment, self.others)
-        return with_pairs(found, environment, self.session.matrix)
+        return with_pairs(found, environment, self.session.matrix, self.session.bounds)
 
 
 def has_amd(environment: Environment) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor import __version__
 from fadoctor.matrix.versions import is_older, parse_version, version_part
 from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.model.fact import Known
@@ -143,7 +144,8 @@ def _image(problem: Problem, python: str) -> tuple[str, str]:
 def _comments(
     problem: Problem, changes: tuple[Choice, ...], plan: Plan, image_glibc: str
 ) -> Iterator[str]:
-    yield f"made by fadoctor for {plan.target.label}: {plan.outcome.value}"
+    # Not for which folder of which machine: such a file is passed on.
+    yield f"made by fadoctor {__version__}: {plan.outcome.value}"
     if plan.assumed:
         yield f"assumed: {', '.join(plan.assumed)}"
     for conflict in plan.conflicts:

@@ -13,18 +13,24 @@ if TYPE_CHECKING:
     from fadoctor.model.verdict import Becomes, Recommendation
 
 
-def pasted_settings(
-    advice: Recommendation, facts: Mapping[str, Fact]
-) -> tuple[tuple[str, str], ...]:
-    """Return framework and line to paste, of those that are there.
+def frameworks_here(advice: Recommendation, facts: Mapping[str, Fact]) -> dict[str, str]:
+    """Return frameworks that are there -> how they are named, with their version.
 
-    Where nobody knows of any whether it is there, all are shown.
+    Where nobody knows of any whether it is there, all are returned.
     """
     versions = {name: facts.get(f"{name}.version") for name in advice.settings}
     here = {name: each.value for name, each in versions.items() if isinstance(each, Known)}
     open_ = [name for name, each in versions.items() if each is None or isinstance(each, Unknown)]
-    labels = {name: f"{name} {version}" for name, version in here.items()}
-    labels = labels or {name: name for name in open_}
+    return {name: f"{name} {version}" for name, version in here.items()} or {
+        name: name for name in open_
+    }
+
+
+def pasted_settings(
+    advice: Recommendation, facts: Mapping[str, Fact]
+) -> tuple[tuple[str, str], ...]:
+    """Return framework and line to paste, of those that are there."""
+    labels = frameworks_here(advice, facts)
     return tuple(
         (label, setting_text(name, advice.settings[name])) for name, label in labels.items()
     )

@@ -72,7 +72,7 @@ def _of_package(
     if isinstance(version, Unknown):
         return dict.fromkeys(PAIRED, version)
     if not isinstance(installed, Known) or not isinstance(installed.value, dict):
-        return dict.fromkeys(PAIRED, installed or Unknown("no probe has looked", package))
+        return dict.fromkeys(PAIRED, installed or Unknown("it was not read", package))
     told: dict[str, str] = {}
     why: list[str] = []
     for beside, fits, what in pairs_of(distribution, version, installed.value, matrix):

@@ -84,3 +84,9 @@ class Trace:
         from fadoctor.report.trace_text import render  # noqa: PLC0415
 
         return render(self.document(), Style())
+
+    def _repr_html_(self) -> str:
+        """Return the report as a notebook shows it, where the block has ended."""
+        from fadoctor.report.html.trace import fragment  # noqa: PLC0415 -- only in a notebook
+
+        return fragment(self.document())

@@ -44,7 +44,7 @@ class Config(msgspec.Struct, frozen=True):
     @property
     def watched(self) -> tuple[str, ...]:
         """Return the modules whose import is waited for; a * stands for part of a name."""
-        modules = {entry["module"] for entry in self.entries}
+        modules = {each["module"] for each in self.entries if ":" not in each["module"]}
         roots = {module.partition(".")[0] for module in modules if "*" not in module}
         return tuple(sorted({"torch", _DYNAMO} | modules | roots))
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor import __version__
+
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
@@ -55,7 +57,8 @@ def test_a_dockerfile_of_nothing_is_what_it_is(run: Run) -> None:
     made = run(*NEW, "--format", "dockerfile")
     assert made.returncode == 1
     lines = made.stdout.splitlines()
-    assert lines[0] == "# made by fadoctor for a new environment: repairs"
+    assert lines[0] == f"# made by fadoctor {__version__}: repairs"
+    assert "/" not in lines[0]
     assert "FROM --platform=linux/amd64 python:3.12-bookworm" in lines
     assert any(line.startswith("RUN python -m pip install --no-cache-dir") for line in lines)
 

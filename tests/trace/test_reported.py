@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,6 +42,7 @@ GUILTY = {
     "half_cast": ("k", "cast", ""),
     "hooked": ("k", "cast", ""),
     "injected": ("k", "cast", ""),
+    "kernel_of_the_hub": ("k", "cast", ""),
     "island": ("q", "cast", ""),
     "largest_of_one": ("k", "promotion", "float32"),
     "like_another": ("k", "cast", ""),
@@ -60,6 +63,20 @@ GUILTY = {
 @pytest.fixture(autouse=True)
 def _flash_attn() -> Iterator[None]:
     yield from standin.installed()
+
+
+@pytest.fixture(autouse=True)
+def _kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand for the package that loads kernels of the Hub."""
+
+    def get_kernel(_repo_id: str, version: int | None = None) -> ModuleType:
+        module = ModuleType(f"_kernel_{version}")
+        vars(module)["flash_attn_func"] = lambda q, k, v: q  # noqa: ARG005 -- as the real one
+        return module
+
+    package = ModuleType("kernels")
+    vars(package)["get_kernel"] = get_kernel
+    monkeypatch.setitem(sys.modules, "kernels", package)
 
 
 def traced(name: str) -> TracedProcess:
@@ -97,3 +114,8 @@ def test_the_statement_is_named(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(name for name in vars(reported) if name[:5] == "well_"))
 def test_silence_where_all_is_well(name: str) -> None:
     assert [call.culprits for call in traced(name).calls if call.culprits] == []
+
+
+def test_a_kernel_of_the_hub_has_its_own_backend() -> None:
+    (call,) = traced("kernel_of_the_hub").calls
+    assert (call.entry, call.backend) == ("kernels.flash_attn3.flash_attn_func", "hub-fa3")

@@ -15,7 +15,7 @@ from fadoctor.report.html.elements import Html, command, folded, listed, quoted,
 from fadoctor.report.html.findings import article
 from fadoctor.report.html.matrix import tables
 from fadoctor.report.plan_text import answer_text, change_text, command_lines
-from fadoctor.report.words import becomes_text, counted, setting_text
+from fadoctor.report.words import becomes_text, counted, frameworks_here, setting_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,8 @@ def _advice(report: Report) -> Iterator[Html]:
         return
     yield tag("h2", f"Use {advice.dtype.value} with {advice.backend.value}")
     yield tag("p", advice.why)
-    for name, settings in advice.settings.items():
+    for name in frameworks_here(advice, report.environment):
+        settings = advice.settings[name]
         note = settings.get("note", "")
         typed = {key: value for key, value in settings.items() if key != "note"}
         yield tag("p", f"{name}: {note}" if note else name, class_="quiet")

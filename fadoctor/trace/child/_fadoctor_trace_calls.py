@@ -8,7 +8,7 @@ from typing import Any
 import _fadoctor_trace_why as why
 import torch
 from _fadoctor_trace_frames import file_of, modules_above, place_of, source_of, storage_of
-from _fadoctor_trace_origin import OTHER, RANK, START
+from _fadoctor_trace_origin import OTHER, RANK, START, is_parameter
 
 LETTERS = ("q", "k", "v")
 ABSTRACT = ("eager", "setting", "unknown")
@@ -131,11 +131,12 @@ class Before:
 
     def _culprit(self, letter: Any, call_place: Any) -> Any:
         origin = self.origins.get(letter)
-        if origin is None or origin.place.code is None:
+        given = origin is not None and origin.static and is_parameter(self.tensors[letter])
+        if origin is None or origin.place.code is None or given:
             return self._unseen(letter, call_place)
         names, place = self.tracer.names, origin.place
         owner = place.owner()
-        module = names.of(owner)
+        module = names.search(owner)
         unsure = self.tracer.record.compiled or origin.kind == OTHER
         unsure = unsure or RANK.get(self.tensors[letter].dtype) == 0
         confidence = "medium" if unsure else "high"
@@ -159,7 +160,7 @@ class Before:
         half = RANK.get(tensor.dtype) == 0
         because = "%s: %s" % (name or letter, _dtype(tensor.dtype))
         return {
-            "kind": START if name and not half else OTHER,
+            "kind": START if (name or is_parameter(tensor)) and not half else OTHER,
             "module": self.module,
             "module_class": type(self.owner).__name__ if self.owner is not None else None,
             "file": file_of(place.code),
@@ -168,7 +169,7 @@ class Before:
             "op": str(tensor.grad_fn.name()) if tensor.grad_fn is not None else "",
             "source": source_of(place.code, place.line),
             "because": because,
-            "confidence": "medium" if name else "low",
+            "confidence": "high" if is_parameter(tensor) else "medium" if name else "low",
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import linecache
 import os
 import sys
@@ -11,6 +12,9 @@ from typing import Any
 from _fadoctor_trace_table import bare
 
 _DEEPEST = 200
+_SEARCHES = 4
+"""How often all objects are looked through for the model of a module: some tenths of a second."""
+
 _INNER: dict[Any, bool] = {}
 """Code object -> whether it is torch's own or ours, and no statement of anybody."""
 
@@ -150,6 +154,7 @@ class Names:
         self._tensors: dict[int, str] = {}
         """Storage -> name."""
         self._roots: dict[int, Any] = {}
+        self._searches = 0
 
     def learn(self, root: Any) -> None:
         """Take the names below a module that nothing stands above."""
@@ -172,6 +177,26 @@ class Names:
             return None
         known = self._modules.get(id(module))
         return known[1] if known is not None and known[0]() is module else None
+
+    def search(self, module: Any) -> Any:
+        """Return the qualified name of a module, also in a model that attention is no part of."""
+        found = self.of(module)
+        if found is not None or module is None or self._searches >= _SEARCHES:
+            return found
+        self._searches += 1
+        parents: dict[int, Any] = {}
+        for each in gc.get_objects():
+            if issubclass(type(each), _module_class[0]):
+                for child in each._modules.values():
+                    parents.setdefault(id(child), each)
+        root = module
+        for _ in range(_DEEPEST):
+            above = parents.get(id(root))
+            if above is None or above is module:
+                break
+            root = above
+        self.learn(root)
+        return self.of(module)
 
     def tensor(self, key: Any) -> Any:
         """Return the name of the parameter or buffer with this storage, else ""."""

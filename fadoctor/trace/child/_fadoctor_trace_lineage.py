@@ -178,12 +178,15 @@ class Lineage(TorchFunctionMode):
 
     def _scaled(self, name: Any, out: Any, same: Any, frame: Any) -> Any:
         """Return the origin of integers times something wide: quantized values, or positions."""
-        known = [self.table.get(key) for _, key in same]
-        moving = next((each for each in known if each is not None and not each.static), None)
-        if moving is not None:
-            return moving
+        moving = False
+        for tensor, key in same:
+            known = self.table.get(key)
+            if known is not None and not known.static:
+                moving = True
+                if tensor.shape == out.shape:
+                    return known
         place, at = place_of(frame)
-        found = Origin(PROMOTION, name, place, out.dtype, static=True)
+        found = Origin(PROMOTION, name, place, out.dtype, static=not moving)
         tensor, found.key = same[0]
         found.operand = called(tensor, found.key, at, (place.code, place.line, name))
         return found

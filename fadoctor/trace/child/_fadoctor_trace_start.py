@@ -17,6 +17,7 @@ import _fadoctor_trace_why as why
 import torch
 from _fadoctor_trace_compiled import Compiled
 from _fadoctor_trace_hide import hide_our_frames
+from _fadoctor_trace_hub import LOADER, PREFIX, Hub
 from _fadoctor_trace_lineage import Lineage
 from _fadoctor_trace_modes import Modes
 from _fadoctor_trace_record import Record
@@ -59,10 +60,13 @@ class Tracer:
         self.record = record
         self.limit = config["calls"]
         self.limits = config["limits"]
+        self.hub = Hub(self)
         self._exact: dict[str, list[Any]] = {}
         self._patterns = []
         for entry in config["entries"]:
-            if "*" in entry["module"]:
+            if entry["module"].startswith(PREFIX):
+                self.hub.add(entry)
+            elif "*" in entry["module"]:
                 self._patterns.append(entry)
             else:
                 self._exact.setdefault(entry["module"], []).append(entry)
@@ -167,17 +171,22 @@ class Tracer:
         if name == _DYNAMO:
             self.compiled.patch(module)
         for entry in self._exact.get(name, ()):
-            self._patch_entry(entry, module)
+            self.patch_entry(entry, module)
         for entry in self._patterns:
             if _fits(entry["module"], name):
-                self._patch_entry(entry, module)
+                self.patch_entry(entry, module)
 
-    def _patch_entry(self, entry: Any, module: Any) -> None:
+    def patch_entry(self, entry: Any, module: Any) -> None:
+        """Stand before an entry point, where the module has it."""
         owner, _, attribute = entry["attribute"].rpartition(".")
         for part in owner.split(".") if owner else ():
             module = getattr(module, part, None)
         original = getattr(module, attribute, None) if module is not None else None
         if original is None or getattr(original, "_fadoctor", False) or not callable(original):
+            return
+        if entry["backend"] == LOADER:
+            self._patch(module, attribute, self.hub.loader(original))
+            self._rebind()  # the package has taken it from itself already
             return
         entry = dict(entry, order=calls.order_of(original, entry))
         wrapper = self._wrapped(entry, original)

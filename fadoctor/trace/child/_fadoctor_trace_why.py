@@ -82,7 +82,7 @@ def backend(before: Any, out: Any) -> Any:
     for part, name in before.tracer.kernels.by_node:
         if part in node:
             return name
-    return before.chosen or "sdpa"
+    return before.chosen or "unknown"
 
 
 def _by_setting(config: Any) -> str:

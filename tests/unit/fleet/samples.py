@@ -30,7 +30,7 @@ def content(code: int = 0, findings: tuple[str, ...] = (), **changed: Any) -> Co
             for key, text in {**keys, **changed.get(section, {})}.items()
             if text is not None
         }
-        for section, keys in TREE.items()
+        for section, keys in {**{key: {} for key in changed}, **TREE}.items()
     }
     worst = findings[0][0] if findings else ""
     counts = tuple(sum(each[0] == letter for each in findings) for letter in "ewn")

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fadoctor.fleet.content import FINDINGS, Content, failed, sealed
+from fadoctor.fleet.content import FINDINGS, Content, Outcome, content_of, failed, sealed
 from fadoctor.fleet.envelope import LINE_LIMIT, Damaged, opened, seal
 from fadoctor.fleet.identity import Node, node_of, plain_name, renamed
 from fadoctor.fleet.record import SEPARATOR, record_line, second_line
+from fadoctor.model.fact import Known
+from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
 from tests.unit.fleet.samples import content, line, node
 
 
@@ -123,3 +125,15 @@ def test_no_name_is_left_of_a_node_that_is_renamed() -> None:
 def test_another_task_says_that_the_first_one_reports() -> None:
     who, said = read(second_line(node(3, l=2)))
     assert (who.is_second, said.s, said.is_report) == (True, True, False)
+
+
+def test_half_of_a_character_breaks_no_record() -> None:
+    half = "\ud800"
+    facts = {
+        "packages.installed": Known({half: half}, "x"),
+        "torch.version": Known(half, "x"),
+        f"env.{half}": Known(half, "x"),
+    }
+    cell = Verdict(half, Backend.FA2, half, Dtype.BF16, Predicted.WORKS, (), Measured.NOT_RUN, half)
+    said = content_of(Outcome((), (cell,), (0, 0, 0, 0), 0, {"fadoctor": "0"}), facts)
+    assert read(record_line(node(1), said)) == (node(1), said)
