@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,13 +27,17 @@ if TYPE_CHECKING:
     from fadoctor.plan.choice import Choice
     from fadoctor.plan.problem import Problem
 
+_PYTHON = re.compile(r"(\d{1,2}\.\d{1,3})(?:[.a-z]|\Z)")
+
 NOT_BUILT_FROM = "no-build-isolation"
 
 
 def recipe_of(problem: Problem, choices: Iterable[Choice], plan: Plan) -> Recipe:
     """Return the recipe of a plan; without ingredients where nothing helps."""
     environment, changes = problem.environment, tuple(choices)
-    python = ".".join(text_of(environment, "python.version").split(".")[:2])
+    # facts may be anybody's, and this goes into files that are run
+    found_python = _PYTHON.match(text_of(environment, "python.version"))
+    python = found_python[1] if found_python else ""
     image, image_glibc = _image(problem, python)
     hopeless = plan.outcome is PlanOutcome.IMPOSSIBLE
     found = () if hopeless else tuple(_ingredients(problem, changes))

@@ -96,7 +96,7 @@ def test_what_cannot_be_is_said(run: Run, arguments: tuple[str, ...], says: str)
 
 @pytest.mark.network
 @pytest.mark.slow
-def test_uv_locks_what_is_written(run: Run, tmp_path: Path) -> None:
+def test_uv_and_pip_take_what_is_written(run: Run, tmp_path: Path) -> None:
     """Without a file of GitHub, which not every index machine reaches."""
     own = f"{sys.version_info[0]}.{sys.version_info[1]}"  # uv has no other at hand
     assumed = [own if word == "3.12" else word for word in ASSUMED]
@@ -110,5 +110,16 @@ def test_uv_locks_what_is_written(run: Run, tmp_path: Path) -> None:
             capture_output=True, text=True, check=False, timeout=300, cwd=folder,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-    found = run("check", "--requirements", "uv.lock", "--format", "json", *MACHINE)
-    assert json.loads(found.stdout)["summary"]["error"] == 0
+    report = ("--dry-run", "--ignore-installed", "--no-deps", "--report", "pip.json")
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", *report, "-r", "requirements.in"],
+        capture_output=True, text=True, check=False, timeout=300, cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    taken = json.loads((folder / "pip.json").read_text())["install"]
+    lines = (folder / "requirements.in").read_text().splitlines()
+    asked = [line for line in lines if not line.startswith("#")]
+    found = {f"{each['metadata']['name']}=={each['metadata']['version']}" for each in taken}
+    assert {each.replace("_", "-") for each in found} == set(asked)
+    checked = run("check", "--requirements", "uv.lock", "--format", "json", *MACHINE)
+    assert json.loads(checked.stdout)["summary"]["error"] == 0

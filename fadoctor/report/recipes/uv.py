@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import printable
 from fadoctor.report.recipes.parts import (
     NAME,
     index_names,
@@ -36,7 +37,7 @@ def _lines(recipe: Recipe) -> Iterator[str]:
     if not recipe.ingredients:
         return
     for name, value in recipe.variables.items():
-        yield f"# set {name}={value}"
+        yield printable(f"# set {name}={value}", 1_000)
     yield "[project]"
     yield f"name = {quoted(NAME)}"
     yield 'version = "0"'

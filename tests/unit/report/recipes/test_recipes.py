@@ -246,3 +246,22 @@ def test_a_notebook_installs_what_the_recipe_has() -> None:
     assert words[3:5] == ["--extra-index-url", recipe.indexes[0]]
     assert words[5:] == [each.requirement for each in recipe.ingredients]
     assert all("{" not in word and "$" not in word for word in words)
+
+
+@pytest.mark.parametrize("version", ["3.12\nRUN evil", '3."; evil = "x', "3.12 && evil", "", "x"])
+def test_a_python_that_facts_make_up_reaches_no_file(version: str) -> None:
+    """Facts may be anybody's: a pasted report, a bug report."""
+    environment = start("torch 2.11", H100)
+    facts = {**environment.facts, "python.version": Known(version, "test")}
+    hostile = msgspec.structs.replace(environment, facts=facts)
+    _, recipe = make_recipe(hostile, session(), Question())
+    assert recipe.python in ("", "3.12")
+
+
+def test_a_version_that_facts_make_up_stays_one_word_of_one_line(tmp_path: Path) -> None:
+    environment = start("missing triton", H100)
+    facts = {**environment.facts, "peft.version": Known("0.17.0\n", "test")}
+    hostile = msgspec.structs.replace(environment, facts=facts)
+    _, recipe = make_recipe(hostile, session(), Question(want=("flash-attn",)))
+    for form in FILES:
+        assert "peft" in told(read_back(recipe, form, tmp_path))
