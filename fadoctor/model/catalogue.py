@@ -224,6 +224,8 @@ xformers.extension     | text    | packages    | file name of xformers/_C*.so or
 hub.cache              | text    | hub         | folder of the Hub's cache; Absent where there is none
 hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
 hub.models             | mapping | hub         | the same of those that lie there as models, for kernels below 0.14
+hub.local              | mapping | hub         | the same of the folders that LOCAL_KERNELS names, "." for one that is a build itself
+hub.local_wrong        | list    | hub         | entries of LOCAL_KERNELS that name no folder
 hub.offline            | list    | hub         | owner/name@branch that is found by its name without the network
 hub.loads              | mapping | hub         | owner/name@branch, build and torch, of those that are taken -> yes, what the loader would say, or ? and why nobody knows
 hub.code               | mapping | hub         | the same -> what its containers of GPU code hold, one after another
@@ -320,6 +322,7 @@ gigabytes  | text    | what one build of it takes
 offline    | boolean | that branch is found by its name without the network: refs of the cache name it, and nothing of it is missing
 lacking    | list    | keys that this kernels wants of the metadata of that build, and that they lack; Absent where it has all
 needs      | list    | what that build wants of Python, as kernels calls it; Absent where it wants nothing
+local      | text    | the folder that LOCAL_KERNELS names for it, where this kernels heeds that; branch and build are then those in it
 """
 
 _PACKAGE_ROWS = """

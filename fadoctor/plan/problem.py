@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
+from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.verdict import Predicted, Verdict
+from fadoctor.plan.ahead import offers_beside_pair
 from fadoctor.plan.candidates import Candidates
 from fadoctor.plan.cells import Cells
 from fadoctor.plan.contract_state import contract_packages
@@ -75,8 +76,10 @@ class Problem:
         self.others = dict(requirements)
         self.kernels = Kernels(environment, session.matrix)
         self.is_foreign = has_amd(environment)
-        self.offers = offers_of(base.findings, {*ORDER, *RELEASES, PAIR[1]}, environment)
         self.hub = hub_packages(session.hub, self.kernels, wishes, base.findings)
+        tabled = {*ORDER, *RELEASES, PAIR[1]}
+        ahead = offers_beside_pair(session, environment, self.hub, tabled)
+        self.offers = ahead | offers_of(base.findings, tabled, environment)
         there = (*self.offers, *self.hub, *offered_to_ask(base.findings))
         self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)

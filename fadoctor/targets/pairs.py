@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fadoctor.matrix.query import Index
 from fadoctor.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -65,16 +66,13 @@ def _of_package(
     none: dict[str, Fact] = dict.fromkeys(PAIRED, Absent(f"{_SOURCE}: none"))
     named = facts.get(f"{package}.distribution")
     distribution = named if isinstance(named, Known) else Known(PACKAGES[package][0], package)
-    tabled = any(
-        str(distribution.value) in str(row["package"]).split() for row in matrix.tables[TABLE].rows
-    )
-    if not tabled:
+    if not Index.of(matrix.tables[TABLE]).names(str(distribution.value)):
         return none
     version = facts[f"{package}.version"]
     if isinstance(version, Unknown):
         return dict.fromkeys(PAIRED, version)
     if not isinstance(installed, Known) or not isinstance(installed.value, dict):
-        return dict.fromkeys(PAIRED, installed or Unknown("no probe has looked", package))
+        return dict.fromkeys(PAIRED, installed or Unknown("it was not read", package))
     told: dict[str, str] = {}
     why: list[str] = []
     for beside, fits, what in pairs_of(distribution, version, installed.value, matrix):
