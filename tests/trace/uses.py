@@ -1,7 +1,7 @@
 """What a program does with functions of torch besides calling them: a line of outcome for each."""
 
 # mypy: ignore-errors
-# ruff: noqa: BLE001, N812, S301, T201
+# ruff: noqa: ANN001, ANN201, ANN202, BLE001, N812, PERF203, S301, T201
 
 from __future__ import annotations
 
