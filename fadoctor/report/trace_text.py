@@ -26,6 +26,9 @@ _MOST = 12
 def render(report: TraceReport, style: Style) -> str:
     """Return the report as text, the answer first."""
     paper = Paper(style)
+    if style.quiet:
+        paper.whole(_one_line(report))
+        return paper.text()
     ran = [process for process in report.processes if process.calls]
     groups = list(alike(ran))
     if not ran:
@@ -39,6 +42,19 @@ def render(report: TraceReport, style: Style) -> str:
     for note in report.notes:
         paper.line(note)
     return paper.text()
+
+
+def _one_line(report: TraceReport) -> str:
+    """Return what ran, and how much was found, for ``--quiet``."""
+    count: Counter[str] = Counter()
+    for process in report.processes:
+        for call in process.calls:
+            count[f"{call.backend} {_dtypes(call)}"] += call.times
+    ran = ", ".join(f"{what} x{number}" for what, number in count.most_common(_MOST))
+    titles = [f"{each.title}: {each.message}" for each in report.findings[:1]]
+    more = len(report.findings) - 1
+    tail = [f"And {counted(more, 'other finding')}."] if more > 0 else []
+    return " ".join([f"{ran}." if ran else SILENCE, *titles, *tail])
 
 
 def alike(processes: list[TracedProcess]) -> Iterable[tuple[list[TracedProcess], TracedProcess]]:
