@@ -240,6 +240,11 @@ contract[].provider    | text    | contracts   | the distribution that is asked
 contract[].provider_version | version | contracts | its version
 contract[].module      | text    | contracts   | the module that is asked; of one that is not there its package
 contract[].wanted      | text    | contracts   | the name, or the module, that is not there
+contract[].asked       | text    | contracts   | the same as tables know it, whatever a plan changes: module:name, or the module
+contract[].told        | text    | contracts   | which releases have the name, and which ask for it; Absent where nothing was read of it
+contract[].way         | text    | contracts   | gone or new: whether the release that is asked is too new or too old for the name
+contract[].upgrade     | text    | contracts   | the releases of the asker which ask no longer, as an installer takes them
+contract[].other       | text    | contracts   | the releases that have the name, as an installer takes them
 contract[].place       | text    | contracts   | file and line of the asker, below the folder of packages
 contract[].breaks      | list    | contracts   | statements that stop because of it
 contract[].at_import   | boolean | contracts   | whether one of them imports a package itself
@@ -383,6 +388,7 @@ unmet_why   | text    | what another version of these does
 unmet_stake | text    | what is at stake where these are changed
 pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would
 pair_why    | text    | what happens with these
+pair_other  | text    | the releases of it that go with all of these, as an installer takes them; Absent where none is known
 """
 
 _UNEXPLAINED = "that an extension of it does not load, where no extension says why"

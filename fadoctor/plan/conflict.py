@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.diagnose import foresee
-from fadoctor.matrix.kernels import Gpu, Kernels, fact_text
+from fadoctor.matrix.kernels import Gpu, Kernels
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import fact_text
 from fadoctor.model.plan import Alternative, Conflict
 from fadoctor.model.verdict import Backend, Predicted
 from fadoctor.plan.build import missing_tools

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import fact_text
+from fadoctor.model.fact import fact_text
 from fadoctor.model.plan import Alternative, Change, Conflict
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.hub_route import must_not_ask

@@ -4,10 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.verdict import Backend, Dtype, Origin
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fadoctor.model.verdict import Becomes, Recommendation
+
+
+def frameworks_here(advice: Recommendation, facts: Mapping[str, Fact]) -> dict[str, str]:
+    """Return frameworks that are there -> how they are named, with their version.
+
+    Where nobody knows of any whether it is there, all are returned.
+    """
+    versions = {name: facts.get(f"{name}.version") for name in advice.settings}
+    here = {name: each.value for name, each in versions.items() if isinstance(each, Known)}
+    open_ = [name for name, each in versions.items() if each is None or isinstance(each, Unknown)]
+    return {name: f"{name} {version}" for name, version in here.items()} or {
+        name: name for name in open_
+    }
+
+
+def pasted_settings(
+    advice: Recommendation, facts: Mapping[str, Fact]
+) -> tuple[tuple[str, str], ...]:
+    """Return framework and line to paste, of those that are there."""
+    labels = frameworks_here(advice, facts)
+    return tuple(
+        (label, setting_text(name, advice.settings[name])) for name, label in labels.items()
+    )
 
 
 def setting_text(framework: str, settings: dict[str, str]) -> str:
@@ -62,9 +88,12 @@ def use_text(dtype: Dtype, backend: Backend) -> str:
 
 
 def becomes_text(advice: Recommendation) -> str:
-    """Return what flash_attention_2 really is here; "" where the recommendation says it already."""
+    """Return what flash_attention_2 really is here; "" where it is what people take it for.
+
+    How its own package comes out stands in the answer and in the table.
+    """
     taken = advice.flash_attention_2
-    if taken is None or (taken.origin is Origin.PACKAGE and advice.backend is Backend.FA2):
+    if taken is None or taken.origin is Origin.PACKAGE:
         return ""
     return f"flash_attention_2 here: {_taken(taken)}"
 
@@ -73,8 +102,6 @@ def _taken(taken: Becomes) -> str:
     about = f" ({taken.detail})" if taken.detail else ""
     named = f" ({taken.name})" if taken.name else ""
     match taken.origin:
-        case Origin.PACKAGE:
-            return f"the package {taken.name}{about}"
         case Origin.HUB:
             return f"{taken.name} of the Hub{about}"
         case Origin.ERROR:

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fadoctor.hub.cache import locate_build
-from fadoctor.matrix.kernels import fact_text
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.verdict import Backend
 
 if TYPE_CHECKING:

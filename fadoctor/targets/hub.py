@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix
 
 GENERATIONS = ("fa2", "fa3", "fa4", "sage")
-_UNREAD = Unknown("no probe has looked", "the Hub's cache")
+_UNREAD = Unknown("it was not read", "the Hub's cache")
 NOUNS = (
     "cached", "build", "download", "refused", "archs", "lacks", "doubt", "hearsay", "gigabytes",
     "offline", "lacking", "needs", "local",
@@ -174,7 +174,7 @@ def _held_against(prefix: str, there: Published, facts: Mapping[str, Fact]) -> d
         lacking = tuple(each for each in wanted if each not in every.value)
         out[f"{prefix}.lacks"] = Known(lacking, SOURCE) if lacking else Absent(every.source)
     else:
-        out[f"{prefix}.lacks"] = every or Unknown("no probe has looked", "packages")
+        out[f"{prefix}.lacks"] = every or Unknown("it was not read", "packages")
     return out
 
 
@@ -264,7 +264,7 @@ def system_of(facts: Mapping[str, Fact]) -> System | Unknown:
     """Return what a choice hangs on; Unknown where one of its facts is."""
     wanted = ("torch.version", "host.os", "host.machine", "torch.cuda", "torch.hip")
     for name in wanted:
-        fact = facts.get(name, Unknown("no probe has looked", name))
+        fact = facts.get(name, Unknown("it was not read", name))
         if isinstance(fact, Unknown):
             return fact
     known = {name: fact.value for name in facts if isinstance(fact := facts[name], Known)}

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import fact_text
 from fadoctor.matrix.versions import is_in
-from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.fact import Absent, Known, Unknown, fact_text
 from fadoctor.model.verdict import Backend, Becomes, Dtype, Measured, Origin, Predicted
 from fadoctor.verdicts.hub_route import Route
 

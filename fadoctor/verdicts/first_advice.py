@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import distribution_version, fact_text, fact_words
-from fadoctor.model.fact import Absent, Known
+from fadoctor.matrix.kernels import distribution_version
+from fadoctor.model.fact import Absent, Known, fact_text, fact_words
 from fadoctor.model.verdict import Backend
 from fadoctor.verdicts.hub_route import Route
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import fact_text
 from fadoctor.matrix.versions import is_in
-from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, printable
 from fadoctor.model.verdict import Predicted
 from fadoctor.verdicts.obstacles import Obstacle
 

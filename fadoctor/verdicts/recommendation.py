@@ -10,10 +10,9 @@ from fadoctor.matrix.kernels import (
     Support,
     computing_gpus,
     distribution_version,
-    fact_text,
     visible_gpus,
 )
-from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.fact import Absent, Fact, Known, fact_text
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommendation
 

@@ -22,7 +22,7 @@ V1 = f"{FLASH}@v1"
     [
         ({}, f"{V1} of the Hub ({EXACT}, in the cache)"),
         (PACKAGE, ""),
-        ({**PACKAGE, "gpu[0].compute_capability": "7.5"}, "the package flash-attn 2.8.3 (fails: "),
+        ({**PACKAGE, "gpu[0].compute_capability": "7.5"}, ""),
         # The newest transformers takes flash-attn from 2.3.3 on, else the kernel.
         (OLD, f"{V1} of the Hub"),
         ({**OLD, **NO_KERNELS}, "an error: transformers 5.15.1 accepts flash-attn >=2.3.3, not"),
@@ -43,6 +43,11 @@ def test_what_is_said_of_it(facts: dict[str, Any], text: str) -> None:
     said = becomes_text(advice(**facts))
     assert said.removeprefix("flash_attention_2 here: ").startswith(text), said
     assert bool(text) == bool(said), said
+
+
+def test_its_own_package_is_named_with_how_it_comes_out() -> None:
+    found = advice(**{**PACKAGE, "gpu[0].compute_capability": "7.5"}).flash_attention_2
+    assert found == Becomes(Origin.PACKAGE, "flash-attn 2.8.3", "fails: gpu-too-old-fa2")
 
 
 def test_a_release_without_that_name_has_nothing_to_say() -> None:
