@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fadoctor.hub.cache import locate_build
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.verdict import Backend
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 FROM_HUB = (Backend.HUB_FA2, Backend.HUB_FA3, Backend.HUB_FA4, Backend.HUB_SAGE)
 
 Asked = dict[str, str]
-"""What a worker is told: repository, branch, and online: yes, no, or own, as the variables say."""
+"""What a worker is told: repository, branch, and online: yes, no, or own, as the variables say; and
+the folder of a snapshot, where this kernels does not find by its version what it fetched so."""
 
 _LISTS = ("hub.kernels", "hub.models")
 
@@ -30,8 +33,31 @@ def ask_for(kernels: Kernels, backends: Iterable[Backend], *, online: bool) -> d
         if backend in FROM_HUB:
             repository, branch = kernel_of(kernels, backend)
             way = "yes" if online else "own" if own else "no"
-            found[backend.value] = {"repository": repository, "branch": branch, "online": way}
+            asked = {"repository": repository, "branch": branch, "online": way}
+            if way == "no" and (folder := snapshot_of(kernels, backend)):
+                asked["folder"] = folder
+            found[backend.value] = asked
     return found
+
+
+def snapshot_of(kernels: Kernels, backend: Backend) -> str:
+    """Return the snapshot in the cache that holds the build that is taken, "" for none.
+
+    "" also where a folder is named already, or where this kernels heeds no such folder.
+    """
+    environment, prefix = kernels.environment, f"hub.{backend.value.removeprefix('hub-')}"
+    release = {"version": environment.fact("kernels.version")}
+    row = kernels.matrix.find("kernels-releases", release)
+    heeds, kind = (fact_text(row.cell(name), "") for name in ("local_kernels", "repositories"))
+    cache, build = environment.fact("hub.cache"), environment.fact(f"{prefix}.build")
+    named = isinstance(environment.fact("env.LOCAL_KERNELS"), Known)
+    if heeds != "True" or named or not isinstance(cache, Known) or not isinstance(build, Known):
+        return ""
+    home = environment.target.roots.get("home", "~")
+    folder = Path(str(cache.value).replace("~", home, 1))
+    found = locate_build(folder, kind, "@".join(kernel_of(kernels, backend)), str(build.value))
+    snapshot = "" if found is None else str(found.parent.parent)
+    return "" if ":" in snapshot else snapshot
 
 
 def kernel_of(kernels: Kernels, backend: Backend) -> tuple[str, str]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from fadoctor.matrix.versions import is_in
 from fadoctor.model.fact import Absent, Known, Unknown, fact_text
 from fadoctor.model.verdict import Backend, Becomes, Dtype, Measured, Origin, Predicted
-from fadoctor.verdicts.hub_route import Route
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -91,7 +90,7 @@ def _without_package(
         return Becomes(Origin.ERROR, detail=text)
     if not isinstance(environment.fact("torch.hip"), Absent):
         return Becomes(Origin.UNKNOWN, detail="on ROCm another kernel is taken")
-    return _by_hub(Route(kernels, Backend.HUB_FA2), cells)
+    return _by_hub(kernels, cells)
 
 
 def _package(name: str, cells: list[Verdict]) -> Becomes:
@@ -102,8 +101,11 @@ def _package(name: str, cells: list[Verdict]) -> Becomes:
     return Becomes(Origin.PACKAGE, name, about)
 
 
-def _by_hub(route: Route, cells: list[Verdict]) -> Becomes:
+def _by_hub(kernels: Kernels, cells: list[Verdict]) -> Becomes:
     """Return the kernel that its cells say something of."""
+    from fadoctor.verdicts.hub_route import Route  # noqa: PLC0415 -- few environments have kernels
+
+    route = Route(kernels, Backend.HUB_FA2)
     state, detail = _worst(cells)
     about = route.origin() if state is Predicted.WORKS else detail
     return Becomes(_ORIGINS[state], route.name(), about)

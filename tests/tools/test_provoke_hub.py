@@ -11,7 +11,10 @@ import pytest
 from tools.hub_failures import CASES
 
 ROOT = Path(__file__).resolve().parents[2]
-SOME = ("D, hidden", "B", "range, 5.23", "import", "arch", "offline, 0.17", "FA4")
+SOME = (
+    "D, hidden", "B", "range, 5.23", "import", "arch", "offline, 0.17", "FA4", "FA4, a GPU",
+    "folder", "fine, 0.17",
+)  # fmt: skip
 
 
 @pytest.mark.network

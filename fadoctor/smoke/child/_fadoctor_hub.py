@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import threading
 from typing import Any, Dict, List, Tuple
 
@@ -52,6 +53,9 @@ def load(trace: Any, takes: Any) -> Any:
     trace.phase("load")
     key = (asked["repository"], asked["branch"])
     trace.note("from the Hub: %s@%s" % key)
+    if asked.get("folder") and not os.environ.get("LOCAL_KERNELS"):
+        os.environ["LOCAL_KERNELS"] = "%s=%s" % (asked["repository"], asked["folder"])
+        trace.note("named by LOCAL_KERNELS, for without the network it is not found by its version")
     if key not in LOADED:
         arguments = arguments_of(get_kernel, asked["branch"], takes)
         with contextlib.ExitStack() as stack:
