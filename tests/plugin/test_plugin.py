@@ -167,6 +167,7 @@ def test_pytest_finds_it_by_its_entry_point() -> None:
     assert '[project.entry-points.pytest11]\nfadoctor = "fadoctor.pytest_plugin"\n' in text
 
 
+@pytest.mark.long
 def test_this_interpreter_is_asked_for_real(tmp_path: Path) -> None:
     test = """
     import sys, pytest
@@ -206,6 +207,7 @@ def test_without_a_gpu_the_reason_is_that() -> None:
         cell_of("fa2", "int8")
 
 
+@pytest.mark.long
 def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
     [example] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
