@@ -5,6 +5,7 @@ Heavy modules are imported inside the command, so that each pays only for what i
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from fadoctor.model.errors import InputError, UsageError
 if TYPE_CHECKING:
     from fadoctor.fleet.content import Content
     from fadoctor.fleet.model import FleetReport
+    from fadoctor.fleet.ray import Asked as RayAnswer
     from fadoctor.fleet.summary import Asked
     from fadoctor.model.rule import Knowledge
 
@@ -73,12 +75,23 @@ def fleet(
     run: Annotated[
         bool, typer.Option("--run", help="Run it, and merge.", rich_help_panel=_ENGINE)
     ] = False,
+    ray: Annotated[
+        str,
+        typer.Option(
+            "--ray",
+            metavar="auto|ADDRESS",
+            help="Ask every node of this Ray cluster once, by the cluster's own interpreter.",
+            rich_help_panel=_ENGINE,
+            show_default=False,
+        ),
+    ] = "",
     python: Annotated[
         str,
         typer.Option(
             "--python",
             metavar="PATH",
-            help="With --slurm: the environment that nodes examine, as they see it.",
+            help="With --slurm: the environment that nodes examine, as they see it. With --ray: "
+            "the interpreter that has the cluster's ray.",
             rich_help_panel=_ENGINE,
             show_default=False,
         ),
@@ -107,7 +120,7 @@ def fleet(
             "--timeout",
             metavar="SECONDS",
             min=1,
-            help="How long a node may take longer than the first one.",
+            help="How long a node may take; with --slurm, longer than the first one.",
             rich_help_panel=_ENGINE,
         ),
     ] = 60,
@@ -136,6 +149,14 @@ def fleet(
     asked = _asked(expect, baseline, group_by)
     if files[:1] == [DIFF] and not slurm:
         asked, files = _of_two(files[1:], asked), files[2:]
+    if ray:
+        from fadoctor.cli import fleet_engines as engines
+
+        wanted = engines.Wanted(python, output_dir, smoke, timeout, redact)
+        asking = engines.ask_ray(ray, wanted)
+        report = _report_of_ray(asking, asked, knowledge, redact=redact)
+        forms.deliver(report, sinks, forms.How(color.value, quiet, verbose))
+        support.leave(code_of(report, fail_on), exit_zero=exit_zero)
     if slurm:
         from fadoctor.cli import fleet_engines as engines
 
@@ -157,6 +178,25 @@ def _report(files: list[str], asked: Asked, knowledge: Knowledge, *, redact: boo
 
     gathered = Gathered()
     read_all(files, sys.stdin.buffer, gathered)
+    if redact:
+        gathered, asked = renamed(gathered, asked)
+    return summarise(gathered, knowledge, asked)
+
+
+def _report_of_ray(
+    asking: RayAnswer, asked: Asked, knowledge: Knowledge, *, redact: bool
+) -> FleetReport:
+    from fadoctor.fleet.gathered import Gathered
+    from fadoctor.fleet.ray import note_problems
+    from fadoctor.fleet.renaming import renamed
+    from fadoctor.fleet.sources import read_all
+    from fadoctor.fleet.summary import summarise
+
+    gathered = Gathered()
+    read_all(["-"], io.BytesIO(asking.lines), gathered)
+    note_problems(asking, gathered)
+    if asked.expected is None:
+        asked = asked._replace(expected=asking.nodes)
     if redact:
         gathered, asked = renamed(gathered, asked)
     return summarise(gathered, knowledge, asked)

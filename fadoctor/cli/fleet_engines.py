@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shlex
 import shutil
 import sys
@@ -16,6 +17,8 @@ from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from fadoctor.fleet.ray import Asked
 
 _LONGEST_S = 3_600.0
 
@@ -70,6 +73,30 @@ def run_srun(line: tuple[str, ...], wanted: Wanted) -> str:
     if problem := problem_of(result):
         raise InputError("srun", problem)
     return _kept(result.stdout)
+
+
+def ask_ray(address: str, wanted: Wanted) -> Asked:
+    """Ask every node of a Ray cluster, by the interpreter that has its ray."""
+    from fadoctor.fleet.ray import PYTHON, ask
+    from fadoctor.processes.ending import ends_by_signals
+
+    python = _interpreter(wanted.python)
+    command = check_command(wanted._replace(python=PYTHON, folder=""))
+    with ends_by_signals():
+        asked = ask(python, address, command, wanted.timeout_s, dict(os.environ))
+    if asked.failed:
+        raise InputError(f"--ray {printable(address, 200)}", asked.failed)
+    return asked
+
+
+def _interpreter(named: str) -> str:
+    """Return the interpreter that has the cluster's ray: named, active, or on PATH."""
+    folder = named or os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX") or ""
+    path = Path(folder) / "bin" / "python" if folder and Path(folder).is_dir() else Path(folder)
+    found = str(path) if folder else shutil.which("python3") or sys.executable
+    if not os.access(found, os.X_OK):
+        raise InputError(found, "this is no interpreter: --python names one that has ray")
+    return str(Path(found).absolute())
 
 
 def _kept(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +15,6 @@ from fadoctor.cli.forms import Form, How, Sink
 from fadoctor.cli.output import write
 from fadoctor.fleet.content import SECOND, Content, Outcome, content_of, failed
 from fadoctor.fleet.documents import document_of, file_name
-from fadoctor.fleet.frames import frames_of
 from fadoctor.fleet.identity import Node, node_of, renamed
 from fadoctor.fleet.record import record_line
 from fadoctor.model.errors import FadoctorError, UsageError
@@ -95,6 +93,8 @@ def _keep(report: Report, how: How, wanted: Wanted, node: Node) -> None:
 def _text(node: Node, content: Content, report: Report | None, form: Form) -> str:
     if form is Form.FLEET:
         return record_line(node, content).decode()
+    from fadoctor.fleet.frames import frames_of
+
     return b"".join(frames_of(node, document_of(node, content, report))).decode()
 
 
@@ -118,6 +118,8 @@ def _image() -> str:
 
 def _save(folder: Path, node: Node, document: bytes) -> None:
     """Write a file under another name first: nobody reads half of it on a shared disk."""
+    import tempfile
+
     target = folder / file_name(node)
     try:
         folder.mkdir(parents=True, exist_ok=True)

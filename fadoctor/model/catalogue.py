@@ -388,6 +388,7 @@ unmet_why   | text    | what another version of these does
 unmet_stake | text    | what is at stake where these are changed
 pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would
 pair_why    | text    | what happens with these
+pair_other  | text    | the releases of it that go with all of these, as an installer takes them; Absent where none is known
 """
 
 _UNEXPLAINED = "that an extension of it does not load, where no extension says why"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix
 
 TABLE = "pairs"
-PAIRED = ("pair_told", "pair_why")
+PAIRED = ("pair_told", "pair_why", "pair_other")
 """What every package has; the second is there where the first is."""
 
 _SOURCE = "the matrix of pairs, and the list of installed packages"
@@ -86,7 +86,24 @@ def _of_package(
     if not told:
         return none
     words = " ".join(dict.fromkeys(why))
-    return {"pair_told": Known(told, _SOURCE), "pair_why": Known(words, _SOURCE)}
+    other = _other(str(distribution.value), {name: installed.value[name] for name in told}, matrix)
+    return {
+        "pair_told": Known(told, _SOURCE),
+        "pair_why": Known(words, _SOURCE),
+        "pair_other": Known(other, _SOURCE) if other else Absent("no release is known to fit"),
+    }
+
+
+def _other(distribution: str, beside: Mapping[str, str], matrix: Matrix) -> str:
+    """Return the newest releases of a package that go with all of some, "" where none is known."""
+    rows = matrix.tables[TABLE].rows
+    mine = [row for row in rows if row["package"] == distribution and not row.get("rule")]
+    for version in reversed(dict.fromkeys(str(row["version"]) for row in mine)):
+        fits = {str(row["beside"]): row.get("fits") for row in mine if row["version"] == version}
+        specifiers = {name: fits.get(name) for name in beside}
+        if all(isinstance(s, str) and _is_in(beside[n], s) for n, s in specifiers.items()):
+            return f"{distribution}{version}"
+    return ""
 
 
 def _is_in(version: str, specifier: str) -> bool:

@@ -12,6 +12,7 @@ from fadoctor.plan.choice import Choice, Kind, remove
 from fadoctor.plan.contract_state import contract_packages, contracts_after, open_contracts
 from fadoctor.plan.planner import Question, make_plan
 from fadoctor.targets.contract_names import is_wanted, tabled
+from fadoctor.targets.pairs import pair_facts
 from tests.unit.engine.builders import environment
 from tests.unit.plan.problems import golden, session
 
@@ -115,3 +116,21 @@ def test_a_plan_brings_both_together() -> None:
     plan = make_plan(broken, session(), Question())
     assert {change.distribution for change in plan.changes} & {"trl", "transformers"}
     assert "imported-name-missing" not in plan.proof.errors
+
+
+def test_a_plan_repairs_a_pair_that_the_table_knows() -> None:
+    base = golden("linux-5090-torch26")
+    installed = base.fact("packages.installed")
+    assert isinstance(installed, Known)
+    assert isinstance(installed.value, dict)
+    there = {"trl": "1.10.0", "vllm": "0.31.0", "transformers": "5.23.0"}
+    packages = {**installed.value, **there}
+    given: dict[str, Any] = {"packages.installed": packages}
+    for name in there:
+        given |= {f"{name}.version": packages[name], f"{name}.distribution": name}
+    facts = {**base.facts, **{name: Known(value, "test") for name, value in given.items()}}
+    facts |= pair_facts(facts, session().matrix, ("trl",))
+    plan = make_plan(msgspec.structs.replace(base, facts=facts), session(), Question())
+    assert ("trl", "1.10.0", "1.16.0") in [
+        (change.distribution, change.before, change.after) for change in plan.changes
+    ]

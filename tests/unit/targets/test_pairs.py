@@ -51,5 +51,18 @@ def test_a_plan_makes_no_such_pair() -> None:
     assert needs == []
 
 
+def other(trl: str, vllm: str) -> object:
+    facts = {"trl.version": trl, "trl.distribution": "trl", "packages.installed": {"vllm": vllm}}
+    found = pair_facts(environment(facts).facts, MATRIX, ("trl",))["trl.pair_other"]
+    return found.value if isinstance(found, Known) else None
+
+
+def test_the_newest_release_that_goes_with_what_is_there() -> None:
+    assert other("0.26.2", "0.25.1") == "trl>=1.16.0,<1.17.0.dev0"
+    assert other("1.16.0", "0.12.0") == "trl>=1.6.0,<1.7.0"
+    assert other("1.16.0", "0.33.0") is None
+    assert other("1.16.0", "0.31.0") is None
+
+
 def test_who_is_asked_again_when_vllm_moves() -> None:
     assert paired_with({"vllm"}, MATRIX) == ("trl",)
