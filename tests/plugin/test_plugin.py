@@ -81,12 +81,12 @@ def pytest_run(folder: Path, tests: str, *options: str, conftest: str = PATIENT)
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_it.py").write_text(textwrap.dedent(tests))
     argv = [sys.executable, "-m", "pytest", "-rA", "--strict-markers", "-p", "no:cacheprovider",
-            "-p", "no:randomly", "-p", "no:xdist", "-p", "no:hypothesispytest",
             "-p", "fadoctor.pytest_plugin", *options]  # fmt: skip
+    # once by its name, and not again by the entry point of an installed fadoctor
+    env = {"PYTHONPATH": str(ROOT), "COLUMNS": "300", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     run = subprocess.run(
-        argv, capture_output=True, text=True, check=False, timeout=120, cwd=folder,
-        env={"PYTHONPATH": str(ROOT), "COLUMNS": "300"},
-    )  # fmt: skip
+        argv, capture_output=True, text=True, check=False, timeout=120, cwd=folder, env=env
+    )
     return run.stdout + run.stderr
 
 
