@@ -64,7 +64,12 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, cache_home: Path) -> Non
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
 
 
-_ON_DEMAND = {"network": "needs a package index", "long": "takes long"}
+_ON_DEMAND = {
+    "network": "needs a package index",
+    "long": "takes long",
+    "slurm": "starts a Slurm of sixteen nodes",
+    "ray": "starts a Ray cluster, from the package index",
+}
 """Markers of tests that run where they are asked for: in .ci/run, and by hand."""
 
 

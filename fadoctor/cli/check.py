@@ -15,6 +15,7 @@ from fadoctor.cli import options as opt
 from fadoctor.cli.support import EXIT_INTERRUPTED, leave
 
 if TYPE_CHECKING:
+    from fadoctor.commands.settings import Settings
     from fadoctor.examine import Request
 
 
@@ -41,9 +42,7 @@ def check(
     ] = True,
     thorough: opt.CheckAll = False,
     no_cache: opt.NoCache = False,
-    fail_on: Annotated[
-        opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
-    ] = opt.FailOn.ERROR,
+    fail_on: opt.FailOnOption = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -54,8 +53,10 @@ def check(
     ] = False,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
-    format_: opt.ReportOutput = opt.ReportFormat.TEXT,
+    no_config_file: opt.NoConfigFile = False,
+    format_: opt.CheckOutput = opt.CheckFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
+    output_dir: opt.OutputDir = "",
     redact: opt.Redact = False,
     color: opt.ColourOption = opt.Colour.AUTO,
     exit_zero: opt.ExitZero = False,
@@ -67,14 +68,18 @@ def check(
     from fadoctor.cli.terminal import log_to_stderr
 
     log_to_stderr(debug=debug)
-    sinks = forms.sinks_of(output, format_)
-    request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
-                       python_version, platform, thorough=thorough, requirements=requirements,
-                       extra=extra, group=group, config=config, config_kind=config_kind,
-                       contracts=True, cache=not no_cache)  # fmt: skip
-    how = forms.How(color.value, quiet, verbose, redact, fail_on)
-    asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, fail_on)
-    leave(_examine(asked, sinks, how), exit_zero=exit_zero)
+    sinks = forms.sinks_of_check(output, format_, output_dir)
+    with forms.reporting(sinks, output_dir, redact=redact, exit_zero=exit_zero) as save:
+        request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
+                           python_version, platform, thorough=thorough, requirements=requirements,
+                           extra=extra, group=group, config=config, config_kind=config_kind,
+                           contracts=True, cache=not no_cache)  # fmt: skip
+        settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
+        failing = support.failing_from(fail_on, settings)
+        how = forms.How(color.value, quiet, verbose, redact, failing)
+        asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, failing)
+        asked = asked.by(settings)
+        leave(_examine(asked, sinks, how, save), exit_zero=exit_zero)
 
 
 class Asked(NamedTuple):
@@ -87,16 +92,28 @@ class Asked(NamedTuple):
     thorough: bool = False
     strict: bool = False
     fail_on: opt.FailOn = opt.FailOn.ERROR
+    settings: Settings | None = None
+
+    def by(self, settings: Settings) -> Asked:
+        """Return the same with what a project's settings say beside it."""
+        request = settings.applied(self.request)
+        rules = (*settings.rules, *self.rules)
+        return self._replace(request=request, rules=rules, settings=settings)
 
 
-def judge_file(request: Request, ignore: tuple[str, ...], fail_on: opt.FailOn) -> int:
+def judge_file(
+    request: Request, ignore: tuple[str, ...], fail_on: opt.FailOn | None, settings: Settings
+) -> int:
     """Report what is wrong with a file, and nothing else; return the exit code."""
-    how = forms.How(opt.Colour.AUTO.value, fail_on=fail_on, brief=True)
+    failing = support.failing_from(fail_on, settings)
+    how = forms.How(opt.Colour.AUTO.value, fail_on=failing, brief=True)
     sinks = forms.sinks_of([], opt.ReportFormat.TEXT)
-    return _examine(Asked(request, ignore=ignore, fail_on=fail_on), sinks, how)
+    return _examine(Asked(request, ignore=ignore, fail_on=failing).by(settings), sinks, how)
 
 
-def _examine(asked: Asked, sinks: tuple[forms.Sink, ...], how: forms.How) -> int:
+def _examine(
+    asked: Asked, sinks: tuple[forms.Sink, ...], how: forms.How, save: forms.Save | None = None
+) -> int:
     """Read, judge, run and report; return the exit code."""
     from fadoctor.cli.terminal import spinner
 
@@ -107,16 +124,24 @@ def _examine(asked: Asked, sinks: tuple[forms.Sink, ...], how: forms.How) -> int
             request, list(asked.rules), *needed, say=say
         )
         support.refuse_unknown_ids(list(ignore), knowledge)
+        if asked.settings is not None:
+            ignore = asked.settings.hiding(ignore, knowledge)
         say("judging")
+        from fadoctor.commands.looking import foreseen
+        from fadoctor.commands.planning import with_advice
         from fadoctor.diagnose import conclude
 
-        prognosis, planned = support.foreseen(environment, knowledge, ignore)
+        prognosis, planned = foreseen(environment, knowledge, ignore)
     run = None
-    if asked.smoke and request.is_real:
+    if asked.smoke and request.is_real and not environment.overlays:
         run = support.smoke_of_check(prognosis, thorough=asked.thorough, quiet=how.quiet)
     with spinner("looking for the repair", quiet=how.quiet):
-        report = support.with_advice(conclude(prognosis, run), request, planned)
+        report = with_advice(conclude(prognosis, run), request, planned)
+    code = support.check_code(report, asked.fail_on, strict=asked.strict)
+    how = how._replace(code=code)
+    if save is not None:
+        save(report, how)
     forms.deliver(report, sinks, how)
     if run is not None and run.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-    return support.check_code(report, asked.fail_on, strict=asked.strict)
+    return code

@@ -31,6 +31,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "fadoctor facts > facts.json",
         "fadoctor facts --redact --output facts.json",
     ),
+    "fleet": (
+        "fadoctor fleet records.txt",
+        "fadoctor fleet --expect 'n[00-15]' reports/",
+    ),
     "hook": ("fadoctor hook requirements requirements.txt --gpu A100",),
     "rules list": ("fadoctor rules list --area gpu-arch",),
     "rules show": ("fadoctor rules show gpu-too-old-fa2",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,11 +17,15 @@ from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fadoctor.cli.options import FailOn
     from fadoctor.model.finding import Severity
+    from fadoctor.model.recipe import Recipe
     from fadoctor.report.style import Style
+
+    Save = Callable[[Any, "How"], None]
+    """Keeps a report in a folder."""
 
 
 class Form(str, enum.Enum):
@@ -37,11 +42,21 @@ class Form(str, enum.Enum):
     GITLAB = "gitlab"
     SCRIPT = "script"
     REQUIREMENTS = "requirements"
+    FLEET = "fleet"
+    FRAMES = "frames"
+    PROMETHEUS = "prometheus"
+    DOCKERFILE = "dockerfile"
+    UV = "uv"
+    PIXI = "pixi"
+    CONDA = "conda"
+    COLAB = "colab"
 
 
 _ENDINGS = {
     ".txt": Form.TEXT, ".json": Form.JSON, ".jsonl": Form.JSONL, ".md": Form.MARKDOWN,
     ".html": Form.HTML, ".sarif": Form.SARIF, ".xml": Form.JUNIT, ".sh": Form.SCRIPT,
+    ".dockerfile": Form.DOCKERFILE, ".ipynb": Form.COLAB,
+    ".prom": Form.PROMETHEUS,
 }  # fmt: skip
 
 _TEXTS = {
@@ -49,11 +64,19 @@ _TEXTS = {
     "Explanation": "fadoctor.report.explanation_text",
     "SmokeReport": "fadoctor.report.smoke_text",
     "Plan": "fadoctor.report.plan_text",
+    "FleetReport": "fadoctor.report.fleet_text",
 }
 """Who writes a kind of document for a person."""
 
-_MODULES = {Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page"}
+_MODULES = {
+    Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page",
+    Form.PROMETHEUS: "fleet_prometheus",
+}  # fmt: skip
+_OF_A_NODE = (Form.FLEET, Form.FRAMES)
 _LISTED = (Form.SARIF, Form.GITHUB, Form.GITLAB)
+_RECIPES = (Form.DOCKERFILE, Form.UV, Form.PIXI, Form.CONDA, Form.COLAB)
+"""Forms of a plan that describe an environment made anew."""
+
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file of a job's summary, in Markdown; GitHub shows what is appended to it."""
 
@@ -78,6 +101,9 @@ class How(NamedTuple):
     fail_on: FailOn | None = None
     brief: bool = False
     """Only what is wrong."""
+    code: int = 0
+    """What the command ends with, ``--exit-zero`` apart."""
+    recipe: Recipe | None = None
 
 
 def sinks_of(outputs: Sequence[str], chosen: enum.Enum) -> tuple[Sink, ...]:
@@ -93,6 +119,26 @@ def sinks_of(outputs: Sequence[str], chosen: enum.Enum) -> tuple[Sink, ...]:
         if sink.path in [other.path for other in sinks[:index]]:
             raise UsageError(f"--output {printable(outputs[index])}: it is named twice")
     return sinks
+
+
+def sinks_of_check(outputs: Sequence[str], chosen: enum.Enum, folder: str) -> tuple[Sink, ...]:
+    """Return what ``check`` writes beside a file in a folder of nodes: nothing unless asked."""
+    sinks = sinks_of(outputs, chosen)
+    return () if folder and sinks == (Sink(Form.TEXT, None),) else sinks
+
+
+def reporting(
+    sinks: tuple[Sink, ...], folder: str, *, redact: bool, exit_zero: bool
+) -> AbstractContextManager[Save]:
+    """Return within what a check is done, which gives what keeps its report in a folder.
+
+    On a node of many it lets no task be silent; else it does nothing.
+    """
+    if not folder and not any(sink.form in _OF_A_NODE for sink in sinks):
+        return nullcontext(lambda _report, _how: None)
+    from fadoctor.cli import node
+
+    return node.reported(node.Wanted(sinks, Path(folder) if folder else None, redact, exit_zero))
 
 
 def _sink(text: str, chosen: Form, allowed: list[Form]) -> Sink:
@@ -112,9 +158,14 @@ def _path(text: str) -> Path | None:
     return None if text == STDOUT else Path(text)
 
 
+def is_recipe(sinks: Sequence[Sink]) -> bool:
+    """Return whether something that is asked for describes an environment made anew."""
+    return any(sink.form in _RECIPES for sink in sinks)
+
+
 def printer_of(sinks: Sequence[Sink], kind: str) -> str:
     """Return the module that writes the first form: loaded while the environment is read."""
-    return _TEXTS[kind] if sinks[0].form is Form.TEXT else "fadoctor.report.json_"
+    return _TEXTS[kind] if sinks and sinks[0].form is Form.TEXT else "fadoctor.report.json_"
 
 
 def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
@@ -129,16 +180,12 @@ def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
 def _rendered(document: Any, sink: Sink, how: How) -> str:
     if sink.form is Form.TEXT:
         return str(_module(document).render(document, style(sink, how)))
-    if sink.form is Form.MARKDOWN:
-        return _markdown(document)
-    if sink.form in _LISTED:
-        from fadoctor.report.ci.listing import listing_of
-
-        module = import_module(f"fadoctor.report.ci.{sink.form.value}")
-        return str(module.render(listing_of(document, Path.cwd())))
-    if sink.form is Form.JUNIT:
-        return _junit(document, how)
+    for forms, written in _WRITERS:
+        if sink.form in forms:
+            return written(document, sink.form, how)
     name = _MODULES.get(sink.form, f"plan_{sink.form.value}")
+    if sink.form is Form.HTML and type(document).__name__ == "FleetReport":
+        name = "html.fleet"
     return str(import_module(f"fadoctor.report.{name}").render(document))
 
 
@@ -154,14 +201,33 @@ def style(sink: Sink, how: How) -> Style:
     return msgspec.structs.replace(found, brief=True) if how.brief else found
 
 
-def _markdown(document: Any) -> str:
+def _markdown(document: Any, *_: object) -> str:
     """Return what one pastes in public: always without what identifies a person or a machine."""
     from fadoctor.report.markdown import render
 
     return render(support.redacted(document))
 
 
-def _junit(document: Any, how: How) -> str:
+def _of_a_list(document: Any, form: Form, _how: How) -> str:
+    from fadoctor.report.ci.listing import listing_of
+
+    module = import_module(f"fadoctor.report.ci.{form.value}")
+    return str(module.render(listing_of(document, Path.cwd())))
+
+
+def _of_a_node(document: Any, form: Form, how: How) -> str:
+    from fadoctor.cli import node
+
+    return node.render(document, form, how.code, redact=how.redact)
+
+
+def _recipe(_document: Any, form: Form, how: How) -> str:
+    module = import_module(f"fadoctor.report.recipes.{form.value}")
+    recipe = support.redacted(how.recipe) if how.recipe and how.redact else how.recipe
+    return str(module.render(recipe))
+
+
+def _junit(document: Any, _form: Form, how: How) -> str:
     """Return cells as test cases of a smoke run, findings as those of the others."""
     if type(document).__name__ == "SmokeReport":
         from fadoctor.report.smoke_junit import render as render_cells
@@ -177,6 +243,16 @@ def _failing(fail_on: FailOn | None) -> tuple[Severity, ...]:
     from fadoctor.model.finding import Severity
 
     return tuple(each for each in Severity if fail_on and support.is_loud(each.value, fail_on))
+
+
+_WRITERS = (
+    ((Form.MARKDOWN,), _markdown),
+    (_LISTED, _of_a_list),
+    ((Form.JUNIT,), _junit),
+    (_OF_A_NODE, _of_a_node),
+    (_RECIPES, _recipe),
+)
+"""Who writes a form that needs more than the document."""
 
 
 def _append_summary(document: Any) -> None:

@@ -28,10 +28,9 @@ def hook(
     glibc: opt.Glibc = "",
     python_version: opt.PythonVersion = "",
     platform: opt.Platform = "",
-    fail_on: Annotated[
-        opt.FailOn, typer.Option("--fail-on", help="Least severity that stops the commit.")
-    ] = opt.FailOn.ERROR,
+    fail_on: opt.FailOnOption = None,
     ignore: opt.Ignore = [],  # noqa: B006
+    no_config_file: opt.NoConfigFile = False,
 ) -> None:
     """Check the files of a commit, as a hook of pre-commit: says only what is wrong.
 
@@ -40,6 +39,7 @@ def hook(
     from fadoctor.cli.check import judge_file
     from fadoctor.model.errors import InputError, UnknownKindError
 
+    settings = support.settings_of(no_config_file=no_config_file)
     worst = 0
     for file in files:
         is_config = kind is Kind.CONFIG
@@ -49,7 +49,7 @@ def hook(
                 platform=platform, requirements=[] if is_config else [file],
                 config=[str(file)] if is_config else [], contracts=True,
             )  # fmt: skip
-            worst = max(worst, judge_file(request, tuple(ignore), fail_on))
+            worst = max(worst, judge_file(request, tuple(ignore), fail_on, settings))
         except UnknownKindError:
             sys.stderr.write(f"fadoctor: {file} is passed over: no kind that is known\n")
         except InputError as error:

@@ -32,6 +32,32 @@ class ReportFormat(str, enum.Enum):
     GITLAB = "gitlab"
 
 
+class CheckFormat(str, enum.Enum):
+    """Output formats of ``check``: those of findings, and those of a node of a fleet."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    FLEET = "fleet"
+    FRAMES = "frames"
+
+
+class FleetFormat(str, enum.Enum):
+    """Output formats of a fleet."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    HTML = "html"
+    PROMETHEUS = "prometheus"
+
+
 class SmokeFormat(str, enum.Enum):
     """Output formats of a smoke run."""
 
@@ -59,6 +85,11 @@ class PlanFormat(str, enum.Enum):
     HTML = "html"
     SCRIPT = "script"
     REQUIREMENTS = "requirements"
+    DOCKERFILE = "dockerfile"
+    UV = "uv"
+    PIXI = "pixi"
+    CONDA = "conda"
+    COLAB = "colab"
 
 
 class Colour(str, enum.Enum):
@@ -249,13 +280,38 @@ ReportOutput = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+CheckOutput = Annotated[
+    CheckFormat,
+    typer.Option(
+        "--format",
+        help="Form of the output. markdown is redacted, to be pasted in public; fleet is one line "
+        "for `fadoctor fleet`, frames a full report in such lines.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+OutputDir = Annotated[
+    str,
+    typer.Option(
+        "--output-dir",
+        metavar="DIR",
+        help="On a node of many: write the full report as a file of its own into this folder, for "
+        "`fadoctor fleet DIR`.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    ),
+]
 FactsOutput = Annotated[
     FactsFormat,
     typer.Option("--format", help="Form of the output: JSON alone.", rich_help_panel=_OUTPUT),
 ]
 PlanOutput = Annotated[
     PlanFormat,
-    typer.Option("--format", help="Form of the plan.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--format",
+        help="Form of the plan. dockerfile, uv (pyproject.toml), pixi, conda and colab (a "
+        "notebook) describe the whole environment, to make it anew.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Want = Annotated[
     list[str],
@@ -314,6 +370,21 @@ Rules = Annotated[
         "--rules",
         metavar="DIR",
         help="Own rules and matrix rows, on top of the shipped ones. Repeatable.",
+        show_default=False,
+    ),
+]
+NoConfigFile = Annotated[
+    bool,
+    typer.Option(
+        "--no-config-file",
+        help="Use no settings: neither fadoctor.toml nor [tool.fadoctor] of a pyproject.toml.",
+    ),
+]
+FailOnOption = Annotated[
+    FailOn | None,
+    typer.Option(
+        "--fail-on",
+        help="Least severity that makes the exit code 1. Default: error, or the settings'.",
         show_default=False,
     ),
 ]

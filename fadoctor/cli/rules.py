@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from fadoctor.cli import options as opt
-from fadoctor.cli import support, values
+from fadoctor.cli import values
 from fadoctor.cli.examples import epilog
 from fadoctor.cli.output import write
 from fadoctor.model.errors import UsageError
@@ -104,16 +104,17 @@ def show(
 ) -> None:
     """Show the page of a rule: what, why, how to confirm, what to do, sources."""
     from fadoctor.cli.terminal import style_of
+    from fadoctor.commands.looking import is_retired, no_such_rule
     from fadoctor.engine.suite import load_suite
     from fadoctor.report import page_markdown, page_text, rule_page
 
     suite = load_suite(rules)
     files = suite.rules()
     if (current := suite.knowledge.retired.get(rule_id)) is not None:
-        sys.stderr.write(f"fadoctor: {support.is_retired(rule_id, current)}\n")
+        sys.stderr.write(f"fadoctor: {is_retired(rule_id, current)}\n")
         rule_id = current
     if rule_id not in files:
-        raise UsageError(support.no_such_rule(rule_id, files))
+        raise UsageError(no_such_rule(rule_id, files))
     if format_ is PageFormat.JSON:
         write(rule_page.render_json(rule_id, files), output)
         return

@@ -120,6 +120,10 @@ class Index:
         """Return how many answers are remembered."""
         return len(self._answers)
 
+    def names(self, word: str) -> bool:
+        """Return whether some row names a word in the first key."""
+        return word in self._places
+
     def find(self, asked: tuple[str, ...]) -> Rows:
         """Return the rows for some keys with their values: first the names, then the texts."""
         found = self._answers.get(asked)

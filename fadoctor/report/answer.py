@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 _FLASH = (Backend.FA4, Backend.FA3, Backend.FA2, Backend.FA1)
 """FlashAttention as its own packages bring it, the newest first."""
 
+_OF_HUB = {
+    Backend.HUB_FA4: "FlashAttention-4 of the Hub",
+    Backend.HUB_FA3: "FlashAttention-3 of the Hub",
+    Backend.HUB_FA2: "FlashAttention-2 of the Hub",
+}
+"""What stands in for the packages where it is known to work."""
+
 _HALF = (Dtype.BF16, Dtype.FP16)
 
 _ASK = "To ask about one: `fadoctor check --gpu A100`."
@@ -91,6 +98,11 @@ def _of_gpu(gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) 
         mine = [each for each in verdicts if each.backend is backend and each.dtype in _HALF]
         if mine:
             what = f"FlashAttention-{backend.value.removeprefix('fa')}"
+            state, sentence = _of_backend(what, mine, of_hardware)
+            return Answer(state, f"{name}: {sentence}")
+    for backend, what in _OF_HUB.items():
+        mine = [each for each in verdicts if each.backend is backend and each.dtype in _HALF]
+        if State.WORKS in map(state_of, mine):
             state, sentence = _of_backend(what, mine, of_hardware)
             return Answer(state, f"{name}: {sentence}")
     others = [each for each in verdicts if each.dtype in _HALF]

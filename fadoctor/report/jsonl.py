@@ -1,7 +1,8 @@
 """JSON lines: a document taken apart, so that tools read it as a stream.
 
 The first line is the document without its lists; then comes a line for each of their elements.
-`kind` says which: ``finding``, ``verdict``, ``cell``, ``action`` ...
+`kind` says which: ``finding``, ``verdict``, ``cell``, ``action`` ... The first one's `lines` is how
+many others there are: who reads them knows whether the stream was cut.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _KINDS = {
     "conflicts": "conflict",
     "edits": "edit",
     "rule_errors": "rule_error",
+    "groups": "group",
 }
 
 
@@ -37,7 +39,8 @@ def render(document: Any) -> str:
 def _lines(document: Any) -> Iterator[dict[str, Any]]:
     plain = msgspec.to_builtins(document)
     taken = {name: plain.pop(name) for name in list(plain) if name in _KINDS and plain[name]}
-    yield {"kind": type(document).__name__.lower(), **plain}
+    count = sum(len(elements) for elements in taken.values())
+    yield {"kind": type(document).__name__.lower(), "lines": count, **plain}
     for name, elements in taken.items():
         for element in _each(elements):
             yield {"kind": _KINDS[name], **_without_kind(element)}

@@ -19,7 +19,7 @@ from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import SILENCE
 from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_text import answer_text, command_lines
-from fadoctor.report.words import counted, pasted_settings
+from fadoctor.report.words import becomes_text, counted, pasted_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -75,6 +75,8 @@ def _report(report: Report) -> Iterator[str]:
             f"- {escape(label)}: {code_span(text)}"
             for label, text in pasted_settings(advice, report.environment)
         ]
+        if taken := becomes_text(advice):
+            settings.append(f"- {escape(taken)}")
         if settings:
             yield "\n".join(settings)
     yield from _findings(report.findings)

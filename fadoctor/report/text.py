@@ -13,7 +13,7 @@ from fadoctor.report.answer import State, answers_of, is_flash
 from fadoctor.report.environment_text import environment_lines, with_gpus_alike
 from fadoctor.report.paper import Paper
 from fadoctor.report.verdict_table import gpu_names, print_table, reasons
-from fadoctor.report.words import counted, pasted_settings, use_text
+from fadoctor.report.words import becomes_text, counted, pasted_settings, use_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -158,6 +158,8 @@ class _Page(Paper):
         self.line(f"{_use(report)}.", "bold", indent=2)
         for label, text in pasted_settings(advice, report.environment):
             self.paste(label, text)
+        if taken := becomes_text(advice):
+            self.line(taken, indent=4, hang=2)
 
     def because(self, report: Report) -> None:
         """Say why that is to be used, and what is ruled out."""

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.hub.choice import Choice, Habits, System, choose
+from fadoctor.hub.local import KIND as LOCAL
 from fadoctor.hub.variant import Interface, Variant, parse_variant
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.targets.hub_builds import SOURCE, Published, choose_published, published
+from fadoctor.targets.hub_local import NOUN, local_facts, local_folder, local_kernel
 from fadoctor.targets.hub_pick import Picked, pick
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ GENERATIONS = ("fa2", "fa3", "fa4", "sage")
 _UNREAD = Unknown("it was not read", "the Hub's cache")
 NOUNS = (
     "cached", "build", "download", "refused", "archs", "lacks", "doubt", "hearsay", "gigabytes",
-    "offline", "lacking", "needs",
+    "offline", "lacking", "needs", "local",
 )  # fmt: skip
 """What is said of a kernel that is taken."""
 _SHOWN = 3
@@ -56,9 +58,33 @@ def hub_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
         found[f"{prefix}.repository"] = picked.repository
         found[f"{prefix}.branch"] = picked.branch
         found[f"{prefix}.broken"] = picked.broken
-        if isinstance(known, tuple):
+        if folder := local_folder(picked.repository, facts, matrix):
+            found |= _of_folder(prefix, str(getattr(picked.repository, "value", "")), facts, matrix)
+            found[f"{prefix}.{NOUN}"] = Known(folder, "LOCAL_KERNELS")
+        elif isinstance(known, tuple):
             found |= _choice(prefix, known, facts, matrix)
     return found
+
+
+def _of_folder(
+    prefix: str, repository: str, facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, Fact]:
+    """Return what is taken of the folder that LOCAL_KERNELS names for a kernel."""
+    found = local_kernel(repository, facts)
+    if isinstance(found, Unknown):
+        return {f"{prefix}.build": found}
+    branch, builds = found
+    out = _held_against(prefix, published(matrix, repository, branch), facts)
+    out[f"{prefix}.branch"] = Known(branch, "LOCAL_KERNELS")
+    chosen, choice = local_facts(prefix, builds, _ready(facts, matrix))
+    out |= chosen
+    if choice is None:
+        return out
+    if choice.best is None:
+        return out | {f"{prefix}.refused": _refused(choice, "LOCAL_KERNELS")}
+    asked = matrix.find("kernels-releases", {"version": facts["kernels.version"]})
+    name = f"{repository}@{branch} {choice.best.name}"
+    return out | _of_build(prefix, name, asked.cell("metadata_keys"), facts)
 
 
 def _known_kernel(picked: Picked) -> tuple[str, str] | Absent | Unknown:
@@ -83,8 +109,9 @@ def taken_builds(facts: Mapping[str, Fact], matrix: Matrix) -> tuple[str, ...]:
     for generation in GENERATIONS:
         nouns = (found.get(f"hub.{generation}.{n}") for n in ("repository", "branch", "build"))
         known = [str(fact.value) for fact in nouns if isinstance(fact, Known)]
+        place = LOCAL if isinstance(found.get(f"hub.{generation}.{NOUN}"), Known) else kind
         if len(known) == 3 and not _is_plain(known[2]):
-            names[f"{kind} {known[0]}@{known[1]} {known[2]}"] = None
+            names[f"{place} {known[0]}@{known[1]} {known[2]}"] = None
     return tuple(names)
 
 

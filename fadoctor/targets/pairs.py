@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fadoctor.matrix.query import Index
 from fadoctor.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -65,10 +66,7 @@ def _of_package(
     none: dict[str, Fact] = dict.fromkeys(PAIRED, Absent(f"{_SOURCE}: none"))
     named = facts.get(f"{package}.distribution")
     distribution = named if isinstance(named, Known) else Known(PACKAGES[package][0], package)
-    tabled = any(
-        str(distribution.value) in str(row["package"]).split() for row in matrix.tables[TABLE].rows
-    )
-    if not tabled:
+    if not Index.of(matrix.tables[TABLE]).names(str(distribution.value)):
         return none
     version = facts[f"{package}.version"]
     if isinstance(version, Unknown):

@@ -13,6 +13,7 @@ from fadoctor.contracts.child._fadoctor_values import (
     Frame,
     LazyNames,
     Mod,
+    Packages,
     Place,
     Raised,
     lengthen,
@@ -289,6 +290,7 @@ def _same(call: Call) -> Any:
 _CALLS: Dict[str, Any] = {
     "importlib.util.find_spec": _find_spec,
     "importlib.metadata.version": _version_of,
+    "importlib.metadata.packages_distributions": lambda _: Packages(),
     "packaging.version.parse": _parse,
     "packaging.version.Version": _parse,
     "importlib.import_module": _import_module,

@@ -197,7 +197,7 @@ class Evaluator:
 
     def display(self, node: Node, frame: Frame) -> Any:
         """Tell a list, a tuple or a set."""
-        values = self.values(node[1], frame)
+        values = list(node[2]) if len(node) > 2 else self.values(node[1], frame)
         if node[0] == "e":
             return set(values) if all(isinstance(v, _PLAIN) for v in values) else UNKNOWN
         return values if node[0] == "l" else tuple(values)

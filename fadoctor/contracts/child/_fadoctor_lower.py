@@ -15,7 +15,7 @@ from fadoctor.contracts.child._fadoctor_blank import without_bodies
 
 Node = List[Any]
 
-VERSION = 2
+VERSION = 3
 """Of this form; other ones in a cache are not read."""
 
 TEXT_LIMIT = 300
@@ -159,9 +159,16 @@ class Lowering:
         return ["C", node.lineno, node.name, self.asking(around), body]
 
     def asking(self, nodes: "list[Any]") -> List[Node]:
-        """Return the expressions that ask a module for a name."""
-        lowered = [self.expr(node) for node in nodes]
-        return [each for each in lowered if each and each[0] not in "cn"]
+        """Return the expressions that may ask a module for a name, each attribute once."""
+        found: Dict[Any, Node] = {}
+        for number, node in enumerate(nodes):
+            is_plain = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+            key = (node.value.id, node.attr) if is_plain else number
+            if key not in found:
+                lowered = self.expr(node)
+                if may_ask(lowered):
+                    found[key] = lowered
+        return list(found.values())
 
     def if_(self, node: ast.If) -> Node:
         """Lower a branch."""
@@ -278,8 +285,11 @@ class Lowering:
         return ["s", node.lineno, self.expr(node.value), self.expr(node.slice)]
 
     def display(self, node: Any) -> Node:
-        """Lower a list, a tuple or a set."""
-        return [_LITERALS[type(node)], [self.expr(e) for e in node.elts]]
+        """Lower a list, a tuple or a set; constants alone are kept as they are."""
+        kind, parts = _LITERALS[type(node)], [self.expr(e) for e in node.elts]
+        if parts and all(part[:1] == ["c"] for part in parts):
+            return [kind, [], [part[1] for part in parts]]
+        return [kind, parts]
 
     def mapping(self, node: ast.Dict) -> Node:
         """Lower a dict; the key of ``**x`` is None."""
@@ -318,6 +328,13 @@ class Lowering:
     def starred(self, node: ast.Starred) -> Node:
         """Lower ``*a``."""
         return ["*", self.expr(node.value)]
+
+
+def may_ask(node: Any) -> bool:
+    """Return whether the evaluation of an expression can ask a module for a name, or call."""
+    if not isinstance(node, list) or not node:
+        return False
+    return node[0] in ("a", "k") or any(may_ask(part) for part in node)
 
 
 def _is_left_out(node: Any) -> bool:

@@ -70,7 +70,12 @@ class Runner:
     @property
     def is_sure(self) -> bool:
         """Whether what is looked at surely runs."""
-        return not self.maybe and not any(guard[0] for guard in self.guards)
+        if self.maybe:
+            return False
+        for guard in self.guards:  # noqa: SIM110 -- asked very often: no generator is made
+            if guard[0]:
+                return False
+        return True
 
     def asker(self, frame: Frame, line: int) -> Asker:
         """Return who asks."""

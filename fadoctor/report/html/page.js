@@ -19,6 +19,13 @@ for (const box of document.querySelectorAll(".copy")) {
   });
   box.append(button);
 }
+const opened = () => {
+  const named = location.hash && document.getElementById(location.hash.slice(1));
+  const box = named && named.querySelector("details");
+  if (box) { box.open = true; box.querySelector("summary").focus(); }
+};
+addEventListener("hashchange", opened);
+opened();
 const folded = document.querySelectorAll("details:not([open])");
 addEventListener("beforeprint", () => { for (const each of folded) each.open = true; });
 addEventListener("afterprint", () => { for (const each of folded) each.open = false; });

@@ -57,6 +57,17 @@ def test_a_gpu_that_is_too_old() -> None:
             [cell(backend=Backend.SDPA_FLASH, predicted=Predicted.FAILS)],
             ("fails", "A: FlashAttention is not installed; no other attention works either."),
         ),
+        (
+            [cell(backend=Backend.SDPA_FLASH), cell(backend=Backend.HUB_FA2)],
+            ("works", "A: FlashAttention-2 of the Hub works in bf16."),
+        ),
+        (
+            [
+                cell(backend=Backend.SDPA_FLASH),
+                cell(backend=Backend.HUB_FA2, predicted=Predicted.UNKNOWN),
+            ],
+            ("works", "A: FlashAttention is not installed; attention works without it."),
+        ),
     ],
 )
 def test_one_sentence_for_a_gpu(cells: list[Verdict], answer: tuple[str, str]) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.plan.name_bounds import NameBounds
 from fadoctor.plan.requirements import violations, with_pairs
 from fadoctor.targets.pairs import pair_facts, paired_with
 from tests.unit.engine.builders import UNREAD, environment
 
 MATRIX = Matrix(load_knowledge().tables)
+BOUNDS = NameBounds(MATRIX)
 
 
 def told(trl: Any, installed: Any) -> Fact:
@@ -41,11 +43,11 @@ def test_what_nobody_has_read_is_not_known() -> None:
 def test_a_plan_makes_no_such_pair() -> None:
     """Without it a plan could bring a vLLM that the trl which is there does not know."""
     bad = environment({"packages.installed": {"trl": "1.16.0", "vllm": "0.33.0"}})
-    both = with_pairs({"trl": {"accelerate": ""}}, bad, MATRIX)
+    both = with_pairs({"trl": {"accelerate": ""}}, bad, MATRIX, BOUNDS)
     assert both["trl"] == {"accelerate": "", "vllm": ">=0.22.0,<=0.31.0"}
     assert "vllm" in [each.needs for each in violations(bad, both)]
     fine = environment({"packages.installed": {"trl": "1.16.0", "vllm": "0.31.0"}})
-    needs = [each.needs for each in violations(fine, with_pairs({}, fine, MATRIX))]
+    needs = [each.needs for each in violations(fine, with_pairs({}, fine, MATRIX, BOUNDS))]
     assert needs == []
 
 

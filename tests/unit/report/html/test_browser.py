@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.report.html.pages import PAGES
+from tests.unit.report.html.test_fleet import of_a_fleet, of_hostile_nodes
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
@@ -95,7 +96,8 @@ def test_a_browser_finds_nothing_to_complain_of(tools: Path, tmp_path: Path) -> 
     if chromium is None:
         pytest.skip("no Chromium")
     paths = []
-    for name, make in PAGES.items():
+    fleets = {"fleet": of_a_fleet, "hostile_fleet": of_hostile_nodes}
+    for name, make in {**PAGES, **fleets}.items():
         file = tmp_path / f"{name}.html"
         file.write_text(make(), encoding="utf-8")
         paths.append(str(file))

@@ -1,0 +1,205 @@
+"""The command ``fleet``: many nodes on one page.
+
+Heavy modules are imported inside the command, so that each pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fadoctor.cli import forms, support
+from fadoctor.cli import options as opt
+from fadoctor.model.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from fadoctor.fleet.content import Content
+    from fadoctor.fleet.model import FleetReport
+    from fadoctor.fleet.summary import Asked
+    from fadoctor.model.rule import Knowledge
+
+DIFF = "diff"
+_ENGINE = "Ask the nodes"
+
+
+def fleet(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[FILES|DIRS|-]...",
+            help="What nodes wrote: records, reports, in any mixture; - is standard input, the "
+            "default. `diff A B` compares two of them.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    expect: Annotated[
+        str,
+        typer.Option(
+            "--expect",
+            metavar="N|HOSTLIST",
+            help="The nodes there should be, by number or by name: 16, n[01-16].",
+            show_default=False,
+        ),
+    ] = "",
+    baseline: Annotated[
+        str,
+        typer.Option(
+            "--baseline",
+            metavar="REPORT",
+            help="Compare with this report or record, not with what most nodes say.",
+            show_default=False,
+        ),
+    ] = "",
+    group_by: Annotated[
+        str,
+        typer.Option(
+            "--group-by",
+            metavar="KEY",
+            help="Also list nodes by one value: gpu.driver, pkg.torch, bin.flash_attn, env.NAME.",
+            show_default=False,
+        ),
+    ] = "",
+    slurm: Annotated[
+        bool,
+        typer.Option(
+            "--slurm",
+            help="Print the srun line that asks every node once; what stands behind -- is for srun."
+            " With --run, run it.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = False,
+    run: Annotated[
+        bool, typer.Option("--run", help="Run it, and merge.", rich_help_panel=_ENGINE)
+    ] = False,
+    python: Annotated[
+        str,
+        typer.Option(
+            "--python",
+            metavar="PATH",
+            help="With --slurm: the environment that nodes examine, as they see it.",
+            rich_help_panel=_ENGINE,
+            show_default=False,
+        ),
+    ] = "",
+    output_dir: Annotated[
+        str,
+        typer.Option(
+            "--output-dir",
+            metavar="DIR",
+            help="With --slurm: full reports as files in this folder, which all nodes share.",
+            rich_help_panel=_ENGINE,
+            show_default=False,
+        ),
+    ] = "",
+    smoke: Annotated[
+        bool,
+        typer.Option(
+            "--smoke/--no-smoke",
+            help="Whether nodes also prove their answer by running.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = True,
+    timeout: Annotated[
+        int,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            min=1,
+            help="How long a node may take longer than the first one.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = 60,
+    fail_on: Annotated[
+        opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
+    ] = opt.FailOn.ERROR,
+    rules: opt.Rules = [],  # noqa: B006
+    format_: Annotated[
+        opt.FleetFormat, typer.Option("--format", help="Form of the output.")
+    ] = opt.FleetFormat.TEXT,
+    output: opt.Outputs = [],  # noqa: B006
+    redact: opt.Redact = False,
+    color: opt.ColourOption = opt.Colour.AUTO,
+    exit_zero: opt.ExitZero = False,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Put many nodes onto one page: who differs in what, who is silent, what is wrong where."""
+    from fadoctor.cli.terminal import log_to_stderr
+    from fadoctor.matrix.load import load_knowledge
+
+    log_to_stderr(debug=debug)
+    sinks = forms.sinks_of(output, format_)
+    knowledge = load_knowledge(tuple(rules))
+    asked = _asked(expect, baseline, group_by)
+    if files[:1] == [DIFF] and not slurm:
+        asked, files = _of_two(files[1:], asked), files[2:]
+    if slurm:
+        from fadoctor.cli import fleet_engines as engines
+
+        wanted = engines.Wanted(python, output_dir, smoke, timeout, redact)
+        line = engines.srun_line(wanted, files)
+        if not run:
+            raise typer.Exit(engines.show(line, wanted))
+        files = [engines.run_srun(line, wanted)]
+    report = _report(files or ["-"], asked, knowledge, redact=redact)
+    forms.deliver(report, sinks, forms.How(color.value, quiet, verbose))
+    support.leave(code_of(report, fail_on), exit_zero=exit_zero)
+
+
+def _report(files: list[str], asked: Asked, knowledge: Knowledge, *, redact: bool) -> FleetReport:
+    from fadoctor.fleet.gathered import Gathered
+    from fadoctor.fleet.renaming import renamed
+    from fadoctor.fleet.sources import read_all
+    from fadoctor.fleet.summary import summarise
+
+    gathered = Gathered()
+    read_all(files, sys.stdin.buffer, gathered)
+    if redact:
+        gathered, asked = renamed(gathered, asked)
+    return summarise(gathered, knowledge, asked)
+
+
+def _asked(expect: str, baseline: str, group_by: str) -> Asked:
+    from fadoctor.fleet.hostlist import HostlistError, expand
+    from fadoctor.fleet.summary import Asked
+
+    if group_by and not group_by.partition(".")[2]:
+        raise UsageError(f"--group-by {group_by}: give a section and a key: gpu.driver, pkg.torch")
+    try:
+        named: tuple[str, ...] | int | None = int(expect) if expect.isdecimal() else expand(expect)
+    except (HostlistError, ValueError) as error:
+        raise UsageError(f"--expect {expect[:200]}: {error}") from error
+    content = _one(baseline) if baseline else None
+    return Asked(named if expect else None, content, baseline, group_by)
+
+
+def _of_two(files: list[str], asked: Asked) -> Asked:
+    if len(files) != 2:
+        raise UsageError("fleet diff takes two reports: fadoctor fleet diff a.json b.json")
+    return asked._replace(expected=1, baseline=_one(files[0]), baseline_name=files[0])
+
+
+def _one(name: str) -> Content:
+    """Return what the only node of a file says."""
+    from fadoctor.fleet.gathered import Gathered
+    from fadoctor.fleet.sources import read_all
+
+    gathered = Gathered()
+    read_all([name], sys.stdin.buffer, gathered)
+    contents = [group.content for group in gathered.nodes.values()]
+    if len(contents) != 1 or gathered.unreadable_count or not contents[0].is_report:
+        raise InputError(name, "this must be the report, or the record, of one node")
+    return contents[0]
+
+
+def code_of(report: FleetReport, fail_on: opt.FailOn) -> int:
+    """Return the exit code: 1 for what is wrong, 3 where nodes are silent or unreadable."""
+    is_loud = any(support.is_loud(each.severity.value, fail_on) for each in report.findings)
+    is_ill = any(each.exit_code or each.worst == "error" for each in report.groups)
+    if is_loud or (is_ill and fail_on is not opt.FailOn.NEVER):
+        return support.EXIT_FINDINGS
+    is_blind = report.silent_count or report.unreadable_count or report.contradicting
+    return support.EXIT_COULD_NOT_LOOK if is_blind or not report.answered else 0

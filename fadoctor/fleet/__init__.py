@@ -1,0 +1,1 @@
+"""The fleet: one record a node, and many of them put together into one page."""

@@ -1,0 +1,117 @@
+"""What a node says of itself: how the check ended, what it found, and its environment as a tree."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from fadoctor.fleet.fingerprint import short, tree_of
+from fadoctor.model.fact import printable
+from fadoctor.model.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fadoctor.model.fact import Fact
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.verdict import Verdict
+
+Tree = dict[str, dict[str, str]]
+"""Section -> key -> value, of an environment."""
+
+FINDINGS = "f"
+"""The name under which findings that do not fit are counted among what was dropped."""
+_PROBLEM_LIMIT = 120
+_LETTERS = {Severity.ERROR: "e", Severity.WARNING: "w", Severity.NOTE: "n"}
+SEVERITIES = {letter: severity for severity, letter in _LETTERS.items()}
+
+
+class Content(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All of a record but who made it: equal nodes have equal contents."""
+
+    x: int
+    """The exit code of the check, ``--exit-zero`` apart."""
+    d: str = ""
+    """Digest of all the rest, before something was dropped."""
+    w: str = ""
+    """The worst severity: e, w, n, or nothing."""
+    c: tuple[int, ...] = ()
+    """How many errors, warnings, notes and undecided rules."""
+    f: tuple[str, ...] = ()
+    """Findings, worst first: ``e driver-too-old``."""
+    v: str = ""
+    """Digest of the verdicts."""
+    t: Tree = {}
+    o: dict[str, str] = {}
+    """Sections that were dropped, for the record to fit -> their digests."""
+    p: str = ""
+    """Why there is nothing else, where the check could not be done."""
+    s: bool = False
+    """Another task of this node reports for it."""
+
+    @property
+    def is_report(self) -> bool:
+        """Return whether somebody looked at the node."""
+        return not self.s and not self.p
+
+
+SECOND = Content(x=0, s=True)
+"""What a task says whose node is reported by its first one."""
+
+
+class Outcome(NamedTuple):
+    """What a check concluded, as its report has it."""
+
+    findings: Sequence[Finding]
+    verdicts: Sequence[Verdict]
+    counts: tuple[int, int, int, int]
+    code: int
+    by: dict[str, str]
+    """What judged: fadoctor's version, and that of the rules."""
+
+
+def content_of(
+    outcome: Outcome, facts: Mapping[str, Fact], image: str = "", builds: Mapping[str, str] = {}
+) -> Content:
+    """Return what a node says; `builds` are the build ids of its binaries, where they were read."""
+    ids = {f"{_LETTERS[each.severity]} {short(each.rule_id)}" for each in outcome.findings}
+    worst = next((letter for letter in "ewn" if any(each[0] == letter for each in ids)), "")
+    found = Content(
+        x=outcome.code,
+        w=worst,
+        c=outcome.counts,
+        f=tuple(sorted(ids, key=lambda each: ("ewn".index(each[0]), each))),
+        v=digest_of([_cell(each) for each in outcome.verdicts]) if outcome.verdicts else "",
+        t=tree_of(facts, image, builds, outcome.by),
+    )
+    return sealed(found)
+
+
+def failed(code: int, problem: str) -> Content:
+    """Return what a node says where the check could not be done."""
+    shown = printable(problem, _PROBLEM_LIMIT).encode("ascii", "replace").decode()
+    return sealed(Content(x=code, p=shown or "no reason is known"))
+
+
+def sealed(content: Content) -> Content:
+    """Return a content with its digest."""
+    return msgspec.structs.replace(content, d=digest_of(msgspec.structs.replace(content, d="")))
+
+
+def digest_of(what: object) -> str:
+    """Return a short digest of data of the model."""
+    try:
+        data = msgspec.json.encode(what, order="deterministic")
+    except UnicodeEncodeError:  # half of a character, as hostile names hold it
+        data = repr(what).encode("utf-8", "backslashreplace")
+    return hashlib.blake2b(data, digest_size=5).hexdigest()
+
+
+def _cell(verdict: Verdict) -> tuple[str, ...]:
+    gpu = verdict.gpu
+    return (
+        gpu, verdict.backend.value, verdict.package_version, verdict.dtype.value,
+        verdict.predicted.value, verdict.measured.value,
+    )  # fmt: skip

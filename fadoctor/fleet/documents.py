@@ -1,0 +1,39 @@
+"""A full report of a node: that of ``check``, with who made it and what its record would say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.fleet.content import Content
+from fadoctor.fleet.identity import Node, plain_name
+
+if TYPE_CHECKING:
+    from fadoctor.model.report import Report
+
+_NAMES_LIMIT = 80
+
+
+class Signed(msgspec.Struct, frozen=True):
+    """What a full report of a node says before all else."""
+
+    node: Node
+    fleet: Content
+
+
+def document_of(node: Node, content: Content, report: Report | None) -> bytes:
+    """Return a node's report as JSON in one line; without one where the check could not be done.
+
+    It is the report of ``check --format json`` with two keys more.
+    """
+    signed = msgspec.json.encode(Signed(node, content))
+    if report is None:
+        return signed
+    return signed[:-1] + b"," + msgspec.json.encode(report)[1:]
+
+
+def file_name(node: Node) -> str:
+    """Return the name of a node's file: no folder, nothing hidden, each node another one."""
+    safe = "".join(char if char.isalnum() or char in "._-#" else "_" for char in node.key)
+    return f"{plain_name(safe, _NAMES_LIMIT).lstrip('.') or 'node'}.json"

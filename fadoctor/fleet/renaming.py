@@ -1,0 +1,62 @@
+"""A fleet without names: nodes become n1, n2 ..., and texts lose what identifies somebody."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.fleet.gathered import Gathered, Group, Unreadable
+from fadoctor.probes.redaction import hide_tokens
+
+if TYPE_CHECKING:
+    from fadoctor.fleet.content import Content
+    from fadoctor.fleet.summary import Asked
+
+_NUMBERS = re.compile(r"([0-9]+)")
+_HOMES = re.compile(r"(/(?:home|Users|root|scratch|users)/?)[^/\s:'\"~]*")
+
+
+def renamed(gathered: Gathered, asked: Asked) -> tuple[Gathered, Asked]:
+    """Return the same fleet with other names, in the order of the old ones."""
+    expected = asked.expected if isinstance(asked.expected, tuple) else tuple(gathered.names())
+    known = {*gathered.nodes, *gathered.seconds}
+    shared = {name.partition("#")[0] for name in gathered.nodes if "#" in name}
+    every = sorted({*known, *(set(expected) - shared)}, key=_order)
+    names = {name: f"n{number}" for number, name in enumerate(every, 1)}
+    found = Gathered()
+    groups = {group: Group(_clean(group.content)) for group in set(gathered.nodes.values())}
+    found.nodes = {names[name]: groups[group] for name, group in gathered.nodes.items()}
+    found.contradicting = {names[name] for name in gathered.contradicting}
+    found.seconds = {names[name] for name in gathered.seconds}
+    found.expected = max(gathered.expected, len(expected))
+    found.unreadable = [
+        Unreadable("a source", names.get(each.node, ""), each.problem)
+        for each in gathered.unreadable
+    ]
+    found.unreadable_count = gathered.unreadable_count
+    silent = tuple(names.get(name, name) for name in expected if name not in shared)
+    by_name = isinstance(asked.expected, tuple) or bool(silent)
+    baseline = "the baseline" if asked.baseline_name else ""
+    asked = asked._replace(baseline_name=baseline)
+    return found, asked._replace(expected=silent) if by_name and not shared else asked
+
+
+def _order(name: str) -> list[tuple[int, str]]:
+    """Return the order in which people count: n2 before n10."""
+    return [(int(p), "") if p.isdecimal() else (-1, p) for p in _NUMBERS.split(name) if p]
+
+
+def _clean(content: Content) -> Content:
+    """Return what a node says without folders of people, images and reasons."""
+    tree = {
+        section: {key: _plain(text) for key, text in keys.items() if key != "image"}
+        for section, keys in content.t.items()
+    }
+    problem = "the reason is left out" if content.p else ""
+    return msgspec.structs.replace(content, t=tree, p=problem)
+
+
+def _plain(text: str) -> str:
+    return _HOMES.sub(r"\1~", hide_tokens(text))

@@ -1,0 +1,155 @@
+"""What is wrong over a fleet: each root cause once, with its nodes and what they have in common."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from fadoctor.fleet.compare import NONE
+from fadoctor.fleet.content import SEVERITIES
+from fadoctor.fleet.fingerprint import UNKNOWN
+from fadoctor.fleet.hostlist import compress
+from fadoctor.fleet.model import FleetFinding
+from fadoctor.model.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fadoctor.fleet.compare import Agreements
+    from fadoctor.fleet.model import NodeGroup
+    from fadoctor.fleet.summary import Alike
+    from fadoctor.model.rule import Knowledge
+
+CANNOT_CHECK = "fleet-check-failed"
+_COMMON_SHOWN, _NODES_SHOWN, _VALUES_SHOWN = 3, 400, 4
+_SMALLEST_FAMILY = 2
+
+
+def findings_of(
+    members: Sequence[Alike],
+    groups: Sequence[NodeGroup],
+    knowledge: Knowledge,
+    agreements: Agreements,
+) -> tuple[FleetFinding, ...]:
+    """Return what is wrong: worst first, then what most nodes have."""
+    found = [
+        *_of_nodes(members, groups, knowledge),
+        *_of_failed(members),
+        *_of_agreement(members, agreements),
+    ]
+    order = list(Severity)
+    return tuple(sorted(found, key=lambda f: (order.index(f.severity), -f.count, f.rule_id)))
+
+
+def _of_nodes(
+    members: Sequence[Alike], groups: Sequence[NodeGroup], knowledge: Knowledge
+) -> Iterator[FleetFinding]:
+    """Yield the findings of nodes, each once."""
+    titles = {rule.id: rule.title for rule in knowledge.rules}
+    nodes: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for each in members:
+        for finding in each.content.f:
+            nodes[finding[2:], finding[:1]].extend(each.nodes)
+    everyone = _families(name for each in members for name in each.nodes)
+    for (rule_id, letter), names in nodes.items():
+        severity = SEVERITIES.get(letter, Severity.NOTE)
+        word = severity.value
+        mine = [each for each in groups if f"{word} {rule_id}" in each.findings]
+        said = [_where(names, everyone), _common(mine, groups)]
+        yield FleetFinding(
+            rule_id, severity, titles.get(rule_id, rule_id),
+            " ".join(filter(None, said)), compress(names), len(names),
+        )  # fmt: skip
+
+
+def _of_failed(members: Sequence[Alike]) -> Iterator[FleetFinding]:
+    for each in members:
+        if each.content.p:
+            names = compress(each.nodes)
+            yield FleetFinding(
+                CANNOT_CHECK, Severity.ERROR, "The check could not be done",
+                f"{each.content.p} (exit code {each.content.x}).", names, len(each.nodes),
+            )  # fmt: skip
+
+
+def _of_agreement(members: Sequence[Alike], agreements: Agreements) -> Iterator[FleetFinding]:
+    """Yield what must or should agree between the nodes of one job, and does not."""
+    for key, row in agreements.rows.items():
+        level = Severity(str(row.get("level")))
+        if not row.get("finding") or level is Severity.NOTE:
+            continue
+        values = _values(members, key)
+        parts = {_part(value, str(row.get("part") or "")) for value in values}
+        if len(parts) > 1:
+            few = min(values, key=lambda value: (len(values[value]), value))
+            label = agreements.of(key).label
+            yield FleetFinding(
+                str(row["finding"]), level, f"{label} is not the same on all nodes",
+                f"{_counts(values)}. {row.get('why') or ''}",
+                compress(values[few]), len(values[few]),
+            )  # fmt: skip
+
+
+def _values(members: Iterable[Alike], key: str) -> dict[str, list[str]]:
+    """Return value -> nodes, of those that say it; what nobody could read is no value."""
+    section, _, name = key.partition(".")
+    found: dict[str, list[str]] = defaultdict(list)
+    for each in members:
+        if each.content.is_report and section not in each.content.o:
+            value = each.content.t.get(section, {}).get(name, NONE)
+            if value != UNKNOWN:
+                found[value].extend(each.nodes)
+    return found
+
+
+def _part(value: str, part: str) -> str:
+    return value.partition(".")[0] if part == "major" else value
+
+
+def _counts(values: dict[str, list[str]]) -> str:
+    """Return ``2.8.0 on 14 nodes, 2.7.1 on n07``."""
+    order = sorted(values, key=lambda value: (-len(values[value]), value))
+    said = [
+        f"{value} on {len(values[value])} nodes"
+        if number == 0 and len(values[value]) > 1
+        else f"{value} on {shortened(compress(values[value]))}"
+        for number, value in enumerate(order[:_VALUES_SHOWN])
+    ]
+    more = len(order) - _VALUES_SHOWN
+    return ", ".join([*said, *([f"{more} other values"] if more > 0 else [])])
+
+
+def _where(names: Sequence[str], everyone: Counter[str]) -> str:
+    """Say where those nodes are: all nodes, or all of those whose names begin alike."""
+    mine = _families(names)
+    if mine == everyone:
+        return f"On all {len(names)} nodes." if len(names) > 1 else "On the only node."
+    whole = [
+        family
+        for family, count in mine.items()
+        if count == everyone[family] and count >= _SMALLEST_FAMILY
+    ]
+    if sum(mine[family] for family in whole) == len(names):
+        said = " and ".join(f"{family}*" for family in sorted(whole)[:_COMMON_SHOWN])
+        return f"On all {len(names)} nodes of {said}, on no other."
+    return ""
+
+
+def _families(names: Iterable[str]) -> Counter[str]:
+    """Count nodes by what stands before the last number of their names: a rack, a partition."""
+    return Counter(name.partition("#")[0].rstrip("0123456789") for name in names)
+
+
+def _common(mine: Sequence[NodeGroup], groups: Sequence[NodeGroup]) -> str:
+    """Say in what all nodes with a finding differ from those without it."""
+    if not mine or len(mine) == len(groups):
+        return ""
+    sets = [{(each.label, each.here, each.reference) for each in group.differs} for group in mine]
+    shared = set.intersection(*sets)
+    said = sorted(f"{label} {here} instead of {there}" for label, here, there in shared)
+    return f"They have {', '.join(said[:_COMMON_SHOWN])}." if said else ""
+
+
+def shortened(nodes: str) -> str:
+    """Return a list of hosts that fits into a sentence."""
+    return nodes if len(nodes) <= _NODES_SHOWN else f"{nodes[: _NODES_SHOWN - 3]}..."

@@ -1,0 +1,164 @@
+"""Read what nodes wrote: records, pieces and reports, in any mixture and with any prefixes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, BinaryIO
+
+from fadoctor.fleet.envelope import MARK, Damaged, opened
+from fadoctor.fleet.frames import DOCUMENT_LIMIT, Assembly, Broken, Whole
+from fadoctor.fleet.gathered import NODE
+from fadoctor.fleet.record import SEPARATOR
+from fadoctor.fleet.reports import Lines, add_document, is_document
+
+if TYPE_CHECKING:
+    from fadoctor.fleet.gathered import Gathered
+
+_PREFIX = re.compile(
+    rb"(?:\s{0,8}[0-9]{1,9}: |\[[0-9]{1,9},[0-9]{1,9}\]<std(?:out|err)>:|[\w.\-]{1,80}: )?"
+)
+"""What launchers put before each line: srun -l, mpirun --tag-output, pdsh and clush."""
+_NAME = re.compile(rb'"n":"([^"\\]{1,64})"')
+_DOCUMENTS_KEPT = 64 << 20
+"""Bytes of reports over several lines that wait for their end."""
+
+
+class Intake:
+    """Takes lines, from one source after the other."""
+
+    def __init__(self, gathered: Gathered) -> None:
+        """Take where to put what is found."""
+        self.gathered = gathered
+        self.found = 0
+        """How much of fadoctor's was found, readable or not."""
+        self._hint = ""
+        self._pieces = Assembly()
+        self._open: dict[bytes, list[bytes]] = {}
+        self._open_size = 0
+        self._lines: dict[bytes, Lines] = {}
+
+    def read(self, stream: BinaryIO, name: str, node: str = "") -> None:
+        """Read a stream to its end.
+
+        `name` is how it is called in what is said; `node` whose it is where nothing else tells.
+        """
+        number = 0
+        self._hint = node
+        while line := stream.readline(DOCUMENT_LIMIT):
+            number += 1
+            if MARK in line:
+                self._marked(line, f"{name}:{number}")
+            else:
+                self._plain(line, f"{name}:{number}")
+        self._end(name)
+
+    def finish(self) -> None:
+        """Say what never became whole."""
+        for broken in self._pieces.rest():
+            self._broken(broken, "pieces")
+
+    def _marked(self, line: bytes, where: str) -> None:
+        self.found += 1
+        prefix = line[: line.find(MARK)]
+        for payload in opened(line):
+            if isinstance(payload, Damaged):
+                name = _NAME.search(payload.text)
+                node = name[1].decode("ascii", "replace") if name else self._hint
+                text = payload.text[:200].decode("ascii", "replace")
+                self.gathered.damaged(where, "a record is cut or damaged", node, text)
+            elif not self._payload(payload, where):
+                self.gathered.damaged(where, "a record is of another version of fadoctor")
+            elif prefix:
+                self.gathered.ranks.add(_named(prefix))
+
+    def _payload(self, payload: bytes, where: str) -> bool:
+        who, _, what = payload.partition(SEPARATOR)
+        if not what.startswith(b"+"):
+            return self.gathered.add_raw(who, what)
+        try:
+            node = NODE.decode(who)
+        except ValueError:
+            return False
+        done = self._pieces.add(node.key, what)
+        if isinstance(done, Broken):
+            self._broken(done, where)
+        elif isinstance(done, Whole):
+            problem = add_document(done.document, self.gathered, node.key)
+            if problem:
+                self.gathered.damaged(where, problem, node.key)
+        return True
+
+    def _broken(self, broken: Broken, where: str) -> None:
+        self.gathered.damaged(where, broken.problem, broken.node)
+
+    def _plain(self, line: bytes, where: str) -> None:
+        """Take a line without a mark: a part of a report, or what somebody else prints."""
+        match = _PREFIX.match(line)
+        prefix = match[0] if match else b""
+        rest = line[len(prefix) :].rstrip(b"\r\n")
+        if prefix in self._open:
+            self._go_on(prefix, rest, where)
+        elif rest == b"{":
+            self._open[prefix] = [rest]
+        elif rest.startswith(b'{"') and is_document(rest):
+            self.found += 1
+            self._document(prefix, rest, where)
+        elif prefix:
+            self.gathered.spoken(_named(prefix), rest[:200].decode("utf-8", "replace"))
+
+    def _go_on(self, prefix: bytes, rest: bytes, where: str) -> None:
+        """Take one more line of a report that is written over several."""
+        self._open[prefix].append(rest)
+        self._open_size += len(rest)
+        if rest != b"}" and self._open_size < _DOCUMENTS_KEPT:
+            return
+        text = b"\n".join(self._open.pop(prefix))
+        self._open_size -= min(self._open_size, len(text))
+        if is_document(text):
+            self.found += 1
+            self._whole(prefix, text, where)
+
+    def _document(self, prefix: bytes, text: bytes, where: str) -> None:
+        lines = self._lines.get(prefix)
+        if lines is not None and lines.take(text):
+            return
+        if lines is not None:
+            self._close(prefix, where)
+        started = Lines.start(text)
+        if started is None:
+            self._whole(prefix, text, where)
+        else:
+            self._lines[prefix] = started
+
+    def _whole(self, prefix: bytes, text: bytes, where: str) -> None:
+        name = _named(prefix) or where.rpartition(":")[0]
+        problem = add_document(text, self.gathered, name)
+        if problem:
+            shown, by = text[:200].decode("utf-8", "replace"), _NAME.search(text[:400])
+            node = by[1].decode("ascii", "replace") if by else _named(prefix)
+            node = node or self._hint
+            self.gathered.damaged(where, problem, node, shown)
+
+    def _close(self, prefix: bytes, where: str) -> None:
+        name = _named(prefix) or where.rpartition(":")[0]
+        problem = self._lines.pop(prefix).close(self.gathered, name)
+        if problem:
+            self.gathered.damaged(where, problem, _named(prefix) or self._hint)
+
+    def _end(self, name: str) -> None:
+        """Close what the end of a source leaves open."""
+        for prefix in list(self._lines):
+            self._close(prefix, f"{name}:end")
+        for prefix, lines in self._open.items():
+            if is_document(b"\n".join(lines[:20])):
+                self.found += 1
+                self.gathered.damaged(
+                    f"{name}:end", "a report is cut", _named(prefix) or self._hint
+                )
+        self._open.clear()
+        self._open_size = 0
+
+
+def _named(prefix: bytes) -> str:
+    """Return who a prefix names: ``7`` of ``7: ``, ``n07`` of ``n07: ``."""
+    return prefix.decode("ascii", "replace").strip(" :")[-80:]

@@ -1,0 +1,79 @@
+"""`fleet` on the command line: exit codes, forms, two reports."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.fleet.samples import content, line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+FINE = b"".join(map(line, range(16))).decode()
+BAD = line(3, content(1, ("e flash-attn-missing",))).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "code"),
+    [
+        (FINE, (), 0),
+        (FINE, ("--expect", "17"), 3),
+        (FINE, ("--expect", "n[00-16]"), 3),
+        (FINE + "@fad1 0", (), 3),
+        (FINE.replace("n03", "n99"), (), 3),
+        (FINE[:-100], (), 3),
+        ("", (), 3),
+        ("", ("--exit-zero",), 0),
+        (BAD, ("--expect", "1"), 1),
+        (BAD, ("--expect", "1", "--fail-on", "never"), 0),
+        (FINE, ("--expect", "n[1-"), 2),
+        (FINE, ("--group-by", "torch"), 2),
+    ],
+)
+def test_exit_codes(run: Run, text: str, options: tuple[str, ...], code: int) -> None:
+    assert run("fleet", *options, input=text).returncode == code
+
+
+def test_what_cannot_be_read_is_never_healthy(run: Run) -> None:
+    found = run("fleet", "--format", "json", input=FINE[:-100] + "garbage\n")
+    report = json.loads(found.stdout)
+    assert (report["healthy"], report["silent_count"], report["unreadable_count"]) == (15, 1, 1)
+    assert report["silent"] == "n15"
+
+
+def test_every_form_is_written(run: Run, tmp_path: Path) -> None:
+    names = ("a.txt", "a.json", "a.jsonl", "a.prom", "a.html")
+    outputs = [part for name in names for part in ("--output", str(tmp_path / name))]
+    assert run("fleet", *outputs, input=FINE).returncode == 0
+    assert all((tmp_path / name).read_text() for name in names)
+    lines = [json.loads(row) for row in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert [row["kind"] for row in lines] == ["fleetreport", "group"]
+
+
+def test_two_environments_of_one_machine(run: Run, stack: Path, tmp_path: Path) -> None:
+    for name, gpu in (("a", "A100"), ("b", "V100")):
+        options = ("--no-smoke", "--exit-zero", "--gpu", gpu, "--format", "json")
+        saved = run("check", *options, "--output", str(tmp_path / f"{name}.json"), str(stack))
+        assert saved.returncode == 0
+    found = run("fleet", "diff", str(tmp_path / "a.json"), str(tmp_path / "b.json"))
+    assert "GPUs 1x" in found.stdout
+    assert "V100" in found.stdout
+    same = run("fleet", "diff", str(tmp_path / "a.json"), str(tmp_path / "a.json"))
+    assert "1 node is like" in same.stdout
+    assert run("fleet", "diff", str(tmp_path / "a.json")).returncode == 2
+
+
+def test_records_of_checks_become_a_page(run: Run, stack: Path) -> None:
+    records = []
+    for number in range(2):
+        env = {"SLURMD_NODENAME": f"n{number}", "SLURM_STEP_NODELIST": "n[0-2]"}
+        options = ("--no-smoke", "--format", "fleet", "--exit-zero")
+        records.append(run("check", *options, str(stack), env=env).stdout)
+    found = run("fleet", input="".join(records))
+    assert found.returncode == 3
+    assert "Silent: 1 node: n2" in found.stdout

@@ -1,0 +1,50 @@
+"""Reports in pieces: whole, or named as damaged."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from fadoctor.fleet.envelope import LINE_LIMIT, opened
+from fadoctor.fleet.frames import Assembly, Broken, Whole, frames_of
+from fadoctor.fleet.record import SEPARATOR
+from tests.unit.fleet.samples import node
+
+
+def _digest(number: int) -> bytes:
+    return hashlib.sha256(b"%d" % number).hexdigest().encode()
+
+
+DOCUMENT = b'{"node": "' + b"".join(map(_digest, range(300))) + b'"}'
+LINES = list(frames_of(node(3), DOCUMENT))
+
+
+def put_together(lines: list[bytes]) -> tuple[list[Whole | Broken], list[Broken]]:
+    assembly = Assembly()
+    payloads = [each for line in lines for each in opened(line) if isinstance(each, bytes)]
+    found = [assembly.add("n03", each.partition(SEPARATOR)[2]) for each in payloads]
+    return [each for each in found if each is not None], list(assembly.rest())
+
+
+def test_lines_are_short_and_give_the_report_in_any_order() -> None:
+    assert max(map(len, LINES)) <= LINE_LIMIT
+    lines = [*LINES[::-1], *LINES]
+    assert put_together(lines) == ([Whole(DOCUMENT)], [])
+
+
+@pytest.mark.parametrize("lost", [0, 5, len(LINES) - 1])
+def test_a_report_with_a_piece_missing_is_named(lost: int) -> None:
+    found, rest = put_together(LINES[:lost] + LINES[lost + 1 :])
+    assert found == []
+    count = len(LINES)
+    assert rest == [Broken("n03", f"1 of {count} pieces of its report are missing or damaged")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"+", b"+0123456789abcdef 1/1 !", b"+0123456789abcdef 3/2 AAAA",
+     b"+0123456789abcdef 1/1 AAAA", b"+0123456789abcdef 0/0 AAAA"],
+)  # fmt: skip
+def test_what_is_no_piece_is_broken(body: bytes) -> None:
+    assert isinstance(Assembly().add("n1", body), Broken)

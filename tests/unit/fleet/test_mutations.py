@@ -1,0 +1,132 @@
+"""A stream that was cut, spliced, doubled, reordered: never a wrong healthy count, never a crash.
+
+``FADOCTOR_TESTS_REQUIRE=long`` runs all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+
+import pytest
+
+from fadoctor.fleet.documents import document_of
+from fadoctor.fleet.frames import frames_of
+from fadoctor.fleet.gathered import Gathered, is_healthy
+from fadoctor.fleet.streams import Intake
+from tests.unit.fleet.samples import content, line, node
+
+NODES = 12
+SICK = {
+    3: content(1, ("e flash-attn-missing",)),
+    5: content(2, ("e driver-too-old",)),
+    8: content(3),
+}
+HEALTHY = {node(n).key for n in range(NODES)} - {node(n).key for n in SICK}
+NOISE = (
+    b"srun: error: n03: task 3: Exited with exit code 1\n", b"@fad1 ", b"{\n", b"}\n", b'{"fleet":',
+    b"\x00\xff\xfe", b"3: ", b"\r\n", b"@fad1 000000000000 12 {}", b'{"kind":"report"}\n',
+)  # fmt: skip
+
+
+FILLING = b"".join(hashlib.sha256(b"%d" % n).hexdigest().encode() for n in range(20))
+
+
+def stream() -> list[bytes]:
+    """Return records, pieces and reports of the nodes, as lines."""
+    lines = []
+    for number in range(NODES):
+        said = SICK.get(number, content())
+        # A small document: what is broken is how it came.
+        signed = document_of(node(number), said, None)
+        document = signed[:-1] + b',"filling":"' + FILLING + b'"}'
+        form = number % 3
+        prefix = b"%d: " % number if number % 2 else b""
+        rows = (
+            [line(number, said)]
+            if form == 0
+            else [document + b"\n"]
+            if form == 1
+            else list(frames_of(node(number), document))
+        )
+        lines += [prefix + row for row in rows]
+    return lines
+
+
+LINES = stream()
+
+
+def mutated(chance: random.Random) -> bytes:
+    """Return the stream with a few faults of launchers, and of worse."""
+    lines = list(LINES)
+    for _ in range(chance.randint(1, 6)):
+        at = chance.randrange(len(lines))
+        text = lines[at]
+        match chance.randrange(9):
+            case 0:
+                lines[at] = text[: chance.randrange(len(text) + 1)]
+            case 1:
+                lines[at] = text[chance.randrange(len(text) + 1) :]
+            case 2:
+                lines.insert(chance.randrange(len(lines)), text)
+            case 3:
+                del lines[at]
+                lines = lines or [b"\n"]
+            case 4:
+                chance.shuffle(lines)
+            case 5:
+                place = chance.randrange(len(text) + 1)
+                lines[at] = text[:place] + chance.choice(NOISE) + text[place:]
+            case 6:
+                other = chance.choice(lines)
+                lines[at] = (
+                    text[: chance.randrange(len(text) + 1)]
+                    + other[chance.randrange(len(other) + 1) :]
+                )
+            case 7 if text:
+                place = chance.randrange(len(text))
+                lines[at] = text[:place] + bytes([chance.randrange(256)]) + text[place + 1 :]
+            case _:
+                other = chance.choice(lines)
+                place = chance.randrange(len(text) + 1)
+                lines[at] = text[:place] + other + text[place:]
+    return b"".join(lines)
+
+
+def check_seed(seed: int) -> None:
+    """Nobody is healthy who is not, and nobody is there who never was."""
+    text = mutated(random.Random(seed))  # noqa: S311 -- mutations are not secrets
+    gathered = Gathered()
+    intake = Intake(gathered)
+    intake.read(io.BytesIO(text), "stream")
+    intake.finish()
+    fine = {
+        name
+        for name, group in gathered.nodes.items()
+        if is_healthy(group.content) and name not in gathered.contradicting
+    }
+    assert fine <= HEALTHY, f"seed {seed}"
+
+
+def test_the_stream_itself_is_whole() -> None:
+    gathered = Gathered()
+    intake = Intake(gathered)
+    intake.read(io.BytesIO(b"".join(LINES)), "stream")
+    intake.finish()
+    assert (len(gathered.nodes), gathered.unreadable_count) == (NODES, 0)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("start", range(0, 400, 100))
+def test_a_few_mutations(start: int) -> None:
+    for seed in range(start, start + 100):
+        check_seed(seed)
+
+
+@pytest.mark.property
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(0, 100_000, 10_000))
+def test_a_hundred_thousand_mutations(start: int) -> None:
+    for seed in range(start, start + 10_000):
+        check_seed(seed)

@@ -1,0 +1,162 @@
+"""What comes from launchers: mixtures, prefixes, damage."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from fadoctor.fleet.documents import document_of, file_name
+from fadoctor.fleet.frames import frames_of
+from fadoctor.fleet.gathered import Gathered, is_healthy
+from fadoctor.fleet.identity import Node
+from fadoctor.fleet.sources import read_all
+from fadoctor.fleet.streams import Intake
+from fadoctor.model.errors import InputError
+from fadoctor.report.jsonl import render as render_lines
+from tests.unit.fleet.samples import content, line, node
+from tests.unit.report.test_markdown import report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fadoctor.model.report import Report
+
+
+def gather(text: bytes) -> Gathered:
+    gathered = Gathered()
+    intake = Intake(gathered)
+    intake.read(io.BytesIO(text), "input")
+    intake.finish()
+    return gathered
+
+
+def healthy(gathered: Gathered) -> int:
+    return sum(is_healthy(group.content) for group in gathered.nodes.values())
+
+
+PREFIXES = ["", "{n}: ", "n{n:02d}: ", "[1,{n}]<stdout>:", " {n}: "]
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_records_with_any_prefix_between_other_text(prefix: str) -> None:
+    parts = [prefix.format(n=n).encode() + line(n) + b"some warning\n\xff\xfe\n" for n in range(16)]
+    found = gather(b"".join(parts))
+    assert (len(found.nodes), len(found.groups), found.unreadable_count) == (16, 1, 0)
+    assert found.expected == 16
+    assert list(found.names()) == [f"n{n:02d}" for n in range(16)]
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_reports_with_any_prefix(prefix: str, indent: int | None) -> None:
+    documents = []
+    for number in range(3):
+        signed = json.loads(document_of(node(number), content(), report()))
+        text = json.dumps(signed, indent=indent, separators=None if indent else (",", ":"))
+        documents.append("".join(prefix.format(n=number) + row + "\n" for row in text.split("\n")))
+    found = gather("".join(documents).encode())
+    assert (sorted(found.nodes), found.unreadable_count) == (["n00", "n01", "n02"], 0)
+
+
+def test_the_same_nodes_as_records_pieces_and_reports_are_one_group() -> None:
+    document = document_of(node(3), content(), report())
+    text = b"".join([line(3), *frames_of(node(3), document), document + b"\n", line(4), line(3)])
+    found = gather(text)
+    assert sorted(found.nodes) == ["n03", "n04"]
+    assert [group.count for group in found.groups.values()] == [2]
+    assert not found.contradicting
+
+
+def test_pieces_of_many_nodes_mixed() -> None:
+    rows = [list(frames_of(node(n), document_of(node(n), content(), report()))) for n in range(4)]
+    mixed = [row[at] for at in range(max(map(len, rows))) for row in rows if at < len(row)]
+    assert len(gather(b"".join(mixed)).nodes) == 4
+    cut = gather(b"".join(mixed[:-1]))
+    assert (len(cut.nodes), cut.unreadable_count) == (3, 1)
+    assert cut.unreadable[0].node.startswith("n0")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        line(1)[:300] + b"\n",
+        line(1)[:300] + line(2)[:100] + b"\n",
+        b"0: @fad1 zzz\n",
+        line(1).replace(b"2.8.3", b"2.8.4"),
+        document_of(node(1), content(), report())[:5_000] + b"\n",
+        json.dumps(json.loads(document_of(node(1), content(), report())), indent=2).encode()[:900],
+    ],
+)
+def test_what_is_damaged_is_said_and_counts_for_no_node(text: bytes) -> None:
+    found = gather(text)
+    assert found.nodes == {}
+    assert found.unreadable_count >= 1
+
+
+def test_what_says_two_things_counts_as_the_worse_and_is_said() -> None:
+    bad = content(1, ("e flash-attn-missing",))
+    for text in (line(1) + line(1, bad), line(1, bad) + line(1)):
+        found = gather(text)
+        assert found.contradicting == {"n01"}
+        assert healthy(found) == 0
+
+
+def test_who_prints_no_record_is_known_by_the_prefix() -> None:
+    found = gather(b"3: " + line(3) + b"3: done\n7: Segmentation fault\n")
+    assert found.spoke == {"3": "done", "7": "Segmentation fault"}
+    assert found.ranks == {"3"}
+
+
+def test_lines_of_json_are_taken_only_whole() -> None:
+    text = render_lines(report()).encode()
+    assert len(gather(text).nodes) == 1
+    rows = text.splitlines(keepends=True)
+    cut = gather(b"".join(rows[:-1]))
+    assert (cut.nodes, cut.unreadable_count) == ({}, 1)
+    head = json.loads(rows[0])
+    head.pop("lines")
+    old = gather(json.dumps(head).encode() + b"\n" + b"".join(rows[1:]))
+    assert (old.nodes, old.unreadable_count) == ({}, 1)
+
+
+def test_another_document_is_no_node() -> None:
+    assert gather(b'{"fadoctor": "0.1.0", "facts": {}}\n').unreadable_count == 1
+    assert gather(b'{"level": "info", "msg": "x"}\n').unreadable_count == 0
+
+
+def plain(name: Path, found: Report) -> None:
+    name.write_bytes(msgspec.json.encode(found))
+
+
+def test_files_and_folders_by_name_and_nothing_that_is_still_written(tmp_path: Path) -> None:
+    folder = tmp_path / "reports" / "rack1"
+    folder.mkdir(parents=True)
+    plain(folder / "n01.json", report())
+    (folder / ".fadoctor-x.part").write_bytes(b"half")
+    (folder / "n02.json").write_bytes(msgspec.json.encode(report())[:700])
+    (folder / "n03.json").write_bytes(b"")
+    (folder / "n04.out").write_bytes(b"Segmentation fault\n")
+    gathered = Gathered()
+    read_all([str(tmp_path), str(folder / "n01.json")], io.BytesIO(), gathered)
+    assert list(gathered.nodes) == ["n01"]
+    assert sorted(each.node for each in gathered.unreadable) == ["n02", "n03", "n04"]
+    with pytest.raises(InputError):
+        read_all([str(tmp_path / "none")], io.BytesIO(), gathered)
+
+
+@pytest.mark.parametrize("name", ["../x", ".hidden", "a/b", "", "ü" * 200, "vm#3"])
+def test_the_name_of_a_file_is_harmless(name: str) -> None:
+    found = file_name(Node(name))
+    assert "/" not in found
+    assert not found.startswith(".")
+    assert len(found) <= 90
+
+
+def test_a_report_that_nobody_signed_says_the_same_of_its_packages() -> None:
+    found: Any = gather(msgspec.json.encode(report()))
+    (group,) = found.nodes.values()
+    assert group.content.t["pkg"]["torch"] == "2.8.0"
