@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.fleet.content import Content, Outcome, content_of
+from fadoctor.fleet.documents import sum_of
 from fadoctor.fleet.identity import Node, plain_name
 from fadoctor.model.fact import Fact
 from fadoctor.model.finding import Finding, Severity
@@ -26,6 +27,7 @@ class _Signature(msgspec.Struct):
 
     node: Node | None = None
     fleet: Content | None = None
+    sum: str = ""
     fadoctor: str = ""
 
 
@@ -66,8 +68,12 @@ def add_document(text: bytes, gathered: Gathered, name: str) -> str:
     try:
         signature = _SIGNATURE.decode(text)
         if signature.node is not None and signature.fleet is not None:
+            if signature.sum != sum_of(signature.node, signature.fleet):
+                return "a report is damaged: its checksum is wrong"
             gathered.add(signature.node, signature.fleet)
             return ""
+        if signature.node is not None or signature.fleet is not None or signature.sum:
+            return "a report is damaged: a part of its signature is missing"
         plain = _PLAIN.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return "a report is cut, damaged, or of another kind"
