@@ -25,6 +25,8 @@ def commands(python: str) -> dict[str, list[str]]:
     fadoctor = [sys.executable, "-m", "fadoctor"]
     found = {
         "python -c pass": [python, "-c", "pass"],
+        "import fadoctor": [sys.executable, "-c", "import fadoctor"],
+        "import fadoctor.api": [sys.executable, "-c", "import fadoctor.api"],
         "import typer, msgspec": [sys.executable, "-c", "import typer, msgspec"],
         "fadoctor --version": [*fadoctor, "--version"],
         "check --no-smoke": [*fadoctor, "check", "--no-smoke", "--exit-zero", "--python", python],
@@ -46,6 +48,14 @@ def time_once(argv: list[str]) -> float:
     return time.perf_counter() - started
 
 
+def added(module: str) -> int:
+    """Return how many modules an import adds to those of a bare start."""
+    code = (
+        f"import sys; before = len(sys.modules); import {module}; print(len(sys.modules) - before)"
+    )
+    return int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout)
+
+
 def main() -> None:
     """Print the median of each command, and how it stands to the others."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -64,6 +74,8 @@ def main() -> None:
     for name, values in times.items():
         ratio = statistics.median(v / b for v, b in zip(values, bare, strict=True))
         print(f"{name:24} {statistics.median(values) * 1000:8.0f} ms  {ratio:6.1f} x bare python")
+    for name in ("fadoctor", "fadoctor.api"):
+        print(f"import {name} loads {added(name)} modules beside those of a bare start")
     if "torch collect_env" in times:
         pairs = zip(times["torch collect_env"], times["check --no-smoke"], strict=True)
         ratio = statistics.median(env / check for env, check in pairs)

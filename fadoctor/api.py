@@ -1,22 +1,188 @@
-"""What programs may call: `trace`.
+"""What programs may call: `check`, `facts`, `explain`, `plan`, `smoke` and `trace`.
 
-    with fadoctor.api.trace(calls=64) as t:
-        step()
-    print(t.report())
+    from fadoctor.api import check
 
-Importing this module costs nothing; the tracer is loaded when it is asked for.
+    report = check(gpu="V100", driver="550.54.15")
+    print(report.findings[0].message)
+
+Each is the command of its name (`plan` is ``fix --dry-run``): the same options, the same documents,
+the errors of `fadoctor.model.errors`. Nothing is printed, no signal handler is set, and the process
+is never ended. Importing this module costs nothing; what a function needs is loaded when it is
+called.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # without an import of typing, which takes longer than this module
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.verdict import Backend, Dtype
+    from fadoctor.results import (
+        CheckResult,
+        ExplainResult,
+        FactsResult,
+        PlanResult,
+        SmokeResult,
+    )
     from fadoctor.trace.inside import Trace
+
+    Name = str | os.PathLike[str]
+    Names = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def check(
+    target: Name = "",
+    *,
+    site_packages: Name = "",
+    facts: Environment | Name | None = None,
+    requirements: Names = (),
+    extra: Names = (),
+    group: Names = (),
+    config: Names = (),
+    config_kind: str = "",
+    gpu: Names = (),
+    driver: str = "",
+    glibc: str = "",
+    python_version: str = "",
+    platform: str = "",
+    smoke: bool = False,
+    thorough: bool = False,
+    cache: bool = True,
+    ignore: Names = (),
+    rules: Names = (),
+) -> CheckResult:
+    """Say whether FlashAttention works, if not why, and what to do.
+
+    `target` is an interpreter or the folder of an environment; without one it is the interpreter
+    that runs this program. With `smoke`, attention is run by a process of the target's interpreter.
+    """
+    from fadoctor.commands import answering
+    from fadoctor.commands.asking import What
+
+    what = What(target, site_packages, facts, requirements, extra, group, config, config_kind,
+                gpu, driver, glibc, python_version, platform)  # fmt: skip
+    return answering.check(
+        what, smoke=smoke, thorough=thorough, cache=cache, ignore=ignore, rules=rules
+    )
+
+
+def facts(
+    target: Name = "",
+    *,
+    site_packages: Name = "",
+    facts: Environment | Name | None = None,
+    requirements: Names = (),
+    extra: Names = (),
+    group: Names = (),
+    config: Names = (),
+    config_kind: str = "",
+    gpu: Names = (),
+    driver: str = "",
+    glibc: str = "",
+    python_version: str = "",
+    platform: str = "",
+    thorough: bool = False,
+    cache: bool = True,
+    rules: Names = (),
+) -> FactsResult:
+    """Return everything that was read; the other functions take it as their `facts`."""
+    from fadoctor.commands import answering
+    from fadoctor.commands.asking import What
+
+    what = What(target, site_packages, facts, requirements, extra, group, config, config_kind,
+                gpu, driver, glibc, python_version, platform)  # fmt: skip
+    return answering.facts(what, thorough=thorough, cache=cache, rules=rules)
+
+
+def explain(
+    log: str | bytes | os.PathLike[str] | BaseException,
+    target: Name = "",
+    *,
+    site_packages: Name = "",
+    facts: Environment | Name | None = None,
+    gpu: Names = (),
+    driver: str = "",
+    glibc: str = "",
+    python_version: str = "",
+    platform: str = "",
+    ignore: Names = (),
+    rules: Names = (),
+) -> ExplainResult:
+    """Say what a log comes from, why, and what to do.
+
+    A string is the text itself, a path names a file, an exception is explained with its traceback.
+    """
+    from fadoctor.commands import answering
+    from fadoctor.commands.asking import What
+
+    what = What(target, site_packages, facts, gpu=gpu, driver=driver, glibc=glibc,
+                python_version=python_version, platform=platform)  # fmt: skip
+    return answering.explain(log, what, ignore=ignore, rules=rules)
+
+
+def plan(
+    target: Name = "",
+    *,
+    want: Names = (),
+    keep: Names = (),
+    allow_build: bool = False,
+    no_hub: bool = False,
+    installer: str = "auto",
+    verify: bool = False,
+    site_packages: Name = "",
+    facts: Environment | Name | None = None,
+    requirements: Names = (),
+    extra: Names = (),
+    group: Names = (),
+    config: Names = (),
+    config_kind: str = "",
+    gpu: Names = (),
+    driver: str = "",
+    glibc: str = "",
+    python_version: str = "",
+    platform: str = "",
+    ignore: Names = (),
+    rules: Names = (),
+) -> PlanResult:
+    """Return the smallest change that ends in a working environment; nothing is carried out."""
+    from fadoctor.commands import answering
+    from fadoctor.commands.asking import What, names
+    from fadoctor.commands.planning import Wanted
+
+    what = What(target, site_packages, facts, requirements, extra, group, config, config_kind,
+                gpu, driver, glibc, python_version, platform)  # fmt: skip
+    wanted = Wanted(names(want, "want"), names(keep, "keep"), allow_build, installer,
+                    names(ignore, "ignore"), verify, no_hub)  # fmt: skip
+    return answering.plan(what, wanted, rules=rules)
+
+
+def smoke(
+    target: Name = "",
+    *,
+    dtype: Dtype | str | Sequence[Dtype | str] = (),
+    backend: Backend | str | Sequence[Backend | str] = (),
+    device: str = "",
+    timeout: float = 60.0,
+    online: bool = False,
+    imports: bool = False,
+    thorough: bool = False,
+    rules: Names = (),
+) -> SmokeResult:
+    """Run attention forward and backward under the target's interpreter; takes seconds."""
+    from fadoctor.commands import answering
+
+    return answering.smoke(
+        target,
+        answering.Cells(dtype, backend, device, timeout, online, imports, thorough),
+        rules=rules,
+    )
 
 
 def trace(calls: int = 64) -> Trace:
     """Return a context that records the attention calls of its block, at most `calls` of them."""
-    from fadoctor.trace.inside import Trace  # noqa: PLC0415 -- torch is loaded by it
+    from fadoctor.trace.inside import Trace
 
     return Trace(calls)

@@ -9,11 +9,12 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.engine.judge import Assessment, judge, left_by, order_of
-from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
+from fadoctor.matrix.age import newer_than_tables
+from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.model.environment import PASTED, Environment
-from fadoctor.model.fact import Absent
+from fadoctor.model.fact import Absent, fact_text
 from fadoctor.model.finding import Finding, Severity, Undecided
 from fadoctor.model.report import Report, RulesInfo, Summary
 from fadoctor.model.rule import Knowledge
@@ -97,6 +98,8 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         verdicts = join_measurements(verdicts, smoke, gpus, prognosis.version_of)
         findings = _added(findings, assessment.findings, _causes(prognosis, smoke))
     told, more = unknown, notes(smoke)
+    if newer := newer_than_tables(environment, prognosis.knowledge):
+        more = (newer, *more)
     if environment.target.reason == PASTED:
         told, verdicts, left = _of_a_paste(prognosis, unknown, verdicts)
         more = (*more, *left)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.environment import Target
+from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import InputError, TargetError, UsageError
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.overlays import Overlays
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from fadoctor.configs.intent import Configuration
     from fadoctor.manifests.planned import Manifest
-    from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
     from fadoctor.probes.world import World
     from fadoctor.targets.discover import TargetRequest
@@ -33,7 +32,22 @@ MANIFEST_LIMIT = 32
 MODULES = "entry-modules"
 """The table of the modules whose imports are followed."""
 
+NEW = "new"
+"""Kind of a target that is not there yet, until it is planned as manifests are."""
+
 _MACHINE = Target("manifest", "this machine", "no environment is here")
+
+
+class Meant(msgspec.Struct, frozen=True):
+    """What a project's settings say of what is examined; the command line wins over them."""
+
+    target: str = ""
+    """Folder or interpreter of an environment: as if it had been found, so that nothing runs."""
+    reason: str = ""
+    gpu: tuple[str, ...] = ()
+    """GPUs that are assumed where none is here, or what is examined is not here."""
+    driver: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -42,6 +56,7 @@ class Request(msgspec.Struct, frozen=True):
     python: str = ""
     site_packages: str = ""
     facts: str = ""
+    """File of saved facts; how they are called where they are `given`."""
     overlays: Overlays = Overlays()
     thorough: bool = False
     """Whether to read what takes tenths of a second and matters rarely."""
@@ -59,6 +74,15 @@ class Request(msgspec.Struct, frozen=True):
     """Whether to follow what the installed packages import of each other."""
     cache: bool = True
     """Whether what was followed before is looked up, and kept."""
+    given: Environment | None = None
+    """The facts themselves, where a program hands them over."""
+    reason: str = "--python"
+    """Who named `python`."""
+    new: bool = False
+    """Whether it is about an environment that is not there yet, with nothing in it."""
+    new_if_none: bool = False
+    """Whether it is about such a one where none is found."""
+    meant: Meant = Meant()
 
     @property
     def names_a_target(self) -> bool:
@@ -70,7 +94,8 @@ class Request(msgspec.Struct, frozen=True):
     def is_real(self) -> bool:
         """Whether it is about a real environment as it is, so that something may be run in it."""
         assumed = self.overlays.described()
-        return not (self.facts or self.site_packages or self.requirements or assumed)
+        planned = self.requirements or self.new
+        return not (self.facts or self.site_packages or planned or assumed)
 
 
 class Examination:
@@ -112,26 +137,46 @@ class Examination:
         found = self._opened(found, knowledge)
         if self._request.contracts and not self._request.facts:
             found = self._with_contracts(found, knowledge)
-        if self._request.overlays.described() or self._manifests:
+        is_new = found.target.kind == NEW
+        overlays = self._overlays(found, is_new=is_new)
+        if overlays.described() or self._manifests or is_new:
             # Late: what judges versions is loaded while child processes answer.
             from fadoctor.matrix.query import Matrix  # noqa: PLC0415
             from fadoctor.targets.overlay import apply_overlays  # noqa: PLC0415
 
             matrix = Matrix(knowledge.tables)
-            found = apply_overlays(found, self._request.overlays, matrix)
-            if self._manifests:
+            found = apply_overlays(found, overlays, matrix)
+            if self._manifests or is_new:
                 from fadoctor.manifests.environment import planned_environment  # noqa: PLC0415
 
                 found = planned_environment(found, self._manifests, matrix)
+                found = _named_new(found) if is_new else found
         if configurations:
             from fadoctor.configs.join import apply_configurations  # noqa: PLC0415
 
             found = apply_configurations(found, configurations)
-        return found
+        return _noted(found, self._request.meant.notes)
+
+    def _overlays(self, found: Environment, *, is_new: bool) -> Overlays:
+        """Return what is assumed: what was typed, and the GPUs of the settings where none is here.
+
+        Of a new environment also our own Python, where none is here.
+        """
+        overlays, meant = self._request.overlays, self._request.meant
+        count = found.fact("gpu.count")
+        is_elsewhere = bool(is_new or self._manifests)
+        may_stand_in = is_elsewhere or (isinstance(count, Known) and count.value == 0)
+        if meant.gpu and may_stand_in and not (overlays.gpu or self._request.facts):
+            driver = overlays.driver or meant.driver
+            overlays = msgspec.structs.replace(overlays, gpu=meant.gpu, driver=driver)
+        if not is_new or overlays.python_version or isinstance(found.fact("python.version"), Known):
+            return overlays
+        own = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        return msgspec.structs.replace(overlays, python_version=own)
 
     def _opened(self, found: Environment, knowledge: Knowledge) -> Environment:
         """Open the builds in the Hub's cache that would be taken, which the tables tell."""
-        lying = (found.facts.get(name) for name in ("hub.kernels", "hub.models"))
+        lying = (found.facts.get(name) for name in ("hub.kernels", "hub.models", "hub.local"))
         there = isinstance(found.facts.get("kernels.version"), Known) and self._worlds
         if not there or not any(isinstance(each, Known) and each.value for each in lying):
             return found
@@ -160,7 +205,7 @@ class Examination:
             if self._request.requirements:
                 self._manifests = _read_manifests(self._request)
             facts = self._request.facts
-            self._found.append(_saved(facts) if facts else self._probed(environ))
+            self._found.append(_saved(self._request) if facts else self._probed(environ))
         except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
             self._found.append(error)
 
@@ -168,6 +213,23 @@ class Examination:
         world, found = _look(self._request, environ)
         self._worlds.append(world)
         return found
+
+
+def _noted(environment: Environment, notes: tuple[str, ...]) -> Environment:
+    if not notes:
+        return environment
+    target = environment.target
+    told = msgspec.structs.replace(target, notes=(*target.notes, *notes))
+    return msgspec.structs.replace(environment, target=told)
+
+
+def _named_new(environment: Environment) -> Environment:
+    """Return a new environment under the name that a person reads."""
+    target = environment.target
+    python = target.python is not None or "prefix" in target.roots
+    reason = "planned from nothing" if python else "no environment is here"
+    named = msgspec.structs.replace(target, label="a new environment", reason=reason)
+    return msgspec.structs.replace(environment, target=named)
 
 
 def has_entry(environment: Environment, row: Mapping[str, object]) -> bool:
@@ -188,6 +250,8 @@ def _refuse_two_targets(request: Request) -> None:
     given = [option for option, value in options.items() if value]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} exclude each other: name one target")
+    if request.new and (request.facts or request.site_packages):
+        raise UsageError(f"--new and {given[0]} exclude each other: nothing is there yet")
     if (request.extras or request.groups) and not request.requirements:
         raise UsageError("--extra and --group belong to --requirements")
 
@@ -215,7 +279,10 @@ def _configurations(request: Request) -> tuple[Configuration, ...]:
     return read_configurations(request.configs, request.config_kind)
 
 
-def _saved(name: str) -> Environment:
+def _saved(request: Request) -> Environment:
+    name, given = request.facts, request.given
+    if given is not None:
+        return msgspec.structs.replace(given, target=replayed(given, name))
     data = _read(name)
     # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
     first = data.lstrip()[:1]
@@ -260,15 +327,24 @@ def _look(request: Request, environ: Mapping[str, str]) -> tuple[World, Environm
     once = remember(run)
     # The driver's answer takes longest and does not depend on the target: ask now, read it later.
     threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
-    wanted = TargetRequest(request.python, request.site_packages)
+    meant = request.meant
+    wanted = TargetRequest(
+        request.python, request.site_packages, request.reason, meant.target, meant.reason
+    )
+    is_planned = bool(request.requirements or request.new)
     try:
         target = discover(wanted, environ, _cwd(wanted), own_interpreter(), once)
     except TargetError:
-        if request.python or request.site_packages or not request.requirements:
+        may_be_none = is_planned or request.new_if_none
+        if request.python or request.site_packages or not may_be_none:
             raise
-        target = _MACHINE  # what is planned needs no environment to be here
+        is_planned, target = True, _MACHINE  # what is planned needs no environment to be here
     world = World(target, environ, once, _system(), thorough=request.thorough)
-    return world, collect(world, MACHINE_PROBES) if request.requirements else collect(world)
+    found = collect(world, MACHINE_PROBES) if is_planned else collect(world)
+    if is_planned and not request.requirements:
+        new = msgspec.structs.replace(target, kind=NEW)
+        found = msgspec.structs.replace(found, target=new)
+    return world, found
 
 
 def _cwd(wanted: TargetRequest) -> Path:

@@ -7,6 +7,7 @@ Usage: python tools/on_a_gpu.py [--python TARGET] [--out FOLDER] [--budget SECON
 Needs a GPU and an environment with torch; nvcc where flash-attn is to be built; no network. Runs
 facts, check, the default set of smoke, every cell of it (all dtypes, fp8, triton, then flex), and
 injected faults; compares predictions with measurements and times with what the GPU can do at most.
+Traces small programs whose answer is known.
 Each step has a limit, and all of them `--budget` (600 s): what finds no time is said to be left
 out. Results are files of FOLDER (default: on-a-gpu), `steps.json` first. --pretend does the same on
 the CPU, where faults only raise what a GPU would: it tests this script and nothing else.
@@ -27,7 +28,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tools import gpu_build, gpu_faults
+from tools import gpu_build, gpu_faults, gpu_trace
 from tools.gpu_page import render
 
 BACKENDS = (
@@ -181,6 +182,28 @@ def occupy(session: Session) -> None:
         session.steps[-1].setdefault("problem", "no cell says that the GPU is occupied")
 
 
+def trace_programs(session: Session) -> None:
+    """Trace small programs, and see whether each is told as what it is."""
+    device = "cpu" if session.options.pretend else "cuda"
+    folder = session.folder / "trace"
+    folder.mkdir(parents=True, exist_ok=True)
+    for case in gpu_trace.CASES:
+        if session.left_out(f"trace {case.name}"):
+            continue
+        script = folder / f"{case.name.replace(' ', '-')}.py"
+        script.write_text(gpu_trace.HEAD + case.code + "\n", encoding="utf-8")
+        kept = script.with_suffix(".json")
+        words = ["trace", "--format", "json", "--redact", "--output", str(kept), "--"]
+        program = [str(session.options.python), str(script), device]
+        argv = [sys.executable, "-m", "fadoctor", *words, *program]
+        session.run(Step(f"trace {case.name}", argv, 60))
+        if kept.is_file():
+            found = json.loads(kept.read_text(encoding="utf-8"))
+            said = gpu_trace.problem(case, found, pretend=session.options.pretend)
+            if said:
+                session.steps[-1].setdefault("problem", said)
+
+
 def build_flash_attn(session: Session, source: Path) -> None:
     """Build flash-attn for this GPU and one head dimension, and run the default set with it."""
     wheels, site = session.folder / "wheels", session.folder / "built"
@@ -233,6 +256,7 @@ def main() -> None:
         session = Session(options)
         take_measurements(session)
         inject_faults(session)
+        trace_programs(session)
         occupy(session)
         if options.flash_attn_source:
             build_flash_attn(session, options.flash_attn_source.resolve())

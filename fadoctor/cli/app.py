@@ -6,6 +6,7 @@ A start builds and imports only the command that is asked for; help has all of t
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -14,6 +15,7 @@ from typing import Annotated
 import typer
 
 from fadoctor import __version__
+from fadoctor.cli.examples import epilog
 from fadoctor.cli.output import drop_output, fill_missing_streams, refuse_closed, write
 from fadoctor.cli.support import EXIT_INTERNAL, EXIT_INTERRUPTED
 from fadoctor.model.errors import FadoctorError, UsageError
@@ -21,11 +23,14 @@ from fadoctor.model.errors import FadoctorError, UsageError
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the disk or the user's share of it says: no fault of this program."""
 
-COMMANDS = ("smoke", "check", "facts", "fix", "explain", "run", "trace", "fleet", "hook")
+COMMANDS = ("check", "explain", "fix", "run", "smoke", "trace", "facts", "fleet", "hook")
 """In the order of the help. Each is a function of its name, in the module of its name."""
 
 GROUPS = ("rules",)
 """Commands with commands of their own: each is the `app` of the module of its name."""
+
+_COMPLETE = "_FADOCTOR_COMPLETE"
+"""The variable by which a shell asks for proposals: typer's name for it."""
 
 _SETTINGS = {name: {"ignore_unknown_options": True} for name in ("run", "trace")}
 
@@ -45,13 +50,13 @@ def _common(
     """Take the options that stand before a command."""
 
 
-def build(names: Iterable[str] = (*COMMANDS, *GROUPS)) -> typer.Typer:
-    """Return the command line with some of its commands."""
+def build(names: Iterable[str] = (*COMMANDS, *GROUPS), *, completion: bool = False) -> typer.Typer:
+    """Return the command line with some of its commands; `completion` with that of shells."""
     app = typer.Typer(
         name="fadoctor",
         help="Environment doctor for FlashAttention: will it work, if not why, and what to do.",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=completion,
         pretty_exceptions_enable=False,
     )
     app.callback()(_common)
@@ -60,16 +65,32 @@ def build(names: Iterable[str] = (*COMMANDS, *GROUPS)) -> typer.Typer:
         if name in GROUPS:
             app.add_typer(module.app)
         else:
-            app.command(context_settings=_SETTINGS.get(name))(getattr(module, name))
+            settings = _SETTINGS.get(name)
+            app.command(context_settings=settings, epilog=epilog(name))(getattr(module, name))
     return app
 
 
 def _asked() -> typer.Typer:
     """Return the command line with the command that the first argument names, or with all."""
-    first = sys.argv[1:2]
+    typed = _typed_so_far()
+    first = sys.argv[1:2] if typed is None else typed[1:2]
     if "--help" in sys.argv[1:] and "--" not in sys.argv:
         refuse_closed()
-    return build(first) if first and first[0] in (*COMMANDS, *GROUPS) else build()
+    completion = typed is not None or not first or first[0].startswith("--")
+    names = (*COMMANDS, *GROUPS)
+    # the word that is being typed may be the command itself
+    is_whole = typed is None or len(typed) > 2
+    if first and first[0] in names and is_whole:
+        return build(first, completion=completion)
+    return build(completion=completion)
+
+
+def _typed_so_far() -> list[str] | None:
+    """Return the words of the line that a shell wants completed; None on any other start."""
+    if _COMPLETE not in os.environ:
+        return None
+    words = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    return words.split()
 
 
 def main() -> None:
@@ -77,7 +98,7 @@ def main() -> None:
     debug = "--debug" in sys.argv
     fill_missing_streams()
     try:
-        code = _asked()(standalone_mode=False)
+        code = _asked()(standalone_mode=False, prog_name="fadoctor")
         if code == EXIT_INTERRUPTED:  # typer's word for Ctrl-C
             code = _interrupted()
     except FadoctorError as error:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.cli.support import EXIT_FINDINGS, environment_of, smoke_of_check
-from fadoctor.cli.undo import agreed, how_to_name, say, store_of, way_back
+from fadoctor.cli.undo import agreed, say, store_of, way_back
+from fadoctor.commands.naming import how_to_name
 from fadoctor.examine import Request
 
 if TYPE_CHECKING:

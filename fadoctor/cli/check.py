@@ -5,13 +5,18 @@ Heavy modules are imported inside the command, so that each pays only for what i
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from fadoctor.cli import forms, support
 from fadoctor.cli import options as opt
 from fadoctor.cli.support import EXIT_INTERRUPTED, leave
+
+if TYPE_CHECKING:
+    from fadoctor.commands.settings import Settings
+    from fadoctor.examine import Request
 
 
 def check(
@@ -37,9 +42,7 @@ def check(
     ] = True,
     thorough: opt.CheckAll = False,
     no_cache: opt.NoCache = False,
-    fail_on: Annotated[
-        opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
-    ] = opt.FailOn.ERROR,
+    fail_on: opt.FailOnOption = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -50,6 +53,7 @@ def check(
     ] = False,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
+    no_config_file: opt.NoConfigFile = False,
     format_: opt.CheckOutput = opt.CheckFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
     output_dir: opt.OutputDir = "",
@@ -61,7 +65,7 @@ def check(
     debug: opt.Debug = False,
 ) -> None:
     """Say whether FlashAttention works here, if not why, and what to do."""
-    from fadoctor.cli.terminal import log_to_stderr, spinner
+    from fadoctor.cli.terminal import log_to_stderr
 
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of_check(output, format_, output_dir)
@@ -70,21 +74,74 @@ def check(
                            python_version, platform, thorough=thorough, requirements=requirements,
                            extra=extra, group=group, config=config, config_kind=config_kind,
                            contracts=True, cache=not no_cache)  # fmt: skip
-        with spinner("reading", quiet=quiet) as say:
-            needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))
-            knowledge, environment = support.environment_of(request, rules, *needed, say=say)
-            support.refuse_unknown_ids(ignore, knowledge)
+        settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
+        failing = support.failing_from(fail_on, settings)
+        how = forms.How(color.value, quiet, verbose, redact, failing)
+        asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, failing)
+        asked = asked.by(settings)
+        leave(_examine(asked, sinks, how, save), exit_zero=exit_zero)
+
+
+class Asked(NamedTuple):
+    """What is examined, by what, and how far."""
+
+    request: Request
+    rules: tuple[Path, ...] = ()
+    ignore: tuple[str, ...] = ()
+    smoke: bool = False
+    thorough: bool = False
+    strict: bool = False
+    fail_on: opt.FailOn = opt.FailOn.ERROR
+    settings: Settings | None = None
+
+    def by(self, settings: Settings) -> Asked:
+        """Return the same with what a project's settings say beside it."""
+        request = settings.applied(self.request)
+        rules = (*settings.rules, *self.rules)
+        return self._replace(request=request, rules=rules, settings=settings)
+
+
+def judge_file(
+    request: Request, ignore: tuple[str, ...], fail_on: opt.FailOn | None, settings: Settings
+) -> int:
+    """Report what is wrong with a file, and nothing else; return the exit code."""
+    failing = support.failing_from(fail_on, settings)
+    how = forms.How(opt.Colour.AUTO.value, fail_on=failing, brief=True)
+    sinks = forms.sinks_of([], opt.ReportFormat.TEXT)
+    return _examine(Asked(request, ignore=ignore, fail_on=failing).by(settings), sinks, how)
+
+
+def _examine(
+    asked: Asked, sinks: tuple[forms.Sink, ...], how: forms.How, save: forms.Save | None = None
+) -> int:
+    """Read, judge, run and report; return the exit code."""
+    from fadoctor.cli.terminal import spinner
+
+    request, ignore = asked.request, asked.ignore
+    with spinner("reading the environment", quiet=how.quiet) as say:
+        needed = ("fadoctor.diagnose", forms.printer_of(sinks, "Report"))
+        knowledge, environment = support.environment_of(
+            request, list(asked.rules), *needed, say=say
+        )
+        support.refuse_unknown_ids(list(ignore), knowledge)
+        if asked.settings is not None:
+            ignore = asked.settings.hiding(ignore, knowledge)
+        say("judging")
+        from fadoctor.commands.looking import foreseen
+        from fadoctor.commands.planning import with_advice
         from fadoctor.diagnose import conclude
 
-        prognosis, planned = support.foreseen(environment, knowledge, tuple(ignore))
-        run = None
-        if smoke and request.is_real:
-            run = support.smoke_of_check(prognosis, thorough=thorough, quiet=quiet)
-        report = support.with_advice(conclude(prognosis, run), request, planned)
-        code = support.check_code(report, fail_on, strict=strict)
-        how = forms.How(color.value, quiet, verbose, redact, fail_on, code)
+        prognosis, planned = foreseen(environment, knowledge, ignore)
+    run = None
+    if asked.smoke and request.is_real and not environment.overlays:
+        run = support.smoke_of_check(prognosis, thorough=asked.thorough, quiet=how.quiet)
+    with spinner("looking for the repair", quiet=how.quiet):
+        report = with_advice(conclude(prognosis, run), request, planned)
+    code = support.check_code(report, asked.fail_on, strict=asked.strict)
+    how = how._replace(code=code)
+    if save is not None:
         save(report, how)
-        forms.deliver(report, sinks, how)
-        if run is not None and run.interrupted:
-            raise typer.Exit(EXIT_INTERRUPTED)
-        leave(code, exit_zero=exit_zero)
+    forms.deliver(report, sinks, how)
+    if run is not None and run.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    return code

@@ -26,6 +26,7 @@ def facts(
     python_version: opt.PythonVersion = "",
     platform: opt.Platform = "",
     rules: opt.Rules = [],  # noqa: B006
+    no_config_file: opt.NoConfigFile = False,
     thorough: opt.ReadAll = False,
     no_cache: opt.NoCache = False,
     output_format: opt.FactsOutput = opt.FactsFormat.JSON,  # noqa: ARG001 -- the one that there is
@@ -42,5 +43,7 @@ def facts(
                        python_version, platform, thorough=thorough, requirements=requirements,
                        extra=extra, group=group, config=config, config_kind=config_kind,
                        contracts=True, cache=not no_cache)  # fmt: skip
+    settings = support.settings_of(no_config_file=no_config_file)
+    rules, request = [*settings.rules, *rules], settings.applied(request, assumes=False)
     _, environment = support.environment_of(request, rules)
     write(render(support.redacted(environment) if redact else environment), output)

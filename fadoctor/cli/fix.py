@@ -13,21 +13,23 @@ import typer
 
 from fadoctor.cli import forms, support
 from fadoctor.cli import options as opt
-from fadoctor.cli.plan import Wanted, plan_of
 from fadoctor.cli.support import (
     EXIT_FINDINGS,
     EXIT_INTERNAL,
     environment_of,
-    is_planned,
     leave,
     refuse_unknown_ids,
 )
+from fadoctor.commands.planning import Wanted, planned_for
 from fadoctor.model.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from fadoctor.commands.settings import Settings
     from fadoctor.examine import Request
+    from fadoctor.model.recipe import Recipe
     from fadoctor.preflight.lines import Rewrite
 
 
@@ -38,6 +40,8 @@ class Planned(msgspec.Struct, frozen=True):
     exit_code: int
     rewrites: tuple[Rewrite, ...] = ()
     """The manifests as they would be, where those were examined."""
+    recipe: Recipe | None = None
+    """What an environment made anew holds, where a form asks for that."""
 
 
 def fix(
@@ -57,6 +61,14 @@ def fix(
     platform: opt.Platform = "",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan, and change nothing.")
+    ] = False,
+    new: Annotated[
+        bool,
+        typer.Option(
+            "--new",
+            help="With --dry-run: plan an environment that is not there yet, for this machine or "
+            "an assumed one.",
+        ),
     ] = False,
     write_files: Annotated[
         bool,
@@ -89,9 +101,11 @@ def fix(
     ] = opt.Installer.AUTO,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
+    no_config_file: opt.NoConfigFile = False,
     format_: opt.PlanOutput = opt.PlanFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,
+    no_cache: opt.NoCache = False,
     exit_zero: opt.ExitZero = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
@@ -104,20 +118,28 @@ def fix(
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of(output, format_)
     named = bool(requirements)
+    refuse_carried_out(forms.is_recipe(sinks), new=new, dry_run=dry_run, named=named)
     refuse_unwritable(named, dry_run=dry_run, write_files=write_files, other=yes or undo)
     refuse_unclear(dry_run=dry_run or named, yes=yes, undo=undo, force=force)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, requirements=requirements,
                        extra=extra, group=group,
-                       config=config, config_kind=config_kind)  # fmt: skip
+                       config=config, config_kind=config_kind,
+                       contracts=True, cache=not no_cache,
+                       new=new, new_if_none=dry_run and bool(want))  # fmt: skip
     if undo:
         code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)
         leave(code, exit_zero=exit_zero)
+    settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
+    rules = [*settings.rules, *rules]
+    request = settings.applied(request, assumes=dry_run or write_files)
     wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
-                            verify, no_hub)  # fmt: skip
-    with spinner("reading and planning", quiet=quiet):
-        planned = plan_for(request, rules, wanted)
-    forms.deliver(planned.plan, sinks, forms.How(quiet=quiet, redact=redact))
+                            verify, no_hub, forms.is_recipe(sinks))  # fmt: skip
+    with spinner("reading and planning", quiet=quiet) as say:
+        planned = plan_for(request, rules, wanted, settings, say)
+    in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
+    how = forms.How(quiet=in_short, redact=redact, recipe=planned.recipe)
+    forms.deliver(planned.plan, sinks, how)
     code = planned.exit_code
     if write_files:
         from fadoctor.preflight.write import write_all
@@ -125,9 +147,21 @@ def fix(
         for name in write_all(planned.rewrites):
             way_back.say(f"{name} is written")
     if not (dry_run or write_files) and code == EXIT_FINDINGS:
-        job = apply.Job(request, tuple(rules), tuple(ignore), yes, smoke)
+        hidden = (*ignore, *(each.rule for each in settings.ignored))
+        job = apply.Job(request, tuple(rules), hidden, yes, smoke)
         code = apply.apply_for(job, planned.plan)
     leave(code, exit_zero=exit_zero)
+
+
+def refuse_carried_out(is_recipe: bool, *, new: bool, dry_run: bool, named: bool) -> None:  # noqa: FBT001 -- what the command line says
+    """Refuse to carry out what is made for another place."""
+    from fadoctor.model.errors import UsageError
+
+    if new and named:
+        raise UsageError("--new and --requirements exclude each other: one plans from nothing")
+    if (new or is_recipe) and not dry_run:
+        what = "--new" if new else "such a file"
+        raise UsageError(f"{what} is for another environment: say --dry-run")
 
 
 def refuse_unclear(*, dry_run: bool, yes: bool, undo: bool, force: bool) -> None:
@@ -152,32 +186,29 @@ def refuse_unwritable(named: bool, *, dry_run: bool, write_files: bool, other: b
         raise UsageError("--write belongs to --requirements")
     if named and (dry_run == write_files or other):
         raise UsageError(
-            "of --requirements, --dry-run shows the lines to change, and --write writes them; "
-            "nothing is installed"
+            "with --requirements give --dry-run, which shows the lines to change, or --write, "
+            "which writes them; neither installs anything"
         )
 
 
-def plan_for(request: Request, rules: list[Path], wanted: Wanted) -> Planned:
+def plan_for(
+    request: Request,
+    rules: list[Path],
+    wanted: Wanted,
+    settings: Settings,
+    say: Callable[[str], None],
+) -> Planned:
     """Read the environment and plan; UsageError and others as `check` has them."""
-    knowledge, environment = environment_of(request, rules, "fadoctor.plan.planner")
+    knowledge, environment = environment_of(request, rules, "fadoctor.plan.planner", say=say)
     refuse_unknown_ids(list(wanted.ignore), knowledge)
     from fadoctor.model.plan import PlanOutcome
 
-    if is_planned(environment):
-        from fadoctor.preflight.judge import plan_base
-
-        environment = plan_base(environment, knowledge)
-    plan = plan_of(request, knowledge, environment, wanted)
-    rewrites: tuple[Rewrite, ...] = ()
-    if request.requirements:
-        from fadoctor.preflight.lines import lines_of
-
-        lines = lines_of(plan, environment, request.requirements)
-        notes = (*plan.notes, *lines.notes)
-        rewrites, plan = (
-            lines.rewrites,
-            msgspec.structs.replace(plan, edits=lines.edits, notes=notes),
-        )
+    ignored = settings.hiding(wanted.ignore, knowledge)
+    wanted = msgspec.structs.replace(wanted, ignore=ignored)
+    made = planned_for(request, knowledge, environment, wanted)
+    plan = made.plan
+    if settings.notes:
+        plan = msgspec.structs.replace(plan, notes=(*plan.notes, *settings.notes))
     nothing = plan.outcome is PlanOutcome.NOTHING
     code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
-    return Planned(plan, code, rewrites)
+    return Planned(plan, code, made.rewrites, made.recipe)

@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from fadoctor.cli import support
 from fadoctor.cli.output import write
 from fadoctor.model.errors import UsageError, did_you_mean
@@ -19,7 +21,11 @@ if TYPE_CHECKING:
 
     from fadoctor.cli.options import FailOn
     from fadoctor.model.finding import Severity
+    from fadoctor.model.recipe import Recipe
     from fadoctor.report.style import Style
+
+    Save = Callable[[Any, "How"], None]
+    """Keeps a report in a folder."""
 
 
 class Form(str, enum.Enum):
@@ -39,11 +45,17 @@ class Form(str, enum.Enum):
     FLEET = "fleet"
     FRAMES = "frames"
     PROMETHEUS = "prometheus"
+    DOCKERFILE = "dockerfile"
+    UV = "uv"
+    PIXI = "pixi"
+    CONDA = "conda"
+    COLAB = "colab"
 
 
 _ENDINGS = {
     ".txt": Form.TEXT, ".json": Form.JSON, ".jsonl": Form.JSONL, ".md": Form.MARKDOWN,
     ".html": Form.HTML, ".sarif": Form.SARIF, ".xml": Form.JUNIT, ".sh": Form.SCRIPT,
+    ".dockerfile": Form.DOCKERFILE, ".ipynb": Form.COLAB,
     ".prom": Form.PROMETHEUS,
 }  # fmt: skip
 
@@ -62,6 +74,9 @@ _MODULES = {
 }  # fmt: skip
 _OF_A_NODE = (Form.FLEET, Form.FRAMES)
 _LISTED = (Form.SARIF, Form.GITHUB, Form.GITLAB)
+_RECIPES = (Form.DOCKERFILE, Form.UV, Form.PIXI, Form.CONDA, Form.COLAB)
+"""Forms of a plan that describe an environment made anew."""
+
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file of a job's summary, in Markdown; GitHub shows what is appended to it."""
 
@@ -84,8 +99,11 @@ class How(NamedTuple):
     verbose: bool = False
     redact: bool = False
     fail_on: FailOn | None = None
+    brief: bool = False
+    """Only what is wrong."""
     code: int = 0
     """What the command ends with, ``--exit-zero`` apart."""
+    recipe: Recipe | None = None
 
 
 def sinks_of(outputs: Sequence[str], chosen: enum.Enum) -> tuple[Sink, ...]:
@@ -111,7 +129,7 @@ def sinks_of_check(outputs: Sequence[str], chosen: enum.Enum, folder: str) -> tu
 
 def reporting(
     sinks: tuple[Sink, ...], folder: str, *, redact: bool, exit_zero: bool
-) -> AbstractContextManager[Callable[[Any, How], None]]:
+) -> AbstractContextManager[Save]:
     """Return within what a check is done, which gives what keeps its report in a folder.
 
     On a node of many it lets no task be silent; else it does nothing.
@@ -140,6 +158,11 @@ def _path(text: str) -> Path | None:
     return None if text == STDOUT else Path(text)
 
 
+def is_recipe(sinks: Sequence[Sink]) -> bool:
+    """Return whether something that is asked for describes an environment made anew."""
+    return any(sink.form in _RECIPES for sink in sinks)
+
+
 def printer_of(sinks: Sequence[Sink], kind: str) -> str:
     """Return the module that writes the first form: loaded while the environment is read."""
     return _TEXTS[kind] if sinks and sinks[0].form is Form.TEXT else "fadoctor.report.json_"
@@ -157,19 +180,9 @@ def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
 def _rendered(document: Any, sink: Sink, how: How) -> str:
     if sink.form is Form.TEXT:
         return str(_module(document).render(document, style(sink, how)))
-    if sink.form is Form.MARKDOWN:
-        return _markdown(document)
-    if sink.form in _LISTED:
-        from fadoctor.report.ci.listing import listing_of
-
-        module = import_module(f"fadoctor.report.ci.{sink.form.value}")
-        return str(module.render(listing_of(document, Path.cwd())))
-    if sink.form is Form.JUNIT:
-        return _junit(document, how)
-    if sink.form in _OF_A_NODE:
-        from fadoctor.cli import node
-
-        return node.render(document, sink.form, how.code, redact=how.redact)
+    for forms, written in _WRITERS:
+        if sink.form in forms:
+            return written(document, sink.form, how)
     name = _MODULES.get(sink.form, f"plan_{sink.form.value}")
     if sink.form is Form.HTML and type(document).__name__ == "FleetReport":
         name = "html.fleet"
@@ -184,17 +197,37 @@ def style(sink: Sink, how: How) -> Style:
     """Return how text is printed there."""
     from fadoctor.cli.terminal import style_of
 
-    return style_of(how.color, sink.path, quiet=how.quiet, verbose=how.verbose)
+    found = style_of(how.color, sink.path, quiet=how.quiet, verbose=how.verbose)
+    return msgspec.structs.replace(found, brief=True) if how.brief else found
 
 
-def _markdown(document: Any) -> str:
+def _markdown(document: Any, *_: object) -> str:
     """Return what one pastes in public: always without what identifies a person or a machine."""
     from fadoctor.report.markdown import render
 
     return render(support.redacted(document))
 
 
-def _junit(document: Any, how: How) -> str:
+def _of_a_list(document: Any, form: Form, _how: How) -> str:
+    from fadoctor.report.ci.listing import listing_of
+
+    module = import_module(f"fadoctor.report.ci.{form.value}")
+    return str(module.render(listing_of(document, Path.cwd())))
+
+
+def _of_a_node(document: Any, form: Form, how: How) -> str:
+    from fadoctor.cli import node
+
+    return node.render(document, form, how.code, redact=how.redact)
+
+
+def _recipe(_document: Any, form: Form, how: How) -> str:
+    module = import_module(f"fadoctor.report.recipes.{form.value}")
+    recipe = support.redacted(how.recipe) if how.recipe and how.redact else how.recipe
+    return str(module.render(recipe))
+
+
+def _junit(document: Any, _form: Form, how: How) -> str:
     """Return cells as test cases of a smoke run, findings as those of the others."""
     if type(document).__name__ == "SmokeReport":
         from fadoctor.report.smoke_junit import render as render_cells
@@ -210,6 +243,16 @@ def _failing(fail_on: FailOn | None) -> tuple[Severity, ...]:
     from fadoctor.model.finding import Severity
 
     return tuple(each for each in Severity if fail_on and support.is_loud(each.value, fail_on))
+
+
+_WRITERS = (
+    ((Form.MARKDOWN,), _markdown),
+    (_LISTED, _of_a_list),
+    ((Form.JUNIT,), _junit),
+    (_OF_A_NODE, _of_a_node),
+    (_RECIPES, _recipe),
+)
+"""Who writes a form that needs more than the document."""
 
 
 def _append_summary(document: Any) -> None:

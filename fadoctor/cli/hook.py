@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from fadoctor.cli import options as opt
+from fadoctor.cli import support
 
 
 class Kind(str, enum.Enum):
@@ -27,37 +28,28 @@ def hook(
     glibc: opt.Glibc = "",
     python_version: opt.PythonVersion = "",
     platform: opt.Platform = "",
-    fail_on: Annotated[
-        opt.FailOn, typer.Option("--fail-on", help="Least severity that stops the commit.")
-    ] = opt.FailOn.ERROR,
+    fail_on: opt.FailOnOption = None,
     ignore: opt.Ignore = [],  # noqa: B006
+    no_config_file: opt.NoConfigFile = False,
 ) -> None:
     """Check the files of a commit, as a hook of pre-commit: says only what is wrong.
 
     Each file is judged by itself: files of a commit are no single environment and no single run.
     """
-    from fadoctor.cli.check import check
+    from fadoctor.cli.check import judge_file
     from fadoctor.model.errors import InputError, UnknownKindError
 
+    settings = support.settings_of(no_config_file=no_config_file)
     worst = 0
     for file in files:
         is_config = kind is Kind.CONFIG
         try:
-            check(
-                requirements=[] if is_config else [file],
-                config=[str(file)] if is_config else [],
-                gpu=gpu,
-                driver=driver,
-                glibc=glibc,
-                python_version=python_version,
-                platform=platform,
-                smoke=False,
-                fail_on=fail_on,
-                ignore=ignore,
-                quiet=True,
-            )
-        except typer.Exit as end:
-            worst = max(worst, end.exit_code)
+            request = support.request_of(
+                "", "", gpu=gpu, driver=driver, glibc=glibc, python_version=python_version,
+                platform=platform, requirements=[] if is_config else [file],
+                config=[str(file)] if is_config else [], contracts=True,
+            )  # fmt: skip
+            worst = max(worst, judge_file(request, tuple(ignore), fail_on, settings))
         except UnknownKindError:
             sys.stderr.write(f"fadoctor: {file} is passed over: no kind that is known\n")
         except InputError as error:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from fadoctor.cli import values
+
 
 class Format(str, enum.Enum):
     """Output formats of every command."""
@@ -83,6 +85,11 @@ class PlanFormat(str, enum.Enum):
     HTML = "html"
     SCRIPT = "script"
     REQUIREMENTS = "requirements"
+    DOCKERFILE = "dockerfile"
+    UV = "uv"
+    PIXI = "pixi"
+    CONDA = "conda"
+    COLAB = "colab"
 
 
 class Colour(str, enum.Enum):
@@ -202,6 +209,7 @@ ConfigKind = Annotated[
     typer.Option(
         "--config-kind",
         metavar="KIND",
+        autocompletion=values.config_kinds,
         help="Read --config as this: llamafactory, trainer, deepspeed, python ... Default: by "
         "content.",
         rich_help_panel=_TARGET,
@@ -213,6 +221,7 @@ Gpu = Annotated[
     typer.Option(
         "--gpu",
         metavar="NAME",
+        autocompletion=values.gpus,
         help="Assume this GPU: V100, RTX 4090, sm_90, none. Repeatable.",
         rich_help_panel=_ASSUME,
         show_default=False,
@@ -253,6 +262,7 @@ Platform = Annotated[
     typer.Option(
         "--platform",
         metavar="NAME",
+        autocompletion=values.platforms,
         help="Assume linux_x86_64, linux_aarch64, win_amd64 or macosx_arm64.",
         rich_help_panel=_ASSUME,
         show_default=False,
@@ -296,13 +306,19 @@ FactsOutput = Annotated[
 ]
 PlanOutput = Annotated[
     PlanFormat,
-    typer.Option("--format", help="Form of the plan.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--format",
+        help="Form of the plan. dockerfile, uv (pyproject.toml), pixi, conda and colab (a "
+        "notebook) describe the whole environment, to make it anew.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Want = Annotated[
     list[str],
     typer.Option(
         "--want",
         metavar="NAME",
+        autocompletion=values.wishes,
         help="Must be there and work afterwards: flash-attn, fa3, hub-fa2, vllm. Repeatable.",
         show_default=False,
     ),
@@ -312,6 +328,7 @@ Keep = Annotated[
     typer.Option(
         "--keep",
         metavar="NAME",
+        autocompletion=values.packages,
         help="Leave this package as it is: torch. Repeatable.",
         show_default=False,
     ),
@@ -356,6 +373,21 @@ Rules = Annotated[
         show_default=False,
     ),
 ]
+NoConfigFile = Annotated[
+    bool,
+    typer.Option(
+        "--no-config-file",
+        help="Use no settings: neither fadoctor.toml nor [tool.fadoctor] of a pyproject.toml.",
+    ),
+]
+FailOnOption = Annotated[
+    FailOn | None,
+    typer.Option(
+        "--fail-on",
+        help="Least severity that makes the exit code 1. Default: error, or the settings'.",
+        show_default=False,
+    ),
+]
 Redact = Annotated[
     bool,
     typer.Option(
@@ -373,13 +405,18 @@ Quiet = Annotated[
     typer.Option(
         "--quiet",
         "-q",
-        help="Only what is wrong: no table, no advice beyond fixes.",
+        help="The answer in one line.",
         rich_help_panel=_OUTPUT,
     ),
 ]
 Verbose = Annotated[
     bool,
-    typer.Option("--verbose", "-v", help="All evidence, all fixes.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Also the evidence, every fix, and why each cell of the table comes out so.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Debug = Annotated[
     bool,
@@ -418,6 +455,7 @@ Ignore = Annotated[
     typer.Option(
         "--ignore",
         metavar="RULE-ID",
+        autocompletion=values.rule_ids,
         help="Hide what a rule finds. Repeatable.",
         show_default=False,
     ),

@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from fadoctor.cli import options as opt
-from fadoctor.cli import support
+from fadoctor.cli import values
+from fadoctor.cli.examples import epilog
 from fadoctor.cli.output import write
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
@@ -46,10 +47,17 @@ class SchemaName(str, enum.Enum):
     TABLE = "table"
 
 
-@app.command("list")
+@app.command("list", epilog=epilog("rules list"))
 def list_rules(
     area: Annotated[
-        str, typer.Option("--area", metavar="NAME", help="Only this area.", show_default=False)
+        str,
+        typer.Option(
+            "--area",
+            metavar="NAME",
+            autocompletion=values.areas,
+            help="Only this area.",
+            show_default=False,
+        ),
     ] = "",
     severity: Annotated[
         Severity | None,
@@ -80,9 +88,12 @@ def list_rules(
         write(rule_list.render(found, style, retired), output)
 
 
-@app.command()
+@app.command(epilog=epilog("rules show"))
 def show(
-    rule_id: Annotated[str, typer.Argument(metavar="ID", help="The rule's id.")],
+    rule_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", autocompletion=values.rule_ids, help="The rule's id."),
+    ],
     rules: opt.Rules = [],  # noqa: B006
     format_: Annotated[
         PageFormat,
@@ -93,16 +104,17 @@ def show(
 ) -> None:
     """Show the page of a rule: what, why, how to confirm, what to do, sources."""
     from fadoctor.cli.terminal import style_of
+    from fadoctor.commands.looking import is_retired, no_such_rule
     from fadoctor.engine.suite import load_suite
     from fadoctor.report import page_markdown, page_text, rule_page
 
     suite = load_suite(rules)
     files = suite.rules()
     if (current := suite.knowledge.retired.get(rule_id)) is not None:
-        sys.stderr.write(f"fadoctor: {support.is_retired(rule_id, current)}\n")
+        sys.stderr.write(f"fadoctor: {is_retired(rule_id, current)}\n")
         rule_id = current
     if rule_id not in files:
-        raise UsageError(support.no_such_rule(rule_id, files))
+        raise UsageError(no_such_rule(rule_id, files))
     if format_ is PageFormat.JSON:
         write(rule_page.render_json(rule_id, files), output)
         return
@@ -114,7 +126,7 @@ def show(
         write(page_text.render(page, style), output)
 
 
-@app.command("test")
+@app.command("test", epilog=epilog("rules test"))
 def run_cases(
     folders: Annotated[
         list[Path] | None,
@@ -128,17 +140,20 @@ def run_cases(
     output: opt.Output = None,
 ) -> None:
     """Run the cases that stand in the rules' own files; exit 1 where one fails."""
+    from fadoctor.cli.terminal import spinner
     from fadoctor.engine.suite import load_suite, run_suite
     from fadoctor.report import suite_text
 
-    suite = load_suite(folders or ())
-    tested = run_suite(suite, own=bool(folders))
+    with spinner("reading rules", quiet=False) as tell:
+        suite = load_suite(folders or ())
+        tell("running the cases of the rules")
+        tested = run_suite(suite, own=bool(folders))
     as_json = format_ is opt.Format.JSON
     write(suite_text.render_json(tested) if as_json else suite_text.render(tested), output)
     raise typer.Exit(1 if tested.failures else 0)
 
 
-@app.command()
+@app.command(epilog=epilog("rules schema"))
 def schema(
     name: Annotated[
         SchemaName,

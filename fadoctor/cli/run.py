@@ -14,7 +14,6 @@ import typer
 
 from fadoctor.cli import options as opt
 from fadoctor.cli import support
-from fadoctor.cli.explain import lies_in_active
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 
@@ -46,6 +45,7 @@ def run(
 def _explain_failure(tail: bytes, rules: list[Path], color: opt.Colour, *, quiet: bool) -> None:
     """Explain the end of an output; what shows nothing of ours is not worth a word."""
     from fadoctor.cli.terminal import style_of
+    from fadoctor.commands.explaining import lies_in_active
     from fadoctor.explain.explain import explain as explain_reading
     from fadoctor.explain.explain import read_log
     from fadoctor.matrix.load import load_knowledge

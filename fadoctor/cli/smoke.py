@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fadoctor.cli import forms, support
+from fadoctor.cli import forms, support, values
 from fadoctor.cli import options as opt
 from fadoctor.cli.forms import Form, style
 from fadoctor.cli.support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import printable
 from fadoctor.model.verdict import Dtype
 from fadoctor.smoke.catalogue import RUN
 
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from fadoctor.diagnose import Prognosis
     from fadoctor.model.smoke import SmokeReport
     from fadoctor.smoke.choice import Wanted
-
-_DEVICE = re.compile(r"cuda(:\d{1,3})?|cpu|all")
 
 
 def smoke(
@@ -37,6 +33,7 @@ def smoke(
         typer.Option(
             "--backend",
             metavar=f"[{'|'.join(RUN)}]",
+            autocompletion=values.backends,
             help="Only this backend, also one that the default set leaves out. Repeatable.",
             show_default=False,
         ),
@@ -46,6 +43,7 @@ def smoke(
         typer.Option(
             "--device",
             metavar="[cuda|cuda:N|cpu|all]",
+            autocompletion=values.devices,
             help="Where to run. Default: all GPUs, a worker each; the CPU where there is none.",
             show_default=False,
         ),
@@ -69,6 +67,7 @@ def smoke(
     ] = False,
     thorough: opt.Thorough = False,
     rules: opt.Rules = [],  # noqa: B006
+    no_config_file: opt.NoConfigFile = False,
     format_: Annotated[
         opt.SmokeFormat,
         typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
@@ -84,17 +83,19 @@ def smoke(
     """Run attention forward and backward on this machine, and compare it with float64."""
     from fadoctor.cli.terminal import log_to_stderr, spinner
     from fadoctor.smoke.catalogue import backend_of
-    from fadoctor.smoke.choice import AUTO, Wanted, choose
+    from fadoctor.smoke.choice import AUTO, Wanted, choose, refuse_device
 
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of(output, format_)
-    if device and not _DEVICE.fullmatch(device):
-        raise UsageError(f"--device {printable(device, 40)}: give cuda, cuda:N, cpu or all")
+    if device:
+        refuse_device(device, "--device")
     where = device or ("all" if require_gpu else AUTO)
     backends = tuple(map(backend_of, backend))  # refuses before anything is read
     wanted = Wanted(backends, tuple(dtype), where, thorough, timeout, online=online)
-    request = support.request_of(target, python)
-    with spinner("reading", quiet=quiet):
+    settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
+    rules = [*settings.rules, *rules]
+    request = settings.applied(support.request_of(target, python), assumes=False)
+    with spinner("reading the environment", quiet=quiet):
         knowledge, environment = support.environment_of(request, rules, "fadoctor.diagnose")
     from fadoctor.diagnose import conclude_smoke, foresee
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import typer
 
 from fadoctor.cli.options import FailOn
-from fadoctor.model.errors import UsageError, did_you_mean
-from fadoctor.model.fact import printable
+from fadoctor.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     import msgspec
 
+    from fadoctor.commands.settings import Settings
     from fadoctor.diagnose import Prognosis
     from fadoctor.examine import Request
     from fadoctor.model.environment import Environment
@@ -31,9 +32,6 @@ FOLLOWING = "following what the installed packages import of each other, once fo
 
 _T = TypeVar("_T", bound="msgspec.Struct")
 
-_CHECK_CELL_S, _CHECK_DEVICE_S = 30.0, 120.0
-"""Limits of the smoke run of ``check``, seconds."""
-
 EXIT_FINDINGS, EXIT_COULD_NOT_LOOK, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 3, 4, 130
 
 
@@ -42,7 +40,7 @@ def request_of(
     driver: str = "", glibc: str = "", python_version: str = "", platform: str = "",
     *, thorough: bool = False, requirements: Sequence[Path] = (), extra: Sequence[str] = (),
     group: Sequence[str] = (), config: Sequence[str] = (), config_kind: str = "",
-    contracts: bool = False, cache: bool = True,
+    contracts: bool = False, cache: bool = True, new: bool = False, new_if_none: bool = False,
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.examine import Request
@@ -55,7 +53,7 @@ def request_of(
     return Request(
         target or python, site_packages, facts, overlays, thorough, named, tuple(config),
         extras=tuple(extra), groups=tuple(group), config_kind=config_kind,
-        contracts=contracts, cache=cache,
+        contracts=contracts, cache=cache, new=new, new_if_none=new_if_none,
     )  # fmt: skip
 
 
@@ -73,128 +71,73 @@ def environment_of(
 
     `say` is told of what takes seconds.
     """
-    from importlib import import_module
-
-    from fadoctor.examine import Examination
+    from fadoctor.commands.looking import look
     from fadoctor.processes.ending import ends_by_signals
 
     with ends_by_signals():
-        examination = Examination(request, os.environ, lambda: say(FOLLOWING))
-        for name in needed:
-            import_module(name)
-        from fadoctor.matrix.load import load_knowledge
-
-        knowledge = load_knowledge(tuple(rules))
-        return knowledge, examination.environment(knowledge)
+        return look(request, rules, needed, lambda: say(FOLLOWING))
 
 
-def foreseen(
-    environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...]
-) -> tuple[Prognosis, Prognosis]:
-    """Return what the facts say, and what fixes are planned on: of a plan, as it comes today."""
-    if is_planned(environment):
-        from fadoctor.preflight.judge import foresee_planned
+def settings_of(*, no_config_file: bool, quiet: bool = False) -> Settings:
+    """Return the settings that hold here; what they do is said even where little else is."""
+    from fadoctor.commands.settings import Settings, find_settings
 
-        found = foresee_planned(environment, knowledge, ignore)
-        return found.shown, found.planned
-    from fadoctor.diagnose import foresee
+    if no_config_file:
+        return Settings()
+    try:
+        here = Path.cwd()
+    except OSError:  # it is gone
+        return Settings()
+    found = find_settings(here)
+    for note in found.notes if quiet else ():
+        sys.stderr.write(f"fadoctor: {note}\n")
+    return found
 
-    prognosis = foresee(environment, knowledge, ignore)
-    return prognosis, prognosis
 
-
-def is_planned(environment: Environment) -> bool:
-    """Return whether an environment is what manifests describe, read or replayed."""
-    return environment.target.kind == "manifest" or bool(environment.ranges)
+def failing_from(typed: FailOn | None, settings: Settings) -> FailOn:
+    """Return the least severity that makes the exit code 1."""
+    return typed or FailOn(settings.fail_on or "error")
 
 
 def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
     """Refuse an id that no rule has: a typing error would silently ignore nothing."""
-    ids = {rule.id for rule in knowledge.rules}
-    for rule_id, current in zip(ignored, knowledge.current(ignored), strict=True):
-        if current not in ids:
-            raise UsageError(f"--ignore: {no_such_rule(rule_id, ids)}")
-        if current != rule_id:
-            sys.stderr.write(f"fadoctor: --ignore: {is_retired(rule_id, current)}\n")
+    from fadoctor.commands.looking import retired_ids
 
-
-def is_retired(rule_id: str, current: str) -> str:
-    """Return the sentence about an id that was given once."""
-    return f"{rule_id} is retired: {current} speaks of it now"
-
-
-def no_such_rule(rule_id: str, known: Iterable[str]) -> str:
-    """Return the sentence about an id that no rule has, with those that are near."""
-    otherwise = " `fadoctor rules list` names them all."
-    return f"there is no rule {printable(rule_id, 60)!r}.{did_you_mean(rule_id, known, otherwise)}"
+    for sentence in retired_ids(ignored, knowledge, "--ignore"):
+        sys.stderr.write(f"fadoctor: {sentence}\n")
 
 
 def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
     """Run the chosen cells and end whatever they leave behind."""
-    import msgspec
-
     from fadoctor.cli.terminal import spinner
+    from fadoctor.commands.measuring import measure
     from fadoctor.processes.ending import ends_by_signals
-    from fadoctor.processes.run import run
     from fadoctor.processes.strays import no_strays
-    from fadoctor.smoke.judge import Judge
-    from fadoctor.smoke.parent import run_smoke
 
-    target, judge = prognosis.environment.target, Judge(prognosis.knowledge)
-    waiting = spinner("running forward and backward", quiet=quiet)
-    with ends_by_signals(), waiting, no_strays() as stuck:
-        found = run_smoke(target, os.environ, run, choice, judge)
-    problem = "; ".join(part for part in (found.problem, *stuck) if part)
-    return msgspec.structs.replace(found, problem=problem)
+    with ends_by_signals(), spinner("running forward and backward", quiet=quiet):
+        return measure(prognosis, choice, no_strays)
 
 
 def with_imports(found: SmokeRun, prognosis: Prognosis, *, quiet: bool) -> SmokeRun:
     """Return a run with the proof by import of all that is installed of the stack."""
-    import msgspec
-
-    if found.interrupted:
-        return found
     from fadoctor.cli.terminal import spinner
+    from fadoctor.commands.measuring import prove_imports
     from fadoctor.processes.ending import ends_by_signals
-    from fadoctor.processes.run import run
     from fadoctor.processes.strays import no_strays
-    from fadoctor.smoke.imports import entries, run_imports
-    from fadoctor.smoke.judge import Judge
 
-    environment, knowledge = prognosis.environment, prognosis.knowledge
-    wanted = entries(environment, knowledge.tables)
-    waiting = spinner(f"importing {len(wanted)} packages, one by one", quiet=quiet)
-    try:
-        with ends_by_signals(), waiting, no_strays():
-            proofs = run_imports(environment, wanted, os.environ, run, Judge(knowledge))
-    except KeyboardInterrupt:
-        return msgspec.structs.replace(found, interrupted=True)
-    return msgspec.structs.replace(found, imports=proofs)
+    def waiting(count: int) -> AbstractContextManager[object]:
+        return spinner(f"importing {count} packages, one by one", quiet=quiet)
+
+    with ends_by_signals():
+        return prove_imports(found, prognosis, no_strays, waiting)
 
 
 def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> SmokeRun:
     """Run the default set; without `thorough` nothing whose failure is predicted, and not long."""
-    from fadoctor.smoke.choice import Wanted, choose
-    from fadoctor.verdicts.measurements import doomed
+    from fadoctor.commands.measuring import choice_of_check
 
-    if thorough:
-        found = smoke_of(prognosis, choose(Wanted(thorough=True), prognosis.kernels), quiet=quiet)
-        return with_imports(found, prognosis, quiet=quiet)
-    wanted = Wanted(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
-    known = doomed(prognosis.verdicts)
-    return smoke_of(prognosis, choose(wanted, prognosis.kernels, known), quiet=quiet)
-
-
-def with_advice(report: Report, request: Request, prognosis: Prognosis) -> Report:
-    """Return the report with the fixes that hold, and that `fix` agrees with."""
-    if not report.findings:
-        return report
-    import msgspec
-
-    from fadoctor.cli.plan import advised_findings
-
-    findings = advised_findings(request, prognosis, report.findings)
-    return msgspec.structs.replace(report, findings=findings)
+    found = smoke_of(prognosis, choice_of_check(prognosis, thorough=thorough), quiet=quiet)
+    return with_imports(found, prognosis, quiet=quiet) if thorough else found
 
 
 def redacted(document: _T) -> _T:

@@ -19,6 +19,9 @@ _UNKNOWN_WIDTH = 80
 
 _MAX_WIDTH = 120
 
+_PATIENCE_S = 0.5
+"""What is over sooner needs no word."""
+
 
 def style_of(
     colour: str,
@@ -56,6 +59,8 @@ def _wants_colour(colour: str, stream: TextIO | None) -> bool:
         return colour == "always"
     if stream is None or os.environ.get("NO_COLOR"):
         return False
+    if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -68,20 +73,24 @@ def _can_show_marks(stream: TextIO) -> bool:
 
 
 @contextmanager
-def spinner(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show that something is going on, on standard error and only at a terminal.
+def spinner(
+    what: str, *, quiet: bool, after_s: float = _PATIENCE_S
+) -> Iterator[Callable[[str], None]]:
+    """Show what is going on, on standard error, only at a terminal and only if it takes long.
 
     What is given is told what goes on next.
     """
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda _: None
         return
-    from rich.console import Console
+    from fadoctor.cli.progress import Progress
 
-    console = Console(stderr=True)
-    ascii_only = not _can_show_marks(sys.stderr)
-    with console.status(f"fadoctor: {what}", spinner="line" if ascii_only else "dots") as status:
-        yield lambda text: status.update(f"fadoctor: {text}")
+    progress = Progress(sys.stderr, what, ascii_only=not _can_show_marks(sys.stderr))
+    progress.start(after_s)
+    try:
+        yield progress.say
+    finally:
+        progress.stop()
 
 
 def log_to_stderr(*, debug: bool) -> None:

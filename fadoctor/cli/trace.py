@@ -27,6 +27,7 @@ class TraceFormat(str, enum.Enum):
 
     TEXT = "text"
     JSON = "json"
+    HTML = "html"
 
 
 def trace(
@@ -79,7 +80,7 @@ def trace(
     style = style_of(color.value, output, quiet=quiet, verbose=verbose, stream=sys.stderr)
     text = _rendered(report, format_, style)
     if output is None:
-        sys.stderr.write(text if format_ is TraceFormat.JSON else f"\n{text}")
+        sys.stderr.write(f"\n{text}" if format_ is TraceFormat.TEXT else text)
     else:
         write(text, output)
     raise typer.Exit(run.code or (UsageError.exit_code if run.lost else 0))
@@ -90,6 +91,10 @@ def _rendered(report: TraceReport, format_: TraceFormat, style: Style) -> str:
         from fadoctor.report.json_ import render as render_json
 
         return render_json(report)
+    if format_ is TraceFormat.HTML:
+        from fadoctor.report.html.trace import render as render_html
+
+        return render_html(report)
     from fadoctor.report.trace_text import render as render_text
 
     return render_text(report, style)

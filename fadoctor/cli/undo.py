@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fadoctor.cli.support import EXIT_FINDINGS, environment_of
+from fadoctor.commands.naming import how_to_name
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
@@ -113,26 +113,6 @@ def store_of(target: Target) -> Store:
     from fadoctor.apply.store import Store
 
     return Store(Path(target.roots["prefix"]))
-
-
-def how_to_name(target: Target, *options: str) -> str:
-    """Return the sentence for an environment that was only found, with the command to type."""
-    path = Path(target.roots.get("prefix", target.label))
-    here = _cwd()
-    if here is not None and path.is_relative_to(here):
-        path = path.relative_to(here)
-    command = shlex.join(["fadoctor", "fix", *options, "--python", str(path)])
-    return (
-        f"{target.label} was only found, not named and not active, so nothing in it is run or "
-        f"changed. To name it: {command}"
-    )
-
-
-def _cwd() -> Path | None:
-    try:
-        return Path.cwd()
-    except OSError:
-        return None
 
 
 def _target(request: Request) -> Target:

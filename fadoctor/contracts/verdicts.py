@@ -25,7 +25,7 @@ SIZE_LIMIT = 8 << 20
 FOLDER_LIMIT = 192 << 20
 """Bytes of all files of the cache; the oldest go first."""
 COUNT_LIMIT = 1_000
-SCHEMA = 1
+SCHEMA = 2
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fadoctor.engine.operators import OPERATORS
 from fadoctor.engine.scope import reader
-from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.fact import Absent, Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Asked = Callable[[Scope], "Truth"]
     """A condition, or one of its keys, ready to be asked."""
-    Tested = Callable[[Fact, Scope], "Truth"]
-    """An operator with its operand, ready for a fact."""
 
 
 class Truth(enum.Enum):
@@ -44,7 +42,10 @@ def holds(condition: Condition, scope: Scope) -> Truth:
 
     Where none is false all are asked, so that a failure names all its evidence.
     """
-    ready: dict[int, tuple[Condition, Asked]] = vars(scope.rule).setdefault("conditions", {})
+    hanging = scope.rule.__dict__
+    ready: dict[int, tuple[Condition, Asked]] | None = hanging.get("conditions")
+    if ready is None:
+        ready = hanging["conditions"] = {}
     found = ready.get(id(condition))
     if found is None or found[0] is not condition:
         found = ready[id(condition)] = condition, _every_key(condition, scope.rule)
@@ -76,16 +77,8 @@ def _key(path: str, test: Any, rule: Rule) -> Asked:
         return partial(_any, branches)
     read = reader(rule, path)
     tests = test if isinstance(test, dict) else {"is": test}
-    ready = [_tested(name, operand, rule) for name, operand in tests.items()]
-    if len(ready) == 1:
-        (only,) = ready
-        return lambda scope: only(read(scope), scope)
-
-    def every(scope: Scope) -> Truth:
-        fact = read(scope)
-        return _all([partial(one, fact) for one in ready], scope)
-
-    return every
+    ready = [_tested(read, name, operand, rule) for name, operand in tests.items()]
+    return ready[0] if len(ready) == 1 else partial(_all, ready)
 
 
 def _any(branches: Iterable[Asked], scope: Scope) -> Truth:
@@ -97,16 +90,17 @@ def _any(branches: Iterable[Asked], scope: Scope) -> Truth:
     return _NOT_THERE
 
 
-def _tested(name: str, operand: Any, rule: Rule) -> Tested:
-    """Make one operator ready; what is absent weighs more than what is unknown."""
+def _tested(read: Reader, name: str, operand: Any, rule: Rule) -> Asked:
+    """Make one test of a fact ready; what is absent weighs more than what is unknown."""
     if name == "present":
-        return _is_present if operand else _is_absent
+        return partial(_is_present if operand else _is_absent, read)
     operator = OPERATORS[name]
     if isinstance(operand, str) and operand.startswith("$"):
-        return _compared(operator, reader(rule, operand[1:]))
+        return partial(_compared, operator, read, reader(rule, operand[1:]))
     value = tuple(operand) if isinstance(operand, list) else operand
 
-    def tested(fact: Fact, _: Scope) -> Truth:
+    def tested(scope: Scope) -> Truth:
+        fact = read(scope)
         if isinstance(fact, Known):
             return _TRUTHS[operator(fact.value, value)]
         return _NOT_THERE if isinstance(fact, Absent) else _UNKNOWN
@@ -114,29 +108,28 @@ def _tested(name: str, operand: Any, rule: Rule) -> Tested:
     return tested
 
 
-def _compared(operator: Operator, read: Reader) -> Tested:
-    """Make an operator ready whose operand is another fact."""
-
-    def tested(fact: Fact, scope: Scope) -> Truth:
-        if isinstance(fact, Absent):
-            return _NOT_THERE
-        other = read(scope)
-        if isinstance(other, Absent):
-            return _NOT_THERE
-        if isinstance(other, Known) and isinstance(fact, Known):
-            return _TRUTHS[operator(fact.value, other.value)]
-        return _UNKNOWN
-
-    return tested
+def _compared(operator: Operator, read: Reader, read_other: Reader, scope: Scope) -> Truth:
+    """Test a fact against another."""
+    fact = read(scope)
+    if isinstance(fact, Absent):
+        return _NOT_THERE
+    other = read_other(scope)
+    if isinstance(other, Absent):
+        return _NOT_THERE
+    if isinstance(other, Known) and isinstance(fact, Known):
+        return _TRUTHS[operator(fact.value, other.value)]
+    return _UNKNOWN
 
 
-def _is_present(fact: Fact, _: Scope) -> Truth:
+def _is_present(read: Reader, scope: Scope) -> Truth:
+    fact = read(scope)
     if isinstance(fact, Known):
         return _TRUE
     return _NOT_THERE if isinstance(fact, Absent) else _UNKNOWN
 
 
-def _is_absent(fact: Fact, _: Scope) -> Truth:
+def _is_absent(read: Reader, scope: Scope) -> Truth:
+    fact = read(scope)
     if isinstance(fact, Absent):
         return _TRUE
     return _FALSE if isinstance(fact, Known) else _UNKNOWN

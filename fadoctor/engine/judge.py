@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import msgspec
 
@@ -61,17 +60,18 @@ def judge(
     matrix = matrix or Matrix(knowledge.tables)
     judgements: list[Judgement] = []
     errors: list[RuleError] = []
-    rules = [rule for rule in knowledge.rules if rule.when]
-    about_gpus = [rule for rule in rules if reads_outcomes(rule)]
-    for rule in rules:
-        if not reads_outcomes(rule):
-            work = partial(evaluate, rule, environment, matrix)
-            judgements += _isolated(rule.id, errors, work) or [_broken(rule, environment, matrix)]
+    about_gpus = []
+    for rule in knowledge.rules:
+        if reads_outcomes(rule):
+            about_gpus.append(rule)
+        elif rule.when:
+            found = _isolated(rule.id, errors, evaluate, rule, environment, matrix)
+            judgements += found or [_broken(rule, environment, matrix)]
     judgements = mark_outdone(judgements, environment)
     environment = with_outcomes(environment, judgements) if about_gpus else environment
     for rule in about_gpus:
-        work = partial(evaluate_outcomes, rule, environment, matrix)
-        judgements += _isolated(rule.id, errors, work) or [_broken(rule, environment, matrix)]
+        found = _isolated(rule.id, errors, evaluate_outcomes, rule, environment, matrix)
+        judgements += found or [_broken(rule, environment, matrix)]
     failed = [each for each in judgements if each.outcome is Outcome.FAIL]
     return Assessment(
         tuple(judgements),
@@ -104,12 +104,20 @@ def _broken(rule: Rule, environment: Environment, matrix: Matrix) -> Judgement:
 
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 
-def _isolated(rule_id: str, errors: list[RuleError], work: Callable[[], list[_T]]) -> list[_T]:
+def _isolated(
+    rule_id: str,
+    errors: list[RuleError],
+    work: Callable[_P, list[_T]],
+    /,
+    *given: _P.args,
+    **options: _P.kwargs,
+) -> list[_T]:
     """Do a rule's work; where it breaks, note the error and return nothing."""
     try:
-        return work()
+        return work(*given, **options)
     except Exception as error:  # noqa: BLE001 -- isolation point: one rule must not end the run
         errors.append(RuleError(rule_id, f"{type(error).__name__}: {error}"))
         return []
@@ -128,9 +136,9 @@ def _findings(failed: list[Judgement], errors: list[RuleError]) -> tuple[Finding
     found: list[Finding] = []
     for root in (each for each in failed if roots[id(each)] is each):
         ids = tuple(sorted({each.rule.id for each in explained[id(root)]}))
-        mine = _isolated(root.rule.id, errors, partial(_finding_alone, root, ids))
+        mine = _isolated(root.rule.id, errors, _finding_alone, root, ids)
         for orphan in [] if mine else explained[id(root)]:
-            mine += _isolated(orphan.rule.id, errors, partial(_finding_alone, orphan, ()))
+            mine += _isolated(orphan.rule.id, errors, _finding_alone, orphan, ())
         found += mine
     return tuple(sorted(found, key=order_of))
 

@@ -44,8 +44,8 @@ class Scope:
         self.rule = rule
         self.bindings = bindings
         self.read: dict[str, Fact] = {}
-        self._rows: dict[str, Rows] = {}
-        self._cells: dict[str, str] = {}
+        self._rows: dict[str, Rows] | None = None
+        self._cells: dict[str, str] | None = None
 
     def resolve(self, path: str) -> Fact:
         """Return the fact, cell or name at a path; what was read becomes evidence."""
@@ -53,11 +53,14 @@ class Scope:
 
     def row(self, name: str) -> Rows:
         """Return the rows of one of the rule's look-ups."""
-        if name not in self._rows:
+        if self._rows is None:  # few rules look anything up, and many are judged
+            self._rows = {}
+        found = self._rows.get(name)
+        if found is None:
             spec = self.rule.rows[name]
             keys = {key: self._key(path) for key, path in spec.items() if key != "table"}
-            self._rows[name] = self.matrix.find(spec["table"], keys)
-        return self._rows[name]
+            found = self._rows[name] = self.matrix.find(spec["table"], keys)
+        return found
 
     def fill(self, template: str) -> str:
         """Return a text with its ``{paths}`` filled in; what is not known reads ``unknown``.
@@ -105,6 +108,8 @@ class Scope:
         """Return a column of one of the rule's look-ups."""
         fact = self.row(name).cell(column)
         place = f"{self.rule.rows[name]['table']}.{column}"
+        if self._cells is None:
+            self._cells = {}
         if self._cells.setdefault(place, name) != name:
             place += f" ({name})"  # a second row of the same table
         self.read[place] = fact
@@ -157,7 +162,7 @@ class Scope:
         version = facts.get(f"{name.partition('.')[0]}.version")
         if name.partition(".")[0] in PACKAGES and isinstance(version, Absent):
             return version
-        return Unknown("no probe has looked", name)
+        return Unknown("it was not read", name)
 
     def _variable(self, name: str) -> Fact:
         """Return Absent for a variable that is not set; Unknown where variables were not read."""
@@ -166,7 +171,7 @@ class Scope:
             several = facts.get(f"{prefix}*") if name.startswith(prefix) else None
             if isinstance(several, Unknown):
                 return several
-        read = facts.get("env.CUDA_VISIBLE_DEVICES", Unknown("no probe has looked", name))
+        read = facts.get("env.CUDA_VISIBLE_DEVICES", Unknown("it was not read", name))
         return read if isinstance(read, Unknown) else Absent(f"{name[4:]} is not set")
 
 

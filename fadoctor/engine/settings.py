@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import NEWEST, fact_text
+from fadoctor.matrix.kernels import NEWEST
 from fadoctor.matrix.query import typed_cell
-from fadoctor.model.fact import Fact, Known
+from fadoctor.model.fact import Fact, Known, fact_text
 from fadoctor.model.fix import Step, StepKind
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def _contradicts(named: Fact, read: Fact) -> bool:
     return not (theirs == mine or theirs.startswith((f"{mine}+", f"{mine}.")))
 
 
-ASKED_IN_VAIN = "name-asked-in-vain"
+ASKED_IN_VAIN = "imported-name-missing"
 """The rule of which tables say more: a name that another package does not have."""
 
 _EXCLUDED = "What the log says of versions and hardware speaks against it."
@@ -119,6 +119,10 @@ def _held_against(
     cause: Cause, around: Surroundings, assessment: Assessment
 ) -> tuple[Check, Finding | None]:
     rule = cause.rule
+    if rule.id == ASKED_IN_VAIN:
+        from fadoctor.explain.asked_names import held  # noqa: PLC0415 -- as below
+
+        return held(cause, around.environment, assessment)
     for finding in assessment.findings:
         names = {finding.rule_id, *finding.consequences}
         same = rule.id in names
@@ -211,6 +215,8 @@ def _scope_of(cause: Cause, around: Surroundings) -> Scope:
         for each in judgements
         if each.rule.id == cause.rule.id and each.about.bindings.get("package", key) == key
     ]
+    if cause.rule.id == ASKED_IN_VAIN:
+        mine = []  # a log's name is not one of those that an environment lacks
     failing = [each for each in mine if each.outcome is Outcome.FAIL]
     for each in failing or mine:
         return each.scope

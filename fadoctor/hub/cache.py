@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.hub.metadata import Metadata, read_metadata, read_start
+from fadoctor.hub.metadata import Metadata, read_metadata
+from fadoctor.model.files import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,7 +161,7 @@ def _kernels(path: str, left: _Left) -> Iterator[tuple[Kernel, str]]:
     taken = {branch for branch, _ in branches}
     for commit in _newest(f"{path}/snapshots", {commit for _, commit in branches}):
         builds = _builds(f"{path}/snapshots/{commit}/build", left)
-        branch = _version(builds) or commit[:_SHORT]
+        branch = version_of(builds) or commit[:_SHORT]
         if builds and branch not in taken:
             taken.add(branch)
             yield Kernel(kind, repository, branch, builds, named=False), commit
@@ -169,7 +170,8 @@ def _kernels(path: str, left: _Left) -> Iterator[tuple[Kernel, str]]:
 def is_whole(path: str, commit: str) -> bool:
     """Return whether nothing is missing of what was listed; True where there is no list."""
     try:
-        listed = msgspec.json.decode(read_start(f"{path}/trees/{commit}.json", LISTING_LIMIT))
+        text = read_file(f"{path}/trees/{commit}.json", LISTING_LIMIT)
+        listed = msgspec.json.decode(text or "")
     except (msgspec.DecodeError, RecursionError):
         return True
     files = listed.get("files") if isinstance(listed, dict) else None
@@ -186,7 +188,7 @@ def _branches(folder: str) -> list[tuple[str, str]]:
         (entry.name, commit)
         for entry in _entries(folder, BRANCH_LIMIT)
         if entry.is_file(follow_symlinks=False)
-        and _COMMIT.fullmatch(commit := read_start(entry.path, 100).strip())
+        and _COMMIT.fullmatch(commit := (read_file(entry.path, 100) or "").strip())
     ]
 
 
@@ -210,7 +212,12 @@ def _builds(folder: str, left: _Left) -> dict[str, Metadata]:
     }
 
 
-def _version(builds: dict[str, Metadata]) -> str:
+def read_builds_of(folder: Path, below: str) -> dict[str, Metadata]:
+    """Return what lies in a folder like builds, or in one below it: name -> what metadata say."""
+    return _builds(str(folder / below), _Left(BUILD_LIMIT, offline=False))
+
+
+def version_of(builds: dict[str, Metadata]) -> str:
     """Return the branch that the metadata of builds name; "" where they do not, or not one."""
     found = {build.version for build in builds.values() if build.version is not None}
     return f"v{found.pop()}" if len(found) == 1 else ""

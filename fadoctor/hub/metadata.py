@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 
 import msgspec
+
+from fadoctor.model.files import read_file
 
 METADATA_LIMIT = 1 << 16
 """Bytes of a metadata.json; those of the Hub have a few hundred."""
@@ -30,7 +30,7 @@ class Metadata(msgspec.Struct, frozen=True):
 def read_metadata(path: str) -> Metadata:
     """Return what a file says."""
     try:
-        document = msgspec.json.decode(read_start(path, METADATA_LIMIT))
+        document = msgspec.json.decode(read_file(path, METADATA_LIMIT) or "")
     except (msgspec.DecodeError, RecursionError):
         return Metadata()
     if not isinstance(document, dict):
@@ -49,15 +49,3 @@ def _words(found: object) -> tuple[str, ...]:
     """Return the plain words of a list."""
     items = found[:_ITEMS] if isinstance(found, list) else []
     return tuple(each for each in items if isinstance(each, str) and _WORD.fullmatch(each))
-
-
-def read_start(path: str, limit: int) -> str:
-    """Return the beginning of a regular file; "" where it is none."""
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 -- some hundred times
-            return ""
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read(limit).decode("utf-8", errors="replace")
-    except (OSError, ValueError):
-        return ""

@@ -226,7 +226,10 @@ def _ranges(combined: Combined, bounded: Mapping[str, Fact], *, is_bounded: bool
 def _notes(host: Environment, manifests: tuple[Manifest, ...], combined: Combined) -> Iterable[str]:
     yield from host.target.notes
     read = ", ".join(f"{m.file} ({m.kind}, {len(m.requirements)} packages)" for m in manifests)
-    yield f"Read: {read}; of this machine only hardware, system and Python."
+    if manifests:
+        yield f"Read: {read}; of this machine only hardware, system and Python."
+    else:
+        yield "Nothing is installed there yet; of this machine only hardware, system and Python."
     count = host.facts.get("gpu.count", Absent("not read"))
     if isinstance(count, Known) and count.value and not host.overlays:
         yield "The GPUs are those of this machine; --gpu assumes others."

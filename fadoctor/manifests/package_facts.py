@@ -87,7 +87,9 @@ class Facts:
         needs: dict[str, str] = {}
         for need in needs_on(planned.requires, self.markers):
             if need is None:
-                return Unknown("a marker of what it requires is open", planned.source)
+                return Unknown(
+                    "what it requires here hangs on a condition that is not known", planned.source
+                )
             needs[need.name] = need.specifier
         if isinstance(tabled, Known) and isinstance(tabled.value, dict):
             needs |= {name: text for name, text in tabled.value.items() if needs.get(name) == ""}
@@ -129,7 +131,9 @@ class Facts:
         pin, marker = rows.cell("triton"), rows.cell("triton_marker")
         holds = self.markers.hold(str(marker.value)) if isinstance(marker, Known) else True
         if isinstance(pin, Unknown) or holds is None:
-            return pin if isinstance(pin, Unknown) else Unknown("its marker is open", "triton")
+            return (
+                pin if isinstance(pin, Unknown) else Unknown("its condition is not known", "triton")
+            )
         needs = {"triton": str(pin.value)} if isinstance(pin, Known) and holds else {}
         return Known(needs, "matrix torch-releases")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.matrix.age import newest_of
 from fadoctor.matrix.blanks import blank_cells, filled
 from fadoctor.matrix.check import check_rule, check_table
 from fadoctor.matrix.check_condition import Names
@@ -225,7 +226,9 @@ def _knowledge(
     stated = {} if base else _mapping(_read(folder / "knowledge.yaml"))
     version = base.version if base else str(stated.get("version", "unknown"))
     retired = base.retired if base else dict(stated.get("retired") or {})
-    return Knowledge(version, digest.hexdigest(), tuple(everything), merged, retired)
+    return Knowledge(
+        version, digest.hexdigest(), tuple(everything), merged, retired, newest_of(merged)
+    )
 
 
 def _on_top(base: Table, table: Table) -> Table:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.matrix.backends import entries_of
 from fadoctor.matrix.versions import is_older
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, fact_words
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
@@ -76,16 +77,6 @@ def computing_gpus(environment: Environment) -> list[Gpu]:
     return [gpu for gpu, yes in zip(gpus, has, strict=True) if yes is not False or True not in has]
 
 
-def fact_text(fact: Fact, otherwise: str) -> str:
-    """Return a Known fact as text, else `otherwise`."""
-    return str(fact.value) if isinstance(fact, Known) else otherwise
-
-
-def fact_words(fact: Fact) -> tuple[str, ...]:
-    """Return the members of a list fact; none of any other."""
-    return fact.value if isinstance(fact, Known) and isinstance(fact.value, tuple) else ()
-
-
 def distribution_version(environment: Environment, name: str) -> Fact:
     """Return the version of a package by its fact prefix, or of any distribution by its name."""
     if name in PACKAGES:
@@ -108,19 +99,19 @@ class Kernels:
     def __init__(self, environment: Environment, matrix: Matrix) -> None:
         self.environment = environment
         self.matrix = matrix
-        self._rows: dict[Backend, Rows] = {}
+        self._entries = entries_of(matrix)
+        self._installed: dict[Backend, bool] = {}
         self._kernels: dict[tuple[Backend, str], Rows | Absent | Unknown] = {}
-        self._brought_by: dict[Backend, tuple[str, ...]] = {}
         self._here: dict[Backend, Support] = {}
         self._support: dict[tuple[Backend, Dtype, str], Support] = {}
 
     def package(self, backend: Backend) -> str:
         """Return the fact prefix of the package that brings a backend, "" where none does."""
-        return fact_text(self._row(backend, "package"), "")
+        return self._entries[backend].package
 
     def label(self, backend: Backend) -> str:
         """Return what people call a backend: ``torch SDPA (flash)``."""
-        return fact_text(self._row(backend, "label"), backend.value)
+        return self._entries[backend].label
 
     def version(self, backend: Backend) -> Fact:
         """Return the version of the package that brings a backend."""
@@ -135,6 +126,12 @@ class Kernels:
 
         One by another route is there where its package and what it goes beside are known to be.
         """
+        found = self._installed.get(backend)
+        if found is None:
+            found = self._installed[backend] = self._may_be_there(backend)
+        return found
+
+    def _may_be_there(self, backend: Backend) -> bool:
         version = self.version(backend)
         if not self.package(backend) or isinstance(version, Absent):
             return False
@@ -144,39 +141,36 @@ class Kernels:
 
     def route(self, backend: Backend) -> str:
         """Return the other way by which a backend's kernels come: hub, activation; "" for none."""
-        return fact_text(self._row(backend, "route"), "")
+        return self._entries[backend].route
 
     def _is_beside(self, backend: Backend) -> bool:
         """Return whether what a backend goes beside is known to be there, in a release for it."""
-        beside = fact_text(self._row(backend, "beside"), "")
-        if not beside:
+        entry = self._entries[backend]
+        if not entry.beside:
             return True
-        version = distribution_version(self.environment, beside)
+        version = distribution_version(self.environment, entry.beside)
         if not isinstance(version, Known):
             return False
-        since = fact_text(self._row(backend, "beside_since"), "0")
-        return is_older(str(version.value), since) is False
+        return is_older(str(version.value), entry.beside_since) is False
 
     def _is_elsewhere(self, backend: Backend, version: str) -> bool:
         """Return whether only an older or a newer release of its package has a backend."""
-        since, before = (self._row(backend, column) for column in ("since", "before"))
-        too_old = is_older(version, fact_text(since, "0"))
-        return too_old is True or is_older(version, fact_text(before, NEWEST)) is False
+        entry = self._entries[backend]
+        too_old = is_older(version, entry.since)
+        return too_old is True or is_older(version, entry.before or NEWEST) is False
 
     def is_replaced(self, backend: Backend) -> bool:
         """Return whether newer releases of its package have another backend instead."""
-        return isinstance(self._row(backend, "before"), Known)
+        return bool(self._entries[backend].before)
 
     def brought_by(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the packages without which there is no such backend."""
-        found = self._brought_by.get(backend)
-        if found is None:
-            found = self._brought_by[backend] = (self.package(backend), *self.needs(backend))
-        return found
+        entry = self._entries[backend]
+        return (entry.package, *entry.needs)
 
     def needs(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the other packages that a backend needs."""
-        return fact_words(self._row(backend, "needs"))
+        return self._entries[backend].needs
 
     def decided_by(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the packages whose releases decide what a backend does."""
@@ -185,7 +179,7 @@ class Kernels:
 
     def one_of(self, backend: Backend) -> tuple[str, ...]:
         """Return the compiled extensions of which a backend needs one."""
-        return fact_words(self._row(backend, "one_of"))
+        return self._entries[backend].one_of
 
     def runs_without(self, backend: Backend, requirement: str) -> bool:
         """Return whether a backend is known to run without what its package declares to need."""
@@ -246,7 +240,7 @@ class Kernels:
             return Support(kernels)
         rows = kernels.having("dtype", dtype.value)
         if not rows.rows:
-            return Support(Unknown("no source says", "matrix kernel-support"))
+            return Support(Unknown("no source says whether it works", "matrix kernel-support"))
         return _support_of(rows)
 
     def _kernels_for(self, backend: Backend, gpu: Gpu) -> Rows | Absent | Unknown:
@@ -280,9 +274,3 @@ class Kernels:
         """Return a package's version; the newest where it is not installed."""
         version = self.environment.fact(f"{package}.version")
         return Known(NEWEST, "newest") if isinstance(version, Absent) else version
-
-    def _row(self, backend: Backend, column: str) -> Fact:
-        if backend not in self._rows:
-            keys = {"backend": Known(backend.value, "asked")}
-            self._rows[backend] = self.matrix.find("backends", keys)
-        return self._rows[backend].cell(column)

@@ -15,6 +15,9 @@ PACKAGE = Path(__file__).resolve().parent.parent
 COMPILED = PACKAGE / "compiled"
 SOURCE = PACKAGE.parent / "rules"
 
+_FORM = "form 2"
+"""Of what is compiled; a number that changes with it makes what older code compiled stale."""
+
 
 class Stamped(msgspec.Struct, frozen=True):
     """The compiled form: knowledge, and the state of the files that it came from."""
@@ -69,8 +72,8 @@ def _shipped() -> Knowledge:
 
 
 def source_stamp(folder: Path) -> str:
-    """Return a text that changes whenever a file below a rules folder does."""
-    entries = []
+    """Return a text that changes whenever a file below a rules folder, or the form, does."""
+    entries = [_FORM]
     for directory in (folder, *sorted(path for path in folder.iterdir() if path.is_dir())):
         with os.scandir(directory) as found:
             for entry in found:

@@ -49,7 +49,7 @@ class Rows:
             return Unknown(f"{source} does not say {column} there", source)
         first = typed_cell(self.rows[0][column], kind)
         if any(typed_cell(row[column], kind) != first for row in self.rows[1:]):
-            return Unknown(f"rows of the matrix disagree about {column}", source)
+            return Unknown(f"the tables disagree about {column}", source)
         if any(row.get("verified") == "unverified" for row in self.rows):
             return Unknown(f"{column} is not verified", source)
         if first is None:
@@ -120,6 +120,10 @@ class Index:
         """Return how many answers are remembered."""
         return len(self._answers)
 
+    def names(self, word: str) -> bool:
+        """Return whether some row names a word in the first key."""
+        return word in self._places
+
     def find(self, asked: tuple[str, ...]) -> Rows:
         """Return the rows for some keys with their values: first the names, then the texts."""
         found = self._answers.get(asked)
@@ -184,7 +188,7 @@ def _no_row(table: Table, values: Mapping[str, str]) -> Absent | Unknown:
     source = f"matrix {table.table}"
     if table.complete and all(_can_be_placed(table.keys[n], v) for n, v in values.items()):
         return Absent(f"{source}: nothing for {asked}")
-    return Unknown(f"the matrix has no row for {asked}", source)
+    return Unknown(f"the tables have nothing about {asked}", source)
 
 
 def _can_be_placed(kind: str, text: str) -> bool:

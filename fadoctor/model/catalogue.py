@@ -224,6 +224,8 @@ xformers.extension     | text    | packages    | file name of xformers/_C*.so or
 hub.cache              | text    | hub         | folder of the Hub's cache; Absent where there is none
 hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
 hub.models             | mapping | hub         | the same of those that lie there as models, for kernels below 0.14
+hub.local              | mapping | hub         | the same of the folders that LOCAL_KERNELS names, "." for one that is a build itself
+hub.local_wrong        | list    | hub         | entries of LOCAL_KERNELS that name no folder
 hub.offline            | list    | hub         | owner/name@branch that is found by its name without the network
 hub.loads              | mapping | hub         | owner/name@branch, build and torch, of those that are taken -> yes, what the loader would say, or ? and why nobody knows
 hub.code               | mapping | hub         | the same -> what its containers of GPU code hold, one after another
@@ -238,6 +240,11 @@ contract[].provider    | text    | contracts   | the distribution that is asked
 contract[].provider_version | version | contracts | its version
 contract[].module      | text    | contracts   | the module that is asked; of one that is not there its package
 contract[].wanted      | text    | contracts   | the name, or the module, that is not there
+contract[].asked       | text    | contracts   | the same as tables know it, whatever a plan changes: module:name, or the module
+contract[].told        | text    | contracts   | which releases have the name, and which ask for it; Absent where nothing was read of it
+contract[].way         | text    | contracts   | gone or new: whether the release that is asked is too new or too old for the name
+contract[].upgrade     | text    | contracts   | the releases of the asker which ask no longer, as an installer takes them
+contract[].other       | text    | contracts   | the releases that have the name, as an installer takes them
 contract[].place       | text    | contracts   | file and line of the asker, below the folder of packages
 contract[].breaks      | list    | contracts   | statements that stop because of it
 contract[].at_import   | boolean | contracts   | whether one of them imports a package itself
@@ -317,6 +324,7 @@ gigabytes  | text    | what one build of it takes
 offline    | boolean | that branch is found by its name without the network: refs of the cache name it, and nothing of it is missing
 lacking    | list    | keys that this kernels wants of the metadata of that build, and that they lack; Absent where it has all
 needs      | list    | what that build wants of Python, as kernels calls it; Absent where it wants nothing
+local      | text    | the folder that LOCAL_KERNELS names for it, where this kernels heeds that; branch and build are then those in it
 """
 
 _PACKAGE_ROWS = """
@@ -382,6 +390,7 @@ unmet_why   | text    | what another version of these does
 unmet_stake | text    | what is at stake where these are changed
 pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would
 pair_why    | text    | what happens with these
+pair_other  | text    | the releases of it that go with all of these, as an installer takes them; Absent where none is known
 """
 
 _UNEXPLAINED = "that an extension of it does not load, where no extension says why"

@@ -88,7 +88,7 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
         """Return the fact of that name; Unknown where no probe has provided it."""
         found = self.facts.get(name)
         if found is None:
-            return Unknown("no probe has looked", name)
+            return Unknown("it was not read", name)
         return found
 
     def subjects(self, kind: str) -> tuple[Subject, ...]:

@@ -36,6 +36,16 @@ class Unknown(msgspec.Struct, frozen=True, gc=False, tag="unknown", tag_field="s
 Fact = Known | Absent | Unknown
 
 
+def fact_text(fact: Fact, otherwise: str) -> str:
+    """Return a Known fact as text, else `otherwise`."""
+    return str(fact.value) if isinstance(fact, Known) else otherwise
+
+
+def fact_words(fact: Fact) -> tuple[str, ...]:
+    """Return the members of a list fact; none of any other."""
+    return fact.value if isinstance(fact, Known) and isinstance(fact.value, tuple) else ()
+
+
 def printable(text: str, limit: int = SOURCE_LIMIT) -> str:
     """Return text from outside as one harmless line of at most `limit` characters.
 

@@ -205,6 +205,8 @@ class Knowledge(msgspec.Struct, frozen=True):
     tables: dict[str, Table]
     retired: dict[str, str] = {}
     """Id that was given once -> the rule that speaks of it since."""
+    newest: dict[str, str] = {}
+    """Package, as its facts begin -> its newest release that a table of releases has."""
 
     def current(self, ids: Iterable[str]) -> tuple[str, ...]:
         """Return ids of rules, those that are retired as they are called since."""

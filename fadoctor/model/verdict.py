@@ -77,6 +77,25 @@ class Verdict(msgspec.Struct, frozen=True):
     detail: str
 
 
+class Origin(enum.Enum):
+    """Where the attention comes from that a program asked for by name."""
+
+    PACKAGE = "package"
+    HUB = "hub"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+
+class Becomes(msgspec.Struct, frozen=True):
+    """What transformers makes of a name: a package, a kernel of the Hub, or an error."""
+
+    origin: Origin
+    name: str = ""
+    """``flash-attn 2.8.3``, ``kernels-community/flash-attn2@v3``; "" where it takes none."""
+    detail: str = ""
+    """Where the kernel comes from, else why it fails or nobody knows."""
+
+
 class Recommendation(msgspec.Struct, frozen=True):
     """What to use on the GPUs at hand, as if the findings were repaired."""
 
@@ -85,3 +104,5 @@ class Recommendation(msgspec.Struct, frozen=True):
     settings: dict[str, dict[str, str]]
     """Framework -> setting -> value, ready to paste."""
     why: str
+    flash_attention_2: Becomes | None = None
+    """What that name of transformers really is here; None where transformers does not know it."""

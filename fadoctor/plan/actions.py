@@ -71,10 +71,12 @@ class Writer:
         """
         changes = tuple(choices)
         fresh = Dialect("pip", f"{folder}/{'Scripts' if self.windows else 'bin'}/python")
+        is_planned = self.environment.target.kind == "manifest"
+        why = "" if is_planned else ": this one must not be changed"
         yield Action(
             ActionKind.VENV,
-            f"make a new environment in {folder}: this one must not be changed",
-            (self.environment.target.python or "python3", "-m", "venv", folder),
+            f"make a new environment in {folder}{why}",
+            (self._maker(is_planned=is_planned), "-m", "venv", folder),
             undo=f"delete the folder {folder}",
         )
         changed = {choice.package for choice in changes}
@@ -84,6 +86,13 @@ class Writer:
         inside = Writer(self.problem, fresh, self.solved)
         inside.is_fresh = True
         yield from inside.package_actions((*again, *installs))
+
+    def _maker(self, *, is_planned: bool) -> str:
+        """Return the Python that makes a new environment: of its version where it is assumed."""
+        version = text_of(self.environment, "python.version").split(".")[:2]
+        if is_planned and len(version) > 1:
+            return f"python{'.'.join(version)}"
+        return self.environment.target.python or "python3"
 
     def _again(self, package: str) -> Choice:
         """Return the choice to install again what is there already."""

@@ -53,7 +53,13 @@ class Company:
             for asker, needs in self._needs(there).items()
             if distribution in needs
         ]
-        found = helpers.fitting(distribution, self.environment, [*asked, specifier], there)
+        bounds = self.problem.session.bounds
+        asked += [
+            bounds.of(name, there[name]).get(distribution, "")
+            for name in bounds.packages & there.keys()
+        ]
+        fitting = helpers.fitting(distribution, self.environment, [*asked, specifier], there)
+        found = [each for each in fitting if bounds.take(distribution, each.version, there)]
         good = (each for each in found[:_TRIED] if not self._is_warned_of(each))
         newest = next(iter(found), None)
         return next(good, newest) if self.careful else newest

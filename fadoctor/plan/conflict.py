@@ -12,33 +12,30 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.diagnose import foresee
-from fadoctor.matrix.kernels import Gpu, Kernels, fact_text
-from fadoctor.matrix.versions import version_key, version_part
+from fadoctor.matrix.kernels import Gpu, Kernels
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Known
-from fadoctor.model.overlays import Overlays
+from fadoctor.model.fact import fact_text
 from fadoctor.model.plan import Alternative, Conflict
 from fadoctor.model.verdict import Backend, Predicted
 from fadoctor.plan.build import missing_tools
 from fadoctor.plan.choice import Kind
-from fadoctor.plan.constraint import Constraint
+from fadoctor.plan.constraints import kept_constraints, machine_constraints, python_constraint
 from fadoctor.plan.count import FAILS, best_answers
 from fadoctor.plan.hub_ways import changes_of, hub_conflict, hub_instead
 from fadoctor.plan.problem import Base, Problem
+from fadoctor.plan.proof import prove
 from fadoctor.plan.requirements import violations
 from fadoctor.plan.solve import can_meet, solve_wishes
-from fadoctor.plan.wishes import HUB, Wishes, has_kernel, wish_text
-from fadoctor.targets.overlay import apply_overlays
+from fadoctor.plan.wishes import HUB, has_kernel, wish_text
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fadoctor.matrix.query import Row
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Verdict
-    from fadoctor.plan.constraint import Relaxed
+    from fadoctor.plan.constraint import Constraint
 
 
 _OWN = (Backend.SDPA_FLASH, Backend.SDPA_EFFICIENT)
@@ -47,9 +44,6 @@ _INSTEAD = {
     Predicted.UNKNOWN: "nothing has to be installed; that it works here is not proved",
 }
 """What is said of torch's own attention, the better answer first."""
-
-_PYTHONS_TRIED = 3
-"""Nearest ones first: most files are made for all Pythons of their time."""
 
 
 def explain_conflicts(
@@ -95,15 +89,31 @@ def _open_conflict(
     problem: Problem, base: Base, wish: tuple[tuple[Gpu, Backend], ...], after: tuple[Verdict, ...]
 ) -> Conflict:
     question = _Question(problem, base, wish)
-    constraints = [*_constraints(problem), *_python(problem, question)]
-    because = question.smallest(constraints)
-    alternatives = [found for each in constraints if (found := question.without(each)) is not None]
+    constraints, harm = list(kept_constraints(problem)), Harm()
+    if question.can_be([]):
+        harm = question.harm()
+    else:
+        constraints += machine_constraints(problem)
+        constraints += python_constraint(problem, question.can_be)
+    ways = [(each, question.without(each, harm.errors)) for each in constraints]
+    alternatives = [found for _, found in ways if found is not None]
+    because = [each for each, found in ways if found is not None]
+    if not harm.words:
+        because = question.smallest(constraints)
     instead = [
         found for gpu in dict.fromkeys(gpu for gpu, _ in wish) for found in _instead(gpu, after)
     ]
-    words = tuple(each.words for each in because) or ("no known combination of releases does it",)
+    words = (*(each.words for each in because), *harm.words)
+    words = words or ("no known combination of releases does it",)
     named = ", ".join(wish_text(cell) for cell in wish)
     return Conflict(named, words, (*alternatives, *hub_instead(problem, base), *instead))
+
+
+class Harm(msgspec.Struct, frozen=True):
+    """What a wish that can be met would break."""
+
+    errors: int = 0
+    words: tuple[str, ...] = ()
 
 
 class _Question:
@@ -118,7 +128,8 @@ class _Question:
     def problem_without(self, relaxed: list[Constraint]) -> Problem | None:
         """Return the problem without some constraints, None where that cannot be thought."""
         environment = self.problem.environment
-        wishes = msgspec.structs.replace(self.problem.wishes, cells=self.wish)
+        hub = frozenset(HUB.values())  # of most of its kernels nobody can prove that they work
+        wishes = msgspec.structs.replace(self.problem.wishes, cells=self.wish, hoped=hub)
         try:
             for each in relaxed:
                 environment, wishes = each.relax(environment, wishes)
@@ -146,17 +157,32 @@ class _Question:
                 holding = fewer
         return holding
 
-    def without(self, constraint: Constraint) -> Alternative | None:
+    def harm(self) -> Harm:
+        """Return what breaks where the wish is met although nothing is given up."""
+        problem = self.problem_without([])
+        solution = solve_wishes(problem) if problem is not None else None
+        if problem is None or solution is None:
+            return Harm()
+        after = problem.session.post.after(problem.environment, solution.changes)
+        proof, assessment = prove(problem, after)
+        there = {finding.rule_id for finding in self.base.findings}
+        broken = set(proof.errors) - there
+        found = [each.message for each in assessment.findings if each.rule_id in broken]
+        words = [text.rstrip(".") for text in found]
+        return Harm(solution.cost.errors, (*dict.fromkeys(words), *proof.requirements))
+
+    def without(self, constraint: Constraint, errors: int = 0) -> Alternative | None:
         """Return what is possible if one constraint alone is given up.
 
-        What then cannot be decided of what is here, nobody asked to be replaced.
+        What then cannot be decided of what is here, nobody asked to be replaced. `errors`: what is
+        met breaks so much as it is, and must break less then; 0 where it cannot be met.
         """
         problem = self.problem_without([constraint]) if self.can_be([constraint]) else None
         if problem is not None:
             cells = _still_wished(problem)
             problem.wishes = msgspec.structs.replace(problem.wishes, cells=cells)
         solution = solve_wishes(problem) if problem is not None else None
-        if problem is None or solution is None:
+        if problem is None or solution is None or (errors and solution.cost.errors >= errors):
             return None
         after = problem.session.post.after(problem.environment, solution.changes)
         needs = [
@@ -191,80 +217,3 @@ def _instead(gpu: Gpu, after: Iterable[Verdict]) -> Iterator[Alternative]:
                 name = f"use torch's own attention ({verdict.backend.value}, {verdict.dtype.value})"
                 yield Alternative(f"{name}: {words}", ())
                 return
-
-
-def _constraints(problem: Problem) -> Iterator[Constraint]:
-    """Yield what could be otherwise, the cheapest first."""
-    wishes = problem.wishes
-    for package in sorted(wishes.kept):
-        version = fact_text(problem.environment.fact(f"{package}.version"), "")
-        name = PACKAGES[package][0]
-        there = f"{name} {version}" if version else f"no {name}"
-        yield Constraint(f"{there} stays as it is", f"let {name} change", _unkeep(package))
-    if not wishes.allow_build:
-        yield Constraint("nothing is compiled", "compile it here (--allow-build)", _allow_build)
-    yield from _assumptions(problem)
-
-
-def _assumptions(problem: Problem) -> Iterator[Constraint]:
-    """Yield the facts of the machine for which the matrix names something newer."""
-    tables, fact = problem.session.matrix.tables, problem.environment.fact
-    driver = _newest(row.get("driver") for row in tables["driver-floors"].rows)
-    glibc = _newest(row.get("glibc") for row in tables["torch-releases"].rows)
-    glibc = _newest([glibc, *(row.get("glibc") for row in tables["packages-glibc"].rows)])
-    if isinstance(here := fact("driver.version"), Known):
-        relax = _assume(problem, Overlays(driver=driver))
-        yield Constraint(f"the NVIDIA driver is {here.value}", "a newer NVIDIA driver", relax)
-    if isinstance(here := fact("host.glibc"), Known):
-        relax = _assume(problem, Overlays(glibc=glibc))
-        yield Constraint(f"glibc is {here.value}", "a newer system or container image", relax)
-
-
-def _python(problem: Problem, question: _Question) -> Iterator[Constraint]:
-    """Yield the Python, where another one alone would do."""
-    here = problem.environment.fact("python.version")
-    if not isinstance(here, Known):
-        return
-    rows = problem.session.matrix.tables["torch-releases"].rows
-    minor = version_part(str(here.value), "minor")
-    if minor is None:
-        return
-    pythons = {word for row in rows for word in _pythons(row)} - {minor}
-    for python in sorted(pythons, key=lambda other: _distance(minor, other))[:_PYTHONS_TRIED]:
-        relax = _assume(problem, Overlays(python_version=python))
-        words = f"a new environment with Python {python}"
-        found = Constraint(f"Python is {minor}", words, relax)
-        if question.can_be([found]):
-            yield found
-            return
-
-
-def _distance(minor: str, other: str) -> tuple[int, str]:
-    """Return how many minors lie between two Pythons of one major."""
-    return abs(int(minor.partition(".")[2]) - int(other.partition(".")[2])), other
-
-
-def _pythons(row: Row) -> list[str]:
-    return [word for word in str(row.get("python") or "").split() if not word.endswith("t")]
-
-
-def _newest(cells: Iterable[object]) -> str:
-    return max((cell for cell in cells if isinstance(cell, str)), key=version_key, default="")
-
-
-def _unkeep(package: str) -> Relaxed:
-    def relax(environment: Environment, wishes: Wishes) -> tuple[Environment, Wishes]:
-        return environment, msgspec.structs.replace(wishes, kept=wishes.kept - {package})
-
-    return relax
-
-
-def _allow_build(environment: Environment, wishes: Wishes) -> tuple[Environment, Wishes]:
-    return environment, msgspec.structs.replace(wishes, allow_build=True, with_tools=True)
-
-
-def _assume(problem: Problem, overlays: Overlays) -> Relaxed:
-    def relax(environment: Environment, wishes: Wishes) -> tuple[Environment, Wishes]:
-        return apply_overlays(environment, overlays, problem.session.matrix), wishes
-
-    return relax

@@ -76,13 +76,20 @@ def answer_for(
     `backends`: those that are decided, None for all; one that is not may still work.
     """
     gpu, backend = cell
-    answer = best.get((gpu.label, backend), FAILS)
+    answer = _answer(wishes, gpu, backend, best)
     other = wishes.instead.get(backend)
     if other is None:
         return answer
     if backends is not None and other not in backends:
         return WORKS
-    return min(answer, best.get((gpu.label, other), FAILS))
+    return min(answer, _answer(wishes, gpu, other, best))
+
+
+def _answer(
+    wishes: Wishes, gpu: Gpu, backend: Backend, best: Mapping[tuple[str, Backend], Answer]
+) -> Answer:
+    answer = best.get((gpu.label, backend), FAILS)
+    return UNPROVED if answer == UNDECIDED and backend in wishes.hoped else answer
 
 
 def missing_packages(

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 
+INSTALLERS = ("auto", "pip", "uv", "conda")
+"""Whose commands can be asked for."""
+
+
 class Dialect(msgspec.Struct, frozen=True):
     """How to speak to one installer about one environment."""
 

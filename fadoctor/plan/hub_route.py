@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import computing_gpus, fact_text
+from fadoctor.matrix.kernels import computing_gpus
 from fadoctor.matrix.versions import version_key, version_part
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Backend

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import fact_text
+from fadoctor.model.fact import fact_text
 from fadoctor.model.plan import Alternative, Change, Conflict
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.hub_route import must_not_ask
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.matrix.kernels import Gpu
     from fadoctor.model.verdict import Backend
     from fadoctor.plan.problem import Base
-    from fadoctor.plan.solve import Solution
+    from fadoctor.plan.solution import Solution
     from fadoctor.plan.wishes import Wishes
 
 TAKE_FROM_HUB = "let transformers take it from the Hub"

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.model.fix import Fix
     from fadoctor.model.plan import Action, Conflict
+    from fadoctor.model.recipe import Recipe
     from fadoctor.model.rule import Knowledge
-    from fadoctor.plan.solve import Solution
+    from fadoctor.plan.solution import Solution
 
 
 QUICK_LIMIT = 600
@@ -77,6 +78,18 @@ def plan_quickly(before: Prognosis, session: Session, question: Question) -> Pla
     planning = _Planning(before, session, question)
     solution = solve(planning.problem, QUICK_LIMIT)
     return planning.written(solution, explains=False) if solution.complete else None
+
+
+def make_recipe(
+    environment: Environment, session: Session, question: Question
+) -> tuple[Plan, Recipe]:
+    """Return the plan that `make_plan` makes, and what it ends in, made from nothing."""
+    from fadoctor.plan.recipe import recipe_of  # noqa: PLC0415 -- few take a plan along
+
+    planning = _Planning(foresee(environment, session.knowledge), session, question)
+    solution = solve(planning.problem)
+    plan = planning.written(solution, explains=True)
+    return plan, recipe_of(planning.problem, solution.changes, plan)
 
 
 class _Planning:

@@ -12,10 +12,10 @@ import msgspec
 
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
-from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
+from fadoctor.plan.contract_state import contracts_after
 from fadoctor.plan.released import mapping_of
 from fadoctor.targets.derived import derive_extensions, derive_hub, derive_requirements
 from fadoctor.targets.pairs import paired_with
@@ -65,7 +65,7 @@ class PostState:
         if choice.package == "triton":
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
-        facts.update(_contracts(facts, choice))
+        facts.update(contracts_after(facts, choice, self.matrix))
         after = msgspec.structs.replace(environment, facts=facts)
         if _decides_the_hub(after, choice):
             after = derive_hub(after, self.matrix)
@@ -91,24 +91,6 @@ def _decides_the_hub(environment: Environment, choice: Choice) -> bool:
     """Return whether a choice can change what comes from the Hub, to where kernels is or was."""
     fact = environment.fact("kernels.version")
     return choice.package == "kernels" or not isinstance(fact, Absent)
-
-
-def _contracts(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
-    """Return what is no longer known of names that a changed package asks for, or is asked for."""
-    count = facts.get("contract.count")
-    if not isinstance(count, Known) or not isinstance(count.value, int):
-        return {}
-    moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
-    gone = Absent(f"{AFTER}: removed") if choice.kind is Kind.REMOVE else _UNKNOWN
-    names = [f"contract[{index}]" for index in range(min(count.value, SUBJECT_LIMIT))]
-    sides = {
-        name: [facts.get(f"{name}.{side}") for side in ("asker", "provider")] for name in names
-    }
-    return {
-        f"{name}.wanted": gone
-        for name in names
-        if any(isinstance(fact, Known) and fact.value in moved for fact in sides[name])
-    }
 
 
 def _askers(environment: Environment, choice: Choice) -> list[str]:

@@ -6,21 +6,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import Kernels, fact_text, visible_gpus
+from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.verdict import Predicted, Verdict
+from fadoctor.plan.ahead import offers_beside_pair
 from fadoctor.plan.candidates import Candidates
 from fadoctor.plan.cells import Cells
+from fadoctor.plan.contract_state import contract_packages
 from fadoctor.plan.domain import ORDER, decided_in_order, domain, packages_of
 from fadoctor.plan.hub_route import HubRoute, hub_packages, is_offered
+from fadoctor.plan.name_bounds import NameBounds
 from fadoctor.plan.offers import offers_of
 from fadoctor.plan.post_state import PostState
 from fadoctor.plan.quarrels import Quarrels
-from fadoctor.plan.relations import Judge, relations_of
+from fadoctor.plan.relations import Judge, placed, relations_of
 from fadoctor.plan.released import is_there
 from fadoctor.plan.requirements import Requirements, requirements_of, violations, with_pairs
 from fadoctor.plan.wishes import ATTENTION, HALF, PAIR, may_work, without_hub
@@ -50,6 +53,7 @@ class Session:
         self.candidates = Candidates(self.matrix)
         self.hub = HubRoute(self.matrix, self.candidates.helpers)
         self.post = PostState(self.matrix)
+        self.bounds = NameBounds(self.matrix)
         self.relations = relations_of(knowledge.rules)
         self.judge = Judge(self.matrix)
         self.verdicts: Memory = {}
@@ -72,14 +76,16 @@ class Problem:
         self.others = dict(requirements)
         self.kernels = Kernels(environment, session.matrix)
         self.is_foreign = has_amd(environment)
-        self.offers = offers_of(base.findings, {*ORDER, *RELEASES, PAIR[1]}, environment)
         self.hub = hub_packages(session.hub, self.kernels, wishes, base.findings)
+        tabled = {*ORDER, *RELEASES, PAIR[1]}
+        ahead = offers_beside_pair(session, environment, self.hub, tabled)
+        self.offers = ahead | offers_of(base.findings, tabled, environment)
         there = (*self.offers, *self.hub, *offered_to_ask(base.findings))
         self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)
         present = {"", *self._present()}
         judged = (r for r in session.relations if r.rule.id not in base.left_out)
-        self.relations = tuple(r for r in judged if r.package in present)
+        self.relations = tuple(placed(judged, present, contract_packages(environment)))
         self.worked = frozenset(
             (v.gpu, v.backend, v.dtype) for v in base.verdicts if v.predicted is Predicted.WORKS
         )
@@ -164,7 +170,7 @@ class Problem:
     def requirements(self, environment: Environment) -> Requirements:
         """Return what every package requires in an environment, and what it goes with."""
         found = requirements_of(environment, self.others)
-        return with_pairs(found, environment, self.session.matrix)
+        return with_pairs(found, environment, self.session.matrix, self.session.bounds)
 
 
 def has_amd(environment: Environment) -> bool:

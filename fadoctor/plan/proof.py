@@ -10,6 +10,7 @@ from fadoctor.matrix.kernels import Kernels
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
+from fadoctor.plan.contract_state import open_contracts
 from fadoctor.plan.count import FAILS, answer_for, best_answers, missing_packages
 from fadoctor.plan.released import is_there
 from fadoctor.plan.requirements import violations
@@ -53,7 +54,7 @@ def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
         missed=tuple(_missed(problem, after, verdicts, assessment)),
         lost=tuple(lost),
         requirements=tuple(broken),
-        unknown=tuple(sorted(set(_unknown(problem, after, verdicts)))),
+        unknown=tuple(sorted({*_unknown(problem, after, verdicts), *open_contracts(after)})),
     )
     return proof, assessment
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Condition, Rule
 
+CONTRACT = "contract"
+"""Head of the facts about names that packages ask of each other: those packages decide."""
+
 EVERYTHING = "packages"
 """Head of the facts about all packages: a rule that reads them depends on every choice."""
 
@@ -33,6 +36,7 @@ _BESIDE = frozenset({*DERIVED, *PAIRED})
 """Facts of a package that hang on what is installed beside it."""
 _OF_PACKAGES = frozenset({"package", REQUIRER})
 _COUNTED = ("gpu", "toolkit")
+_NUMBERED = (*_COUNTED, CONTRACT)
 _GUARD = "package.distribution"
 _SUBJECT = ("file", "optional")
 """Facts of an extension that say whether rules are judged for it."""
@@ -43,7 +47,7 @@ _UNSET = (
 """Facts that say what a variable without a fact of its own means."""
 
 
-_CHANGING = frozenset({*PACKAGES, EVERYTHING, "toolkit", "hub"})
+_CHANGING = frozenset({*PACKAGES, EVERYTHING, CONTRACT, "toolkit", "hub"})
 """Heads of the facts that a choice of packages can change: triton brings a ptxas, and another
 kernels takes another build from the Hub."""
 
@@ -93,11 +97,12 @@ def can_be_about(rule: Rule, package: str) -> bool:
 def packages_read(rule: Rule, package: str = "") -> frozenset[str]:
     """Return the packages whose facts decide a rule, of one that is for packages for this one.
 
-    `EVERYTHING` is among them where all do. Branches about other packages are left out.
+    `EVERYTHING` is among them where all do, `CONTRACT` where those do that ask each other for
+    names. Branches about other packages are left out.
     """
     paths = _all_paths(rule, package)
     heads = {path.partition(".")[0].partition("[")[0] for path in paths}
-    found = {head for head in heads if head in PACKAGES or head == EVERYTHING}
+    found = {head for head in heads if head in PACKAGES or head in (EVERYTHING, CONTRACT)}
     if any(path.startswith("toolkit.ptxas") for path in paths):
         found.add("triton")
     if any(path.startswith("hub.") for path in paths):
@@ -109,9 +114,11 @@ def packages_read(rule: Rule, package: str = "") -> frozenset[str]:
     return frozenset(found | ({package} if package else set()))
 
 
-def facts_read(rule: Rule, package: str, gpus: int, toolkits: int) -> tuple[Reading, ...]:
-    """Return the facts that decide a rule, and for which subjects it is judged."""
-    counts = {"gpu": gpus, "toolkit": toolkits}
+def facts_read(rule: Rule, package: str, counts: Mapping[str, int]) -> tuple[Reading, ...]:
+    """Return the facts that decide a rule, and for which subjects it is judged.
+
+    `counts`: how many there are of each kind of subject that is numbered.
+    """
     found: dict[Reading, None] = {Reading(f"{kind}.count"): None for kind in _COUNTED}
     for path in _all_paths(rule, package):
         for name in _bound(path, rule, package, counts):
@@ -136,7 +143,7 @@ def _bound(path: str, rule: Rule, package: str, counts: Mapping[str, int]) -> It
         yield from (f"{package}.{name}.{rest}" for name in EXTENSIONS[package])
     elif head == "package" and package:
         yield f"{package}.{rest}"
-    elif head in _COUNTED and head in rule.for_each:
+    elif head in _NUMBERED and head in rule.for_each:
         yield from (f"{head}[{index}].{rest}" for index in range(counts[head]))
     else:
         yield path

@@ -12,12 +12,13 @@ import msgspec
 
 from fadoctor.engine.evaluate import Judgement, evaluate, evaluate_for
 from fadoctor.engine.outdone import reads_outcomes
-from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.catalogue import COUNTED, PACKAGES
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.rule import Rule
 from fadoctor.plan.reads import (
+    CONTRACT,
     can_be_about,
     can_change,
     facts_read,
@@ -27,7 +28,7 @@ from fadoctor.plan.reads import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -50,7 +51,8 @@ class Relation(msgspec.Struct, frozen=True):
 
     rule: Rule
     mentions: frozenset[str]
-    """Packages that decide how it comes out; `EVERYTHING` among them where all do."""
+    """Packages that decide how it comes out; `EVERYTHING` among them where all do, `CONTRACT` where
+    those do that ask each other for names."""
     package: str = ""
     """The package that it is judged for, where it is judged for each."""
 
@@ -76,6 +78,23 @@ def relations_of(rules: Iterable[Rule]) -> tuple[Relation, ...]:
             for package in about
         ]
     return tuple(found)
+
+
+def placed(
+    relations: Iterable[Relation], present: Container[str], contracts: frozenset[str]
+) -> Iterator[Relation]:
+    """Yield the relations of one environment: those of its packages, "" for those of none.
+
+    `contracts`: the packages that ask each other for names in vain, where there are any.
+    """
+    for each in relations:
+        if each.package not in present:
+            continue
+        if CONTRACT not in each.mentions:
+            yield each
+        elif contracts:
+            mentions = each.mentions - {CONTRACT} | contracts
+            yield msgspec.structs.replace(each, mentions=mentions)
 
 
 class Judge:
@@ -124,11 +143,11 @@ class Judge:
         return found
 
     def _read(self, relation: Relation, facts: Mapping[str, Fact]) -> tuple[Reading, ...]:
-        gpus, toolkits = _count(facts.get("gpu.count")), _count(facts.get("toolkit.count"))
-        asked = (relation.key, gpus, toolkits)
+        counts = {kind: _count(facts.get(f"{kind}.count")) for kind in COUNTED}
+        asked = (relation.key, *counts.values())
         found = self._readings.get(asked)
         if found is None:
-            found = facts_read(relation.rule, relation.package, gpus, toolkits)
+            found = facts_read(relation.rule, relation.package, counts)
             self._readings[asked] = found
         return found
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
+    from fadoctor.plan.name_bounds import NameBounds
 
 Requirements = dict[str, dict[str, str]]
 """Distribution -> what it requires -> specifier, "" where any version will do."""
@@ -58,11 +59,12 @@ def requirements_of(environment: Environment, others: Mapping[str, dict[str, str
 
 
 def with_pairs(
-    requirements: Requirements, environment: Environment, matrix: Matrix
+    requirements: Requirements, environment: Environment, matrix: Matrix, bounds: NameBounds
 ) -> Requirements:
-    """Return the requirements with what of the matrix goes together, as far as it is installed.
+    """Return the requirements with what goes together, as far as it is installed.
 
-    A plan makes no pair that does not fit, as it breaks no requirement.
+    By the table of pairs, and by the names that releases ask for at import. A plan makes no pair
+    that does not fit, as it breaks no requirement.
     """
     installed = environment.fact("packages.installed")
     there = installed.value if isinstance(installed, Known) else None
@@ -73,10 +75,18 @@ def with_pairs(
         version = Known(there[name], "installed")
         for beside, fits, _ in pairs_of(Known(name, "installed"), version, there, matrix):
             if isinstance(fits, str):
-                needs = found.get(name, {})
-                both = ",".join(filter(None, [needs.get(beside, ""), fits]))
-                found[name] = {**needs, beside: both}
+                _narrow(found, name, beside, fits)
+    for name in bounds.packages & there.keys():
+        for beside, fits in bounds.of(name, there[name]).items():
+            if there.get(beside):
+                _narrow(found, name, beside, fits)
     return found
+
+
+def _narrow(requirements: Requirements, name: str, beside: str, fits: str) -> None:
+    needs = requirements.get(name, {})
+    both = ",".join(filter(None, [needs.get(beside, ""), fits]))
+    requirements[name] = {**needs, beside: both}
 
 
 def violations(environment: Environment, requirements: Requirements) -> Iterator[Violation]:

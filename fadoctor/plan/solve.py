@@ -27,6 +27,7 @@ from fadoctor.plan.count import (
 from fadoctor.plan.hub_route import opens_route
 from fadoctor.plan.reads import EVERYTHING
 from fadoctor.plan.relations import State
+from fadoctor.plan.solution import Solution
 from fadoctor.plan.wishes import wanted_of_hub
 
 if TYPE_CHECKING:
@@ -37,22 +38,6 @@ if TYPE_CHECKING:
 
 NODE_LIMIT = 20_000
 """Partial states that are looked at. The search of a real environment needs a few hundred."""
-
-
-class Solution(msgspec.Struct, frozen=True):
-    """The best state that was found, and what it costs."""
-
-    choices: tuple[Choice, ...]
-    """In the order of the packages; what follows from them comes last."""
-    cost: Cost
-    nodes: int = 0
-    complete: bool = True
-    """Whether everything was looked at: else a cheaper one may exist."""
-
-    @property
-    def changes(self) -> tuple[Choice, ...]:
-        """Return what changes."""
-        return tuple(choice for choice in self.choices if choice.is_change)
 
 
 class _Node(msgspec.Struct, frozen=True):
@@ -289,6 +274,7 @@ class _Search:
         least = sum(
             FAILS[0] if cell in doomed else UNDECIDED[0] * (cell not in self.problem.can_work)
             for cell in waiting
+            if cell in doomed or cell[1] not in wishes.hoped
         )
         return missed + least, unproved
 

@@ -36,7 +36,7 @@ def undo_commands(
     sources: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name, version in before.items():
         if version:
-            item, source = _origin(name, version, environment, indexes)
+            item, source = origin(name, version, environment, indexes)
             sources.setdefault(source, []).append(item)
     found = [
         dialect.install(tuple(items), index, options=(*_EXACTLY, *options))
@@ -46,13 +46,18 @@ def undo_commands(
     return [*found, dialect.uninstall(new)] if new else found
 
 
-def _origin(
+def is_wheel_url(text: str) -> bool:
+    """Return whether a text is the address of a wheel that can go into a command."""
+    return _WHEEL_URL.fullmatch(text) is not None
+
+
+def origin(
     name: str, version: str, environment: Environment, indexes: Indexes
 ) -> tuple[str, tuple[str, tuple[str, ...]]]:
     """Return what installs a version again, and the index and options that this needs."""
     package = package_of(name, "")
     url = text_of(environment, f"{package}.direct_url")
-    if _WHEEL_URL.fullmatch(url):
+    if is_wheel_url(url):
         return f"{name} @ {url}", ("", ())
     if package == "flash_attn":
         # its setup.py asks for the file that fits, and compiles where there is none

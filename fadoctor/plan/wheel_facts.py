@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import fact_text
 from fadoctor.matrix.versions import is_in, version_part
 from fadoctor.matrix.wheels import Wanted
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
 from fadoctor.plan.compiled import AFTER
 
 if TYPE_CHECKING:

@@ -67,6 +67,8 @@ class Wishes(msgspec.Struct, frozen=True):
     """Wished backend -> the one that also meets the wish, where it works on the same GPU."""
     brings: Mapping[str, tuple[Backend, ...]] = {}
     """Package -> the backends for which another can stand in."""
+    hoped: frozenset[Backend] = frozenset()
+    """Backends whose wishes are met where nothing known stands against them."""
 
 
 def package_of(name: str, option: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fadoctor.binary.coverage import summarise
@@ -14,15 +15,16 @@ from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.fatbin import read_fatbins
 from fadoctor.binary.predict import Predictor
 from fadoctor.hub.cache import find_cache, locate_build
+from fadoctor.hub.local import KIND, VARIABLE, locate_local, parse_local
 from fadoctor.model.fact import Known, Unknown, printable
 from fadoctor.probes.binaries import loader_target, unreadable
 from fadoctor.probes.binary_facts import Naming, loader_facts, loads_fact
 from fadoctor.probes.extensions import Extension, find_extensions
+from fadoctor.probes.hub import place_of
 from fadoctor.probes.world import known, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from fadoctor.model.fact import Fact
     from fadoctor.probes.world import Facts, World
@@ -75,11 +77,12 @@ def _text(facts: Mapping[str, Fact], name: str) -> str:
 def _libraries(world: World, build: str) -> Iterator[Path]:
     """Yield the compiled libraries of a build, beside its __init__.py or one folder below."""
     kind, name, variant = build.split(" ")
-    cache = find_cache(dict(world.environ), kind)
-    if cache is None:
-        return
-    path = world.path(str(cache)) if cache.is_absolute() else cache
-    folder = locate_build(path, kind, name, variant)
+    if kind == KIND:
+        named = parse_local(world.environ.get(VARIABLE, ""))
+        folder = locate_local(named, lambda each: place_of(world, Path(each)), name, variant)
+    else:
+        cache = find_cache(dict(world.environ), kind)
+        folder = cache and locate_build(place_of(world, cache), kind, name, variant)
     if folder is None:
         return
     inside = folder / name.partition("@")[0].partition("/")[2].replace("-", "_")

@@ -10,6 +10,7 @@ import msgspec
 
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value, printable
+from fadoctor.model.files import read_file
 from fadoctor.processes.run import Command, Result
 
 TEXT_LIMIT = 1 << 20
@@ -53,20 +54,8 @@ class World(msgspec.Struct, frozen=True):
 
 
 def read_text(path: Path, limit: int = TEXT_LIMIT) -> str | None:
-    """Return a regular file's text, at most `limit` bytes, undecodable bytes replaced; else None.
-
-    Devices, pipes and sockets are not opened: reading them can block for ever. Files below /proc
-    and /sys are regular files of size 0.
-    """
-    try:
-        if not path.is_file():
-            return None
-        # Not blocking: what was a file a moment ago can be a pipe by now.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read(limit).decode("utf-8", errors="replace")
-    except (OSError, ValueError):
-        return None
+    """Return the beginning of a regular file's text; None where it is none."""
+    return read_file(path, limit)
 
 
 def known(value: Value, source: str) -> Known:

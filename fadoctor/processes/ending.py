@@ -43,6 +43,17 @@ class Running:
         if held:
             self.starting.release()
 
+    def end_groups(self) -> None:
+        """Kill every group that is there, of one that is on its way, too; others may follow.
+
+        Not for signal handlers: it waits for whoever starts a child.
+        """
+        with self.starting:
+            groups = tuple(self.groups)
+        for group in groups:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
+
     def end_all(self) -> None:
         """Kill every group; whoever waits for one hears of it by the child's end."""
         self.closing = True

@@ -8,18 +8,29 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Backend, Dtype, Measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fadoctor.model.fix import Fix
     from fadoctor.model.report import Report
     from fadoctor.model.verdict import Verdict
 
 _FLASH = (Backend.FA4, Backend.FA3, Backend.FA2, Backend.FA1)
 """FlashAttention as its own packages bring it, the newest first."""
 
+_OF_HUB = {
+    Backend.HUB_FA4: "FlashAttention-4 of the Hub",
+    Backend.HUB_FA3: "FlashAttention-3 of the Hub",
+    Backend.HUB_FA2: "FlashAttention-2 of the Hub",
+}
+"""What stands in for the packages where it is known to work."""
+
 _HALF = (Dtype.BF16, Dtype.FP16)
+
+_ASK = "To ask about one: `fadoctor check --gpu A100`."
 
 
 class State(enum.Enum):
@@ -36,6 +47,11 @@ class Answer(msgspec.Struct, frozen=True):
     state: State
     sentence: str
     """``Tesla V100: FlashAttention-2 cannot run here.``"""
+
+
+def is_flash(verdict: Verdict) -> bool:
+    """Return whether the answer speaks of a cell: FlashAttention in half precision."""
+    return verdict.backend in _FLASH and verdict.dtype in _HALF
 
 
 def answers_of(report: Report) -> tuple[Answer, ...]:
@@ -62,9 +78,18 @@ def state_of(verdict: Verdict) -> State:
 
 
 def _of_hardware(report: Report) -> frozenset[str]:
-    """Return the rules that found something about a GPU: no change of packages helps there."""
-    found = (each for each in report.findings if each.subject.startswith("gpu["))
+    """Return the rules that found a limit of a GPU: other packages or drivers do not move it."""
+    found = (
+        each
+        for each in report.findings
+        if each.subject.startswith("gpu[") and not any(map(_replaces, each.fixes))
+    )
     return frozenset(rule for each in found for rule in (each.rule_id, *each.consequences))
+
+
+def _replaces(fix: Fix) -> bool:
+    """Return whether a fix brings other software, and not only other settings."""
+    return any(step.kind in (StepKind.INSTALL, StepKind.SYSTEM) for step in fix.steps)
 
 
 def _of_gpu(gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) -> Answer:
@@ -73,7 +98,13 @@ def _of_gpu(gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) 
         mine = [each for each in verdicts if each.backend is backend and each.dtype in _HALF]
         if mine:
             what = f"FlashAttention-{backend.value.removeprefix('fa')}"
-            return _of_backend(f"{name}: {what}", mine, of_hardware)
+            state, sentence = _of_backend(what, mine, of_hardware)
+            return Answer(state, f"{name}: {sentence}")
+    for backend, what in _OF_HUB.items():
+        mine = [each for each in verdicts if each.backend is backend and each.dtype in _HALF]
+        if State.WORKS in map(state_of, mine):
+            state, sentence = _of_backend(what, mine, of_hardware)
+            return Answer(state, f"{name}: {sentence}")
     others = [each for each in verdicts if each.dtype in _HALF]
     state = max(map(state_of, others), key=list(State).index, default=State.UNKNOWN)
     tail = {
@@ -84,16 +115,18 @@ def _of_gpu(gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) 
     return Answer(state, f"{name}: FlashAttention is not installed; {tail}.")
 
 
-def _of_backend(what: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) -> Answer:
+def _of_backend(
+    what: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]
+) -> tuple[State, str]:
     states = {each.dtype: state_of(each) for each in verdicts}
     works = [dtype.value for dtype in _HALF if states.get(dtype) is State.WORKS]
     if works:
-        return Answer(State.WORKS, f"{what} works in {' and '.join(works)}.")
+        return State.WORKS, f"{what} works in {' and '.join(works)}."
     if State.UNKNOWN in states.values():
-        return Answer(State.UNKNOWN, f"{what}: nobody knows whether it works here.")
+        return State.UNKNOWN, f"it is not known whether {what} works here."
     if all(of_hardware.intersection(each.because) for each in verdicts):
-        return Answer(State.FAILS, f"{what} cannot run on this GPU.")
-    return Answer(State.FAILS, f"{what} does not run here as it is.")
+        return State.FAILS, f"{what} cannot run on this GPU."
+    return State.FAILS, f"{what} does not work here."
 
 
 def _without_table(report: Report) -> Answer:
@@ -105,8 +138,10 @@ def _without_table(report: Report) -> Answer:
         return Answer(State.UNKNOWN, report.not_looked[0])
     count = facts.get("gpu.count")
     if isinstance(count, Known) and count.value == 0:
-        return Answer(State.UNKNOWN, "There is no GPU here. Ask about one with --gpu A100.")
+        return Answer(State.UNKNOWN, f"There is no GPU here. {_ASK}")
     if isinstance(count, Unknown):
-        text = f"Which GPUs are here is unknown ({count.reason}). Name one: --gpu A100."
+        text = f"Which GPU is here could not be read. {_ASK}"
         return Answer(State.UNKNOWN, text)
-    return Answer(State.UNKNOWN, "No backend that is here runs on a GPU that programs can see.")
+    return Answer(
+        State.UNKNOWN, "No attention that is installed runs on a GPU that programs can see here."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import PACKAGES
@@ -24,6 +25,21 @@ def environment_lines(facts: dict[str, Fact]) -> Iterable[str]:
     yield _driver_line(facts)
     yield from _gpu_lines(facts)
     yield from _package_lines(facts)
+
+
+def with_gpus_alike(lines: Iterable[str]) -> Iterable[str]:
+    """Yield the same lines, with one for GPUs of which the same is said: ``GPU 0-7: ...``."""
+    for text, group in groupby(lines, key=_without_number):
+        same = list(group)
+        first, last = (same[end].partition(":")[0].removeprefix("GPU ") for end in (0, -1))
+        yield same[0] if len(same) == 1 else f"GPU {first}-{last}{text}"
+
+
+def _without_number(line: str) -> str:
+    """Return what is said of a GPU; any other line is like no other."""
+    head, colon, rest = line.partition(":")
+    is_gpu = head.startswith("GPU ") and head.removeprefix("GPU ").isdigit()
+    return f"{colon}{rest}" if is_gpu else line
 
 
 def _fact(facts: dict[str, Fact], name: str) -> Fact:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.explanation import Agreement
 from fadoctor.report import plan_text
-from fadoctor.report.paper import Paper
+from fadoctor.report.paper import MARKS, Paper
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
@@ -23,8 +23,10 @@ _BY_LOG = "What the log names confirms it"
 def render(report: Explanation, style: Style) -> str:
     """Return the explanation as text."""
     paper = Paper(style)
-    if not style.quiet:
-        _header(paper, report)
+    if style.quiet:
+        paper.whole(_one_line(paper, report))
+        return paper.text()
+    _header(paper, report)
     checks = {check.rule_id: check for check in report.checks}
     for finding in report.findings:
         check = checks.get(finding.rule_id)
@@ -38,7 +40,7 @@ def render(report: Explanation, style: Style) -> str:
         paper.line(note, "bold")
     total = report.summary
     if report.plan is not None:
-        paper.line("What repairs this environment, as fadoctor fix would do it:", "bold")
+        paper.line("What repairs this environment, as `fadoctor fix` would do it:", "bold")
         paper.lines += [*plan_text.steps(report.plan, style), ""]
     if report.findings:
         paper.line(
@@ -47,6 +49,17 @@ def render(report: Explanation, style: Style) -> str:
             f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
         )
     return paper.text()
+
+
+def _one_line(paper: Paper, report: Explanation) -> str:
+    """Return the most likely cause and how many others there are, for ``--quiet``."""
+    if not report.findings:
+        return " ".join([SILENCE, *report.notes])
+    first, *others = report.findings
+    places = [each.source for each in first.evidence if each.fact == "log"][:1]
+    where = ", ".join([*places, first.rule_id])
+    more = f" And {counted(len(others), 'other cause')}." if others else ""
+    return f"{paper.mark(MARKS[first.severity])} {first.title} ({where}): {first.message}{more}"
 
 
 def _header(paper: Paper, report: Explanation) -> None:

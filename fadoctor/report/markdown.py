@@ -19,7 +19,7 @@ from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import SILENCE
 from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_text import answer_text, command_lines
-from fadoctor.report.words import counted, setting_text
+from fadoctor.report.words import becomes_text, counted, pasted_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -72,9 +72,11 @@ def _report(report: Report) -> Iterator[str]:
     if (advice := report.recommendation) is not None:
         yield f"**Use {advice.dtype.value} with {advice.backend.value}.** {escape(advice.why)}"
         settings = [
-            f"- {escape(name)}: {code_span(setting_text(name, values))}"
-            for name, values in advice.settings.items()
+            f"- {escape(label)}: {code_span(text)}"
+            for label, text in pasted_settings(advice, report.environment)
         ]
+        if taken := becomes_text(advice):
+            settings.append(f"- {escape(taken)}")
         if settings:
             yield "\n".join(settings)
     yield from _findings(report.findings)

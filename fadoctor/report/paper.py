@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,23 @@ _PLACES_SHOWN = 4
 _LINE_LIMIT = 4_000
 """Longest paragraph, in characters: texts of saved facts and own rules come from outside."""
 
+_GLUE = "\ue000"
+"""Stands for a space at which a line must not end; no text that is printed holds it."""
+
+_GLUED = re.compile(r"`[^`\n]{1,120}`")
+"""What is typed, within a sentence: ``fadoctor fix --dry-run``."""
+
 _CODES = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35",
     "cyan": "36",
 }  # fmt: skip
 """SGR codes of the few colours that are used. rich would do it, for 45 modules and 25 ms."""
 
-_MARKS = {Severity.ERROR: ("✗", "x"), Severity.WARNING: ("!", "!"), Severity.NOTE: ("i", "i")}
+_TYPED = (StepKind.SYSTEM, StepKind.SET, StepKind.UNSET)
+
+MARKS = {Severity.ERROR: ("✗", "x"), Severity.WARNING: ("!", "!"), Severity.NOTE: ("i", "i")}
+"""The sign of each severity, and the one where only ASCII can be shown."""
+
 _COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
@@ -48,13 +59,27 @@ class Paper:
     def line(self, text: str, colour: str = "", indent: int = 0, hang: int = 0) -> None:
         """Print one paragraph, wrapped at words; its later lines are indented by `hang` more."""
         wrapped = textwrap.wrap(
-            printable(text, _LINE_LIMIT),
+            _GLUED.sub(_glue, printable(text, _LINE_LIMIT)),
             self.style.width,
             initial_indent=" " * indent,
             subsequent_indent=" " * (indent + hang),
             break_on_hyphens=False,
+            break_long_words=False,
         )
-        self.lines += [self.paint(line, colour) for line in wrapped or [""]]
+        self.lines += [self.paint(line.replace(_GLUE, " "), colour) for line in wrapped or [""]]
+
+    def whole(self, text: str, colour: str = "") -> None:
+        """Print a line that stays one, however long it is: it is there to be copied."""
+        self.lines.append(self.paint(printable(text, _LINE_LIMIT), colour))
+
+    def paste(self, label: str, text: str) -> None:
+        """Print what is pasted in one piece: behind its label, or below it where that is long."""
+        line = f"    {label}: {text}"
+        if len(line) <= self.style.width:
+            self.whole(line)
+        else:
+            self.whole(f"    {label}:")
+            self.whole(f"      {text}")
 
     def paint(self, text: str, colour: str) -> str:
         """Return text in a colour: ``bold red``. Colour only repeats what the words say."""
@@ -79,7 +104,7 @@ class Paper:
 
     def finding(self, finding: Finding, subjects: list[str], quoted: tuple[str, ...] = ()) -> None:
         """Print what is wrong, why, and what to do; `quoted` are lines of what it was found in."""
-        mark, colour = self.mark(_MARKS[finding.severity]), _COLOURS[finding.severity]
+        mark, colour = self.mark(MARKS[finding.severity]), _COLOURS[finding.severity]
         subject = "" if subjects == ["environment"] else f" ({', '.join(subjects)})"
         self.line(f"{mark} {finding.severity.value}: {finding.title}{subject}", colour)
         self.line(finding.message, indent=2)
@@ -87,8 +112,7 @@ class Paper:
             self.line(f"at {printable(str(place))}", "dim", indent=4)
         for text in quoted:
             self.line(text, "dim", indent=4, hang=2)
-        if not self.style.quiet:
-            self.line(f"why: {finding.why}", indent=2)
+        self.line(f"why: {finding.why}", indent=2)
         shown = finding.fixes if self.style.verbose else _foremost(finding.fixes)
         for index, fix in enumerate(shown):
             self.fix(fix if index else _as_first(fix), finding.rule_id)
@@ -115,12 +139,16 @@ class Paper:
             return
         self.line(f"fix: {fix.title}", "bold", indent=2)
         for step in fix.steps:
-            if step.items or step.kind is StepKind.SYSTEM:  # stays one line, to be copied
-                self.lines.append(f"    - {printable(step.text, _LINE_LIMIT)}")
+            if step.items or step.kind in _TYPED:  # stays one line, to be copied
+                self.whole(f"    - {step.text}")
             else:
                 self.line(f"- {step.text}", indent=4, hang=2)
         if fix.side_effects:
             self.line(f"but: {fix.side_effects}", indent=4, hang=2)
+
+
+def _glue(found: re.Match[str]) -> str:
+    return found[0].replace(" ", _GLUE)
 
 
 def _foremost(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:

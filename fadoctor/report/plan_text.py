@@ -60,9 +60,21 @@ _UNDECIDED = "Nothing is known to be wrong. What could not be decided stands bel
 
 def render(plan: Plan, style: Style = Style()) -> str:  # noqa: B008 -- frozen
     """Return the plan. Commands are never wrapped, so that they can be pasted."""
-    lines = [printable(line, _LINE_LIMIT) for line in _lines(plan, style.width)]
+    found = [_one_line(plan)] if style.quiet else _lines(plan, style.width)
+    lines = [printable(line, _LINE_LIMIT) for line in found]
     text = "\n".join(line.rstrip() for line in lines) + "\n"
     return text.encode("ascii", "replace").decode() if style.ascii_only else text
+
+
+def _one_line(plan: Plan) -> str:
+    """Return what would change and how it ends, for ``--quiet``."""
+    changes = ", ".join(change_text(change) for change in plan.changes)
+    parts = [f"{changes}."] if changes else []
+    by_hand = sum(not action.is_step for action in plan.actions)
+    parts += [f"{counted(by_hand, 'thing')} to do by hand."] if by_hand else []
+    return " ".join(
+        [*parts, answer_text(plan), *(f"Impossible: {e.wish}." for e in plan.conflicts)]
+    )
 
 
 def steps(plan: Plan, style: Style) -> Iterator[str]:

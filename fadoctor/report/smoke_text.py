@@ -36,6 +36,9 @@ _GAP = 2
 def render(report: SmokeReport, style: Style) -> str:
     """Return the report as text. The words alone carry the meaning; colour only repeats it."""
     page = _Page(style)
+    if style.quiet:
+        page.whole(_one_line(page, report))
+        return page.text()
     target = report.target
     page.line(f"Environment: {target.label} ({target.reason})", "bold")
     if report.torch_version:
@@ -57,24 +60,21 @@ class _Page(Paper):
         """Print the cells of one device: those that ran in a table, the others by reason."""
         first = cells[0]
         ran = [cell for cell in cells if cell.measured is not Measured.NOT_RUN]
-        failed = [cell for cell in ran if cell.measured is Measured.FAILED]
-        shown = failed if self.style.quiet else ran
-        if self.style.quiet and not failed:
-            return
         self.line(_device(first), "bold")
-        if _share_a_fate(shown):
-            self.fate(shown)
-        elif shown:
-            self.table(shown, ran)
-            self.reasons(shown)
-        self.remarks(shown)
-        if not self.style.quiet:
-            self.not_run(cells)
+        if _share_a_fate(ran):
+            self.fate(ran)
+        elif ran:
+            self.table(ran)
+            self.reasons(ran)
+        self.remarks(ran)
+        self.not_run(cells)
         self.line("")
 
-    def table(self, cells: list[SmokeCell], ran: list[SmokeCell]) -> None:
+    def table(self, cells: list[SmokeCell]) -> None:
         """Print what fits of the columns; the least important ones stand last."""
-        plain = {(cell.dtype, cell.case): cell for cell in ran if cell.backend is Backend.SDPA_MATH}
+        plain = {
+            (cell.dtype, cell.case): cell for cell in cells if cell.backend is Backend.SDPA_MATH
+        }
         titles = [title for title in _COLUMNS if _is_filled(title, cells, plain)]
         while titles:
             rows = [[(title, "") for title in titles]]
@@ -131,13 +131,10 @@ class _Page(Paper):
 
     def imports(self, proofs: tuple[ImportProof, ...]) -> None:
         """Print what became of each module that was imported."""
-        shown = [
-            each for each in proofs if not self.style.quiet or each.measured is Measured.FAILED
-        ]
-        if not shown:
+        if not proofs:
             return
         self.line("Imports, each in a process of its own", "bold")
-        for each in shown:
+        for each in proofs:
             word = each.measured.value.replace("_", " ")
             rule = f" ({each.rule_id})" if each.rule_id else ""
             text = f"{word}: {each.distribution} {each.version}: {each.detail}{rule}"
@@ -150,13 +147,37 @@ class _Page(Paper):
             self.line(f"rule {error.rule_id} broke: {error.reason}", "bold red")
         for note in report.notes:
             self.line(note, "bold")
-        total = report.summary
-        if not total.passed and not total.failed and not report.imports:
-            self.line("NOTHING WAS PROVED: no cell passed and none failed", "bold")
-        self.line(
-            f"{total.passed} passed, {total.refused} refused, {total.failed} failed, "
-            f"{total.not_run} not run. Rules {report.rules.version}, fadoctor {report.fadoctor}."
-        )
+        if _proved_nothing(report):
+            self.line(_NO_PROOF, "bold")
+        self.line(f"{_sum(report)} Rules {report.rules.version}, fadoctor {report.fadoctor}.")
+
+
+def _one_line(page: Paper, report: SmokeReport) -> str:
+    """Return how many cells came out how and which failed, for ``--quiet``."""
+    failed = [cell for cell in report.cells if cell.measured is Measured.FAILED]
+    imports = [each.distribution for each in report.imports if each.measured is Measured.FAILED]
+    sign = ("✗", "x") if failed or imports else ("✓", "+") if report.summary.passed else ("?", "?")
+    cells = dict.fromkeys(f"{each.backend.value} {each.dtype.value}" for each in failed)
+    parts = [page.mark(sign), _sum(report)]
+    parts += [f"Failed: {', '.join(cells)}."] if cells else []
+    parts += [f"Failed to import: {', '.join(imports)}."] if imports else []
+    parts += [f"{note}." for note in report.notes]
+    return " ".join([*parts, *([f"{_NO_PROOF}."] if _proved_nothing(report) else [])])
+
+
+_NO_PROOF = "NOTHING WAS PROVED: no cell passed and none failed"
+
+
+def _proved_nothing(report: SmokeReport) -> bool:
+    return not (report.summary.passed or report.summary.failed or report.imports)
+
+
+def _sum(report: SmokeReport) -> str:
+    total = report.summary
+    return (
+        f"{total.passed} passed, {total.refused} refused, {total.failed} failed, "
+        f"{total.not_run} not run."
+    )
 
 
 def _share_a_fate(cells: list[SmokeCell]) -> bool:

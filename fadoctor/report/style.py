@@ -13,3 +13,6 @@ class Style(msgspec.Struct, frozen=True):
     ascii_only: bool = False
     verbose: bool = False
     quiet: bool = False
+    """One line."""
+    brief: bool = False
+    """Only what is wrong: no table, nothing about the environment."""

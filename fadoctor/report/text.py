@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fact import Absent, Known, printable
+from fadoctor.model.fact import Absent
 from fadoctor.model.finding import Severity
-from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
-from fadoctor.report.answer import State, answers_of
-from fadoctor.report.environment_text import environment_lines
+from fadoctor.model.verdict import Measured, Predicted, Verdict
+from fadoctor.report.answer import State, answers_of, is_flash
+from fadoctor.report.environment_text import environment_lines, with_gpus_alike
 from fadoctor.report.paper import Paper
-from fadoctor.report.words import counted, setting_text, use_text
+from fadoctor.report.verdict_table import gpu_names, print_table, reasons
+from fadoctor.report.words import becomes_text, counted, pasted_settings, use_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.model.report import Report
     from fadoctor.report.style import Style
 
-_IDS_SHOWN, _ANSWERS_SHOWN = 4, 3
+_IDS_SHOWN, _ANSWERS_SHOWN, _REASONS_SHOWN = 4, 3, 4
 
 _STATES = {
     State.WORKS: ("✓", "+", "green"),
@@ -29,33 +30,54 @@ _STATES = {
     State.UNKNOWN: ("?", "?", "yellow"),
 }
 
-_NOT_KNOWN = ", where it runs: the table below cannot tell"
-
-_VERSION_LIMIT = 24
-"""Longest version that a table shows: own builds have long ones."""
-
-_PREDICTED = {
-    Predicted.WORKS: ("✓ works", "+ works", "green"),
-    Predicted.FAILS: ("✗ fails", "x fails", "red"),
-    Predicted.UNKNOWN: ("? unknown", "? unknown", "yellow"),
-}
+_NOT_KNOWN = ", if it runs: the table below cannot tell"
 
 
 def render(report: Report, style: Style) -> str:
     """Return the report as text. The words alone carry the meaning; colour only repeats it."""
     page = _Page(style)
+    if style.quiet:
+        page.whole(_one_line(page, report), _STATES[answers_of(report)[0].state][2])
+        return page.text()
     page.answer(report)
     for alike in _alike(report.findings):
         page.finding(alike[0], [finding.subject for finding in alike])
-    if not (report.findings or report.not_looked):
-        page.line("No findings.", "green")
-        page.line("")
-    if not style.quiet:
+    if not style.brief:
         page.verdicts(report)
         page.undecided(report.unknown)
         page.environment(report)
     page.closing(report)
     return page.text()
+
+
+def _one_line(page: Paper, report: Report) -> str:
+    """Return the answer, what to use and how much is wrong, for ``--quiet``."""
+    answers = answers_of(report)
+    mark, plain, _ = _STATES[answers[0].state]
+    parts = [page.mark((mark, plain)), *(each.sentence for each in answers[:_ANSWERS_SHOWN])]
+    if report.recommendation is not None:
+        parts.append(f"{_use(report)}.")
+    parts += [f"Assumed: {overlay}." for overlay in report.overlays]
+    parts += [f"Rule {error.rule_id} broke: {error.reason}." for error in report.rule_errors]
+    total = report.summary
+    found = {"error": total.error, "warning": total.warning, "note": total.note}
+    counts = [counted(number, name) for name, number in found.items() if number]
+    counts += [f"{total.unknown} undecided"] if total.unknown else []
+    return " ".join([*parts, f"{', '.join(counts) or 'No findings'}."])
+
+
+def _use(report: Report) -> str:
+    """Return what to use, and what that hangs on."""
+    advice = report.recommendation
+    assert advice is not None  # noqa: S101 -- callers looked
+    works = all(
+        verdict.predicted is Predicted.WORKS or verdict.measured is Measured.PASSED
+        for verdict in report.verdicts
+        if verdict.backend is advice.backend and verdict.dtype is advice.dtype
+    )
+    is_wrong = any(each.severity is not Severity.NOTE for each in report.findings)
+    later = ", once what is wrong is repaired" if is_wrong else _NOT_KNOWN
+    return f"{use_text(advice.dtype, advice.backend)}{'' if works else later}"
 
 
 class _Page(Paper):
@@ -80,28 +102,33 @@ class _Page(Paper):
             named = {"error": total.error, "warning": total.warning}
             counts = ", ".join(counted(number, name) for name, number in named.items() if number)
             self.line(f"{counts}. `fadoctor fix --dry-run` shows what to do.", indent=2)
+        elif not (report.findings or report.not_looked):
+            self.line("No findings.", "green", indent=2)
         self.line("")
 
     def environment(self, report: Report) -> None:
         target = report.target
         self.line(f"Environment: {target.label} ({target.reason})", "bold")
-        for text in environment_lines(report.environment):
+        lines = environment_lines(report.environment)
+        for text in lines if self.style.verbose else with_gpus_alike(lines):
             self.line(text, indent=2, hang=2)
-        self.line("")
 
     def undecided(self, unknown: tuple[Undecided, ...]) -> None:
         """Say what stayed open, by reason: one fact that could not be read opens many rules."""
         if not unknown:
             return
         self.line(f"Could not be decided: {len(unknown)}", "yellow")
-        reasons: dict[str, dict[str, None]] = {}
+        said: dict[str, dict[str, None]] = {}
         for each in unknown:
-            reasons.setdefault(each.reason, {})[each.rule_id] = None
-        for reason, ids in reasons.items():
+            said.setdefault(each.reason, {})[each.rule_id] = None
+        most = len(said) if self.style.verbose else _REASONS_SHOWN
+        for reason, ids in list(said.items())[:most]:
             shown = list(ids) if self.style.verbose else list(ids)[:_IDS_SHOWN]
             more = len(ids) - len(shown)
             tail = f" and {more} more (--verbose)" if more else ""
             self.line(f"? {reason}: {', '.join(shown)}{tail}", indent=2, hang=2)
+        if len(said) > most:
+            self.line(f"and for {len(said) - most} more reasons (--verbose)", indent=2, hang=2)
         self.line("")
 
     def verdicts(self, report: Report) -> None:
@@ -116,66 +143,30 @@ class _Page(Paper):
             )
             tables.setdefault(mine, []).append(gpu)
         for mine, gpus in tables.items():
-            ran = any(verdict.measured is not Measured.NOT_RUN for verdict in mine)
-            what = "predicted and measured" if ran else "predicted"
-            self.line(f"{_gpu_names(gpus)}: {what}", "bold")
-            self.table(mine)
-            for text in _reasons(mine):
+            self.line(f"{gpu_names(gpus)}: {_how(mine, verbose=self.style.verbose)}", "bold")
+            print_table(self, mine)
+            for text in reasons(mine if self.style.verbose else _unexplained(mine, report)):
                 self.line(text, "dim", indent=2, hang=2)
             self.line("")
         self.because(report)
-
-    def table(self, verdicts: tuple[Verdict, ...]) -> None:
-        dtypes = [d for d in Dtype if any(verdict.dtype is d for verdict in verdicts)]
-        rows = [[("backend", ""), ("version", ""), *((dtype.value, "") for dtype in dtypes)]]
-        for backend in dict.fromkeys(verdict.backend for verdict in verdicts):
-            mine = {v.dtype: v for v in verdicts if v.backend is backend}
-            version = next(iter(mine.values())).package_version
-            cells = [self.cell(mine.get(dtype)) for dtype in dtypes]
-            rows.append([(backend.value, ""), (printable(version, _VERSION_LIMIT), ""), *cells])
-        self.columns(rows)
-
-    def cell(self, verdict: Verdict | None) -> tuple[str, str]:
-        """Return the words of a cell, and their colour."""
-        if verdict is None:
-            return "", ""
-        *marks, colour = _PREDICTED[verdict.predicted]
-        measured = verdict.measured
-        if measured is Measured.NOT_RUN:
-            return (marks[1] if self.style.ascii_only else marks[0]), colour
-        shade = {Measured.PASSED: "green", Measured.FAILED: "bold red"}.get(measured, "yellow")
-        predicted = "" if verdict.predicted is Predicted.UNKNOWN else f"{verdict.predicted.value}, "
-        return f"{predicted}{measured.value}", shade
 
     def recommendation(self, report: Report) -> None:
         advice = report.recommendation
         if advice is None:
             self.no_advice(report)
             return
-        cells = [
-            verdict
-            for verdict in report.verdicts
-            if verdict.backend is advice.backend and verdict.dtype is advice.dtype
-        ]
-        works = all(
-            verdict.predicted is Predicted.WORKS or verdict.measured is Measured.PASSED
-            for verdict in cells
-        )
-        is_wrong = any(each.severity is not Severity.NOTE for each in report.findings)
-        later = ", once what is wrong below is repaired" if is_wrong else _NOT_KNOWN
-        later = "" if works else later
-        self.line(f"{use_text(advice.dtype, advice.backend)}{later}.", "bold", indent=2)
-        for framework, settings in advice.settings.items():
-            version = report.environment.get(f"{framework}.version")
-            if isinstance(version, Absent):
-                continue
-            name = f"{framework} {version.value}" if isinstance(version, Known) else framework
-            self.line(f"{name}: {setting_text(framework, settings)}", indent=4, hang=2)
+        self.line(f"{_use(report)}.", "bold", indent=2)
+        for label, text in pasted_settings(advice, report.environment):
+            self.paste(label, text)
+        if taken := becomes_text(advice):
+            self.line(taken, indent=4, hang=2)
 
     def because(self, report: Report) -> None:
         """Say why that is to be used, and what is ruled out."""
-        if report.recommendation is not None:
-            advice = report.recommendation
+        advice = report.recommendation
+        if advice is None:
+            return
+        if self.style.verbose or any(each.state is not State.WORKS for each in answers_of(report)):
             self.line(f"Why {advice.backend.value}: {advice.why}", indent=2, hang=2)
             self.line("")
 
@@ -186,9 +177,9 @@ class _Page(Paper):
         if isinstance(report.environment.get("torch.version"), Absent):
             return
         if any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
-            text = "Nothing can be recommended yet: repair what is wrong below first."
+            text = "Nothing works yet: first repair what is wrong below."
         else:
-            text = "Nothing can be recommended: nothing is known to work here."
+            text = "There is nothing to recommend: nothing is known to work here."
         self.line(text, "bold", indent=2)
 
     def closing(self, report: Report) -> None:
@@ -212,24 +203,23 @@ def _alike(findings: tuple[Finding, ...]) -> Iterable[list[Finding]]:
     return groups.values()
 
 
-def _gpu_names(gpus: list[str]) -> str:
-    """Return ``gpu[0] A100``, or ``gpu[0], gpu[1] A100`` for GPUs that are alike."""
-    subjects, models = zip(*(gpu.partition(" ")[::2] for gpu in gpus), strict=True)
-    return f"{', '.join(subjects)} {' / '.join(dict.fromkeys(models))}".strip()
+def _how(verdicts: tuple[Verdict, ...], *, verbose: bool) -> str:
+    """Return how a table came about, and where its reasons are."""
+    ran = any(verdict.measured is not Measured.NOT_RUN for verdict in verdicts)
+    what = "predicted and measured" if ran else "predicted"
+    plain = all(verdict.predicted is Predicted.WORKS for verdict in verdicts) and not ran
+    return what if verbose or plain else f"{what} (why: --verbose)"
 
 
-def _reasons(verdicts: Iterable[Verdict]) -> Iterable[str]:
-    """Say what was measured, and once each why cells fail or stay unknown."""
-    said: dict[str, dict[str, list[str]]] = {}
-    for verdict in verdicts:
-        if verdict.measured is not Measured.NOT_RUN:
-            yield f"{verdict.backend.value} {verdict.dtype.value}: {verdict.detail}"
-        elif verdict.predicted is not Predicted.WORKS:
-            because = ", ".join(verdict.because[:_IDS_SHOWN])
-            more = len(verdict.because) - _IDS_SHOWN
-            because += f" and {more} more" if more > 0 else ""
-            why = ": ".join(part for part in (because, verdict.detail) if part)
-            cells = said.setdefault(f"{verdict.predicted.value}, {why}", {})
-            cells.setdefault(verdict.backend.value, []).append(verdict.dtype.value)
-    for why, cells in said.items():
-        yield f"{why}: " + ", ".join(f"{name} {'/'.join(dtypes)}" for name, dtypes in cells.items())
+def _unexplained(verdicts: tuple[Verdict, ...], report: Report) -> tuple[Verdict, ...]:
+    """Return the cells whose reasons a short report owes: no finding above tells them.
+
+    Failed runs, and FlashAttention in half precision where it does not work.
+    """
+    told = {rule for each in report.findings for rule in (each.rule_id, *each.consequences)}
+    return tuple(
+        each
+        for each in verdicts
+        if each.measured is Measured.FAILED
+        or (each.measured is Measured.NOT_RUN and is_flash(each) and not told & {*each.because})
+    )

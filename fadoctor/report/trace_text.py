@@ -10,7 +10,7 @@ from fadoctor.report.paper import Paper
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.model.trace import Call, Culprit, TracedProcess, TraceReport
     from fadoctor.report.style import Style
@@ -26,8 +26,11 @@ _MOST = 12
 def render(report: TraceReport, style: Style) -> str:
     """Return the report as text, the answer first."""
     paper = Paper(style)
+    if style.quiet:
+        paper.whole(_one_line(report))
+        return paper.text()
     ran = [process for process in report.processes if process.calls]
-    groups = list(_alike(ran))
+    groups = list(alike(ran))
     if not ran:
         paper.line(SILENCE, "bold")
     for processes, process in groups:
@@ -41,7 +44,20 @@ def render(report: TraceReport, style: Style) -> str:
     return paper.text()
 
 
-def _alike(processes: list[TracedProcess]) -> Iterable[tuple[list[TracedProcess], TracedProcess]]:
+def _one_line(report: TraceReport) -> str:
+    """Return what ran, and how much was found, for ``--quiet``."""
+    count: Counter[str] = Counter()
+    for process in report.processes:
+        for call in process.calls:
+            count[f"{call.backend} {_dtypes(call)}"] += call.times
+    ran = ", ".join(f"{what} x{number}" for what, number in count.most_common(_MOST))
+    titles = [f"{each.title}: {each.message}" for each in report.findings[:1]]
+    more = len(report.findings) - 1
+    tail = [f"And {counted(more, 'other finding')}."] if more > 0 else []
+    return " ".join([f"{ran}." if ran else SILENCE, *titles, *tail])
+
+
+def alike(processes: list[TracedProcess]) -> Iterable[tuple[list[TracedProcess], TracedProcess]]:
     """Yield processes that say the same once: ranks do."""
     groups: dict[str, list[TracedProcess]] = {}
     for process in processes:
@@ -58,28 +74,56 @@ def _calls(
     paper: Paper, processes: list[TracedProcess], process: TracedProcess, *, many: bool
 ) -> None:
     if many or len(processes) > 1:
-        names = ", ".join(
-            f"rank {each.rank}" if each.rank is not None else f"process {each.pid}"
-            for each in processes[:16]
-        )
-        paper.line(f"{names[:1].upper()}{names[1:]}:", "bold")
-    groups: dict[tuple[str, ...], list[Call]] = {}
-    for call in process.calls:
-        groups.setdefault(_kind(call), []).append(call)
-    shown = list(groups.values()) if paper.style.verbose else list(groups.values())[:_MOST]
+        paper.line(names_of(processes), "bold")
+    groups = groups_of(process)
+    shown = groups if paper.style.verbose else groups[:_MOST]
     for calls in shown:
         _group(paper, calls, alone=len(groups) == 1)
     if len(shown) < len(groups):
         paper.line(f"{len(groups) - len(shown)} more kinds of calls: --verbose shows them.")
 
 
-def _kind(call: Call) -> tuple[str, ...]:
+def names_of(processes: list[TracedProcess]) -> str:
+    """Return what processes are called that say the same."""
+    names = ", ".join(
+        f"rank {each.rank}" if each.rank is not None else f"process {each.pid}"
+        for each in processes[:16]
+    )
+    return f"{names[:1].upper()}{names[1:]}:"
+
+
+def groups_of(process: TracedProcess) -> list[list[Call]]:
+    """Return the calls of a process, those of one kind together, in the order they were seen."""
+    groups: dict[tuple[str, ...], list[Call]] = {}
+    for call in process.calls:
+        groups.setdefault(kind_of(call), []).append(call)
+    return list(groups.values())
+
+
+def kind_of(call: Call) -> tuple[str, ...]:
+    """Return what makes calls alike: what ran, in which dtypes, and who is to blame."""
     culprits = (f"{letter} {each.file} {each.line}" for letter, each in call.culprits.items())
     error = call.error or ""
     return (call.backend, _dtypes(call), call.autocast or "", error, *call.why_not_flash, *culprits)
 
 
 def _group(paper: Paper, calls: list[Call], *, alone: bool) -> None:
+    first = calls[0]
+    paper.line(headline(calls, alone=alone), "bold red" if first.error else "bold")
+    if first.error:
+        paper.line(printable(first.error, _WIDTH), indent=2, hang=2)
+    if first.why_not_flash:
+        paper.line(f"why not flash: {'; '.join(first.why_not_flash)}", indent=2, hang=2)
+    for letters, culprit in culprits_of(first):
+        paper.line(told(letters, culprit), "red", indent=2, hang=2)
+        if culprit.source:
+            paper.line(printable(culprit.source, _WIDTH), indent=6, hang=2)
+        if because(culprit):
+            paper.line(because(culprit), indent=4, hang=2)
+
+
+def headline(calls: list[Call], *, alone: bool) -> str:
+    """Return what calls of one kind did, in one sentence."""
     first = calls[0]
     modules = list(dict.fromkeys(call.module for call in calls if call.module))
     who = _who(modules, first, alone=alone)
@@ -90,14 +134,7 @@ def _group(paper: Paper, calls: list[Call], *, alone: bool) -> None:
     inside = ""
     if first.ran_in and _SHORT.get(first.ran_in, first.ran_in) != dtypes:
         inside = f" (autocast made it {_SHORT.get(first.ran_in, first.ran_in)})"
-    line = f"{who} {verb} {_name(first)} in {dtypes}{inside}{failed}, {counted(times, 'call')}."
-    paper.line(line, "bold red" if first.error else "bold")
-    if first.error:
-        paper.line(printable(first.error, _WIDTH), indent=2, hang=2)
-    if first.why_not_flash:
-        paper.line(f"why not flash: {'; '.join(first.why_not_flash)}", indent=2, hang=2)
-    for letters, culprit in _culprits(first):
-        _culprit(paper, letters, culprit)
+    return f"{who} {verb} {_name(first)} in {dtypes}{inside}{failed}, {counted(times, 'call')}."
 
 
 def _who(modules: list[str], call: Call, *, alone: bool) -> str:
@@ -129,7 +166,7 @@ def _dtypes(call: Call) -> str:
     return ", ".join(f"{letter} {dtype}" for letter, dtype in found.items()) or "?"
 
 
-def _culprits(call: Call) -> Iterable[tuple[str, Culprit]]:
+def culprits_of(call: Call) -> Iterable[tuple[str, Culprit]]:
     """Yield the culprits of a call, letters that share one together."""
     groups: dict[Culprit, list[str]] = {}
     for letter, culprit in call.culprits.items():
@@ -146,36 +183,45 @@ _DID = {
 }
 
 
-def _culprit(paper: Paper, letters: str, culprit: Culprit) -> None:
+def told(letters: str, culprit: Culprit) -> str:
+    """Return which statement made tensors what they are."""
     module = culprit.module or culprit.module_class or "no module"
-    paper.line(f"{letters}: {_DID[culprit.kind]} at {culprit.file}:{culprit.line}, in {module}",
-               "red", indent=2, hang=2)  # fmt: skip
-    if culprit.source:
-        paper.line(printable(culprit.source, _WIDTH), indent=6, hang=2)
-    if culprit.because:
-        sure = "" if culprit.confidence == "high" else f" (confidence {culprit.confidence})"
-        paper.line(f"because of {culprit.because}{sure}", indent=4, hang=2)
+    return f"{letters}: {_DID[culprit.kind]} at {culprit.file}:{culprit.line}, in {module}"
+
+
+def because(culprit: Culprit) -> str:
+    """Return what a statement did it because of, and how sure that is; "" for itself alone."""
+    if culprit.because.startswith(f"{culprit.op}: ") and culprit.confidence == "high":
+        return ""
+    sure = "" if culprit.confidence == "high" else f" (confidence {culprit.confidence})"
+    return f"because of {culprit.because}{sure}"
 
 
 def _remarks(paper: Paper, report: TraceReport) -> None:
-    """Say what was not looked at: other processes, compiled regions, faults of ours."""
+    for text, look in remarks(report):
+        paper.line(text, look, hang=2)
+
+
+def remarks(report: TraceReport) -> Iterator[tuple[str, str]]:
+    """Yield what was not looked at, and its look: other processes, compiled regions, our faults."""
     for process in report.processes:
-        name = printable(" ".join(process.argv), 120)
         if not process.entered:
-            paper.line(f"Not entered: {name}: {process.reason}.", "yellow", hang=2)
+            name = printable(" ".join(process.argv), 120)
+            yield f"Not entered: {name}: {process.reason}.", "yellow"
         if process.compiled:
             regions = ", ".join(process.compiled[:6])
-            paper.line(
-                f"torch.compile ran {regions}: attention inside is not seen; --eager looks inside.",
-                hang=2,
-            )
+            inside = "attention inside is not seen; --eager looks inside"
+            yield f"torch.compile ran {regions}: {inside}.", ""
         for failed in process.failed_imports:
             if process.calls and failed.module.startswith("flash_attn"):
-                paper.line(f"import {failed.module} failed: {printable(failed.error, 200)}", hang=2)
+                yield f"import {failed.module} failed: {printable(failed.error, 200)}", ""
         if process.lost:
-            paper.line(f"{process.lost} more kinds of calls were not kept.")
+            yield f"{process.lost} more kinds of calls were not kept.", ""
         if process.faults:
-            paper.line(
-                f"{counted(len(process.faults), 'fault')} of fadoctor's own, in process "
-                f"{process.pid}; the first: {printable(process.faults[0], 200)}", "yellow", hang=2,
-            )  # fmt: skip
+            yield (
+                (
+                    f"{counted(len(process.faults), 'fault')} of fadoctor's own, in process "
+                    f"{process.pid}; the first: {printable(process.faults[0], 200)}"
+                ),
+                "yellow",
+            )

@@ -2,7 +2,38 @@
 
 from __future__ import annotations
 
-from fadoctor.model.verdict import Backend, Dtype
+from typing import TYPE_CHECKING
+
+from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.verdict import Backend, Dtype, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.verdict import Becomes, Recommendation
+
+
+def frameworks_here(advice: Recommendation, facts: Mapping[str, Fact]) -> dict[str, str]:
+    """Return frameworks that are there -> how they are named, with their version.
+
+    Where nobody knows of any whether it is there, all are returned.
+    """
+    versions = {name: facts.get(f"{name}.version") for name in advice.settings}
+    here = {name: each.value for name, each in versions.items() if isinstance(each, Known)}
+    open_ = [name for name, each in versions.items() if each is None or isinstance(each, Unknown)]
+    return {name: f"{name} {version}" for name, version in here.items()} or {
+        name: name for name in open_
+    }
+
+
+def pasted_settings(
+    advice: Recommendation, facts: Mapping[str, Fact]
+) -> tuple[tuple[str, str], ...]:
+    """Return framework and line to paste, of those that are there."""
+    labels = frameworks_here(advice, facts)
+    return tuple(
+        (label, setting_text(name, advice.settings[name])) for name, label in labels.items()
+    )
 
 
 def setting_text(framework: str, settings: dict[str, str]) -> str:
@@ -54,6 +85,31 @@ def use_text(dtype: Dtype, backend: Backend) -> str:
     name = _BACKENDS.get(backend)
     said = f"{name} ({backend.value})" if name else backend.value
     return f"Use {_DTYPES[dtype]} with {said}"
+
+
+def becomes_text(advice: Recommendation) -> str:
+    """Return what flash_attention_2 really is here; "" where it is what people take it for.
+
+    How its own package comes out stands in the answer and in the table.
+    """
+    taken = advice.flash_attention_2
+    if taken is None or taken.origin is Origin.PACKAGE:
+        return ""
+    return f"flash_attention_2 here: {_taken(taken)}"
+
+
+def _taken(taken: Becomes) -> str:
+    about = f" ({taken.detail})" if taken.detail else ""
+    named = f" ({taken.name})" if taken.name else ""
+    match taken.origin:
+        case Origin.HUB:
+            return f"{taken.name} of the Hub{about}"
+        case Origin.ERROR:
+            return f"an error{named}: {taken.detail}"
+        case Origin.UNKNOWN if taken.name:
+            return f"{taken.name} of the Hub, or an error: {taken.detail}"
+        case _:
+            return f"not known: {taken.detail}"
 
 
 def counted(number: int, noun: str) -> str:

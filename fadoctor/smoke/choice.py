@@ -5,13 +5,15 @@ Pure: it looks at facts only. What a worker then finds outranks them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.matrix.kernels import visible_gpus
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import Absent, Known, printable
 from fadoctor.model.smoke import CPU, CellKey
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.smoke.catalogue import ALL, CATALOGUE, HALF, TRAPS, Entry, OnCpu
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 CUDA = "cuda"
 AUTO = "auto"
 """Device that nobody named: all GPUs if there are any, else the CPU."""
+
+_DEVICE = re.compile(r"cuda(:\d{1,3})?|cpu|all")
 
 Doomed = Mapping[tuple[Backend, Dtype], str]
 """Backend and dtype -> why running them is known to fail, on every GPU that is visible."""
@@ -69,6 +73,12 @@ class Choice(msgspec.Struct, frozen=True):
     """Kind of device -> its cells."""
     asked: dict[str, Asked] = {}
     """Backend -> what is to be loaded for it, where a kernel of the Hub is."""
+
+
+def refuse_device(name: str, argument: str) -> None:
+    """Raise UsageError for what names no device."""
+    if not _DEVICE.fullmatch(name):
+        raise UsageError(f"{argument} {printable(name, 40)}: give cuda, cuda:N, cpu or all")
 
 
 def choose(wanted: Wanted, kernels: Kernels, doomed: Doomed | None = None) -> Choice:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
 from fadoctor.model.smoke import SmokeRun
+from fadoctor.processes.ending import RUNNING
 from fadoctor.processes.run import Command, Result, child_environment
-from fadoctor.processes.strays import end_children
 from fadoctor.smoke.choice import AUTO
 from fadoctor.smoke.judge import without_origin
 from fadoctor.smoke.progress import Progress
@@ -98,7 +98,7 @@ def _run_devices(workers: Workers, first: Progress) -> list[Progress]:
         except KeyboardInterrupt:  # only this thread hears of it
             for progress in rest:
                 progress.interrupted = True
-            end_children()
+            RUNNING.end_groups()
     return [first, *rest]
 
 

@@ -15,6 +15,7 @@ from fadoctor.model.fact import Fact, Known
 from fadoctor.probes.import_path import ImportPath, read_import_path
 from fadoctor.probes.world import World, absent, known, unknown
 from fadoctor.processes.run import run
+from fadoctor.targets.contract_names import asked_of, tabled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,7 +102,7 @@ def _facts(world: World, answer: Answer, installed: Mapping[str, str]) -> dict[s
     for index, broken in enumerate(answer.broken):
         for name, value in _of(world, broken, installed).items():
             found[f"contract[{index}].{name}"] = value
-    return found
+    return found | tabled(found, len(answer.broken))
 
 
 def _of(world: World, broken: Broken, installed: Mapping[str, str]) -> dict[str, Fact]:
@@ -116,6 +117,7 @@ def _of(world: World, broken: Broken, installed: Mapping[str, str]) -> dict[str,
         "provider_version": _version(version[broken.provider], place),
         "module": known(module, place),
         "wanted": known(broken.name or broken.module, place),
+        "asked": known(asked_of(broken.module, broken.name), place),
         "place": known(place.removeprefix("$site/"), place),
         "breaks": known(tuple(whole_first[:SHOWN]), place),
         "at_import": known(broken.at_import, place),

@@ -75,13 +75,10 @@ def _with(environment: Environment, derived: dict[str, Fact]) -> Environment:
 
 def derive_hub(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what comes from the Hub, and nothing of what came before."""
-    facts = {
-        name: fact
-        for name, fact in environment.facts.items()
-        if not (name.startswith("hub.") and name.count(".") == _PARTS)
-    }
-    if len(facts) < len(environment.facts):
-        environment = msgspec.structs.replace(environment, facts=facts)
+    of_hub = [name for name in environment.facts if name.startswith("hub.")]
+    if derived := {name for name in of_hub if name.count(".") == _PARTS}:
+        left = {name: fact for name, fact in environment.facts.items() if name not in derived}
+        environment = msgspec.structs.replace(environment, facts=left)
     if not isinstance(environment.fact("kernels.version"), Known):
         return environment
     from fadoctor.targets.hub import hub_facts  # noqa: PLC0415 -- few environments have kernels
@@ -93,11 +90,10 @@ def derive_hub(environment: Environment, matrix: Matrix) -> Environment:
 
 def _capabilities(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
     derived: dict[str, Fact] = {}
-    for name, fact in environment.facts.items():
-        if not (isinstance(fact, Unknown) and name.endswith(".compute_capability")):
-            continue
-        model = environment.facts.get(f"{name.partition('.')[0]}.name")
-        if isinstance(model, Known):
+    for gpu in (subject.text for subject in environment.subjects("gpu")):
+        name = f"{gpu}.compute_capability"
+        model = environment.facts.get(f"{gpu}.name")
+        if isinstance(environment.facts.get(name), Unknown) and isinstance(model, Known):
             with suppress(UsageError):  # not a name of the table
                 found = find_gpu(str(model.value), matrix.tables)
                 if found.compute_capability:

@@ -50,6 +50,11 @@ class TargetRequest(msgspec.Struct, frozen=True):
 
     python: str = ""
     site_packages: str = ""
+    reason: str = "--python"
+    """Who named `python`."""
+    meant: str = ""
+    """What a project's settings name, where nobody names another."""
+    meant_reason: str = ""
 
 
 def discover(
@@ -70,9 +75,11 @@ def discover(
     if request.site_packages:
         return _package_tree(scene, request.site_packages)
     if request.python:
-        return _named(scene, request.python, "--python")
+        return _named(scene, request.python, request.reason)
     if environ.get("FADOCTOR_PYTHON"):
         return _named(scene, environ["FADOCTOR_PYTHON"], "FADOCTOR_PYTHON")
+    if request.meant:
+        return _asked(scene, _meant(scene, request.meant, request.meant_reason))
     return _asked(scene, choose_unnamed(scene))
 
 
@@ -116,6 +123,27 @@ def _named_folder(path: Path, name: str, reason: str) -> Choice:
             printable(f"{name}: its interpreter is gone (bin/python is missing or a broken link)")
         )
     return Choice(path, python, reason, str(path))
+
+
+def _meant(scene: Scene, text: str, reason: str) -> Choice:
+    """Return what settings name: read as if it had been found, and run only where it is active.
+
+    They may come with a cloned repository, and bring a hostile environment with them.
+    """
+    path, name = absolute(scene, text), f"{reason}: {text}"
+    require_present(path, name)
+    prefix = path if is_folder(path) else prefix_of_python(path)
+    if prefix is None:
+        raise TargetError(printable(f"{name}: not an environment's folder or interpreter"))
+    choice = _named_folder(prefix, name, reason)
+    active = scene.environ.get("VIRTUAL_ENV") or scene.environ.get("CONDA_PREFIX") or ""
+    is_active = bool(active) and same_folder(prefix, absolute(scene, active))
+    ours = same_folder(prefix, Path(scene.own.prefix))
+    notes: tuple[str, ...] = ()
+    if active and not is_active:
+        note = f"{active} is active, but the settings name another: --no-config-file asks nobody"
+        notes = (printable(note, 500),)
+    return msgspec.structs.replace(choice, may_run=is_active or ours, notes=notes)
 
 
 def _named_program(scene: Scene, path: Path, name: str, reason: str) -> Target:

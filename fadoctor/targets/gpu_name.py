@@ -53,17 +53,17 @@ def find_gpu(text: str, tables: Mapping[str, Table]) -> Gpu:
         raise UsageError(f"--gpu {_shown(text)}: not a name of a GPU")
     if match := _SM.fullmatch(lowered):
         return _by_capability(f"{match[1]}.{match[2]}", text, tables)
-    models = list(_models(tables))
-    if _GFX.fullmatch(lowered) and any(gpu.gfx == lowered for gpu in models):
+    known = list(models(tables))
+    if _GFX.fullmatch(lowered) and any(gpu.gfx == lowered for gpu in known):
         return Gpu(lowered, "amd", gfx=lowered)
     wanted = _key(lowered)
-    found = [gpu for gpu in models if wanted and wanted == _key(gpu.name)]
-    found = found or [gpu for gpu in models if wanted and wanted in _short_keys(gpu.name)]
+    found = [gpu for gpu in known if wanted and wanted == _key(gpu.name)]
+    found = found or [gpu for gpu in known if wanted and wanted in _short_keys(gpu.name)]
     if not found:  # Quadro T2000, where the table says T2000
         plain = wanted.removeprefix("quadro")
-        found = [gpu for gpu in models if plain != wanted and plain == _key(gpu.name)]
+        found = [gpu for gpu in known if plain != wanted and plain == _key(gpu.name)]
     if not found:
-        raise UsageError(_no_such(text, models))
+        raise UsageError(_no_such(text, known))
     if len({(gpu.compute_capability, gpu.gfx) for gpu in found}) > 1:
         raise UsageError(f"--gpu {_shown(text)}: several GPUs have that name; say sm_XX")
     return found[0]
@@ -72,7 +72,7 @@ def find_gpu(text: str, tables: Mapping[str, Table]) -> Gpu:
 def gpus_by_key(tables: Mapping[str, Table]) -> dict[str, Gpu]:
     """Return the products that one name alone has, by `key_of` that name, with its series."""
     found: dict[str, Gpu] = {}
-    for gpu in _models(tables):
+    for gpu in models(tables):
         known = found.setdefault(_key(gpu.name), gpu)
         if (known.compute_capability, known.gfx) != (gpu.compute_capability, gpu.gfx):
             found[_key(gpu.name)] = Gpu(gpu.name, gpu.vendor)
@@ -96,7 +96,8 @@ def _number(capability: str) -> float:
     return float(capability)
 
 
-def _models(tables: Mapping[str, Table]) -> Iterator[Gpu]:
+def models(tables: Mapping[str, Table]) -> Iterator[Gpu]:
+    """Yield every model of the tables, NVIDIA's first."""
     for row in tables["gpu-names"].rows:
         for name in typed_cell(row.get("names") or (), "list"):  # type: ignore[union-attr]  # a list column
             yield Gpu(name, "nvidia", str(row["cc"]))

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.hub.choice import Choice, Habits, System, choose
+from fadoctor.hub.local import KIND as LOCAL
 from fadoctor.hub.variant import Interface, Variant, parse_variant
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.targets.hub_builds import SOURCE, Published, choose_published, published
+from fadoctor.targets.hub_local import NOUN, local_facts, local_folder, local_kernel
 from fadoctor.targets.hub_pick import Picked, pick
 
 if TYPE_CHECKING:
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix
 
 GENERATIONS = ("fa2", "fa3", "fa4", "sage")
-_UNREAD = Unknown("no probe has looked", "the Hub's cache")
+_UNREAD = Unknown("it was not read", "the Hub's cache")
 NOUNS = (
     "cached", "build", "download", "refused", "archs", "lacks", "doubt", "hearsay", "gigabytes",
-    "offline", "lacking", "needs",
+    "offline", "lacking", "needs", "local",
 )  # fmt: skip
 """What is said of a kernel that is taken."""
 _SHOWN = 3
@@ -56,9 +58,33 @@ def hub_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
         found[f"{prefix}.repository"] = picked.repository
         found[f"{prefix}.branch"] = picked.branch
         found[f"{prefix}.broken"] = picked.broken
-        if isinstance(known, tuple):
+        if folder := local_folder(picked.repository, facts, matrix):
+            found |= _of_folder(prefix, str(getattr(picked.repository, "value", "")), facts, matrix)
+            found[f"{prefix}.{NOUN}"] = Known(folder, "LOCAL_KERNELS")
+        elif isinstance(known, tuple):
             found |= _choice(prefix, known, facts, matrix)
     return found
+
+
+def _of_folder(
+    prefix: str, repository: str, facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, Fact]:
+    """Return what is taken of the folder that LOCAL_KERNELS names for a kernel."""
+    found = local_kernel(repository, facts)
+    if isinstance(found, Unknown):
+        return {f"{prefix}.build": found}
+    branch, builds = found
+    out = _held_against(prefix, published(matrix, repository, branch), facts)
+    out[f"{prefix}.branch"] = Known(branch, "LOCAL_KERNELS")
+    chosen, choice = local_facts(prefix, builds, _ready(facts, matrix))
+    out |= chosen
+    if choice is None:
+        return out
+    if choice.best is None:
+        return out | {f"{prefix}.refused": _refused(choice, "LOCAL_KERNELS")}
+    asked = matrix.find("kernels-releases", {"version": facts["kernels.version"]})
+    name = f"{repository}@{branch} {choice.best.name}"
+    return out | _of_build(prefix, name, asked.cell("metadata_keys"), facts)
 
 
 def _known_kernel(picked: Picked) -> tuple[str, str] | Absent | Unknown:
@@ -83,8 +109,9 @@ def taken_builds(facts: Mapping[str, Fact], matrix: Matrix) -> tuple[str, ...]:
     for generation in GENERATIONS:
         nouns = (found.get(f"hub.{generation}.{n}") for n in ("repository", "branch", "build"))
         known = [str(fact.value) for fact in nouns if isinstance(fact, Known)]
+        place = LOCAL if isinstance(found.get(f"hub.{generation}.{NOUN}"), Known) else kind
         if len(known) == 3 and not _is_plain(known[2]):
-            names[f"{kind} {known[0]}@{known[1]} {known[2]}"] = None
+            names[f"{place} {known[0]}@{known[1]} {known[2]}"] = None
     return tuple(names)
 
 
@@ -147,7 +174,7 @@ def _held_against(prefix: str, there: Published, facts: Mapping[str, Fact]) -> d
         lacking = tuple(each for each in wanted if each not in every.value)
         out[f"{prefix}.lacks"] = Known(lacking, SOURCE) if lacking else Absent(every.source)
     else:
-        out[f"{prefix}.lacks"] = every or Unknown("no probe has looked", "packages")
+        out[f"{prefix}.lacks"] = every or Unknown("it was not read", "packages")
     return out
 
 
@@ -237,7 +264,7 @@ def system_of(facts: Mapping[str, Fact]) -> System | Unknown:
     """Return what a choice hangs on; Unknown where one of its facts is."""
     wanted = ("torch.version", "host.os", "host.machine", "torch.cuda", "torch.hip")
     for name in wanted:
-        fact = facts.get(name, Unknown("no probe has looked", name))
+        fact = facts.get(name, Unknown("it was not read", name))
         if isinstance(fact, Unknown):
             return fact
     known = {name: fact.value for name in facts if isinstance(fact := facts[name], Known)}

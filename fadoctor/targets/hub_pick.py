@@ -26,7 +26,7 @@ class Picked(msgspec.Struct, frozen=True):
 
 def pick(generation: str, facts: Mapping[str, Fact], matrix: Matrix) -> Picked:
     """Return which kernel transformers takes, else diffusers."""
-    nobody: Fact = Unknown("no probe has looked", "packages")
+    nobody: Fact = Unknown("it was not read", "packages")
     transformers, diffusers = facts.get("transformers.version", nobody), _diffusers(facts)
     asked: dict[str, Fact] = {"generation": Known(generation, "asked")}
     if isinstance(transformers, Unknown) and generation != "sage":

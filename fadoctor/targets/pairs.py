@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fadoctor.matrix.query import Index
 from fadoctor.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix
 
 TABLE = "pairs"
-PAIRED = ("pair_told", "pair_why")
+PAIRED = ("pair_told", "pair_why", "pair_other")
 """What every package has; the second is there where the first is."""
 
 _SOURCE = "the matrix of pairs, and the list of installed packages"
@@ -65,16 +66,13 @@ def _of_package(
     none: dict[str, Fact] = dict.fromkeys(PAIRED, Absent(f"{_SOURCE}: none"))
     named = facts.get(f"{package}.distribution")
     distribution = named if isinstance(named, Known) else Known(PACKAGES[package][0], package)
-    tabled = any(
-        str(distribution.value) in str(row["package"]).split() for row in matrix.tables[TABLE].rows
-    )
-    if not tabled:
+    if not Index.of(matrix.tables[TABLE]).names(str(distribution.value)):
         return none
     version = facts[f"{package}.version"]
     if isinstance(version, Unknown):
         return dict.fromkeys(PAIRED, version)
     if not isinstance(installed, Known) or not isinstance(installed.value, dict):
-        return dict.fromkeys(PAIRED, installed or Unknown("no probe has looked", package))
+        return dict.fromkeys(PAIRED, installed or Unknown("it was not read", package))
     told: dict[str, str] = {}
     why: list[str] = []
     for beside, fits, what in pairs_of(distribution, version, installed.value, matrix):
@@ -88,7 +86,24 @@ def _of_package(
     if not told:
         return none
     words = " ".join(dict.fromkeys(why))
-    return {"pair_told": Known(told, _SOURCE), "pair_why": Known(words, _SOURCE)}
+    other = _other(str(distribution.value), {name: installed.value[name] for name in told}, matrix)
+    return {
+        "pair_told": Known(told, _SOURCE),
+        "pair_why": Known(words, _SOURCE),
+        "pair_other": Known(other, _SOURCE) if other else Absent("no release is known to fit"),
+    }
+
+
+def _other(distribution: str, beside: Mapping[str, str], matrix: Matrix) -> str:
+    """Return the newest releases of a package that go with all of some, "" where none is known."""
+    rows = matrix.tables[TABLE].rows
+    mine = [row for row in rows if row["package"] == distribution and not row.get("rule")]
+    for version in reversed(dict.fromkeys(str(row["version"]) for row in mine)):
+        fits = {str(row["beside"]): row.get("fits") for row in mine if row["version"] == version}
+        specifiers = {name: fits.get(name) for name in beside}
+        if all(isinstance(s, str) and _is_in(beside[n], s) for n, s in specifiers.items()):
+            return f"{distribution}{version}"
+    return ""
 
 
 def _is_in(version: str, specifier: str) -> bool:

@@ -64,7 +64,7 @@ def unmet_requirements(
 def _of_package(
     package: str, installed: Fact, facts: Mapping[str, Fact], matrix: Matrix
 ) -> dict[str, Fact]:
-    requires = facts.get(f"{package}.requires", Unknown("no probe has looked", package))
+    requires = facts.get(f"{package}.requires", Unknown("it was not read", package))
     installer = facts.get(f"{package}.installer")
     if isinstance(installer, Known) and installer.value == "conda":
         return dict.fromkeys(DERIVED, Absent("conda has names of its own"))
@@ -121,7 +121,7 @@ class _Checks:
         name = facts.get(f"{package}.distribution")
         self.package = name if isinstance(name, Known) else Known(PACKAGES[package][0], package)
         self.matrix = matrix
-        version = facts.get(f"{package}.version", Unknown("no probe has looked", package))
+        version = facts.get(f"{package}.version", Unknown("it was not read", package))
         self._own = matrix.find("requirement-checks", {"package": self.package, "version": version})
         self._read = facts.get(f"{package}.checks")
         build, loads = facts.get("torch.build"), facts.get(f"{package}.loads")

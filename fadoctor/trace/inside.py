@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,20 @@ from fadoctor.trace.settings import Settings, config_of
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from fadoctor.model.rule import Knowledge
     from fadoctor.model.trace import TraceReport
+    from fadoctor.trace.settings import Config
+
+
+@cache
+def _knowledge() -> Knowledge:
+    """Return the rules, read once: a test-suite traces many blocks."""
+    return load_knowledge()
+
+
+@lru_cache(maxsize=4)
+def _config(calls: int) -> Config:
+    return config_of(Settings(calls), _knowledge())
 
 
 class Trace:
@@ -28,7 +42,7 @@ class Trace:
         self._calls = calls
         self._tracer: Any = None
         self._watch: Any = None
-        self._knowledge = load_knowledge()
+        self._knowledge = _knowledge()
 
     def __enter__(self) -> Trace:  # noqa: PYI034 -- Self is of Python 3.11
         """Patch torch, and what of attention is imported."""
@@ -39,7 +53,7 @@ class Trace:
             record = import_module("_fadoctor_trace_record")
         finally:
             sys.path.remove(str(CHILD))
-        config = config_of(Settings(self._calls), self._knowledge)
+        config = _config(self._calls)
         self._watch = watch.Watch(str(CHILD), None, config.watched)
         kept = record.Record(None, self._watch, config.variables, config.packages)
         self._tracer = start.Tracer(msgspec.to_builtins(config), kept, self._watch)
@@ -70,3 +84,9 @@ class Trace:
         from fadoctor.report.trace_text import render  # noqa: PLC0415
 
         return render(self.document(), Style())
+
+    def _repr_html_(self) -> str:
+        """Return the report as a notebook shows it, where the block has ended."""
+        from fadoctor.report.html.trace import fragment  # noqa: PLC0415 -- only in a notebook
+
+        return fragment(self.document())

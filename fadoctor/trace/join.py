@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FROM_START = "float32-from-start"
 
 _WIDE = ("float32", "float64")
+_SDPA = "torch.nn.functional.scaled_dot_product_attention"
 _SHOWN = 300
 
 
@@ -103,11 +104,11 @@ def _rule_of(call: Call, culprit: Culprit, matrix: Matrix) -> str:
             return str(row["rule"])
     dtypes = {each.dtype for each in (call.q, call.k, call.v) if each is not None}
     what = "mixed" if len(dtypes) > 1 else "wide"
-    if call.q is not None and call.q.dtype in _WIDE and call.backend.partition("-")[0] != "sdpa":
+    is_sdpa = call.entry == _SDPA
+    if call.q is not None and call.q.dtype in _WIDE and not is_sdpa:
         what = "wide"
-    cell = matrix.find(
-        "trace-causes", {"backend": Known(call.backend, ""), "what": Known(what, "")}
-    )
+    backend = "sdpa" if is_sdpa else call.backend
+    cell = matrix.find("trace-causes", {"backend": Known(backend, ""), "what": Known(what, "")})
     rule = cell.cell("rule")
     return str(rule.value) if isinstance(rule, Known) else ""
 

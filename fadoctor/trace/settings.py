@@ -31,6 +31,10 @@ class Config(msgspec.Struct, frozen=True):
     calls: int
     eager: bool
     entries: tuple[dict[str, str], ...]
+    operations: dict[str, tuple[str, ...]]
+    """Role -> names of torch's operations that have it."""
+    kernels: tuple[dict[str, str], ...]
+    """Those among which torch chooses: number, backend, node."""
     limits: dict[str, int]
     """Backend -> largest head dimension that any version takes."""
     variables: tuple[str, ...]
@@ -40,7 +44,7 @@ class Config(msgspec.Struct, frozen=True):
     @property
     def watched(self) -> tuple[str, ...]:
         """Return the modules whose import is waited for; a * stands for part of a name."""
-        modules = {entry["module"] for entry in self.entries}
+        modules = {each["module"] for each in self.entries if ":" not in each["module"]}
         roots = {module.partition(".")[0] for module in modules if "*" not in module}
         return tuple(sorted({"torch", _DYNAMO} | modules | roots))
 
@@ -55,11 +59,16 @@ class Settings(msgspec.Struct, frozen=True):
 def config_of(settings: Settings, knowledge: Knowledge) -> Config:
     """Return what the tracer inside a process is told."""
     apart = load_apart()
-    table = apart.get(ENTRY_POINTS) or knowledge.tables[ENTRY_POINTS]
+
+    def table(name: str) -> Table:
+        return apart.get(name) or knowledge.tables[name]
+
     return Config(
         calls=settings.calls,
         eager=settings.eager,
-        entries=_entries(table),
+        entries=_entries(table(ENTRY_POINTS)),
+        operations=_operations(table("trace-operations")),
+        kernels=_kernels(table("sdpa-kernels")),
         limits=_limits(knowledge),
         variables=tuple(name for name in ENVIRONMENT_VARIABLES if name != "PYTHONPATH"),
         packages=tuple(PACKAGES),
@@ -76,6 +85,26 @@ def _entries(table: Table) -> tuple[dict[str, str], ...]:
     return tuple(
         {name: str(row[name]) for name in _KEYS}
         | {name: str(row.get(name) or "") for name in _MAY_LACK}
+        for row in table.rows
+    )
+
+
+def _operations(table: Table) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for row in table.rows:
+        for role in str(row["roles"]).split():
+            found.setdefault(role, []).extend(str(row["operation"]).split())
+    return {role: tuple(names) for role, names in found.items()}
+
+
+def _kernels(table: Table) -> tuple[dict[str, str], ...]:
+    """Return the kernels; one whose node has no name of its own has "" there."""
+    return tuple(
+        {
+            "number": str(row["number"]),
+            "backend": str(row["backend"]),
+            "node": str(row.get("node") or ""),
+        }
         for row in table.rows
     )
 

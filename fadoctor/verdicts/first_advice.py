@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import distribution_version, fact_text, fact_words
-from fadoctor.model.fact import Absent, Known
-from fadoctor.model.verdict import Backend, Predicted
+from fadoctor.matrix.kernels import distribution_version
+from fadoctor.model.fact import Absent, Known, fact_text, fact_words
+from fadoctor.model.verdict import Backend
 from fadoctor.verdicts.hub_route import Route
 
 if TYPE_CHECKING:
@@ -41,11 +41,10 @@ def is_within_reach(kernels: Kernels, backend: Backend, gpus: Iterable[Gpu]) -> 
 def said_of_routes(
     kernels: Kernels, gpus: list[Gpu], chosen: tuple[Backend, Dtype], verdicts: Iterable[Verdict]
 ) -> str:
-    """Return what else is worth knowing: what flash_attention_2 becomes, and the first advice."""
+    """Return what else is worth knowing: where a kernel comes from, and the first advice."""
     cells = {each.backend.value: each for each in verdicts if each.dtype is chosen[1]}
     said = [
         *_source(kernels, chosen[0]),
-        *_becomes(kernels, cells),
         *_better(kernels, gpus, chosen[0], cells),
     ]
     return "".join(f" {text}" for text in said)
@@ -54,26 +53,6 @@ def said_of_routes(
 def _source(kernels: Kernels, chosen: Backend) -> Iterator[str]:
     if kernels.route(chosen) == "hub":
         yield f"It is {Route(kernels, chosen).note()}."
-
-
-def _becomes(kernels: Kernels, cells: dict[str, Verdict]) -> Iterator[str]:
-    """Yield what transformers makes of flash_attention_2, where kernels is installed."""
-    environment = kernels.environment
-    version = environment.fact("transformers.version")
-    if not (isinstance(version, Known) and isinstance(environment.fact("kernels.version"), Known)):
-        return
-    head = f"flash_attention_2 of transformers {version.value}"
-    package, cell = environment.fact("flash_attn.version"), cells.get(Backend.HUB_FA2.value)
-    if isinstance(package, Known):
-        yield f"{head} is the package flash-attn {package.value} here."
-    elif cell is None or not isinstance(package, Absent):
-        return
-    elif cell.predicted is Predicted.WORKS:
-        yield f"{head} becomes a kernel of the Hub here: {cell.detail}."
-    elif cell.predicted is Predicted.FAILS:
-        yield f"{head} fails here: {_reason(cell)}."
-    else:
-        yield f"Whether {head} works here is not known: {_reason(cell)}."
 
 
 def _better(

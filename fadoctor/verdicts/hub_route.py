@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import fact_text
 from fadoctor.matrix.versions import is_in
-from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, printable
 from fadoctor.model.verdict import Predicted
 from fadoctor.verdicts.obstacles import Obstacle
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.matrix.kernels import Gpu, Kernels
-    from fadoctor.matrix.query import Rows
     from fadoctor.model.verdict import Backend
 
 OFFLINE = frozenset({"1", "ON", "YES", "TRUE"})
@@ -47,11 +45,25 @@ class Route:
 
     def note(self) -> str:
         """Say where it comes from: a build in the cache, or one that would be downloaded."""
-        name = f"{self.known('repository')}@{self.known('branch')}"
         if self.known("build"):
-            return f"{self.known('build')} of {name}, in the cache"
+            return f"{self.known('build')} of {self.name()}, in {self._place()}"
         size = f" ({self.known('gigabytes')} GB)" if self.known("gigabytes") else ""
-        return f"would be downloaded{size}: {self.known('download')} of {name}"
+        return f"would be downloaded{size}: {self.known('download')} of {self.name()}"
+
+    def origin(self) -> str:
+        """Return the same in few words, without the kernel's name."""
+        if self.known("build"):
+            return f"{self.known('build')}, in {self._place()}"
+        size = f", {self.known('gigabytes')} GB" if self.known("gigabytes") else ""
+        return f"{self.known('download')}, to be downloaded{size}"
+
+    def _place(self) -> str:
+        return "the folder that LOCAL_KERNELS names" if self.known("local") else "the cache"
+
+    def name(self) -> str:
+        """Return the kernel that is taken, ``owner/name@branch``; "" where nobody takes one."""
+        repository, branch = self.known("repository"), self.known("branch")
+        return f"{repository}@{branch}" if repository and branch else ""
 
     def _obstacles(self, gpu: Gpu) -> Iterator[Obstacle]:
         if not self.known("taken_by"):
@@ -98,19 +110,21 @@ class Route:
                 return
         if broken := self.known("broken"):
             yield _fails(broken, "diffusers-hub-attribute")
-        own = self.kernels.environment.fact("env.LOCAL_KERNELS")
-        named = isinstance(own, Known) and self.known("repository") in str(own.value)
-        if named or isinstance(own, Unknown):
+        if isinstance(self.kernels.environment.fact("env.LOCAL_KERNELS"), Unknown):
             yield _open("LOCAL_KERNELS may name a folder for it, which was not read")
+        wrong = self.kernels.environment.facts.get("hub.local_wrong")
+        if isinstance(wrong, Known) and self._cell("local_kernels") == "True":
+            text = f"LOCAL_KERNELS has no folder for {', '.join(_words(wrong))}"
+            yield _fails(text, "hub-local-folder-wrong")
 
     def _source(self) -> Iterator[Obstacle]:
         """Yield that no build fits, or that none can be had."""
+        if self.known("local"):
+            yield from self._from_folder()
+            return
         offline = self._offline()
-        rows = self.kernels.matrix.find(
-            "kernels-releases", {"version": self.kernels.environment.fact("kernels.version")}
-        )
         if self.known("build"):
-            yield from self._from_cache(rows, offline=offline)
+            yield from self._from_cache(offline=offline)
             return
         cached = self.fact("cached")
         if isinstance(cached, Unknown):
@@ -126,15 +140,32 @@ class Route:
         else:
             yield from self._download()
 
+    def _from_folder(self) -> Iterator[Obstacle]:
+        """Yield that the folder that LOCAL_KERNELS names holds no build for this system."""
+        build = self.fact("build")
+        if isinstance(build, Absent):
+            reason = f": {self.known('refused')}" if self.known("refused") else ""
+            text = f"LOCAL_KERNELS names {self.known('local')}, without a build for this system"
+            yield _fails(text + reason, "hub-local-folder-wrong")
+        elif isinstance(build, Unknown):
+            yield _open(f"LOCAL_KERNELS names {self.known('local')}: {build.reason}")
+
+    def _cell(self, column: str) -> str:
+        """Return what is known of this release of kernels, "" where it is not."""
+        version = self.kernels.environment.fact("kernels.version")
+        return fact_text(
+            self.kernels.matrix.find("kernels-releases", {"version": version}).cell(column), ""
+        )
+
     def _offline(self) -> bool | None:
         fact = self.kernels.environment.fact("env.HF_HUB_OFFLINE")
         if isinstance(fact, Unknown):
             return None
         return isinstance(fact, Known) and str(fact.value).upper() in OFFLINE
 
-    def _from_cache(self, rows: Rows, *, offline: bool | None) -> Iterator[Obstacle]:
+    def _from_cache(self, *, offline: bool | None) -> Iterator[Obstacle]:
         """Yield that this kernels does not load from a cache without the network."""
-        loads, named = fact_text(rows.cell("offline"), ""), self.known("offline")
+        loads, named = self._cell("offline"), self.known("offline")
         if offline is False or loads == "all":
             return
         if loads == "named" and named == "True":

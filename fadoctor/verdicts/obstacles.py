@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.kernels import fact_text
 from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
-from fadoctor.model.fact import Absent, Known, Unknown, printable
+from fadoctor.model.fact import Absent, Known, Unknown, fact_text, printable
 from fadoctor.model.verdict import Predicted
 
 if TYPE_CHECKING:

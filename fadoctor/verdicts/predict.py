@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.kernels import Gpu, Kernels, Support, fact_text, visible_gpus
-from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.matrix.kernels import Gpu, Kernels, Support, visible_gpus
+from fadoctor.model.fact import Fact, Known, Unknown, fact_text
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
 from fadoctor.verdicts.obstacles import obstacle

@@ -10,17 +10,16 @@ from fadoctor.matrix.kernels import (
     Support,
     computing_gpus,
     distribution_version,
-    fact_text,
     visible_gpus,
 )
-from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.fact import Absent, Fact, Known, fact_text
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommendation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from fadoctor.model.verdict import Verdict
+    from fadoctor.model.verdict import Becomes, Verdict
 
 FRAMEWORKS = ("transformers", "vllm", "llamafactory", "unsloth")
 
@@ -84,7 +83,8 @@ def _best(
                 doubt = _DOUBT if (backend, dtype) in doubtful else ""
                 why = _why(kernels.label(backend), gpus, dtype, ruled_out, doubt)
                 why += _said_of(left_out) + _of_routes(kernels, gpus, (backend, dtype), verdicts)
-                return Recommendation(dtype, backend, settings, why)
+                taken = _taken(kernels, gpus, dtype, verdicts)
+                return Recommendation(dtype, backend, settings, why, taken)
             if works:
                 ruled_out.append(_said(broken[backend, dtype]))
             ruled_out += _failures(found, backend, dtype)
@@ -96,6 +96,17 @@ def _said_of(left_out: list[Gpu]) -> str:
         return ""
     names = _list([gpu.label for gpu in left_out])
     return f" Left out: {names}, without tensor cores; CUDA_VISIBLE_DEVICES hides it."
+
+
+def _taken(
+    kernels: Kernels, gpus: list[Gpu], dtype: Dtype, verdicts: tuple[Verdict, ...]
+) -> Becomes | None:
+    """Return what flash_attention_2 of transformers is here; None where there is none."""
+    if not verdicts or isinstance(kernels.environment.fact("transformers.version"), Absent):
+        return None
+    from fadoctor.verdicts.becomes import flash_attention_2  # noqa: PLC0415 -- transformers only
+
+    return flash_attention_2(kernels, {gpu.label for gpu in gpus}, dtype, verdicts)
 
 
 def _of_routes(

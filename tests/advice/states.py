@@ -77,6 +77,23 @@ def enumerated(count: int) -> Iterator[Environment]:
 PIN = {"nvidia-cutlass-dsl": ">=4.6.2", "quack-kernels": ">=0.5.3", "apache-tvm-ffi": ""}
 FA2_FILE = "$site/vllm/vllm_flash_attn/_vllm_fa2_C.abi3.so"
 BLACKWELL = {"gpu[0].name": "NVIDIA GeForce RTX 5090", "gpu[0].compute_capability": "12.0"}
+NO_TORCH: dict[str, Any] = {
+    "torch.version": None, "torch.build": None, "torch.cuda": None, "torch.requires": None,
+    "torch.loads": None, "flash_attn.version": None,
+}  # fmt: skip
+NEW_DRIVER = {"driver.version": "580.95.05", "driver.cuda": "13.0", "bitsandbytes.version": None}
+LOST_LIBRARY = {
+    "flash_attn.binary.failure": "missing-library", "flash_attn.binary.cause": "cuda-runtime",
+    "flash_attn.binary.missing_library": "libcudart.so.12",
+}  # fmt: skip
+CUDA_12 = {
+    "nvidia-cudnn-cu12": "==9.10.2.21", "nvidia-nccl-cu12": "==2.27.3",
+    "nvidia-nvshmem-cu12": "==3.3.20",
+}  # fmt: skip
+BOTH_CUDAS = {
+    "nvidia-cudnn-cu12": "9.10.2.21", "nvidia-cudnn-cu13": "9.13.0.50",
+    "nvidia-nvshmem-cu12": "3.3.20", "nvidia-nvshmem-cu13": "3.3.24",
+}  # fmt: skip
 RAW: dict[str, tuple[tuple[str, str, dict[str, str], dict[str, Any]], ...]] = {
     "requirement-unmet": (
         ("trl", "1.16.0", {"accelerate": ">=1.12,<2", "transformers": ">=4.57,<5"}, {}),
@@ -99,6 +116,52 @@ RAW: dict[str, tuple[tuple[str, str, dict[str, str], dict[str, Any]], ...]] = {
     ),
     "unsloth-fa2-broken": (
         ("unsloth", "2026.10.9", {}, {"flash_attn.extension": None, "flash_attn.interface": True}),
+    ),
+    "vllm-backend-deprecated": (
+        ("vllm", "0.14.0", {}, {"env.VLLM_ATTENTION_BACKEND": "XFORMERS"}),
+        ("vllm", "0.14.0", {}, {"env.VLLM_FLASH_ATTN_VERSION": "2"}),
+    ),
+    "pair-unfit": (
+        ("vllm", "0.9.0", {}, {"trl.version": "0.27.0"}),
+    ),
+    "torch-missing": (
+        ("xformers", "0.0.32", {"torch": "==2.8.0"}, NO_TORCH),
+        ("flash_attn", "2.8.3", {"torch": ""}, {**NO_TORCH, "flash_attn.wheel.torch": "2.8"}),
+    ),
+    "libcudart-missing": (
+        ("flash_attn", "2.8.2", {}, {**LOST_LIBRARY, "flash_attn.loads": False}),
+        ("flash_attn", "2.8.2", {}, {**LOST_LIBRARY, "flash_attn.loads": False,
+                                     "python.abi_tag": "cp314t"}),
+    ),
+    "cuda-major-mix": (
+        ("causal_conv1d", "1.5.0", {}, {
+            "causal_conv1d.loads": False,
+            "causal_conv1d.binary.failure": "missing-library",
+            "causal_conv1d.binary.cause": "cuda-runtime",
+            "causal_conv1d.binary.cuda_major": "13",
+        }),
+    ),
+    "torchvision-torch-mismatch": tuple(
+        (name, version, {"torch": "==2.7.1"}, {
+            "torch.build": build, "torch.version": f"2.8.0+{build}" if build != "pypi" else "2.8.0",
+            f"{name}.loads": False, f"{name}.binary.file": f"$site/{name}.so",
+            f"{name}.binary.failure": "undefined-symbol",
+            f"{name}.binary.cause": "torch-function",
+        })
+        for name, version in (("torchvision", "0.22.1"), ("torchaudio", "2.7.1"))
+        for build in ("pypi", "cu126")
+    ),
+    "xformers-torch-mismatch": (
+        ("xformers", "0.0.31", {"torch": "==2.7.1"}, {"torch.version": "2.10.0", **NEW_DRIVER}),
+    ),
+    "nvidia-wheels-overlap": (
+        ("torch", "2.8.0", CUDA_12, {"packages.nvidia": BOTH_CUDAS, "torch.cuda": "12.8"}),
+        ("torch", "2.9.0", {"nvidia-cudnn-cu13": "==9.13.0.50", "nvidia-nccl-cu13": "==2.27.7"},
+         {"packages.nvidia": BOTH_CUDAS, "torch.cuda": "13.0", "torch.build": "cu130"}),
+    ),
+    "kernel-image-missing-fa2": (
+        ("flash_attn", "2.7.4.post1", {}, {**BLACKWELL, "flash_attn.binary.code": {"8.0 9.0": "3"},
+                                           "flash_attn.binary.arch_list": ["8.0", "9.0"]}),
     ),
 }  # fmt: skip
 """Rule -> package, release, what it requires, other facts: what follows from these is derived."""

@@ -76,8 +76,11 @@ def test_fix_shows_the_lines_and_writes_them_only_where_told(run: Run, file: Pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("fix", "--requirements", "{}"), "--dry-run shows the lines to change"),
-        (("fix", "--requirements", "{}", "--yes"), "--dry-run shows the lines to change"),
+        (("fix", "--requirements", "{}"), "give --dry-run, which shows the lines to change"),
+        (
+            ("fix", "--requirements", "{}", "--yes"),
+            "give --dry-run, which shows the lines to change",
+        ),
         (("fix", "--write"), "--write belongs to --requirements"),
         (("check", "--requirements", "/dev/zero"), "/dev/zero: is no regular file"),
         (("check", "--requirements", "{}.gone"), "requirements.txt.gone: No such file"),

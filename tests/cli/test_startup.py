@@ -71,6 +71,22 @@ def test_a_check_without_a_finding_loads_no_planner() -> None:
     assert [name for name in modules if name.startswith(later)] == []
 
 
+def test_a_check_without_settings_reads_none(tmp_path: Path) -> None:
+    code = (
+        "import os; from fadoctor.cli.app import main\nos.chdir(sys.argv.pop())\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass"
+    )
+    facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n')
+    arguments = ("check", "--no-smoke", "--facts", str(facts), str(tmp_path))
+    modules = loaded(code, *arguments)
+    assert "fadoctor.commands.settings" in modules
+    unwanted = {"fadoctor.commands.settings_file", "fadoctor.manifests.toml_tree"}
+    assert sorted(modules & unwanted) == []
+    (tmp_path / "fadoctor.toml").write_text("")
+    assert "fadoctor.commands.settings_file" in loaded(code, *arguments)
+
+
 def test_a_text_check_loads_nothing_heavy_either(stack: Path) -> None:
     code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     modules = loaded(code, "check", "--no-smoke", "--python", str(stack))

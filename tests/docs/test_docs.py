@@ -123,6 +123,7 @@ def test_generated_files(generator: ModuleType, tmp_path: Path) -> None:
     files = generator.generate(compiled(tmp_path / "rules"))
     assert sorted(name for name in files if name.startswith("docs/")) == [
         "docs/cli.md",
+        "docs/man/fadoctor.1",
         "docs/matrix.md",
         "docs/rules/README.md",
         "docs/rules/some-rule.md",

@@ -74,7 +74,15 @@ def _as_wide_text(found: Report) -> str:
 
 
 def _as_ascii(found: Report) -> str:
-    return text.render(found, Style(width=80, ascii_only=True, quiet=True))
+    return text.render(found, Style(width=80, ascii_only=True))
+
+
+def _as_narrow_text(found: Report) -> str:
+    return text.render(found, Style(width=50))
+
+
+def _as_line(found: Report) -> str:
+    return text.render(found, Style(width=50, quiet=True))
 
 
 def _as_json(found: Report) -> str:
@@ -97,6 +105,8 @@ OUTPUTS: dict[str, Callable[[Report], str]] = {
     "out.txt": _as_text,
     "out.wide.txt": _as_wide_text,
     "out.ascii.txt": _as_ascii,
+    "out.narrow.txt": _as_narrow_text,
+    "out.line.txt": _as_line,
     "out.json": _as_json,
     "fix.txt": _as_plan,
 }

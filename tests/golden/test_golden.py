@@ -47,17 +47,33 @@ def test_the_same_facts_give_the_same_bytes(name: str, knowledge: Knowledge) -> 
 
 
 @pytest.mark.parametrize("name", cases.names())
-def test_lines_keep_to_the_width(name: str) -> None:
-    assert [
-        line
-        for line in _golden(name, "out.txt").splitlines()
-        if len(line) > 80 and not _is_command(line)
-    ] == []
-    assert [
-        line
-        for line in _golden(name, "out.wide.txt").splitlines()
-        if len(line) > 160 and not _is_command(line)
-    ] == []
+@pytest.mark.parametrize(
+    ("file", "width"), [("out.narrow.txt", 50), ("out.txt", 80), ("out.wide.txt", 160)]
+)
+def test_lines_keep_to_the_width(name: str, file: str, width: int) -> None:
+    lines = _golden(name, file).splitlines()
+    assert [line for line in lines if len(line) > width and not _stays_whole(line)] == []
+
+
+def test_a_healthy_machine_fits_one_screen() -> None:
+    """80x24, with the line that was typed and the prompt behind it."""
+    assert len(_golden("linux-a100-healthy", "out.txt").splitlines()) <= 22
+
+
+@pytest.mark.parametrize("name", cases.names())
+def test_the_answer_stands_in_the_first_lines(name: str) -> None:
+    """Works, fails or unknown; and what to use with the line to paste, or what to type next."""
+    text = _golden(name, "out.txt")
+    head = "\n".join(text.splitlines()[:5])
+    assert head.startswith(("\u2713 ", "\u2717 ", "? "))
+    pasted = re.search(r"\n  Use .*\n    \w+ [\w.]+:(?: |\n +)\S+=", head)
+    assert pasted or "`fadoctor " in head
+
+
+@pytest.mark.parametrize("name", cases.names())
+def test_in_short_it_is_one_line(name: str) -> None:
+    [line] = _golden(name, "out.line.txt").splitlines()
+    assert _golden(name, "out.txt").startswith(line.partition(":")[0])
 
 
 @pytest.mark.parametrize("name", cases.names())
@@ -82,6 +98,7 @@ def _differences(name: str, wanted: str, found: str) -> list[str]:
     return [line for line, _ in zip(lines, range(60), strict=False)]
 
 
-def _is_command(line: str) -> bool:
-    """Return whether a line is one to paste, which stays whole."""
-    return line.lstrip().startswith("- pip ")
+def _stays_whole(line: str) -> bool:
+    """Return whether a line is one to paste, or a single word such as a path."""
+    words = line.split()
+    return words[0] == "-" or "=" in line or len(words) == 1

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tests.properties.broken import Facts
 
 _BACKENDS = {str(row["backend"]): row for row in knowledge().tables["backends"].rows}
+_INSTEAD_OF = {"fa2": "flash_attn", "fa3": "flash_attn_3", "fa4": "flash_attn_4", "sage": ""}
+"""Kernel of the Hub -> the package that goes before it."""
 _IDLE = knowledge().tables["requirements-idle"].rows
 
 
@@ -34,7 +36,8 @@ def contradictions(prognosis: Prognosis, report: Report) -> list[str]:
         if cell.predicted is Predicted.WORKS
         for why in _against(cell, facts, prognosis)
     ]
-    return [*found, *_about_advice(report), *_unexplained(facts, prognosis, report)]
+    unexplained = (*_unexplained(facts, prognosis, report), *_unexplained_kernels(facts, report))
+    return [*found, *_about_advice(report), *unexplained]
 
 
 def _against(cell: Verdict, facts: Facts, prognosis: Prognosis) -> Iterator[str]:
@@ -196,6 +199,17 @@ def _unexplained(facts: Facts, prognosis: Prognosis, report: Report) -> Iterator
             "extension-unloadable" in said and package in about
         ):
             yield f"{package} does not load, and nothing is said of it"
+
+
+def _unexplained_kernels(facts: Facts, report: Report) -> Iterator[str]:
+    """Yield the kernels of the Hub that are taken and known not to load, but not said to be so."""
+    said = {rule for each in report.findings for rule in (each.rule_id, *each.consequences)}
+    for generation, package in _INSTEAD_OF.items():
+        loads = facts.get(f"hub.{generation}.loads")
+        is_taken = not package or isinstance(facts.get(f"{package}.version"), Absent)
+        is_refused = isinstance(loads, Known) and loads.value is False
+        if is_taken and is_refused and "hub-build-unloadable" not in said:
+            yield f"the kernel for {generation} does not load, and nothing is said of it"
 
 
 def _blank_refusal(package: str, facts: Facts) -> bool:

@@ -13,7 +13,7 @@ import pytest
 
 from fadoctor.model.verdict import Backend
 from fadoctor.smoke.catalogue import CATALOGUE
-from tools import gpu_build, gpu_faults, gpu_page, on_a_gpu
+from tools import gpu_build, gpu_faults, gpu_page, gpu_trace, on_a_gpu
 
 ROOT = Path(__file__).parents[2]
 FAULT = gpu_faults.FAULTS[0]
@@ -191,3 +191,45 @@ def test_what_finds_no_time_is_said_to_be_left_out(tmp_path: Path) -> None:
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "left out: the budget was used up" in done.stdout
+
+
+@pytest.mark.parametrize("case", gpu_trace.CASES, ids=lambda case: case.name)
+def test_programs_to_trace_are_python(case: gpu_trace.Case) -> None:
+    compile(gpu_trace.HEAD + case.code, case.name, "exec")
+
+
+def test_a_trace_that_says_otherwise_is_a_problem() -> None:
+    case = next(case for case in gpu_trace.CASES if case.letters == "k")
+    culprit = {"source": f"x = {case.source}"}
+    call = {"culprits": {"k": culprit}, "error": None, "backend": "sdpa-math",
+            "why_not_flash": ["dtypes differ: q bfloat16, k float32"]}  # fmt: skip
+
+    def said(**changes: object) -> str:
+        document = {"processes": [{"calls": [{**call, **changes}]}]}
+        return gpu_trace.problem(case, document, pretend=False)
+
+    assert not said()
+    assert said(culprits={}) == "culprits of none, not of k"
+    assert "the culprit is" in said(culprits={"k": {"source": "y = 1"}})
+    assert said(backend="flex").startswith("ran on flex")
+    assert said(why_not_flash=[]) == "reasons: none"
+    assert gpu_trace.problem(case, {"processes": []}, pretend=True) == "no call was seen"
+
+
+@pytest.mark.long
+@pytest.mark.torch
+def test_traced_programs_say_what_is_known_of_them_on_a_cpu(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    steps = [word for case in gpu_trace.CASES for word in ("--step", f"trace {case.name}")]
+    argv = [
+        sys.executable,
+        str(ROOT / "tools" / "on_a_gpu.py"),
+        "--pretend",
+        "--out",
+        str(tmp_path / "out"),
+        *steps,
+    ]
+    run = subprocess.run(argv, capture_output=True, check=False, timeout=300, text=True)
+    kept = json.loads((tmp_path / "out" / "steps.json").read_text(encoding="utf-8"))
+    assert [step for step in kept["steps"] if step.get("problem")] == [], run.stderr
+    assert len(kept["steps"]) == len(gpu_trace.CASES)

@@ -21,9 +21,15 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 PATIENT = Path(__file__).parent / "patient.py"
-LINE = next(
-    at for at, line in enumerate(PATIENT.read_text().splitlines(), 1) if "the guilty line" in line
-)
+RANKS = PATIENT.with_name("ranks.py")
+
+
+def guilty_line(script: Path) -> int:
+    lines = script.read_text().splitlines()
+    return next(at for at, line in enumerate(lines, 1) if "the guilty line" in line)
+
+
+LINE, RANKS_LINE = guilty_line(PATIENT), guilty_line(RANKS)
 
 
 def traced(
@@ -95,6 +101,23 @@ def test_two_ranks_with_ddp(tmp_path: Path) -> None:
     assert guilty(document) == [FOUND, FOUND]
     ranks = [process["rank"] for process in document["processes"] if process["calls"]]
     assert sorted(ranks) == [0, 1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["ddp", "fsdp", "fully-shard"])
+def test_ranks_whose_model_is_wrapped(tmp_path: Path, way: str) -> None:
+    run, document = traced(
+        tmp_path, sys.executable, "-m", "torch.distributed.run", "--standalone",
+        "--nproc-per-node", "2", str(RANKS), way,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr.decode()
+    assert guilty(document) == [("layers.0", "k", "promotion", "layers.0", RANKS_LINE)] * 2
+    (because,) = {
+        call["culprits"]["k"]["because"]
+        for process in document["processes"]
+        for call in process["calls"]
+    }
+    assert because == "scale: float32"
 
 
 @pytest.mark.long

@@ -13,9 +13,9 @@ from fadoctor.contracts.child._fadoctor_values import (
     Frame,
     LazyNames,
     Mod,
+    Packages,
     Place,
     Raised,
-    lengthen,
     truth,
 )
 from fadoctor.contracts.child._fadoctor_version import Version, parse
@@ -23,10 +23,6 @@ from fadoctor.contracts.child._fadoctor_version import Version, parse
 if TYPE_CHECKING:
     from fadoctor.contracts.child._fadoctor_run import Runner
 
-_TEXT_METHODS = frozenset((
-    "upper", "lower", "strip", "replace", "split", "startswith", "endswith", "join", "partition",
-    "rpartition", "removeprefix", "removesuffix", "lstrip", "rstrip",
-))  # fmt: skip
 _NAMES = re.compile(r"[A-Za-z0-9][\w.-]{0,120}")
 
 
@@ -50,54 +46,6 @@ def call_known(
         return maker(Call(runner, given, named, frame))
     except (IndexError, KeyError, TypeError, ValueError, OverflowError):
         return UNKNOWN
-
-
-def call_method(base: Any, name: str, given: List[Any], named: Dict[str, Any]) -> Any:
-    """Return what a method of a value gives, and change lists and dicts as it does."""
-    try:
-        if type(base) is str and name in _TEXT_METHODS:
-            known = all(type(g) in (str, int, tuple, list) for g in given) and not named
-            return getattr(base, name)(*given) if known and len(base) < 5000 else UNKNOWN
-        if isinstance(base, LazyNames) and name == "update" and isinstance(given[0], dict):
-            base.add(given[0])
-            return None
-        if type(base) is dict:
-            return _of_dict(base, name, given)
-        if type(base) in (list, set, frozenset):
-            return _of_list(base, name, given)
-    except (IndexError, KeyError, TypeError, ValueError):
-        return UNKNOWN
-    return UNKNOWN
-
-
-def _of_dict(base: Dict[Any, Any], name: str, given: List[Any]) -> Any:
-    if name == "get":
-        if given[0] is UNKNOWN:
-            return UNKNOWN
-        return base.get(given[0], given[1] if len(given) > 1 else None)
-    if name == "setdefault" and given[0] is not UNKNOWN:
-        return base.setdefault(given[0], given[1])
-    if name == "update":
-        if isinstance(given[0], dict):
-            base.update(given[0])
-        else:
-            base[UNKNOWN] = UNKNOWN
-        return None
-    if name in ("items", "keys", "values") and not given:
-        found = list(getattr(base, name)())
-        return UNKNOWN if UNKNOWN in base else found
-    return UNKNOWN
-
-
-def _of_list(base: Any, name: str, given: List[Any]) -> Any:
-    if name in ("copy", "union"):
-        known = all(type(each) in (set, frozenset, list, tuple) for each in given)
-        return getattr(base, name)(*given) if known else UNKNOWN
-    if name in ("append", "add"):
-        getattr(base, name)(given[0])
-    elif name in ("extend", "update"):
-        lengthen(base, given[0])
-    return None if name in ("append", "add", "extend", "update") else UNKNOWN
 
 
 def _find_spec(call: Call) -> Any:
@@ -289,6 +237,7 @@ def _same(call: Call) -> Any:
 _CALLS: Dict[str, Any] = {
     "importlib.util.find_spec": _find_spec,
     "importlib.metadata.version": _version_of,
+    "importlib.metadata.packages_distributions": lambda _: Packages(),
     "packaging.version.parse": _parse,
     "packaging.version.Version": _parse,
     "importlib.import_module": _import_module,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 import posixpath
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from fadoctor.contracts.child._fadoctor_calls import (
     KNOWN_FUNCTIONS,
     call_known,
-    call_method,
 )
+from fadoctor.contracts.child._fadoctor_compare import PLAIN, compared
+from fadoctor.contracts.child._fadoctor_methods import call_method
 from fadoctor.contracts.child._fadoctor_values import (
     UNKNOWN,
     Ext,
@@ -34,12 +34,7 @@ _BUILTINS = frozenset((
     "int", "bool", "any", "all", "globals", "vars", "locals", "setattr", "sorted", "__import__",
     "exec", "eval", "dir",
 ))  # fmt: skip
-_ORDER = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
-    ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-_PLAIN = (str, int, float, bool, type(None))
-_KEYS = (*_PLAIN, frozenset)
+_KEYS = (*PLAIN, frozenset)
 ITEM_LIMIT = 5_000
 
 
@@ -197,9 +192,9 @@ class Evaluator:
 
     def display(self, node: Node, frame: Frame) -> Any:
         """Tell a list, a tuple or a set."""
-        values = self.values(node[1], frame)
+        values = list(node[2]) if len(node) > 2 else self.values(node[1], frame)
         if node[0] == "e":
-            return set(values) if all(isinstance(v, _PLAIN) for v in values) else UNKNOWN
+            return set(values) if all(isinstance(v, PLAIN) for v in values) else UNKNOWN
         return values if node[0] == "l" else tuple(values)
 
     def binary(self, node: Node, frame: Frame) -> Any:
@@ -258,42 +253,6 @@ class Evaluator:
         for part in node[1]:
             self.value(part, frame)
         return UNKNOWN
-
-
-def compared(left: Any, sign: str, right: Any) -> Any:
-    """Return True, False or UNKNOWN."""
-    if left is UNKNOWN or right is UNKNOWN:
-        return UNKNOWN
-    try:
-        if sign in ("is", "is not"):
-            return _same(left, right, sign == "is")
-        if sign in ("in", "not in"):
-            return _within(left, right, sign == "in")
-        if isinstance(left, Version) and isinstance(right, Version):
-            return bool(_ORDER[sign](left.key, right.key))
-        plain = (*_PLAIN, tuple)
-        if isinstance(left, plain) and isinstance(right, plain):
-            is_open = isinstance(left, tuple) and UNKNOWN in (*left, *right)  # type: ignore[misc]
-            order: Any = _ORDER[sign]
-            return UNKNOWN if is_open else bool(order(left, right))
-    except TypeError:
-        pass
-    return UNKNOWN
-
-
-def _same(left: Any, right: Any, wanted: bool) -> Any:
-    """Return whether two are the same thing, where one is None or both are true or false."""
-    tellable = left is None or right is None
-    tellable = tellable or (isinstance(left, bool) and isinstance(right, bool))
-    return (left is right) == wanted if tellable else UNKNOWN
-
-
-def _within(left: Any, right: Any, wanted: bool) -> Any:
-    if isinstance(right, (list, tuple, set, frozenset, dict)) and UNKNOWN not in list(right):
-        return (left in right) == wanted
-    if isinstance(right, str) and isinstance(left, str):
-        return (left in right) == wanted
-    return UNKNOWN
 
 
 def _asks(node: Any) -> bool:

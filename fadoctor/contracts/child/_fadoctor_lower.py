@@ -12,24 +12,19 @@ import re
 from typing import Any, Dict, List, Optional, Tuple
 
 from fadoctor.contracts.child._fadoctor_blank import without_bodies
+from fadoctor.contracts.child._fadoctor_expressions import Expressions, may_ask
 
 Node = List[Any]
 
-VERSION = 2
+VERSION = 3
 """Of this form; other ones in a cache are not read."""
 
-TEXT_LIMIT = 300
 LINE_LIMIT = 60
 """Lines of a function whose body is kept."""
 
 WORD_LIMIT = 5_000
 
 _ASKED = re.compile(r"is_|_is_|has_|_has|check|_check|get_.{0,40}version|.*(avail|version|support)")
-_OPERATORS = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
-_LITERALS = {ast.List: "l", ast.Tuple: "t", ast.Set: "e"}
 
 
 def lower(source: bytes) -> Dict[str, Any]:
@@ -66,11 +61,11 @@ def _words(source: bytes) -> List[str]:
     return sorted(word.decode("ascii", "replace") for word in found)[:WORD_LIMIT]
 
 
-class Lowering:
+class Lowering(Expressions):
     """One module."""
 
     def __init__(self) -> None:
-        self.called: "set[str]" = set()
+        super().__init__()
         self.futures: List[List[str]] = []
         self.functions: List[Tuple[Any, Node]] = []
         self.depth = 0
@@ -159,9 +154,16 @@ class Lowering:
         return ["C", node.lineno, node.name, self.asking(around), body]
 
     def asking(self, nodes: "list[Any]") -> List[Node]:
-        """Return the expressions that ask a module for a name."""
-        lowered = [self.expr(node) for node in nodes]
-        return [each for each in lowered if each and each[0] not in "cn"]
+        """Return the expressions that may ask a module for a name, each attribute once."""
+        found: Dict[Any, Node] = {}
+        for number, node in enumerate(nodes):
+            is_plain = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+            key = (node.value.id, node.attr) if is_plain else number
+            if key not in found:
+                lowered = self.expr(node)
+                if may_ask(lowered):
+                    found[key] = lowered
+        return list(found.values())
 
     def if_(self, node: ast.If) -> Node:
         """Lower a branch."""
@@ -217,108 +219,6 @@ class Lowering:
         """Lower the names that are those of the module."""
         return ["Z", node.lineno, list(node.names)]
 
-    def target(self, node: Optional[ast.expr]) -> Node:
-        """Return what is assigned to."""
-        if isinstance(node, (ast.Tuple, ast.List)):
-            return ["t", [self.target(e) for e in node.elts]]
-        return [] if node is None else self.expr(node)
-
-    def expr(self, node: Any) -> Node:
-        """Return an expression."""
-        maker = _EXPRESSIONS.get(type(node).__name__)
-        if maker:
-            return getattr(self, maker)(node)  # type: ignore[no-any-return]
-        asked = [self.expr(n) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
-        asked = [each for each in asked if each and each[0] not in "cn"]
-        hidden = isinstance(
-            node, (ast.Lambda, ast.GeneratorExp, ast.Await, ast.Yield, ast.YieldFrom)
-        )
-        return ["u", asked] if asked and not hidden else []
-
-    def constant(self, node: ast.Constant) -> Node:
-        """Lower a constant that JSON holds."""
-        value = node.value
-        if isinstance(value, str):
-            return ["c", value] if len(value) <= TEXT_LIMIT else []
-        if value is None or isinstance(value, (bool, float)):
-            return ["c", value]
-        return ["c", value] if isinstance(value, int) and abs(value) < 2**53 else []
-
-    def name(self, node: ast.Name) -> Node:
-        """Lower a name."""
-        return ["n", node.id]
-
-    def attribute(self, node: ast.Attribute) -> Node:
-        """``a.b``."""
-        return ["a", node.lineno, self.expr(node.value), node.attr]
-
-    def call(self, node: ast.Call) -> Node:
-        """Lower a call; the key of ``**x`` is empty."""
-        if isinstance(node.func, ast.Name):
-            self.called.add(node.func.id)
-        args = [self.expr(a) for a in node.args]
-        return ["k", node.lineno, self.expr(node.func), args,
-                [[k.arg or "", self.expr(k.value)] for k in node.keywords]]  # fmt: skip
-
-    def compare(self, node: ast.Compare) -> Node:
-        """Lower a comparison."""
-        signs = [_OPERATORS[type(o)] for o in node.ops]
-        return ["=", self.expr(node.left), signs, [self.expr(c) for c in node.comparators]]
-
-    def boolean(self, node: ast.BoolOp) -> Node:
-        """Lower ``a and b``, ``a or b``."""
-        return ["b", isinstance(node.op, ast.And), [self.expr(v) for v in node.values]]
-
-    def unary(self, node: ast.UnaryOp) -> Node:
-        """``not a``; of the others nothing is told."""
-        return ["!", self.expr(node.operand)] if isinstance(node.op, ast.Not) else []
-
-    def subscript(self, node: ast.Subscript) -> Node:
-        """``a[b]``."""
-        return ["s", node.lineno, self.expr(node.value), self.expr(node.slice)]
-
-    def display(self, node: Any) -> Node:
-        """Lower a list, a tuple or a set."""
-        return [_LITERALS[type(node)], [self.expr(e) for e in node.elts]]
-
-    def mapping(self, node: ast.Dict) -> Node:
-        """Lower a dict; the key of ``**x`` is None."""
-        keys = [None if k is None else self.expr(k) for k in node.keys]
-        return ["d", keys, [self.expr(v) for v in node.values]]
-
-    def binary(self, node: ast.BinOp) -> Node:
-        """Lower ``a + b``, ``a / b``, ``a | b`` by their letters."""
-        return ["o", type(node.op).__name__, self.expr(node.left), self.expr(node.right)]
-
-    def choice(self, node: ast.IfExp) -> Node:
-        """Lower ``a if b else c``."""
-        return ["i", self.expr(node.test), self.expr(node.body), self.expr(node.orelse)]
-
-    def comprehension(self, node: Any) -> Node:
-        """Lower a list, set or dict made by one loop."""
-        if len(node.generators) != 1:
-            return []
-        [loop] = node.generators
-        made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        return ["h", type(node).__name__[0], [self.expr(m) for m in made],
-                self.target(loop.target), self.expr(loop.iter),
-                [self.expr(test) for test in loop.ifs]]  # fmt: skip
-
-    def joined(self, node: ast.JoinedStr) -> Node:
-        """Lower an f-string of plain parts."""
-        parts = []
-        for part in node.values:
-            plain = not isinstance(part, ast.FormattedValue) or part.format_spec is None
-            if not plain:
-                return []
-            inner = part.value if isinstance(part, ast.FormattedValue) else part
-            parts.append(self.expr(inner))
-        return ["j", parts]
-
-    def starred(self, node: ast.Starred) -> Node:
-        """Lower ``*a``."""
-        return ["*", self.expr(node.value)]
-
 
 def _is_left_out(node: Any) -> bool:
     """Return whether nobody can tell what a function gives: it was cut out, or it yields."""
@@ -334,11 +234,4 @@ _STATEMENTS = {
     "AsyncWith": "with_", "For": "loop", "AsyncFor": "loop", "While": "loop", "Match": "match",
     "Expr": "express", "Raise": "raise_", "Return": "return_", "Delete": "delete",
     "Break": "stop", "Continue": "stop", "Global": "outer",
-}  # fmt: skip
-_EXPRESSIONS = {
-    "Constant": "constant", "Name": "name", "Attribute": "attribute", "Call": "call",
-    "Compare": "compare", "BoolOp": "boolean", "UnaryOp": "unary", "Subscript": "subscript",
-    "List": "display", "Tuple": "display", "Set": "display", "Dict": "mapping",
-    "BinOp": "binary", "IfExp": "choice", "JoinedStr": "joined", "Starred": "starred",
-    "ListComp": "comprehension", "SetComp": "comprehension", "DictComp": "comprehension",
 }  # fmt: skip

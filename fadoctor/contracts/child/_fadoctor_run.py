@@ -7,11 +7,11 @@ against anybody.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List
 
+from fadoctor.contracts.child import _fadoctor_compound as compound
 from fadoctor.contracts.child._fadoctor_eval import Evaluator
 from fadoctor.contracts.child._fadoctor_loose import Loose
-from fadoctor.contracts.child._fadoctor_lower import blocks_of
 from fadoctor.contracts.child._fadoctor_names import Names, lazy_of_call
 from fadoctor.contracts.child._fadoctor_values import (
     ENTRY,
@@ -25,9 +25,7 @@ from fadoctor.contracts.child._fadoctor_values import (
     Module,
     Raised,
     Returned,
-    catches,
     lengthen,
-    truth,
 )
 from fadoctor.contracts.child._fadoctor_world import Asker, World
 
@@ -35,7 +33,6 @@ Node = List[Any]
 
 STEP_LIMIT = 3_000_000
 DEPTH_LIMIT = 12
-LOOP_LIMIT = 400
 
 _CHANGES = re.compile(r"(?i).*(export|alias|lazy|module|register|install|patch|inject|attach)")
 
@@ -70,7 +67,12 @@ class Runner:
     @property
     def is_sure(self) -> bool:
         """Whether what is looked at surely runs."""
-        return not self.maybe and not any(guard[0] for guard in self.guards)
+        if self.maybe:
+            return False
+        for guard in self.guards:  # noqa: SIM110 -- asked very often: no generator is made
+            if guard[0]:
+                return False
+        return True
 
     def asker(self, frame: Frame, line: int) -> Asker:
         """Return who asks."""
@@ -241,103 +243,6 @@ class Runner:
         self.block(node[4], Frame(frame.module, dict(frame.names) if frame.is_function else {}))
         frame.bind(node[2], UNKNOWN)
 
-    def if_(self, node: Node, frame: Frame) -> None:
-        """Follow a branch: where nobody knows which, both may run."""
-        known = truth(self.evaluator.value(node[2], frame))
-        if known is not None:
-            self.block(node[3] if known else node[4], frame)
-            return
-        self.loose.block(node[3], frame)
-        self.loose.block(node[4], frame)
-        if frame.is_function and (_holds(node[3], "V") or _holds(node[4], "V")):
-            raise Returned(UNKNOWN)
-
-    def try_(self, node: Node, frame: Frame) -> None:
-        """Follow a try: its body, and the handler of what it surely raises."""
-        _, _, body, handlers, orelse, final = node
-        guard = [False]
-        self.guards.append(guard)
-        caught: Optional[Raised] = None
-        try:
-            self.block(body, frame)
-        except Raised as raised:
-            caught = raised
-        finally:
-            self.guards.pop()
-        try:
-            if caught is None:
-                for kinds, _, handler in handlers:
-                    if guard[0] or not _only_raised_here(kinds):
-                        self.loose.block(handler, frame, keep=not guard[0])
-                self.block(orelse, frame)
-            else:
-                self.handle(caught, handlers, frame)
-        finally:
-            self.block(final, frame)
-
-    def handle(self, caught: Raised, handlers: List[Any], frame: Frame) -> None:
-        """Run the handler of what was raised; Raised again where there is none."""
-        for kinds, name, body in handlers:
-            matches = self.matches(kinds, caught, frame)
-            if matches is None:
-                for _, _, other in handlers:
-                    self.loose.block(other, frame)
-                if frame.is_function:
-                    raise Returned(UNKNOWN)
-                return
-            if matches:
-                if name:
-                    frame.names[name] = UNKNOWN
-                try:
-                    self.block(body, frame)
-                except Raised as raised:
-                    if raised.broken is None:
-                        raised.broken = caught.broken
-                    raise
-                return
-        raise caught
-
-    def matches(self, kinds: Optional[Node], caught: Raised, frame: Frame) -> Optional[bool]:
-        """Return whether a handler's types surely are, or are not, those of what is raised."""
-        if kinds is None:
-            return True
-        if not kinds or kinds[0] not in "nat":
-            return None
-        if kinds[0] == "t":
-            each = [self.matches(kind, caught, frame) for kind in kinds[1]]
-            return True if True in each else (None if None in each else False)
-        return catches(str(kinds[-1]), caught.kind)
-
-    def with_(self, node: Node, frame: Frame) -> None:
-        """Follow a with: ``suppress`` is a try."""
-        for context, target in node[2]:
-            self.evaluator.value(context, frame)
-            self.names.bind(target, UNKNOWN, frame)
-        first = node[2][0][0] if node[2] else []
-        if first and first[0] == "k" and first[2] and str(first[2][-1]) == "suppress":
-            handlers = [[kind, "", []] for kind in first[3]]
-            self.try_(["T", node[1], node[3], handlers, [], []], frame)
-        else:
-            self.block(node[3], frame)
-
-    def loop(self, node: Node, frame: Frame) -> None:
-        """Follow a loop over what is known runs; another one may run."""
-        _, _, target, over, body, orelse = node
-        items: Any = self.evaluator.value(over, frame) if over else UNKNOWN
-        items = list(items) if type(items) in (list, tuple, dict) else None
-        if items is None or len(items) > LOOP_LIMIT or UNKNOWN in items:
-            self.loose.block([["A", 0, [target], []], *body, *orelse], frame)
-            if frame.is_function and _holds(body, "V"):
-                raise Returned(UNKNOWN)
-            return
-        try:
-            for item in items:
-                self.names.bind(target, item, frame)
-                self.block(body, frame)
-            self.block(orelse, frame)
-        except Left:
-            pass
-
     def express(self, node: Node, frame: Frame) -> None:
         """Follow an expression as a statement."""
         self.evaluator.value(node[2], frame)
@@ -372,23 +277,10 @@ class Runner:
         frame.outer.update(node[2])
 
 
-def _only_raised_here(kinds: Optional[Node]) -> bool:
-    """Return whether a handler catches what the body raises itself, by the habit of its name."""
-    return bool(kinds) and kinds is not None and str(kinds[-1]).endswith("NotAvailable")
-
-
-def _holds(statements: List[Node], kind: str) -> bool:
-    """Return whether statements hold one of a kind, at any depth but in functions."""
-    return any(
-        each[0] == kind or any(_holds(block, kind) for block in blocks_of(each))
-        for each in statements
-    )
-
-
 _STATEMENTS: Dict[str, Any] = {
     "I": Runner.import_statement, "F": Runner.from_statement, "A": Runner.assign,
-    "G": Runner.augment, "D": Runner.function, "C": Runner.class_, "?": Runner.if_,
-    "T": Runner.try_, "W": Runner.with_, "L": Runner.loop, "E": Runner.express,
+    "G": Runner.augment, "D": Runner.function, "C": Runner.class_, "?": compound.if_,
+    "T": compound.try_, "W": compound.with_, "L": compound.loop, "E": Runner.express,
     "R": Runner.raise_, "V": Runner.return_, "X": Runner.delete, "B": Runner.stop,
     "Z": Runner.outer,
 }  # fmt: skip

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.verdict import Verdict
 
+_SILENT = "no source says whether it works"
 _VERSION_LIMIT = 24
 """Longest version that a table shows: own builds have long ones."""
 
@@ -75,4 +76,4 @@ def _reasons(verdicts: Sequence[Verdict]) -> Iterator[str]:
     for each in verdicts:
         if state_of(each) is not State.WORKS:
             why = ", ".join(each.because[:4]) or each.detail
-            yield f"{each.backend.value} {each.dtype.value}: {why or 'no source says'}"
+            yield f"{each.backend.value} {each.dtype.value}: {why or _SILENT}"

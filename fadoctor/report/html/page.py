@@ -15,7 +15,7 @@ from fadoctor.report.html.elements import Html, command, folded, listed, quoted,
 from fadoctor.report.html.findings import article
 from fadoctor.report.html.matrix import tables
 from fadoctor.report.plan_text import answer_text, change_text, command_lines
-from fadoctor.report.words import counted, setting_text
+from fadoctor.report.words import becomes_text, counted, frameworks_here, setting_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,13 +28,21 @@ _SIGNS = {State.WORKS: "✓", State.FAILS: "✗", State.UNKNOWN: "?"}
 
 def render(what: Report | SmokeReport | Explanation | Plan) -> str:
     """Return the page as one file with one line end at its end."""
+    title = "check" if isinstance(what, Report) else "smoke"
+    title = "explain" if isinstance(what, Explanation) else title
+    title = "fix" if isinstance(what, Plan) else title
+    return document(f"fadoctor {title}", body(what))
+
+
+def body(what: Report | SmokeReport | Explanation | Plan) -> list[Html]:
+    """Return what stands on the page, without its frame."""
     if isinstance(what, Report):
-        return document("fadoctor check", list(_report(what)))
+        return list(_report(what))
     if isinstance(what, Explanation):
-        return document("fadoctor explain", list(_explanation(what)))
+        return list(_explanation(what))
     if isinstance(what, Plan):
-        return document("fadoctor fix", list(_plan(what)))
-    return document("fadoctor smoke", list(_smoke(what)))
+        return list(_plan(what))
+    return list(_smoke(what))
 
 
 def _report(report: Report) -> Iterator[Html]:
@@ -65,11 +73,14 @@ def _advice(report: Report) -> Iterator[Html]:
         return
     yield tag("h2", f"Use {advice.dtype.value} with {advice.backend.value}")
     yield tag("p", advice.why)
-    for name, settings in advice.settings.items():
+    for name in frameworks_here(advice, report.environment):
+        settings = advice.settings[name]
         note = settings.get("note", "")
         typed = {key: value for key, value in settings.items() if key != "note"}
         yield tag("p", f"{name}: {note}" if note else name, class_="quiet")
         yield command(setting_text(name, typed)) if typed else Html()
+    if taken := becomes_text(advice):
+        yield tag("p", taken, class_="quiet")
 
 
 def _explanation(report: Explanation) -> Iterator[Html]:

@@ -8,7 +8,7 @@ from typing import Any
 import _fadoctor_trace_why as why
 import torch
 from _fadoctor_trace_frames import file_of, modules_above, place_of, source_of, storage_of
-from _fadoctor_trace_lineage import OTHER, RANK, START
+from _fadoctor_trace_origin import OTHER, RANK, START, is_parameter
 
 LETTERS = ("q", "k", "v")
 ABSTRACT = ("eager", "setting", "unknown")
@@ -66,8 +66,9 @@ class Before:
         causal = self.values.get("causal")
         causal = causal if isinstance(causal, bool) else None
         grad = torch.is_grad_enabled()
-        key = repr((self.module, self.entry["entry"], metas, mask,
-                    causal, self.autocast, grad, backend, ran, problem is None))  # fmt: skip
+        wrong = self._wrong(ran)
+        key = repr((self.module, self.entry["entry"], metas, mask, causal, self.autocast, grad,
+                    backend, ran, problem is None, self._sites(wrong)))  # fmt: skip
         if key in self.tracer.record.calls:
             self.tracer.record.add(key, None)
             self._let_go()
@@ -96,10 +97,16 @@ class Before:
             "setting": _setting(self.owner),
             "culprits": {},
         }
-        for letter in self._wrong(ran):
+        for letter in wrong:
             call["culprits"][letter] = self._culprit(letter, place)
         self.tracer.record.add(key, call)
         self._let_go()
+
+    def _sites(self, wrong: Any) -> Any:
+        """Return the statement that calls, and those that made its tensors wrong."""
+        origins = [self.origins.get(letter) for letter in wrong]
+        found = [(id(each.place.code), each.place.line) for each in origins if each is not None]
+        return (id(self.frame.f_code), self.frame.f_lineno, found)
 
     def _let_go(self) -> None:
         self.tensors, self.values, self.frame = {}, {}, None
@@ -124,12 +131,15 @@ class Before:
 
     def _culprit(self, letter: Any, call_place: Any) -> Any:
         origin = self.origins.get(letter)
-        if origin is None or origin.place.code is None:
+        given = origin is not None and origin.static and is_parameter(self.tensors[letter])
+        if origin is None or origin.place.code is None or given:
             return self._unseen(letter, call_place)
         names, place = self.tracer.names, origin.place
         owner = place.owner()
-        module = names.of(owner)
-        confidence = "medium" if self.tracer.record.compiled or origin.kind == OTHER else "high"
+        module = names.search(owner)
+        unsure = self.tracer.record.compiled or origin.kind == OTHER
+        unsure = unsure or RANK.get(self.tensors[letter].dtype) == 0
+        confidence = "medium" if unsure else "high"
         return {
             "kind": origin.kind,
             "module": module if module is not None or owner is None else type(owner).__name__,
@@ -150,7 +160,7 @@ class Before:
         half = RANK.get(tensor.dtype) == 0
         because = "%s: %s" % (name or letter, _dtype(tensor.dtype))
         return {
-            "kind": START if name and not half else OTHER,
+            "kind": START if (name or is_parameter(tensor)) and not half else OTHER,
             "module": self.module,
             "module_class": type(self.owner).__name__ if self.owner is not None else None,
             "file": file_of(place.code),
@@ -159,7 +169,7 @@ class Before:
             "op": str(tensor.grad_fn.name()) if tensor.grad_fn is not None else "",
             "source": source_of(place.code, place.line),
             "because": because,
-            "confidence": "medium" if name else "low",
+            "confidence": "high" if is_parameter(tensor) else "medium" if name else "low",
         }
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import linecache
 import os
 import sys
 import weakref
 from typing import Any
 
+from _fadoctor_trace_table import bare
+
 _DEEPEST = 200
+_SEARCHES = 4
+"""How often all objects are looked through for the model of a module: some tenths of a second."""
+
 _INNER: dict[Any, bool] = {}
 """Code object -> whether it is torch's own or ours, and no statement of anybody."""
 
@@ -52,11 +58,34 @@ class Place:
 
 def module_of(frame: Any) -> Any:
     """Return the module that is the first argument of a frame's function, else None."""
-    names = frame.f_code.co_varnames
-    if not names or names[0] != "self" or frame.f_code.co_argcount == 0:
+    name = owner_name(frame.f_code)
+    if not name:
         return None
-    found = frame.f_locals.get("self")
+    found = frame.f_locals.get(name)
     return found if isinstance(found, _module_class[0]) else None
+
+
+def owner_name(code: Any) -> Any:
+    """Return what a method calls the object that it belongs to, "" for a function."""
+    known = _OWNER.get(code)
+    if known is None:
+        if len(_OWNER) > 8192:
+            _OWNER.clear()
+        known = _OWNER[code] = _owner_name(code)
+    return known
+
+
+def _owner_name(code: Any) -> Any:
+    if not code.co_argcount:
+        return ""
+    first = code.co_varnames[0]
+    if first == "self":
+        return first
+    outer = getattr(code, "co_qualname", "").rpartition(".")[0]
+    return first if outer and not outer.endswith("<locals>") else ""
+
+
+_OWNER: dict[Any, str] = {}
 
 
 def place_of(frame: Any) -> Any:
@@ -125,6 +154,7 @@ class Names:
         self._tensors: dict[int, str] = {}
         """Storage -> name."""
         self._roots: dict[int, Any] = {}
+        self._searches = 0
 
     def learn(self, root: Any) -> None:
         """Take the names below a module that nothing stands above."""
@@ -147,6 +177,26 @@ class Names:
             return None
         known = self._modules.get(id(module))
         return known[1] if known is not None and known[0]() is module else None
+
+    def search(self, module: Any) -> Any:
+        """Return the qualified name of a module, also in a model that attention is no part of."""
+        found = self.of(module)
+        if found is not None or module is None or self._searches >= _SEARCHES:
+            return found
+        self._searches += 1
+        parents: dict[int, Any] = {}
+        for each in gc.get_objects():
+            if issubclass(type(each), _module_class[0]):
+                for child in each._modules.values():
+                    parents.setdefault(id(child), each)
+        root = module
+        for _ in range(_DEEPEST):
+            above = parents.get(id(root))
+            if above is None or above is module:
+                break
+            root = above
+        self.learn(root)
+        return self.of(module)
 
     def tensor(self, key: Any) -> Any:
         """Return the name of the parameter or buffer with this storage, else ""."""
@@ -175,6 +225,11 @@ def storage_of(tensor: Any) -> Any:
     """Return what is the same for all views of a tensor, 0 where it has no storage."""
     try:
         return tensor.untyped_storage()._cdata
+    except (RuntimeError, NotImplementedError, AttributeError):
+        pass
+    try:
+        below = bare(tensor)
+        return 0 if below is tensor else below.untyped_storage()._cdata
     except (RuntimeError, NotImplementedError, AttributeError):
         return 0
 

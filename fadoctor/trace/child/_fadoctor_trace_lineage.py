@@ -10,61 +10,44 @@ import sys
 from typing import Any
 
 import torch
-from _fadoctor_trace_frames import place_of, source_of, storage_of
-from _fadoctor_trace_operands import called
+from _fadoctor_trace_frames import place_of, storage_of
+from _fadoctor_trace_operands import called, dtype_giver
+from _fadoctor_trace_origin import (
+    CAST,
+    HALVES,
+    MEMBERS,
+    OTHER,
+    PROMOTION,
+    RANK,
+    START,
+    WIDE,
+    Operations,
+    Origin,
+    any_autocast,
+    is_factory,
+    is_parameter,
+    names_dtype,
+    parameter_name,
+    tensors_of,
+)
+from _fadoctor_trace_table import Table
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
-RANK = {torch.float16: 0, torch.bfloat16: 0, torch.float32: 1, torch.float64: 2}
-for _name in dir(torch):
-    if _name.startswith("float8_"):
-        RANK[getattr(torch, _name)] = 0
-_WIDE = (torch.float32, torch.float64)
-
-MOST = 200000
-"""Storages that are remembered; beyond that it begins anew."""
-
-_JOINS = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "where", "index_put")
-_FLOWS = ("embedding", "linear", "conv1d", "conv2d", "conv3d")
-"""What turns parameters into activations."""
-
-_CASTS = ("to", "float", "double", "type", "type_as", "_to_copy")
-_MEMBERS = 32
 _BACKWARD = torch.Tensor.backward
 _BY_AUTOCAST = "autocast runs it in float32"
-
-CAST, PROMOTION, START, OTHER = "cast", "promotion", "float32-from-start", "other"
-
-
-class Origin:
-    """How a tensor came to be wide."""
-
-    __slots__ = ("dtype", "key", "kind", "op", "operand", "place", "static", "via", "why")
-
-    def __init__(
-        self, kind: Any, op: Any, place: Any, dtype: Any, static: Any = False, why: Any = ""
-    ) -> None:
-        self.kind = kind
-        self.op = op
-        self.place = place
-        self.dtype = dtype
-        self.static = static
-        """Whether it is no activation: a parameter, a buffer, a constant, a table of positions."""
-        self.why = why
-        self.operand = ""
-        """What the other operand is called where the statement stands."""
-        self.via = None
-        """Where the other operand was made wide."""
-        self.key = 0
-        """Storage of the other operand, or of the parameter it began with."""
 
 
 class Lineage(TorchFunctionMode):
     """The mode. It belongs to nobody's with-statement, and stays at the bottom of the stack."""
 
-    def __init__(self, fault: Any) -> None:
+    def __init__(self, fault: Any, operations: Any) -> None:
         super().__init__()
-        self.table: dict[int, Any] = {}
+        self.roles = Operations(operations)
+        self.table = Table()
         self.active = True
+        self.modules_came: Any = None
+        """Called where modules have come since, also those that nobody imported."""
+        self._modules = len(sys.modules)
         self.held = 0
         """How many backward passes have the mode on the stack, and take it off themselves."""
         self._fault = fault
@@ -76,16 +59,26 @@ class Lineage(TorchFunctionMode):
         out = func(*args, **kwargs) if kwargs else func(*args)
         if self.active:
             try:
-                if isinstance(out, torch.Tensor):
-                    if out.dtype in _WIDE:
-                        self._note(func, out, args, kwargs, sys._getframe(1))
-                elif type(out) is tuple or type(out) is list:
-                    for item in out[:_MEMBERS]:
-                        if isinstance(item, torch.Tensor) and item.dtype in _WIDE:
-                            self._note(func, item, args, kwargs, sys._getframe(1))
+                self._look(func, out, args, kwargs, sys._getframe(1))
             except Exception as error:
                 self._fault("lineage", error)
         return out
+
+    def _look(self, func: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
+        if isinstance(out, torch.Tensor):
+            dtype = out.dtype
+            if dtype in WIDE:
+                self._note(func, out, args, kwargs, frame)
+            elif func in self.roles.choosers and dtype in HALVES:
+                self._note_half(func, out, args, kwargs, frame)
+        elif isinstance(out, (tuple, list)):  # also those with names: sort, max
+            for item in out[:MEMBERS]:
+                if isinstance(item, torch.Tensor) and item.dtype in WIDE:
+                    self._note(func, item, args, kwargs, frame)
+        if len(sys.modules) != self._modules:
+            self._modules = len(sys.modules)
+            if self.modules_came is not None:
+                self.modules_came()
 
     def _backward(
         self,
@@ -109,32 +102,45 @@ class Lineage(TorchFunctionMode):
     def get(self, tensor: Any) -> Any:
         """Return the origin of a tensor, None where no operation on it was seen."""
         found = self.table.get(storage_of(tensor))
-        if found is None or found[1] != tensor.untyped_storage().nbytes():
+        if found is None or (tensor.dtype in HALVES and found.dtype != tensor.dtype):
             return None
-        return found[0]
+        return found
 
     def _put(self, key: Any, out: Any, origin: Any) -> None:
-        if len(self.table) >= MOST:
-            self.table.clear()
         if not origin.key:
             origin.key = key
-        self.table[key] = (origin, out.untyped_storage().nbytes())
+        self.table.put(key, out, origin)
 
-    def _known(self, tensor: Any, key: Any) -> Any:
-        found = self.table.get(key)
-        if found is None or found[1] != tensor.untyped_storage().nbytes():
-            return None
-        return found[0]
+    def made(self, tensor: Any, name: Any, frame: Any) -> None:
+        """Note a tensor that comes from outside torch: from numpy, from a file."""
+        key = storage_of(tensor)
+        if key and tensor.dtype in RANK:
+            kind = START if tensor.dtype in WIDE else OTHER
+            place, _ = place_of(frame)
+            self._put(key, tensor, Origin(kind, name, place, tensor.dtype, static=True))
+
+    def _note_half(self, func: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
+        """Note who chose one of the two half dtypes: they may differ at the kernel."""
+        key = storage_of(out)
+        given = [each for each in tensors_of(args, kwargs) if each.dtype in RANK]
+        name = func.__name__
+        if not key or any(storage_of(each) == key for each in given):
+            return
+        place, _ = place_of(frame)
+        kind = CAST if given and not is_factory(name) else OTHER
+        self._put(key, out, Origin(kind, name, place, out.dtype, static=True))
 
     def _note(self, func: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
         key = storage_of(out)
         if not key or torch._C._get_tracing_state() is not None:
             return
+        name = getattr(func, "__name__", "") or str(func)
         rank = RANK[out.dtype]
-        same, lower, higher = [], [], []
-        for tensor in _tensors(args, kwargs):
+        same, lower, higher, whole = [], [], [], False
+        for tensor in tensors_of(args, kwargs):
             at = RANK.get(tensor.dtype)
             if at is None:
+                whole = whole or (tensor.dim() > 0 and tensor.dtype is not torch.bool)
                 continue
             if at == rank:
                 operand = storage_of(tensor)
@@ -145,43 +151,63 @@ class Lineage(TorchFunctionMode):
                 lower.append(tensor)
             else:
                 higher.append(tensor)
-        name = getattr(func, "__name__", "") or str(func)
         if name == "__get__":
             return
-        origin = self._origin(name, out, same, lower, higher, frame)
+        if whole and same and not lower and name in self.roles.arithmetic:
+            origin = self._scaled(name, out, same, frame)
+        else:
+            origin = self._origin(name, out, same, lower, higher, frame)
         if origin is not None:
             self._put(key, out, origin)
 
     def _origin(self, name: Any, out: Any, same: Any, lower: Any, higher: Any, frame: Any) -> Any:
-        if _is_factory(name) or not (same or lower or higher):
+        if is_factory(name) or not (same or lower or higher):
             place, _ = place_of(frame)
             return Origin(START, name, place, out.dtype, static=True)
         if higher and not same:
             return self._inherited(name, out, [(each, storage_of(each)) for each in higher], frame)
         if not same:
             return self._widened(name, out, lower, frame)
-        if name in _CASTS and lower:  # type_as and the like: the operand only names the dtype
+        if (
+            name in self.roles.casts and lower
+        ):  # type_as and the like: the operand only names the dtype
             return self._cast_like(name, out, same[0], frame)
         if lower:
             return self._promoted(name, out, same, frame)
         return self._inherited(name, out, same, frame)
+
+    def _scaled(self, name: Any, out: Any, same: Any, frame: Any) -> Any:
+        """Return the origin of integers times something wide: quantized values, or positions."""
+        moving = False
+        for tensor, key in same:
+            known = self.table.get(key)
+            if known is not None and not known.static:
+                moving = True
+                if tensor.shape == out.shape:
+                    return known
+        place, at = place_of(frame)
+        found = Origin(PROMOTION, name, place, out.dtype, static=not moving)
+        tensor, found.key = same[0]
+        found.operand = called(tensor, found.key, at, (place.code, place.line, name))
+        return found
 
     def _inherited(self, name: Any, out: Any, operands: Any, frame: Any) -> Any:
         """Return the origin of a wide result of wide operands alone."""
         static = None
         parameter = None
         for tensor, key in operands:
-            if _is_parameter(tensor):
+            if is_parameter(tensor):
                 parameter = parameter or key
                 continue
-            known = self._known(tensor, key)
+            known = self.table.get(key)
             if known is not None and not known.static:
                 return known
             static = static or known
-        if parameter is not None or (name in _FLOWS and static is not None):
+        if parameter is not None or (name in self.roles.flows and static is not None):
             place, _ = place_of(frame)
-            found = Origin(START, name, place, out.dtype, static=name not in _FLOWS)
+            found = Origin(START, name, place, out.dtype, static=name not in self.roles.flows)
             found.key = parameter or operands[0][1]
+            found.operand = parameter_name(place.owner(), parameter)
             return found
         if static is not None:
             return static
@@ -193,17 +219,17 @@ class Lineage(TorchFunctionMode):
 
     def _promoted(self, name: Any, out: Any, same: Any, frame: Any) -> Any:
         """Return the origin of a wide result of wide and half operands."""
-        if ("norm" in name or "softmax" in name) and any_autocast():
+        if self.roles.by_autocast(name, out.device.type):
             place, _ = place_of(frame)
             return Origin(CAST, name, place, out.dtype, why=_BY_AUTOCAST)
         guilty = [pair for pair in same if pair[0].dim()] or same
         for tensor, key in guilty:
-            if _is_parameter(tensor) or not tensor.numel():
+            if is_parameter(tensor) or not tensor.numel():
                 continue
-            known = self._known(tensor, key)
+            known = self.table.get(key)
             if known is None or known.static:
                 continue
-            if name in _JOINS or tensor.shape == out.shape:
+            if name in self.roles.joins or tensor.shape == out.shape:
                 return known
         place, at = place_of(frame)
         found = Origin(PROMOTION, name, place, out.dtype)
@@ -211,19 +237,19 @@ class Lineage(TorchFunctionMode):
         found.operand = called(tensor, found.key, at, (place.code, place.line, name))
         if not tensor.numel():
             found.why = "it is empty"
-        known = self._known(tensor, found.key)
-        if known is not None and not _is_parameter(tensor):
+        known = self.table.get(found.key)
+        if known is not None and not is_parameter(tensor):
             found.key, found.via = known.key or found.key, known.place
         return found
 
     def _widened(self, name: Any, out: Any, lower: Any, frame: Any) -> Any:
         """Return the origin of a wide result of half operands alone."""
         place, at = place_of(frame)
-        if name in _CASTS and not _names_dtype(place):
-            given = self._given_wide(out, frame)
+        if name in self.roles.casts and not names_dtype(place):
+            given = self._as_named(name, out, place, at) or self._given_wide(out, frame)
             if given is not None:
                 return given
-        if name in _CASTS:
+        if name in self.roles.casts:
             return Origin(CAST, name, place, out.dtype)
         if len({each.dtype for each in lower}) > 1:
             found = Origin(PROMOTION, name, place, out.dtype)
@@ -232,14 +258,27 @@ class Lineage(TorchFunctionMode):
             found.operand = called(other, found.key, at, (place.code, place.line, name))
             found.dtype = other.dtype
             return found
-        if any_autocast() and not _names_dtype(place):
+        if any_autocast() and not names_dtype(place):
             return Origin(CAST, name, place, out.dtype, why=_BY_AUTOCAST)
         return Origin(OTHER if "custom" in name else CAST, name, place, out.dtype)
 
+    def _as_named(self, name: Any, out: Any, place: Any, at: Any) -> Any:
+        """Return the origin of a cast to the dtype of a tensor that the line names: x.dtype."""
+        found = dtype_giver(at, place, out.dtype)
+        if found is None:
+            return None
+        tensor, text = found
+        known = self.get(tensor)
+        if known is not None and not known.static and not is_parameter(tensor):
+            return known
+        origin = Origin(CAST, name, place, out.dtype)
+        origin.key, origin.operand = storage_of(tensor), text
+        return origin
+
     def _cast_like(self, name: Any, out: Any, pair: Any, frame: Any) -> Any:
         tensor, key = pair
-        known = self._known(tensor, key)
-        if known is not None and not known.static and not _is_parameter(tensor):
+        known = self.table.get(key)
+        if known is not None and not known.static and not is_parameter(tensor):
             return known
         place, at = place_of(frame)
         found = Origin(CAST, name, place, out.dtype)
@@ -267,53 +306,3 @@ class Lineage(TorchFunctionMode):
             if tensor.dim() > 1 and tensor.shape[:-1] == out.shape[:-1]:
                 return known
         return None
-
-
-def _is_parameter(tensor: Any) -> Any:
-    """Return whether a tensor is a parameter, or a view of one."""
-    if isinstance(tensor, torch.nn.Parameter):
-        return True
-    return isinstance(tensor._base, torch.nn.Parameter)
-
-
-def _is_factory(name: Any) -> Any:
-    return name.startswith("new_") or name.endswith("_like")
-
-
-def _names_dtype(place: Any) -> Any:
-    """Return whether the statement itself says float32: then it is the one."""
-    code, line = place.code, place.line
-    known = _SAYS.get((code, line))
-    if known is None:
-        text = source_of(code, line) if code is not None else ""
-        known = any(word in text for word in _SAID)
-        _SAYS[(code, line)] = known
-    return known
-
-
-_SAYS: dict[Any, bool] = {}
-_SAID = ("float32", "float64", ".float(", ".double(", "get_default_dtype")
-
-
-def _autocast_asker() -> Any:
-    """Return what says whether autocast is on anywhere; the way to ask has changed."""
-    try:
-        torch.is_autocast_enabled("cpu")
-    except TypeError:
-        return lambda: torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
-    return lambda: torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu")
-
-
-any_autocast = _autocast_asker()
-
-
-def _tensors(args: Any, kwargs: Any) -> Any:
-    """Return the tensors among arguments, also those in lists."""
-    found = []
-    values = list(args) + list(kwargs.values()) if kwargs else args
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-        elif type(value) is list or type(value) is tuple:
-            found.extend(item for item in value[:_MEMBERS] if isinstance(item, torch.Tensor))
-    return found

@@ -6,9 +6,11 @@ import re
 from typing import Any
 
 import torch
-from _fadoctor_trace_frames import source_of, storage_of
+from _fadoctor_trace_frames import owner_name, source_of, storage_of
 
 _CALLED: dict[Any, str] = {}
+_MOST = 200
+"""Names of one place that are looked at."""
 
 
 def called(tensor: Any, key: Any, frame: Any, where: Any) -> Any:
@@ -19,39 +21,78 @@ def called(tensor: Any, key: Any, frame: Any, where: Any) -> Any:
     if known is None:
         if len(_CALLED) > 4096:
             _CALLED.clear()
-        known = _look_up(tensor, key, frame.f_locals)
-        known = known or _mentioned(tensor, where, frame.f_locals)
+        owner = owner_name(frame.f_code) or "self"
+        known = _look_up(tensor, key, frame, owner)
+        known = known or _mentioned(tensor, key, where, frame, owner)
         _CALLED[where] = known
     return known
 
 
-def _look_up(tensor: Any, key: Any, values: Any) -> Any:
-    owner = values.get("self")
+def dtype_giver(frame: Any, place: Any, dtype: Any) -> Any:
+    """Return the tensor whose dtype a line asks for (``x.dtype``), and its name, else None."""
+    if frame is None or place.code is None:
+        return None
+    for text in _ASKED.findall(source_of(place.code, place.line))[:8]:
+        tensor = _resolved(text, frame)
+        if isinstance(tensor, torch.Tensor) and tensor.dtype == dtype:
+            owner = owner_name(frame.f_code) or "self"
+            return tensor, text[len(owner) + 1 :] if text.startswith(owner + ".") else text
+    return None
+
+
+def _look_up(tensor: Any, key: Any, frame: Any, owner_is: Any) -> Any:
+    values = frame.f_locals
+    owner = values.get(owner_is)
     places = [values]
     if isinstance(owner, torch.nn.Module):
         places = [owner._parameters, owner._buffers, values, owner.__dict__]
     elif owner is not None:
         places.append(getattr(owner, "__dict__", {}))
     for names in places:
-        for name, each in list(names.items())[:200]:
+        for name, each in list(names.items())[:_MOST]:
             if isinstance(each, torch.Tensor) and (each is tensor or storage_of(each) == key):
                 return name
     return ""
 
 
-def _mentioned(tensor: Any, where: Any, values: Any) -> Any:
-    """Return the variable of the line that an unnamed operand was made of: freqs of freqs.cos()."""
-    owner = values.get("self")
-    own = dict(getattr(owner, "__dict__", {}))
+def _mentioned(tensor: Any, key: Any, where: Any, frame: Any, owner: Any) -> Any:
+    """Return the name on the line of an operand, or of what it was made of: freqs.cos()."""
+    near = ""
+    for text in _NAME.findall(source_of(where[0], where[1]))[:40]:
+        parts = text.split(".")
+        for end in range(len(parts), 0, -1):
+            each = _resolved(".".join(parts[:end]), frame)
+            if not isinstance(each, torch.Tensor) or each.dtype != tensor.dtype:
+                continue
+            name = ".".join(parts[1:end] if parts[0] == owner and end > 1 else parts[:end])
+            if each is tensor or storage_of(each) == key:
+                return name
+            near = near or name
+            break
+    return near
+
+
+def _resolved(text: Any, frame: Any) -> Any:
+    """Return what a dotted name stands for, without running any code of its owners."""
+    first, *rest = text.split(".")
+    value = frame.f_locals.get(first)
+    if value is None:
+        value = frame.f_globals.get(first)
+    for name in rest[:6]:
+        if value is None or isinstance(value, torch.Tensor):
+            return None
+        value = _attribute(value, name)
+    return value
+
+
+def _attribute(owner: Any, name: Any) -> Any:
+    places = [getattr(owner, "__dict__", {})]
     if isinstance(owner, torch.nn.Module):
-        own.update(owner._parameters)
-        own.update(owner._buffers)
-    for name in _NAME.findall(source_of(where[0], where[1]))[:40]:
-        attribute = name[5:] if name.startswith("self.") else ""
-        each = own.get(attribute) if attribute else values.get(name)
-        if isinstance(each, torch.Tensor) and each.dtype == tensor.dtype:
-            return attribute or name
-    return ""
+        places += [owner._parameters, owner._buffers, owner._modules]
+    kind = owner if isinstance(owner, type) else type(owner)
+    places += [vars(each) for each in kind.__mro__[:16]]
+    return next((names[name] for names in places if name in names), None)
 
 
-_NAME = re.compile(r"(?<![\w.])(?:self\.)?[A-Za-z_]\w{0,80}")
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){0,6}")
+_ASKED = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){0,6})\.dtype\b")

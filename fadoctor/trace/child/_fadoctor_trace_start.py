@@ -8,18 +8,23 @@ import json
 import os
 import sys
 import threading
+from types import ModuleType
 from typing import Any
 
 import _fadoctor_trace_calls as calls
 import _fadoctor_trace_frames as frames
+import _fadoctor_trace_why as why
 import torch
 from _fadoctor_trace_compiled import Compiled
 from _fadoctor_trace_hide import hide_our_frames
+from _fadoctor_trace_hub import LOADER, PREFIX, Hub
 from _fadoctor_trace_lineage import Lineage
 from _fadoctor_trace_modes import Modes
 from _fadoctor_trace_record import Record
 
 _DYNAMO = "torch._dynamo.eval_frame"
+_LEFT_ALONE = ("torch", "fadoctor")
+_MAKERS = ("from_numpy", "frombuffer", "from_dlpack", "_utils._rebuild_tensor")
 
 CURRENT: list[Any] = [None]
 """The tracer that records now. Wrappers ask for it: some are kept by who imported them early."""
@@ -55,17 +60,28 @@ class Tracer:
         self.record = record
         self.limit = config["calls"]
         self.limits = config["limits"]
-        self.entries = config["entries"]
+        self.hub = Hub(self)
+        self._exact: dict[str, list[Any]] = {}
+        self._patterns = []
+        for entry in config["entries"]:
+            if entry["module"].startswith(PREFIX):
+                self.hub.add(entry)
+            elif "*" in entry["module"]:
+                self._patterns.append(entry)
+            else:
+                self._exact.setdefault(entry["module"], []).append(entry)
         self.done = False
         self.count = 0
         self.fault = watch.fault
         self.watch = watch
         self.names = frames.Names()
         self.is_compiling = _asks_whether_compiling()
-        self.lineage = Lineage(watch.fault)
+        self.lineage = Lineage(watch.fault, config["operations"])
+        self.kernels = why.Kernels(config["kernels"])
         self.modes = Modes(self.lineage)
         self.compiled = Compiled(self)
         self._local = threading.local()
+        self._seen: set[str] = set()
         self._patched: list[Any] = []
         """(owner, attribute, what stood there before)."""
         frames.setup(torch)
@@ -77,6 +93,9 @@ class Tracer:
             module = sys.modules.get(name)
             if module is not None and name.partition(".")[0] != "fadoctor":
                 self.came(name, module)
+        self._rebind()
+        self._patch_makers()
+        self.lineage.modules_came = self._came_otherwise
         CURRENT[0] = self
         self.modes.push()
         blind = self.modes.blind(torch.overrides.has_torch_function)
@@ -93,6 +112,7 @@ class Tracer:
         CURRENT[0] = None
         self.done = True
         self.lineage.active = False
+        self.lineage.table.clear()
         self.modes.retire()
         for owner, name, before, ours in reversed(self._patched):
             if getattr(owner, name, None) is ours:
@@ -100,20 +120,73 @@ class Tracer:
         self._patched = []
         self.compiled.end()
 
+    def _came_otherwise(self) -> None:
+        """Take modules that somebody put into sys.modules: no import tells of them."""
+        found = False
+        for name in self.watch.names:
+            module = sys.modules.get(name)
+            if module is None or name in self._seen:
+                continue
+            if not getattr(getattr(module, "__spec__", None), "_initializing", False):
+                self.came(name, module)
+                found = True
+        if found:
+            self._rebind()
+
+    def _rebind(self) -> None:
+        """Give those that imported an entry point by name before it was patched the patched one."""
+        ours = {id(before): (before, wrapper) for _, _, before, wrapper in self._patched}
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] in _LEFT_ALONE or not isinstance(module, ModuleType):
+                continue
+            for attribute, value in list(vars(module).items()):
+                found = ours.get(id(value))
+                if found is not None and value is found[0]:
+                    self._patch(module, attribute, found[1])
+
+    def _patch_makers(self) -> None:
+        """See tensors that come from outside: torch asks no mode about them."""
+        for path in _MAKERS:
+            owner, _, name = path.rpartition(".")
+            holder = getattr(torch, owner, None) if owner else torch
+            original = getattr(holder, name, None)
+            if original is not None:
+                self._patch(holder, name, self._maker(name.lstrip("_"), original))
+
+    def _maker(self, name: Any, original: Any) -> Any:
+        def made(*args: Any, **kwargs: Any) -> Any:
+            out = original(*args, **kwargs)
+            try:
+                if self.lineage.active and not self.is_compiling():
+                    self.lineage.made(out, name, sys._getframe(1))
+            except Exception as error:
+                self.fault(name, error)
+            return out
+
+        return functools.update_wrapper(made, original)
+
     def came(self, name: Any, module: Any) -> None:
         """Patch the entry points of a module that was imported."""
+        self._seen.add(name)
         if name == _DYNAMO:
             self.compiled.patch(module)
-        for entry in self.entries:
+        for entry in self._exact.get(name, ()):
+            self.patch_entry(entry, module)
+        for entry in self._patterns:
             if _fits(entry["module"], name):
-                self._patch_entry(entry, module)
+                self.patch_entry(entry, module)
 
-    def _patch_entry(self, entry: Any, module: Any) -> None:
+    def patch_entry(self, entry: Any, module: Any) -> None:
+        """Stand before an entry point, where the module has it."""
         owner, _, attribute = entry["attribute"].rpartition(".")
         for part in owner.split(".") if owner else ():
             module = getattr(module, part, None)
         original = getattr(module, attribute, None) if module is not None else None
         if original is None or getattr(original, "_fadoctor", False) or not callable(original):
+            return
+        if entry["backend"] == LOADER:
+            self._patch(module, attribute, self.hub.loader(original))
+            self._rebind()  # the package has taken it from itself already
             return
         entry = dict(entry, order=calls.order_of(original, entry))
         wrapper = self._wrapped(entry, original)
@@ -202,8 +275,6 @@ class Tracer:
 
 
 def _fits(pattern: Any, name: Any) -> Any:
-    if "*" not in pattern:
-        return pattern == name
     start, _, rest = pattern.partition("*")
     return name.startswith(start) and rest.split("*")[0].lstrip(".") in name[len(start) :]
 

@@ -7,18 +7,24 @@ import warnings
 from typing import Any
 
 import torch
-from _fadoctor_trace_lineage import RANK
+from _fadoctor_trace_origin import RANK
 
 FLASH = frozenset(
     ("fa1", "fa2", "fa3", "fa4", "hub-fa2", "hub-fa3", "hub-fa4", "torch-fa3", "torch-fa4",
      "sdpa-flash", "vllm-fa")
 )  # fmt: skip
 
-_BY_NUMBER = {0: "sdpa-math", 1: "sdpa-flash", 2: "sdpa-efficient", 3: "sdpa-cudnn"}
-_BY_NODE = (("Flash", "sdpa-flash"), ("Efficient", "sdpa-efficient"), ("Cudnn", "sdpa-cudnn"))
 _SETTING = re.compile(r"flash[-_](?:attn|attention)[-_]?([234]?)")
 _LARGEST = 1 << 25
 """Elements of a stand-in for a tensor that autocast will cast."""
+
+
+class Kernels:
+    """What scaled_dot_product_attention chooses among, as the table of them has it."""
+
+    def __init__(self, rows: Any) -> None:
+        self.by_number = {int(row["number"]): row["backend"] for row in rows}
+        self.by_node = [(row["node"], row["backend"]) for row in rows if row["node"]]
 
 
 def choice(choose: Any, before: Any, values: Any) -> Any:
@@ -47,7 +53,7 @@ def choice(choose: Any, before: Any, values: Any) -> Any:
             return ""
     except RuntimeError:  # shapes that do not fit: the call itself says so
         return ""
-    return _BY_NUMBER.get(int(number), "")
+    return before.tracer.kernels.by_number.get(int(number), "")
 
 
 def _as_cast(tensor: Any, autocast: Any) -> Any:
@@ -73,10 +79,10 @@ def backend(before: Any, out: Any) -> Any:
     if before.entry["backend"] != "sdpa":
         return before.entry["backend"]
     node = out.grad_fn.name() if isinstance(out, torch.Tensor) and out.grad_fn is not None else ""
-    for part, name in _BY_NODE:
+    for part, name in before.tracer.kernels.by_node:
         if part in node:
             return name
-    return before.chosen or "sdpa"
+    return before.chosen or "unknown"
 
 
 def _by_setting(config: Any) -> str:

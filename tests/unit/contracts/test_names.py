@@ -101,6 +101,20 @@ def test_what_surely_asks_is_told(told: Told, asker: str, line: int) -> None:
     assert told(asker, python=(3, 11, 0)) == [f"asker/__init__.py:{line} provider Gone"]
 
 
+def test_a_version_that_is_asked_by_the_name_of_a_module_decides(told: Told) -> None:
+    asker = """
+import importlib.metadata
+from packaging import version
+NAMES = importlib.metadata.packages_distributions()
+def is_new(name):
+    return version.parse(importlib.metadata.version(NAMES[name][0])) >= version.parse("2.5")
+if {}is_new("provider"):
+    from provider import Gone
+"""
+    assert told(asker.format("")) == ["asker/__init__.py:8 provider Gone"]
+    assert told(asker.format("not ")) == []
+
+
 def test_annotations_that_are_not_evaluated_ask_nothing(told: Told) -> None:
     asker = "from __future__ import annotations\nimport provider\ndef f(x: provider.Gone): ..."
     assert told(asker) == []

@@ -44,7 +44,7 @@ def test_outcomes(driver: Any, expected: str) -> None:
 
 def test_what_no_probe_has_looked_at_is_unknown() -> None:
     [found] = judgements(rule(**OLD), {})
-    assert (found.outcome.value, found.reason) == ("unknown", "no probe has looked")
+    assert (found.outcome.value, found.reason) == ("unknown", "it was not read")
 
 
 def test_the_reason_of_an_unknown_is_that_of_the_fact() -> None:

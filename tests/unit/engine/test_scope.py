@@ -49,7 +49,7 @@ def state(fact: Fact) -> Any:
         ("torch.requires.filelock", ""),
         ("vllm.requires.torch", "? could not be read"),
         ("env.CC", "gcc-12"),
-        ("gpu[0].name", "? no probe has looked"),
+        ("gpu[0].name", "? it was not read"),
         ("peft.wheel.tags", None),
     ],
 )
@@ -75,7 +75,7 @@ def test_facts_of_a_package_that_is_not_installed_are_absent() -> None:
     scope = scope_of({"flash_attn.version": None, "flash_attn.loads": UNREAD})
     assert state(scope.resolve("flash_attn.wheel.torch")) is None
     assert state(scope.resolve("flash_attn.loads")) == "? could not be read"
-    assert state(scope.resolve("flash_attn_3.version")) == "? no probe has looked"
+    assert state(scope.resolve("flash_attn_3.version")) == "? it was not read"
 
 
 @pytest.mark.parametrize("path", ["flash_attn.wheel.torch.minor", "flash_attn.requires.torch"])
@@ -93,7 +93,7 @@ def test_a_variable_that_a_wildcard_stands_for_is_absent_where_variables_were_re
     assert state(read.resolve("env.FLASH_ATTENTION_FORCE_BUILD")) is None
     not_read = scope_of({})
     unset = not_read.resolve("env.FLASH_ATTENTION_FORCE_BUILD")
-    assert state(unset) == "? no probe has looked"
+    assert state(unset) == "? it was not read"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_cells_of_two_rows_of_one_table_are_both_kept() -> None:
     scope.resolve("built.band")
     scope.resolve("here.band")
     assert [fact.reason for fact in scope.unknown_facts().values()] == [
-        "the matrix has no row for torch 2.4"
+        "the tables have nothing about torch 2.4"
     ]
 
 

@@ -217,7 +217,7 @@ def test_huge_and_endless_metadata_are_read_in_part(
             asked.append(limit)
             return self.file.read(limit)
 
-    monkeypatch.setattr("fadoctor.hub.metadata.os.fdopen", opened)
+    monkeypatch.setattr("fadoctor.model.files.os.fdopen", opened)
     huge, endless, circle = (tmp_path / name for name in ("huge", "endless", "circle"))
     with huge.open("wb") as file:
         file.truncate(1 << 30)  # sparse: NUL bytes, none of them on the disk

@@ -60,7 +60,7 @@ def test_how_keys_match(kind: str, text: Any, value: Any, matches: bool) -> None
     found = cell(words(kind, text), "c", k=value)
     assert isinstance(found, Known) is matches
     if not matches and not isinstance(value, tuple):
-        assert found == Unknown(f"the matrix has no row for k {value}", "matrix t")
+        assert found == Unknown(f"the tables have nothing about k {value}", "matrix t")
 
 
 def test_a_star_matches_everything_also_in_a_range() -> None:
@@ -112,7 +112,11 @@ def test_cells_that_are_not_known() -> None:
         (ABSENT, UNREAD, Absent("cuda is absent: test")),
         (UNREAD, ABSENT, UNREAD),
         ("12", ABSENT, Absent("os is absent: test")),
-        ("11", "linux", Unknown("the matrix has no row for cuda 11, os linux", "matrix drivers")),
+        (
+            "11",
+            "linux",
+            Unknown("the tables have nothing about cuda 11, os linux", "matrix drivers"),
+        ),
     ],
 )
 def test_keys_that_are_not_known_and_keys_without_a_row(cuda: Any, os: Any, expected: Fact) -> None:
@@ -130,18 +134,18 @@ def overlapping(*rows: dict[str, Any], kind: str = "text") -> Table:
     ("rows", "expected"),
     [
         ([{"c": "a"}, {"c": "a"}, {"c": "a"}], Known("a", "matrix t")),
-        ([{"c": "a"}, {"c": "b"}], Unknown("rows of the matrix disagree about c", "matrix t")),
+        ([{"c": "a"}, {"c": "b"}], Unknown("the tables disagree about c", "matrix t")),
         ([{"c": "a"}, {}], BLANK),
         ([{}, {}], BLANK),
         ([{"c": None}, {}], BLANK),
         ([{"c": None}, {"c": None}], Absent("matrix t has no c there")),
         (
             [{"c": None}, {"c": "a"}],
-            Unknown("rows of the matrix disagree about c", "matrix t"),
+            Unknown("the tables disagree about c", "matrix t"),
         ),
         (
             [{"c": "a"}, {"c": {"unknown": "why"}}],
-            Unknown("rows of the matrix disagree about c", "matrix t"),
+            Unknown("the tables disagree about c", "matrix t"),
         ),
         ([{"c": {"unknown": "why"}}] * 2, Unknown("why", "matrix t")),
         ([{"c": "a", "verified": "reported"}], Known("a", "matrix t")),

@@ -103,4 +103,4 @@ def test_what_is_no_fact(fact: bytes) -> None:
 def test_a_fact_that_nobody_provided_is_unknown() -> None:
     environment = Environment("0", Target("facts", "x", "x"), FACTS)
     assert environment.fact("torch.version") == FACTS["torch.version"]
-    assert environment.fact("no.fact") == Unknown("no probe has looked", "no.fact")
+    assert environment.fact("no.fact") == Unknown("it was not read", "no.fact")

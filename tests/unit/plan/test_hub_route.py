@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,7 +15,7 @@ from fadoctor.report.plan_text import render
 from fadoctor.targets.derived import derive
 from tests.states.starts import STARTS, start
 from tests.unit.engine.builders import fact_of
-from tests.unit.plan.problems import plan, session
+from tests.unit.plan.problems import golden, plan, session
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
@@ -87,6 +88,37 @@ def test_another_major_of_transformers_has_to_be_asked_for() -> None:
     asked = installed(plan(given(OLD), want=("hub-fa2",)))
     assert {"kernels==0.17.2", "transformers==5.22.2"} <= set(asked)
     assert any(item.startswith("huggingface-hub==") for item in asked)
+
+
+HEALTHY = "linux-a100-healthy"
+
+
+@pytest.mark.long
+def test_what_breaks_beside_the_pair_moves_with_it() -> None:
+    """peft 0.17 does not import beside transformers 5: the plan was refused for it, unsaid."""
+    found = plan(golden(HEALTHY), want=("hub-fa2",))
+    names = {re.split("[=<>]", item)[0] for item in installed(found)}
+    assert {"torch", "transformers", "kernels", "peft", "liger-kernel"} <= names
+    assert found.proof.clean
+    assert found.conflicts == ()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kept", "because"),
+    [
+        ("torch", ("torch 2.8.0 stays as it is",)),
+        ("transformers", ("transformers 4.56.2 stays as it is",)),
+        ("peft", ("peft 0.17.1 stays as it is", "peft 0.17.1 cannot be imported beside")),
+    ],
+)
+def test_the_reason_is_what_was_to_stay(kept: str, because: tuple[str, ...]) -> None:
+    found = plan(golden(HEALTHY), want=("hub-fa2",), keep=(kept,))
+    [conflict] = found.conflicts
+    assert len(conflict.because) == len(because)
+    for said, beginning in zip(conflict.because, because, strict=True):
+        assert said.startswith(beginning)
+    assert conflict.alternatives[0].give_up == f"let {kept} change"
 
 
 def test_a_plain_wheel_of_the_authors_goes_before_the_hub() -> None:

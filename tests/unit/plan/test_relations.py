@@ -120,7 +120,7 @@ def test_what_is_read_for_each_subject() -> None:
         when={"gpu.name": "x", "extension.failure": "y", "xformers.requires.torch": "==2",
               "torch.cuda.major": "$env.X"},
     )  # fmt: skip
-    found = facts_read(made, "vllm", 2, 0)
+    found = facts_read(made, "vllm", {"gpu": 2, "toolkit": 0})
     names = {reading.name for reading in found}
     assert {"gpu[0].name", "gpu[1].name", "vllm.binary.failure", "vllm.fa3.failure"} <= names
     assert {"torch.cuda", "gpu.count", "vllm.version", "vllm.fa2.optional"} <= names
@@ -143,8 +143,9 @@ def test_a_fact_that_is_not_among_them_decides_nothing(name: str) -> None:
     """Every fact is made Unknown in turn: a relation that does not read it stays as it was."""
     facts = golden(name)
     before = {r.key: outcomes(r, facts) for r in session().relations}
+    counts = {"gpu": 1, "toolkit": 0, "contract": 0}
     read = {
-        r.key: {reading.name for reading in facts_read(r.rule, r.package, 1, 0)}
+        r.key: {reading.name for reading in facts_read(r.rule, r.package, counts)}
         for r in session().relations
     }
     chance = random.Random(3)  # noqa: S311 -- a sample

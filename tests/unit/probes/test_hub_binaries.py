@@ -121,3 +121,16 @@ def test_few_builds_are_opened(cache: Cache) -> None:
     assert isinstance(many["hub.loads"], Known)
     assert isinstance(many["hub.loads"].value, dict)
     assert len(many["hub.loads"].value) == BUILD_LIMIT
+
+
+def test_a_build_in_a_folder_that_local_kernels_names(cache: Cache) -> None:
+    cache.build(OLD)
+    snapshot = FOLDER.partition("/build/")[0]
+    python = f"{cache.root}/venv/bin/python"
+    below = f"{cache.root}{SITE}"
+    target = Target("environment", "test", "--python", python, (below,), {"site": below})
+    environ = {"LOCAL_KERNELS": f"{FLASH}={snapshot}"}
+    world = World(target, environ, no_process, "linux", cache.root)
+    facts = LINUX | {"torch.version": Known("2.12.1", "test")}
+    found = read_builds(world, facts, [f"local {FLASH}@v1 {BUILD}"])
+    assert said(found) == f"_flash_attn2_9a.abi3.so: undefined symbol: {OLD}"

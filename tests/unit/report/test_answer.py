@@ -43,11 +43,11 @@ def test_a_gpu_that_is_too_old() -> None:
         ),
         (
             [cell(predicted=Predicted.FAILS)],
-            ("fails", "A: FlashAttention-2 does not run here as it is."),
+            ("fails", "A: FlashAttention-2 does not work here."),
         ),
         (
             [cell(predicted=Predicted.FAILS), cell(dtype=Dtype.FP16, predicted=Predicted.UNKNOWN)],
-            ("unknown", "A: FlashAttention-2: nobody knows whether it works here."),
+            ("unknown", "A: it is not known whether FlashAttention-2 works here."),
         ),
         (
             [cell(backend=Backend.SDPA_FLASH)],
@@ -56,6 +56,17 @@ def test_a_gpu_that_is_too_old() -> None:
         (
             [cell(backend=Backend.SDPA_FLASH, predicted=Predicted.FAILS)],
             ("fails", "A: FlashAttention is not installed; no other attention works either."),
+        ),
+        (
+            [cell(backend=Backend.SDPA_FLASH), cell(backend=Backend.HUB_FA2)],
+            ("works", "A: FlashAttention-2 of the Hub works in bf16."),
+        ),
+        (
+            [
+                cell(backend=Backend.SDPA_FLASH),
+                cell(backend=Backend.HUB_FA2, predicted=Predicted.UNKNOWN),
+            ],
+            ("works", "A: FlashAttention is not installed; attention works without it."),
         ),
     ],
 )

@@ -46,7 +46,7 @@ def test_without_torch_that_is_what_is_said() -> None:
     ("facts", "part"),
     [
         (HEALTHY, "There is no GPU here."),
-        ({**HEALTHY, "gpu.count": UNREAD}, "Which GPUs are here is unknown (could not be read)"),
+        ({**HEALTHY, "gpu.count": UNREAD}, "Which GPU is here could not be read."),
         ({**HEALTHY, **A_GPU, "gpu[0].visible": False}, "on a GPU that programs can see"),
     ],
 )
@@ -63,7 +63,7 @@ def test_a_backend_of_which_nothing_is_known_is_not_simply_to_be_used() -> None:
         for verdict in report.verdicts
     )
     name = report.recommendation.backend.value
-    where = ", where it runs: the table below cannot tell"
+    where = ", if it runs: the table below cannot tell"
     for measured, words in ((Measured.NOT_RUN, where), (Measured.PASSED, "")):
         verdicts = tuple(structs.replace(each, measured=measured) for each in unknown)
         said = render(structs.replace(report, findings=(), verdicts=verdicts), Style(width=200))

@@ -7,11 +7,13 @@ from typing import Any
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.plan.name_bounds import NameBounds
 from fadoctor.plan.requirements import violations, with_pairs
 from fadoctor.targets.pairs import pair_facts, paired_with
 from tests.unit.engine.builders import UNREAD, environment
 
 MATRIX = Matrix(load_knowledge().tables)
+BOUNDS = NameBounds(MATRIX)
 
 
 def told(trl: Any, installed: Any) -> Fact:
@@ -41,12 +43,25 @@ def test_what_nobody_has_read_is_not_known() -> None:
 def test_a_plan_makes_no_such_pair() -> None:
     """Without it a plan could bring a vLLM that the trl which is there does not know."""
     bad = environment({"packages.installed": {"trl": "1.16.0", "vllm": "0.33.0"}})
-    both = with_pairs({"trl": {"accelerate": ""}}, bad, MATRIX)
+    both = with_pairs({"trl": {"accelerate": ""}}, bad, MATRIX, BOUNDS)
     assert both["trl"] == {"accelerate": "", "vllm": ">=0.22.0,<=0.31.0"}
     assert "vllm" in [each.needs for each in violations(bad, both)]
     fine = environment({"packages.installed": {"trl": "1.16.0", "vllm": "0.31.0"}})
-    needs = [each.needs for each in violations(fine, with_pairs({}, fine, MATRIX))]
+    needs = [each.needs for each in violations(fine, with_pairs({}, fine, MATRIX, BOUNDS))]
     assert needs == []
+
+
+def other(trl: str, vllm: str) -> object:
+    facts = {"trl.version": trl, "trl.distribution": "trl", "packages.installed": {"vllm": vllm}}
+    found = pair_facts(environment(facts).facts, MATRIX, ("trl",))["trl.pair_other"]
+    return found.value if isinstance(found, Known) else None
+
+
+def test_the_newest_release_that_goes_with_what_is_there() -> None:
+    assert other("0.26.2", "0.25.1") == "trl>=1.16.0,<1.17.0.dev0"
+    assert other("1.16.0", "0.12.0") == "trl>=1.6.0,<1.7.0"
+    assert other("1.16.0", "0.33.0") is None
+    assert other("1.16.0", "0.31.0") is None
 
 
 def test_who_is_asked_again_when_vllm_moves() -> None:

@@ -8,9 +8,9 @@ import pytest
 from msgspec import structs
 
 from fadoctor.diagnose import diagnose
-from fadoctor.model.verdict import Backend, Dtype, Recommendation
+from fadoctor.model.verdict import Backend, Becomes, Dtype, Origin, Recommendation
 from tests.unit.engine.builders import ABSENT, environment, shipped
-from tests.unit.verdicts.test_hub_route import EMPTY, FA3, FA4, FLASH, THERE
+from tests.unit.verdicts.test_hub_route import EMPTY, EXACT, FA3, FA4, FLASH, THERE
 
 HOPPER = {"gpu[0].compute_capability": "9.0"}
 NO_KERNELS = {"kernels.version": ABSENT, "hub.kernels": ABSENT}
@@ -39,17 +39,17 @@ def test_a_kernel_in_the_cache_goes_before_torchs_own() -> None:
     found = advice(llamafactory__version=ABSENT)
     assert (found.dtype, found.backend) == (Dtype.BF16, Backend.HUB_FA2)
     assert f"It is torch212-cxx11-cu130-x86_64-linux of {FLASH}@v1, in the cache." in found.why
-    assert "flash_attention_2 of transformers 5.15.1 becomes a kernel of the Hub" in found.why
+    assert found.flash_attention_2 == Becomes(Origin.HUB, f"{FLASH}@v1", f"{EXACT}, in the cache")
     named = '"kernels-community/flash-attn2"'
     assert found.settings["transformers"]["attn_implementation"] == named
     assert found.settings["llamafactory"]["flash_attn"] == "sdpa"
 
 
 def test_a_package_that_works_goes_before_a_kernel_of_the_hub() -> None:
-    text = said({**LOADED, "flash_attn.version": "2.8.3", "flash_attn.requires": {}})
-    assert text.startswith("fa2: ")
-    assert "flash_attention_2 of transformers 5.15.1 is the package flash-attn 2.8.3 here." in text
-    assert "First advice" not in text
+    found = advice(**LOADED, **{"flash_attn.version": "2.8.3", "flash_attn.requires": {}})
+    assert found.backend is Backend.FA2
+    assert found.flash_attention_2 == Becomes(Origin.PACKAGE, "flash-attn 2.8.3")
+    assert "First advice" not in found.why
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_a_package_that_works_goes_before_a_kernel_of_the_hub() -> None:
         ({**EMPTY, **HOPPER}, "hub-fa3: ", "would be downloaded (1.7 GB)"),
         (EMPTY, "sdpa-flash: ", "But hub-fa2: would be downloaded"),
         ({**EMPTY, "env.HF_HUB_OFFLINE": "1"}, "sdpa-flash: ", "HF_HUB_OFFLINE forbids"),
-        ({"kernels.version": "0.17.2"}, "sdpa-flash: ", "fails here: transformers 5.15.1 accepts"),
+        ({"kernels.version": "0.17.2"}, "sdpa-flash: ", "But hub-fa2: transformers 5.15.1 accepts"),
         ({"gpu[0].compute_capability": "12.1"}, "sdpa-flash: ", ""),
-        ({"gpu[0].compute_capability": "7.5"}, "sdpa-efficient: ", "fails here"),
+        ({"gpu[0].compute_capability": "7.5"}, "sdpa-efficient: ", ""),
         (NO_KERNELS, "sdpa-flash: ", 'kernels 0.16.2: pip install "transformers[kernels]"'),
         (
             {**NO_KERNELS, "transformers.version": "5.23.0"},

@@ -35,6 +35,10 @@ THERE: dict[str, Any] = {
     "hub.metadata": {f"{FLASH}@v1 {EXACT}": KEYS, f"{VLLM}@v1 {STABLE}": KEYS},
 }  # fmt: skip
 EMPTY: dict[str, Any] = {"hub.kernels": {}, "hub.archs": {}}
+FOLDER: dict[str, Any] = {
+    "env.LOCAL_KERNELS": f"{FLASH}=/opt/k", "hub.local": {f"{FLASH}@v2": STABLE},
+    "hub.archs": {f"{FLASH}@v2 {STABLE}": "8.0"}, "hub.metadata": {f"{FLASH}@v2 {STABLE}": KEYS},
+}  # fmt: skip
 TAKES_V3 = {"transformers.version": "5.17.0"}
 TAKES_V4 = {"transformers.version": "5.22.2", "kernels.version": "0.17.2"}
 
@@ -80,6 +84,20 @@ def said(backend: Backend, facts: dict[str, Any], dtype: Dtype = Dtype.BF16) -> 
         ({"hub.code": {OPENED: "9.0a 9.0+PTX@8.4"}}, "fails [hub-arch-refused]", ""),
         ({"hub.metadata": {}}, "fails [hub-metadata-unreadable]", "lack id, name"),
         ({"env.LOCAL_KERNELS": f"{FLASH}=/opt/k"}, "unknown []", "LOCAL_KERNELS"),
+        ({"env.LOCAL_KERNELS": UNREAD}, "unknown []", "LOCAL_KERNELS may name"),
+        (FOLDER, "works []", f"{STABLE} of {FLASH}@v2, in the folder that LOCAL_KERNELS names"),
+        ({**FOLDER, "env.HF_HUB_OFFLINE": "1", "hub.offline": ()}, "works []", "LOCAL_KERNELS"),
+        (
+            {"env.LOCAL_KERNELS": "a/b=/k", "hub.local": {"a/b@v1": ""}},
+            "works []", f"{FLASH}@v1, in the cache",
+        ),
+        (
+            {**FOLDER, "hub.local": {f"{FLASH}@v2": "torch29-cxx11-cu130-x86_64-linux"}},
+            "fails [hub-local-folder-wrong]", "/opt/k, without a build for this system: torch29",
+        ),
+        ({**FOLDER, "hub.local": {f"{FLASH}@local": ""}}, "fails [hub-local-folder-wrong]", ""),
+        ({**FOLDER, "hub.local": {f"{FLASH}@v2": "."}}, "unknown []", "whatever it was made for"),
+        ({**FOLDER, "hub.local_wrong": ("/k",)}, "fails [hub-local-folder-wrong]", "for /k"),
         ({"kernels.version": "0.17.2"}, "fails [hub-kernels-out-of-range]", "0.16.0,<0.17.0, not"),
         ({"kernels.version": "0.99.0"}, "fails [hub-kernels-out-of-range]", "not 0.99.0"),
         ({"torch.version": ABSENT}, "fails []", ""),

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import yaml
+
 from tools.refresh.cli import TABLES, _cache_folder
 from tools.refresh.errors import RefreshError
 from tools.refresh.index import Index
+from tools.refresh.names.bounds import STARTS, given_of
 from tools.refresh.names.packages import PACKAGES
 from tools.refresh.names.rows import asked_rows, given_rows, unsteady
 from tools.refresh.names.survey import Survey
@@ -32,8 +35,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         settings = settings_for(tuple(options.index_url)) if options.index_url else read_settings()
         transport = Transport(settings, options.cache, offline=options.offline, requests=REQUESTS)
-        survey = _survey(Index(transport, settings.indexes), transport)
-        _write(options.tables, survey)
+        index = Index(transport, settings.indexes)
+        survey = Survey() if options.bounds_only else _survey(index, transport)
+        if not options.bounds_only:
+            _write(options.tables, survey)
+        given = given_of(rows_of(options.tables / "names-given.yaml"))
+        bounds = (row for name in STARTS for row in survey.bounds(name, given, index, transport))
+        _replace(options.tables / "name-bounds.yaml", bounds)
     except (RefreshError, OSError) as error:
         sys.stderr.write(f"refresh: {error}\n")
         return 2
@@ -47,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--offline", action="store_true", help="use the folder only, however old it is")
     add("--cache", type=Path, default=_cache_folder(), metavar="DIR", help="the folder")
     add("--index-url", action="append", metavar="URL", help="instead of what pip is configured for")
+    add("--bounds-only", action="store_true", help="write only name-bounds, by the names at hand")
     add("--tables", type=Path, default=TABLES, metavar="DIR", help="where the tables are")
     return parser
 
@@ -91,6 +100,13 @@ def _write(folder: Path, survey: Survey) -> None:
 
 def _releases(survey: Survey, name: str) -> list[Version]:
     return [*survey.asks.get(name, ()), *survey.gives.get(name, ())]
+
+
+def rows_of(path: Path) -> list[dict[str, object]]:
+    """Return the rows of a table as it lies there."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found: dict[str, list[dict[str, object]]] = yaml.load(path.read_text("utf-8"), loader)  # noqa: S506 -- a safe one
+    return found["rows"]
 
 
 def _replace(path: Path, rows: Iterable[str]) -> None:

@@ -11,8 +11,10 @@ from packaging.version import Version
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.names.archive import Sources, open_sources
 from tools.refresh.names.asked import Asked, asked_names
+from tools.refresh.names.bounds import STARTS, Fits, Given, bound_rows, fits
 from tools.refresh.names.given import Giver, Module
 from tools.refresh.names.history import follow
+from tools.refresh.names.loaded import Loader
 from tools.refresh.names.packages import PACKAGES, Package
 
 if TYPE_CHECKING:
@@ -79,6 +81,26 @@ class Survey:
             )
 
         self.gives[package.distribution] = follow(self._versions(package, index), look, every=False)
+
+    def bounds(
+        self, distribution: str, given: Given, index: Index, transport: Transport
+    ) -> list[str]:
+        """Return the rows that say beside which releases of others those of a package import."""
+        packages = {each.distribution: each for each in PACKAGES}
+        package = packages[distribution]
+        others = frozenset(each.module for each in PACKAGES if each.gives) - {package.module}
+        releases = {each.distribution: self._versions(each, index) for each in PACKAGES}
+        loader = Loader(package.module, others, STARTS[distribution])
+
+        def look(version: Version) -> Fits | None:
+            sources = self._sources(package, version, index, transport)
+            what = f"{distribution} {version}"
+            asks = self._tried(what, partial(loader.asks, sources)) if sources else None
+            return None if asks is None else fits(asks, given, releases)
+
+        return bound_rows(
+            distribution, follow(releases[distribution], look), releases[distribution]
+        )
 
     def _versions(self, package: Package, index: Index) -> list[Version]:
         """Return the releases that are read, oldest first: no pre-releases, none withdrawn."""

@@ -1,12 +1,13 @@
-"""Planning for the commands that print plans. Imports late, as the commands do."""
+"""Plans, and the advice that agrees with them. Imports late: most runs plan nothing."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from fadoctor.commands.looking import is_planned
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 
@@ -19,8 +20,15 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.model.fix import Step
     from fadoctor.model.plan import Plan
+    from fadoctor.model.recipe import Recipe
+    from fadoctor.model.report import Report
     from fadoctor.model.rule import Knowledge
     from fadoctor.plan.planner import Question
+    from fadoctor.preflight.lines import Rewrite
+
+
+FRESH = ".venv-fadoctor"
+"""Folder of a new environment."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -33,6 +41,18 @@ class Wanted(msgspec.Struct, frozen=True):
     ignore: tuple[str, ...] = ()
     verify: bool = False
     no_hub: bool = False
+    recipe: bool = False
+    """Whether it is taken along: as what an environment made anew holds."""
+
+
+class Made(NamedTuple):
+    """A plan, with what belongs to some."""
+
+    plan: Plan
+    rewrites: tuple[Rewrite, ...] = ()
+    """The manifests as they would be, where those were examined."""
+    recipe: Recipe | None = None
+    """Where it was asked for."""
 
 
 def plan_of(
@@ -45,6 +65,42 @@ def plan_of(
     hidden = knowledge.current(wanted.ignore)
     plan = hiding(make_plan(environment, session_of(knowledge), question), hidden)
     return _verified(request, plan, environment, question) if wanted.verify else plan
+
+
+def planned_for(
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+) -> Made:
+    """Return the plan for an environment that is there, or that manifests describe."""
+    if is_planned(environment):
+        from fadoctor.preflight.judge import plan_base
+
+        environment = plan_base(environment, knowledge)
+    recipe = None
+    if wanted.recipe:
+        plan, recipe = _with_recipe(request, knowledge, environment, wanted)
+    else:
+        plan = plan_of(request, knowledge, environment, wanted)
+    if not request.requirements:
+        return Made(plan, recipe=recipe)
+    from fadoctor.preflight.lines import lines_of
+
+    lines = lines_of(plan, environment, request.requirements)
+    notes = (*plan.notes, *lines.notes)
+    plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
+    return Made(plan, lines.rewrites, recipe)
+
+
+def _with_recipe(
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+) -> tuple[Plan, Recipe]:
+    from fadoctor.plan.planner import hiding, make_recipe, session_of
+
+    question = _question_of(request, environment, wanted)
+    # whatever project or folder is here: a recipe is for an environment of its own
+    question = msgspec.structs.replace(question, project="", fresh="")
+    plan, recipe = make_recipe(environment, session_of(knowledge), question)
+    plan = hiding(plan, knowledge.current(wanted.ignore))
+    return (_verified(request, plan, environment, question) if wanted.verify else plan), recipe
 
 
 _BY_HAND = (StepKind.SETTING, StepKind.SYSTEM, StepKind.ADVICE)
@@ -68,6 +124,14 @@ def advised_findings(
     return advise(findings, before, session_of(before.knowledge), question, plan)
 
 
+def with_advice(report: Report, request: Request, prognosis: Prognosis) -> Report:
+    """Return the report with the fixes that hold, and that `fix` agrees with."""
+    if not report.findings:
+        return report
+    findings = advised_findings(request, prognosis, report.findings)
+    return msgspec.structs.replace(report, findings=findings)
+
+
 def _has_something_to_prove(finding: Finding) -> bool:
     steps: Iterable[Step] = (step for fix in finding.fixes for step in fix.steps)
     return finding.severity is not Severity.NOTE and any(
@@ -78,7 +142,7 @@ def _has_something_to_prove(finding: Finding) -> bool:
 def _verified(request: Request, plan: Plan, environment: Environment, question: Question) -> Plan:
     """Return the plan with what the installer says of it."""
     from fadoctor.apply.verify import verify
-    from fadoctor.cli.undo import how_to_name
+    from fadoctor.commands.naming import how_to_name
     from fadoctor.model.errors import UsageError
     from fadoctor.plan.requirements import requirements_of
     from fadoctor.processes.run import run
@@ -98,6 +162,8 @@ def _question_of(request: Request, environment: Environment, wanted: Wanted) -> 
     question = Question(
         wanted.want, wanted.keep, wanted.allow_build, wanted.no_hub, wanted.installer
     )
+    if request.new or (request.new_if_none and is_planned(environment)):
+        return msgspec.structs.replace(question, fresh=FRESH)
     if request.facts or not environment.target.site:
         return question
     from fadoctor.probes.all_requirements import read_all_requirements
@@ -107,6 +173,6 @@ def _question_of(request: Request, environment: Environment, wanted: Wanted) -> 
     return msgspec.structs.replace(
         question,
         project=project_tool(target),
-        fresh=".venv-fadoctor" if must_stay(environment) else "",
+        fresh=FRESH if must_stay(environment) else "",
         requirements=read_all_requirements(target, os.environ, environment.facts),
     )

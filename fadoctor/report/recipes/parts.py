@@ -1,0 +1,66 @@
+"""What the files have in common: their opening lines, quoting, and what they cannot say."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING
+
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fadoctor.model.recipe import Recipe
+
+NAME = "attention"
+"""How projects and environments in the files are called."""
+
+
+def opening(recipe: Recipe, file: str) -> Iterator[str]:
+    """Yield comments: what it is, and how to check it for the machine that it was made for."""
+    yield from (f"# {printable(text, 1_000)}" for text in recipe.comments)
+    if recipe.ingredients and file:
+        words = ("fadoctor", "check", "--requirements", file, *recipe.check)
+        yield f"# check it: {printable(shlex.join(words), 1_000)}"
+
+
+def quoted(text: str) -> str:
+    """Return a string as TOML, YAML and JSON write it."""
+    return json.dumps(printable(text, 4_000), ensure_ascii=False)
+
+
+def require_python(recipe: Recipe, form: str) -> str:
+    """Return the Python, X.Y; UsageError where nobody knows it."""
+    if not recipe.python:
+        raise UsageError(f"--format {form} names the Python: give --python-version X.Y")
+    return recipe.python
+
+
+def refuse_builds(recipe: Recipe, form: str) -> None:
+    """Raise UsageError where something is compiled, which the file has no way to say."""
+    if recipe.built:
+        names = ", ".join(each.name for each in recipe.built)
+        raise UsageError(
+            f"this plan compiles {names}, which --format {form} cannot say: "
+            "--format script or requirements can"
+        )
+
+
+def named(recipe: Recipe, form: str, platforms: Mapping[str, str]) -> str:
+    """Return how a tool calls the platform; UsageError where it has no name for it."""
+    found = platforms.get(recipe.platform)
+    if found is None:
+        what = recipe.platform or "a platform that nobody knows"
+        raise UsageError(f"--format {form} is not for {what}: give --platform linux_x86_64")
+    return found
+
+
+def index_names(recipe: Recipe) -> dict[str, str]:
+    """Return a name for each index: the last part of its address."""
+    found = {}
+    for number, index in enumerate(recipe.indexes):
+        last = index.rstrip("/").rpartition("/")[2]
+        found[index] = f"pytorch-{last}" if last.isalnum() else f"index-{number}"
+    return found

@@ -1,0 +1,130 @@
+"""What is noted of a wide tensor, and what must be known of operations to note it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+from _fadoctor_trace_frames import source_of, storage_of
+
+RANK = {
+    torch.float16: 0, torch.bfloat16: 0, torch.complex32: 0, torch.float32: 1,
+    torch.complex64: 1, torch.float64: 2, torch.complex128: 2,
+}  # fmt: skip
+"""How wide a dtype is. Complex numbers count as their parts: a rotation often goes through them."""
+
+for _name in dir(torch):
+    if _name.startswith("float8_"):
+        RANK[getattr(torch, _name)] = 0
+WIDE = (torch.float32, torch.float64, torch.complex64, torch.complex128)
+HALVES = (torch.float16, torch.bfloat16)
+
+MEMBERS = 32
+
+CAST, PROMOTION, START, OTHER = "cast", "promotion", "float32-from-start", "other"
+
+
+class Origin:
+    """How a tensor came to be wide."""
+
+    __slots__ = ("dtype", "key", "kind", "op", "operand", "place", "static", "via", "why")
+
+    def __init__(
+        self, kind: Any, op: Any, place: Any, dtype: Any, static: Any = False, why: Any = ""
+    ) -> None:
+        self.kind = kind
+        self.op = op
+        self.place = place
+        self.dtype = dtype
+        self.static = static
+        """Whether it is no activation: a parameter, a buffer, a constant, a table of positions."""
+        self.why = why
+        self.operand = ""
+        """What the other operand is called where the statement stands."""
+        self.via = None
+        """Where the other operand was made wide."""
+        self.key = 0
+        """Storage of the other operand, or of the parameter it began with."""
+
+
+class Operations:
+    """Names of torch's operations by what they do with dtypes, as the table of them has it."""
+
+    def __init__(self, roles: Any) -> None:
+        self.joins = frozenset(roles["join"])
+        self.flows = frozenset(roles["flow"])
+        self.casts = frozenset(roles["cast"])
+        forms = ("%s", "__%s__", "__r%s__")
+        self.arithmetic = frozenset(form % name for form in forms for name in roles["arithmetic"])
+        self._autocast = {
+            device: frozenset(roles["autocast-" + device]) for device in ("cuda", "cpu")
+        }
+        self.choosers = frozenset(_functions(torch.Tensor, roles["cast"]))
+        """Functions that give half results by the word of whoever calls them."""
+        self.choosers |= frozenset(_functions(torch, roles["maker"]))
+
+    def by_autocast(self, name: Any, device: Any) -> Any:
+        """Return whether autocast is on for a device and runs an operation in float32 there."""
+        return name in self._autocast.get(device, ()) and any_autocast()
+
+
+def _functions(owner: Any, names: Any) -> Any:
+    return [getattr(owner, name) for name in names if hasattr(owner, name)]
+
+
+def parameter_name(owner: Any, key: Any) -> Any:
+    """Return what a module calls a parameter of its own, also one that stands in no model."""
+    found = owner._parameters.items() if owner is not None else ()
+    return next((name for name, each in found if each is not None and storage_of(each) == key), "")
+
+
+def is_parameter(tensor: Any) -> Any:
+    """Return whether a tensor is a parameter, or a view of one."""
+    if isinstance(tensor, torch.nn.Parameter):
+        return True
+    return isinstance(tensor._base, torch.nn.Parameter)
+
+
+def is_factory(name: Any) -> Any:
+    return name.startswith("new_") or name.endswith("_like")
+
+
+def names_dtype(place: Any) -> Any:
+    """Return whether the statement itself says float32: then it is the one."""
+    code, line = place.code, place.line
+    known = _SAYS.get((code, line))
+    if known is None:
+        text = source_of(code, line) if code is not None else ""
+        known = _SAID.search(text) is not None
+        _SAYS[(code, line)] = known
+    return known
+
+
+_SAYS: dict[Any, bool] = {}
+_SAID = re.compile(r"float(?:32|64)|(?:torch|np)\.(?:float|double)\b|\.(?:float|double)\(|"
+                   r"(?:Float|Double)Tensor|get_default_dtype")  # fmt: skip
+
+
+def _autocast_asker() -> Any:
+    """Return what says whether autocast is on anywhere; the way to ask has changed."""
+    try:
+        torch.is_autocast_enabled("cpu")
+    except TypeError:
+        return lambda: torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+    return lambda: torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu")
+
+
+any_autocast = _autocast_asker()
+
+
+def tensors_of(args: Any, kwargs: Any) -> Any:
+    """Return the tensors among arguments, also those in lists."""
+    found = []
+    values = list(args) + list(kwargs.values()) if kwargs else args
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif type(value) is list or type(value) is tuple:
+            found.extend(item for item in value[:MEMBERS] if isinstance(item, torch.Tensor))
+    return found

@@ -1,0 +1,58 @@
+"""The examples of each help run as they stand, in a folder where somebody works."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.main import get_command
+
+from fadoctor.cli.app import build
+from fadoctor.cli.examples import EXAMPLES
+from tests.cli.project import make_project, run_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+LINES = [line for lines in EXAMPLES.values() for line in lines]
+_RUN_SOMETHING = ("fadoctor run", "fadoctor trace", "fadoctor smoke --")
+"""They start an interpreter, or several: seconds."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a project with an environment, files and a log."""
+    return make_project(tmp_path_factory.mktemp("project"))
+
+
+def lines(*, slow: bool) -> list[str]:
+    return [each for each in LINES if each.startswith(_RUN_SOMETHING) is slow]
+
+
+@pytest.mark.parametrize("typed", lines(slow=False))
+def test_an_example_runs(typed: str, folder: Path) -> None:
+    run_line(typed, folder)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("typed", lines(slow=True))
+def test_an_example_that_starts_something_runs(typed: str, folder: Path) -> None:
+    run_line(typed, folder)
+
+
+def test_every_command_has_examples_and_its_help_shows_them(run: Run) -> None:
+    named = set(EXAMPLES)
+    root = get_command(build())
+    groups = {name for name, each in root.commands.items() if hasattr(each, "commands")}  # type: ignore[attr-defined]  # a group
+    parts = {f"{g} {n}" for g in groups for n in root.commands[g].commands}  # type: ignore[attr-defined]  # a group
+    assert named == {*root.commands} - groups | parts  # type: ignore[attr-defined]  # a group
+    for name in ("check", "rules show"):
+        text = run(*name.split(), "--help", env={"COLUMNS": "100"}).stdout
+        assert all(each in text for each in EXAMPLES[name])
+
+
+@pytest.mark.parametrize("columns", [80])
+def test_an_example_fits_a_terminal(columns: int) -> None:
+    assert [each for each in LINES if len(each) > columns - 2] == []

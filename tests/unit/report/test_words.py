@@ -1,0 +1,65 @@
+"""What is pasted: of what is there, whole, and behind its label where there is room."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.verdict import Backend, Dtype, Recommendation
+from fadoctor.report.environment_text import with_gpus_alike
+from fadoctor.report.paper import Paper
+from fadoctor.report.style import Style
+from fadoctor.report.words import pasted_settings
+
+ADVICE = Recommendation(
+    Dtype.FP16, Backend.SDPA_EFFICIENT,
+    {"transformers": {"attn_implementation": '"sdpa"'}, "vllm": {"--dtype": "half"}}, "Why.",
+)  # fmt: skip
+HERE, GONE, OPEN = Known("4.57.1", "test"), Absent("test"), Unknown("not read", "test")
+
+
+@pytest.mark.parametrize(
+    ("transformers", "vllm", "labels"),
+    [
+        (HERE, GONE, ["transformers 4.57.1"]),
+        (GONE, HERE, ["vllm 4.57.1"]),
+        (HERE, HERE, ["transformers 4.57.1", "vllm 4.57.1"]),
+        (HERE, OPEN, ["transformers 4.57.1"]),
+        (OPEN, GONE, ["transformers"]),
+        (OPEN, OPEN, ["transformers", "vllm"]),
+        (GONE, GONE, []),
+    ],
+)
+def test_no_line_for_what_is_not_there(transformers: Fact, vllm: Fact, labels: list[str]) -> None:
+    facts = {"transformers.version": transformers, "vllm.version": vllm}
+    assert [label for label, _ in pasted_settings(ADVICE, facts)] == labels
+
+
+@pytest.mark.parametrize(("width", "count"), [(80, 1), (40, 2)])
+def test_what_is_pasted_is_never_broken(width: int, count: int) -> None:
+    paper = Paper(Style(width=width))
+    paper.paste("transformers 4.57.1", 'attn_implementation="sdpa", dtype=torch.float16')
+    assert len(paper.lines) == count
+    assert paper.lines[-1].endswith('attn_implementation="sdpa", dtype=torch.float16')
+
+
+@pytest.mark.parametrize("width", [40, 44, 47, 50])
+def test_a_command_within_a_sentence_is_never_broken(width: int) -> None:
+    paper = Paper(Style(width=width))
+    paper.line("This is what one does about it: `fadoctor fix --dry-run` shows the plan.")
+    assert sum("`fadoctor fix --dry-run`" in line for line in paper.lines) == 1
+    assert max(map(len, paper.lines)) <= width
+
+
+def test_a_private_character_is_no_space() -> None:
+    paper = Paper(Style())
+    paper.line("a\ue000b")
+    assert paper.lines == ["a?b"]
+
+
+def test_gpus_of_which_the_same_is_said_are_one_line() -> None:
+    lines = ["host", "GPU 0: A, 80 GiB", "GPU 1: A, 80 GiB", "GPU 2: B", "Packages: torch"]
+    assert list(with_gpus_alike(lines)) == [
+        "host", "GPU 0-1: A, 80 GiB", "GPU 2: B", "Packages: torch",
+    ]  # fmt: skip
+    assert list(with_gpus_alike(["GPU: none"])) == ["GPU: none"]

@@ -1,0 +1,95 @@
+"""What `fadoctor trace` must say on a GPU: small programs, each with the answer that is known.
+
+`on_a_gpu` runs them; with --pretend on a CPU, where only the programs and this script are tested.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+HEAD = """\
+import contextlib, importlib.util, sys
+import torch, torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.checkpoint import checkpoint
+device = sys.argv[1]
+def make(dtype=torch.bfloat16, head=64):
+    return [torch.randn(1, 4, 128, head, device=device, dtype=dtype) for _ in range(3)]
+q, k, v = make()
+sdpa = F.scaled_dot_product_attention
+"""
+
+FAST = frozenset(("sdpa-flash", "sdpa-cudnn", "fa2"))
+SLOW = frozenset(("sdpa-efficient", "sdpa-math"))
+ANY = FAST | SLOW
+
+
+class Case(NamedTuple):
+    """One program and what is known of it."""
+
+    name: str
+    code: str
+    backends: frozenset[str]
+    """Those of which the first call must have run on one, on a GPU."""
+    letters: str = ""
+    """Tensors that have a culprit."""
+    why: str = ""
+    """Stands in a reason against flash, on a GPU."""
+    source: str = ""
+    """Stands in the source line of the culprit."""
+
+
+CASES = (
+    Case("half", "sdpa(q, k, v)", FAST),
+    Case("float32", "sdpa(*make(torch.float32))", SLOW, "qkv", "float32", "torch.randn"),
+    Case("switched off", "with sdpa_kernel(SDPBackend.MATH): sdpa(q, k, v)",
+         frozenset(("sdpa-math",)), "", "disabled"),
+    Case("mask", "m = torch.zeros(128, 128, device=device, dtype=q.dtype)\nsdpa(q, k, v, m)",
+         SLOW | {"sdpa-cudnn"}, "", "mask"),
+    Case("head of 512", "sdpa(*make(head=512))", SLOW, "", "head"),
+    Case("promoted", "k = k * torch.ones(64, device=device)\n"
+         "with contextlib.suppress(RuntimeError): sdpa(q, k, v)", ANY, "k", "differ", "torch.ones"),
+    Case("norm under autocast",
+         "with torch.autocast(device, dtype=torch.bfloat16):\n"
+         "    sdpa(F.layer_norm(q, (64,)), F.layer_norm(k, (64,)), v)", FAST),
+    Case("recomputed in a backward pass",
+         "def layer(x):\n    w = x.float()\n"
+         "    with contextlib.suppress(RuntimeError): sdpa(x, w, x)\n    return x * 2\n"
+         "q.requires_grad_()\ncheckpoint(layer, q, use_reentrant=True).float().sum().backward()",
+         ANY, "k", "differ", "x.float()"),
+    Case("flash-attn",
+         "if importlib.util.find_spec('flash_attn') and device == 'cuda':\n"
+         "    from flash_attn import flash_attn_func as sdpa\n"
+         "sdpa(q, k, v)", FAST),
+    Case("flash-attn and float32",
+         "w = k.float()\n"
+         "if importlib.util.find_spec('flash_attn') and device == 'cuda':\n"
+         "    from flash_attn import flash_attn_func as sdpa\n"
+         "with contextlib.suppress(RuntimeError): sdpa(q, w, v)", ANY, "k", "", "k.float()"),
+)  # fmt: skip
+
+
+def problem(case: Case, document: Any, *, pretend: bool) -> str:
+    """Return what a trace says otherwise than is known, "" where it agrees."""
+    calls = [call for process in document["processes"] for call in process["calls"]]
+    faults = [fault for process in document["processes"] for fault in process.get("faults", ())]
+    if faults or not calls:
+        return f"faults of the tracer: {faults[0]}" if faults else "no call was seen"
+    said = _culprits(case, calls[0])
+    return said if said or pretend else _kernel(case, calls[0])
+
+
+def _culprits(case: Case, call: Any) -> str:
+    letters = "".join(call["culprits"])
+    if letters != case.letters:
+        return f"culprits of {letters or 'none'}, not of {case.letters or 'none'}"
+    lines = [culprit["source"] for culprit in call["culprits"].values()]
+    wrong = [line for line in lines if case.source not in line]
+    return f"the culprit is {wrong[0]!r}" if wrong else ""
+
+
+def _kernel(case: Case, call: Any) -> str:
+    if call["error"] is None and call["backend"] not in case.backends:
+        return f"ran on {call['backend']}, not on {' or '.join(sorted(case.backends))}"
+    reasons = "; ".join(call["why_not_flash"])
+    return "" if case.why.lower() in reasons.lower() else f"reasons: {reasons or 'none'}"
