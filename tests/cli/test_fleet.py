@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import jsonschema
 import pytest
 
 from tests.unit.fleet.samples import content, line
@@ -77,3 +78,9 @@ def test_records_of_checks_become_a_page(run: Run, stack: Path) -> None:
     found = run("fleet", input="".join(records))
     assert found.returncode == 3
     assert "Silent: 1 node: n2" in found.stdout
+
+
+def test_the_page_keeps_to_its_schema(run: Run) -> None:
+    schema = json.loads(run("rules", "schema", "fleet").stdout)
+    page = json.loads(run("fleet", "--format", "json", input=FINE + BAD + "@fad1 cut").stdout)
+    jsonschema.validate(page, schema)
