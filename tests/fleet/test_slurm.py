@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slurm
 ROOT = Path(__file__).parents[2]
 FADOCTOR = [sys.executable, "-m", "fadoctor"]
 WAIT_S, PATIENT_S = 25, 120
-"""How long srun waits for the last node after the first one: where one hangs, and where none does."""
+"""How long srun waits for the last node after the first: where one hangs, where none does."""
 
 SMI = """#!/bin/sh
 case "$SLURMD_NODENAME:$FADOCTOR_TEST_DRIFT" in n07:1) driver=550.54.15;; *) driver=580.95.05;; esac
