@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fadoctor.fleet.gathered import Gathered
 
 _OURS = (b'"schema_version"', b'"fadoctor"', b'"fleet"', b'"kind":"')
+_LINES_LIMIT = 32 << 20
+"""Bytes of the longest report in lines."""
 _KINDS = frozenset({"fact", "finding", "unknown", "verdict", "rule_error"})
 
 
@@ -97,7 +99,7 @@ class Lines:
         """Take the head, and how many lines it announces."""
         self._head, self._count = head, count
         self._parts: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
-        self._taken = 0
+        self._taken = self._size = 0
 
     @classmethod
     def start(cls, text: bytes) -> Lines | None:
@@ -117,7 +119,8 @@ class Lines:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return False
         kind = part.get("kind") if isinstance(part, dict) else None
-        if kind not in _KINDS:
+        self._size += len(text)
+        if kind not in _KINDS or self._size > _LINES_LIMIT:
             return False
         self._taken += 1
         self._parts[kind].append(part)
