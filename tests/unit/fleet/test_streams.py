@@ -160,3 +160,14 @@ def test_a_report_that_nobody_signed_says_the_same_of_its_packages() -> None:
     found: Any = gather(msgspec.json.encode(report()))
     (group,) = found.nodes.values()
     assert group.content.t["pkg"]["torch"] == "2.8.0"
+
+
+def test_an_indented_report_is_taken_at_once_and_a_cut_one_not_at_all(tmp_path: Path) -> None:
+    text = msgspec.json.format(msgspec.json.encode(report()), indent=2)
+    (tmp_path / "n01.json").write_bytes(text + b"\n")
+    (tmp_path / "n02.json").write_bytes(text[:-200])
+    (tmp_path / "n03.json").write_bytes(b"{\n" + line(3))
+    gathered = Gathered()
+    read_all([str(tmp_path)], io.BytesIO(), gathered)
+    assert sorted(gathered.nodes) == ["n01", "n03"]
+    assert [each.node for each in gathered.unreadable] == ["n02"]
