@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SHOWN, _TEXT_LIMIT = 1_000, 120
 """How much of what cannot be read is kept, to be looked at; all of it is counted."""
 _MOST_SPEAKERS = 20_000
-_WORST = "nwe"
+_WORST = "n w e"
 
 NODE = msgspec.json.Decoder(Node)
 _CONTENT = msgspec.json.Decoder(Content)
