@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.fleet.content import Content, Outcome, content_of
 from fadoctor.fleet.documents import sum_of
-from fadoctor.fleet.identity import Node, plain_name
+from fadoctor.fleet.identity import UNREADABLE, Node, plain_name
 from fadoctor.model.fact import Fact
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.report import RulesInfo, Summary
@@ -77,7 +77,7 @@ def add_document(text: bytes, gathered: Gathered, name: str) -> str:
         if signature.node is not None or signature.fleet is not None or signature.sum:
             return "a report is damaged: a part of its signature is missing"
         plain = _PLAIN.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return "a report is cut, damaged, or of another kind"
     gathered.add(Node(plain_name(PurePath(name).stem) or "?"), _content(plain))
     return ""
@@ -109,14 +109,14 @@ class Lines:
             if head.kind != "report":
                 return None
             return cls(msgspec.json.decode(text), head.lines)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             return None
 
     def take(self, text: bytes) -> bool:
         """Take one line more; return whether it belongs to this report."""
         try:
             part = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             return False
         kind = part.get("kind") if isinstance(part, dict) else None
         self._size += len(text)
