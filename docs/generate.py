@@ -24,7 +24,7 @@ from fadoctor.matrix.compile import Compiled, compile_rules
 from fadoctor.report import page_markdown, rule_list, rule_page, schema, table_page
 
 ROOT = Path(__file__).resolve().parents[1]
-SCHEMAS = ("report", "smoke", "trace", "plan", "explanation", "facts", "rule", "table")
+SCHEMAS = ("report", "smoke", "trace", "plan", "explanation", "facts", "fleet", "rule", "table")
 PAGES = "docs/rules"
 
 

@@ -147,7 +147,8 @@ def fleet(
     sinks = forms.sinks_of(output, format_)
     knowledge = load_knowledge(tuple(rules))
     asked = _asked(expect, baseline, group_by)
-    if files[:1] == [DIFF] and not slurm:
+    is_diff = files[:1] == [DIFF] and not slurm
+    if is_diff:
         asked, files = _of_two(files[1:], asked), files[2:]
     if ray:
         from fadoctor.cli import fleet_engines as engines
@@ -167,7 +168,8 @@ def fleet(
         files = [engines.run_srun(line, wanted)]
     report = _report(files or ["-"], asked, knowledge, redact=redact)
     forms.deliver(report, sinks, forms.How(color.value, quiet, verbose))
-    support.leave(code_of(report, fail_on), exit_zero=exit_zero)
+    code = _code_of_two(report) if is_diff else code_of(report, fail_on)
+    support.leave(code, exit_zero=exit_zero)
 
 
 def _report(files: list[str], asked: Asked, knowledge: Knowledge, *, redact: bool) -> FleetReport:
@@ -233,6 +235,12 @@ def _one(name: str) -> Content:
     if len(contents) != 1 or gathered.unreadable_count or not contents[0].is_report:
         raise InputError(name, "this must be the report, or the record, of one node")
     return contents[0]
+
+
+def _code_of_two(report: FleetReport) -> int:
+    """Return the exit code of a comparison: 1 where the second differs, or ends otherwise."""
+    is_other = any(each.differs or not each.is_reference for each in report.groups)
+    return support.EXIT_FINDINGS if is_other else 0
 
 
 def code_of(report: FleetReport, fail_on: opt.FailOn) -> int:

@@ -62,6 +62,11 @@ def run_srun(line: tuple[str, ...], wanted: Wanted) -> str:
     from fadoctor.fleet.slurm import ask, problem_of
     from fadoctor.processes.ending import ends_by_signals
 
+    if wanted.folder and any(Path(wanted.folder).glob("*.json")):
+        problem = (
+            "it holds reports of an earlier run: a node that is silent now would look answered"
+        )
+        raise InputError(wanted.folder, problem)
     with ends_by_signals():
         result = ask(line, _LONGEST_S)
     if result.stderr.strip():

@@ -43,6 +43,7 @@ class SchemaName(str, enum.Enum):
     PLAN = "plan"
     EXPLANATION = "explanation"
     FACTS = "facts"
+    FLEET = "fleet"
     RULE = "rule"
     TABLE = "table"
 

@@ -100,7 +100,7 @@ def plan(what: What, wanted: Wanted, *, rules: object) -> PlanResult:
 
     if wanted.installer not in INSTALLERS:
         raise UsageError(f"installer: {wanted.installer!r} is none of {', '.join(INSTALLERS)}")
-    request = request_of(what)
+    request = request_of(what, cache=True)
     knowledge, environment = look(request, folders(rules, "rules"), ("fadoctor.plan.planner",))
     known_ids(wanted.ignore, knowledge)
     return shown_as(PlanResult, planned_for(request, knowledge, environment, wanted).plan)

@@ -153,6 +153,8 @@ class Scope:
         facts = self.environment.facts
         if name.startswith("log."):
             return Absent("there is no log")
+        if name.startswith("fleet."):
+            return Absent("only one machine was looked at")
         if name.startswith("config."):
             return Absent("no configuration file was named")
         if name.startswith("env."):

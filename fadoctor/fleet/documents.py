@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.fleet.content import Content
+from fadoctor.fleet.content import Content, digest_of
 from fadoctor.fleet.identity import Node, plain_name
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ class Signed(msgspec.Struct, frozen=True):
 
     node: Node
     fleet: Content
+    sum: str
+    """A digest of both: JSON alone does not show that a letter of it was changed."""
 
 
 def document_of(node: Node, content: Content, report: Report | None) -> bytes:
@@ -27,10 +29,15 @@ def document_of(node: Node, content: Content, report: Report | None) -> bytes:
 
     It is the report of ``check --format json`` with two keys more.
     """
-    signed = msgspec.json.encode(Signed(node, content))
+    signed = msgspec.json.encode(Signed(node, content, sum_of(node, content)))
     if report is None:
         return signed
     return signed[:-1] + b"," + msgspec.json.encode(report)[1:]
+
+
+def sum_of(node: Node, content: Content) -> str:
+    """Return the digest of what a node signs."""
+    return digest_of((node, content))
 
 
 def file_name(node: Node) -> str:

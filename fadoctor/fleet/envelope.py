@@ -18,7 +18,7 @@ MARK = b"@fad1 "
 LINE_LIMIT = 1_000
 """Longest line with its end: Slurm's srun mixes up lines of more than 1,024 bytes."""
 SUM_DIGITS = 12
-_HEAD = re.compile(rb"@fad1 ([0-9a-f]{12}) ([0-9]{1,4}) ")
+_HEAD = re.compile(rb"@fad1 ([0-9a-f]{12}) ([0-9]{1,3}) ")
 HEAD_LENGTH = len(MARK) + SUM_DIGITS + 1 + 4
 """Bytes before a payload of 100 to 999 bytes."""
 

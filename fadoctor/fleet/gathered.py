@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fadoctor.fleet.content import Content
-from fadoctor.fleet.hostlist import HostlistError, named
-from fadoctor.fleet.identity import Node
+from fadoctor.fleet.hostlist import MOST_HOSTS, HostlistError, named
+from fadoctor.fleet.identity import UNREADABLE, Node
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SHOWN, _TEXT_LIMIT = 1_000, 120
 """How much of what cannot be read is kept, to be looked at; all of it is counted."""
 _MOST_SPEAKERS = 20_000
-_WORST = "nwe"
+_WORST = "n w e"
 
 NODE = msgspec.json.Decoder(Node)
 _CONTENT = msgspec.json.Decoder(Content)
@@ -68,7 +68,7 @@ class Gathered:
             node = NODE.decode(who)
             if group is None:
                 group = self.groups[what] = Group(_CONTENT.decode(what))
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             return False
         self._add(node, group)
         return True
@@ -124,9 +124,14 @@ class Gathered:
 
     def names(self) -> Iterator[str]:
         """Yield the nodes that may have been expected, by every list of hosts that came."""
+        count = 0
         for text in sorted(self.hostlists):
             with suppress(HostlistError):
-                yield from named(text)
+                for name in named(text):
+                    count += 1
+                    yield name
+            if count > MOST_HOSTS:
+                return
 
 
 def badness(content: Content) -> tuple[bool, bool, int]:

@@ -33,6 +33,10 @@ _TASK_COUNTS = (
 _HOSTLISTS = ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST")
 
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What reading JSON from outside can raise: it may also be nested too deeply."""
+
+
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     """Who made a record. The names are short because a record is."""
 

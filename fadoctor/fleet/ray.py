@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from fadoctor.fleet.identity import UNREADABLE
 from fadoctor.processes.run import Command, Ending, run
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def note_problems(asked: Asked, gathered: Gathered) -> None:
 def _said(row: str) -> _Said:
     try:
         return msgspec.json.decode(row, type=_Said)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return _Said()
 
 

@@ -39,7 +39,8 @@ def renamed(gathered: Gathered, asked: Asked) -> tuple[Gathered, Asked]:
     silent = tuple(names.get(name, name) for name in expected if name not in shared)
     by_name = isinstance(asked.expected, tuple) or bool(silent)
     baseline = "the baseline" if asked.baseline_name else ""
-    asked = asked._replace(baseline_name=baseline)
+    content = _clean(asked.baseline) if asked.baseline is not None else None
+    asked = asked._replace(baseline_name=baseline, baseline=content)
     return found, asked._replace(expected=silent) if by_name and not shared else asked
 
 

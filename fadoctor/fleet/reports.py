@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.fleet.content import Content, Outcome, content_of
-from fadoctor.fleet.identity import Node, plain_name
+from fadoctor.fleet.documents import sum_of
+from fadoctor.fleet.identity import UNREADABLE, Node, plain_name
 from fadoctor.model.fact import Fact
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.report import RulesInfo, Summary
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from fadoctor.fleet.gathered import Gathered
 
 _OURS = (b'"schema_version"', b'"fadoctor"', b'"fleet"', b'"kind":"')
+_LINES_LIMIT = 32 << 20
+"""Bytes of the longest report in lines."""
 _KINDS = frozenset({"fact", "finding", "unknown", "verdict", "rule_error"})
 
 
@@ -26,6 +29,7 @@ class _Signature(msgspec.Struct):
 
     node: Node | None = None
     fleet: Content | None = None
+    sum: str = ""
     fadoctor: str = ""
 
 
@@ -66,10 +70,14 @@ def add_document(text: bytes, gathered: Gathered, name: str) -> str:
     try:
         signature = _SIGNATURE.decode(text)
         if signature.node is not None and signature.fleet is not None:
+            if signature.sum != sum_of(signature.node, signature.fleet):
+                return "a report is damaged: its checksum is wrong"
             gathered.add(signature.node, signature.fleet)
             return ""
+        if signature.node is not None or signature.fleet is not None or signature.sum:
+            return "a report is damaged: a part of its signature is missing"
         plain = _PLAIN.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return "a report is cut, damaged, or of another kind"
     gathered.add(Node(plain_name(PurePath(name).stem) or "?"), _content(plain))
     return ""
@@ -91,7 +99,7 @@ class Lines:
         """Take the head, and how many lines it announces."""
         self._head, self._count = head, count
         self._parts: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
-        self._taken = 0
+        self._taken = self._size = 0
 
     @classmethod
     def start(cls, text: bytes) -> Lines | None:
@@ -101,17 +109,18 @@ class Lines:
             if head.kind != "report":
                 return None
             return cls(msgspec.json.decode(text), head.lines)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             return None
 
     def take(self, text: bytes) -> bool:
         """Take one line more; return whether it belongs to this report."""
         try:
             part = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             return False
         kind = part.get("kind") if isinstance(part, dict) else None
-        if kind not in _KINDS:
+        self._size += len(text)
+        if kind not in _KINDS or self._size > _LINES_LIMIT:
             return False
         self._taken += 1
         self._parts[kind].append(part)

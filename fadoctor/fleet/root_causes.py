@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from fadoctor import __version__
+from fadoctor.engine.judge import judge
 from fadoctor.fleet.compare import NONE
 from fadoctor.fleet.content import SEVERITIES
 from fadoctor.fleet.fingerprint import UNKNOWN
 from fadoctor.fleet.hostlist import compress
 from fadoctor.fleet.model import FleetFinding
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 
 if TYPE_CHECKING:
@@ -18,9 +24,11 @@ if TYPE_CHECKING:
     from fadoctor.fleet.compare import Agreements
     from fadoctor.fleet.model import NodeGroup
     from fadoctor.fleet.summary import Alike
-    from fadoctor.model.rule import Knowledge
+    from fadoctor.model.fact import Fact
+    from fadoctor.model.rule import Condition, Knowledge
 
 CANNOT_CHECK = "fleet-check-failed"
+AREA, SOURCE = "fleet", "the records of the nodes"
 _COMMON_SHOWN, _NODES_SHOWN, _VALUES_SHOWN = 3, 400, 4
 _SMALLEST_FAMILY = 2
 
@@ -35,7 +43,7 @@ def findings_of(
     found = [
         *_of_nodes(members, groups, knowledge),
         *_of_failed(members),
-        *_of_agreement(members, agreements),
+        *_of_agreement(members, agreements, knowledge),
     ]
     order = list(Severity)
     return tuple(sorted(found, key=lambda f: (order.index(f.severity), -f.count, f.rule_id)))
@@ -72,22 +80,48 @@ def _of_failed(members: Sequence[Alike]) -> Iterator[FleetFinding]:
             )  # fmt: skip
 
 
-def _of_agreement(members: Sequence[Alike], agreements: Agreements) -> Iterator[FleetFinding]:
-    """Yield what must or should agree between the nodes of one job, and does not."""
+def _of_agreement(
+    members: Sequence[Alike], agreements: Agreements, knowledge: Knowledge
+) -> Iterator[FleetFinding]:
+    """Yield what rules say of what must or should agree between the nodes of one job."""
+    told, nodes = _disagreements(members, agreements)
+    facts: dict[str, Fact] = {
+        "fleet.differs": Known(tuple(told), SOURCE), "fleet.told": Known(told, SOURCE),
+    }  # fmt: skip
+    about = tuple(rule for rule in knowledge.rules if rule.area == AREA)
+    rules = msgspec.structs.replace(knowledge, rules=about)
+    environment = Environment(__version__, Target("facts", AREA, SOURCE), facts)
+    topics = {rule.id: _topic(rule.when) for rule in about}
+    for finding in judge(environment, rules).findings if told else ():
+        few = nodes.get(topics[finding.rule_id], [])
+        message = f"{finding.message} {finding.why}"
+        yield FleetFinding(
+            finding.rule_id, finding.severity, finding.title, message, compress(few), len(few)
+        )
+
+
+def _topic(when: Condition) -> str:
+    """Return what a rule of the area asks for."""
+    asked = when.get("fleet.differs")
+    return str(asked.get("contains", "")) if isinstance(asked, dict) else ""
+
+
+def _disagreements(
+    members: Sequence[Alike], agreements: Agreements
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return topic -> its values with their nodes, in words, and -> the nodes with the rarest."""
+    told: dict[str, str] = {}
+    nodes: dict[str, list[str]] = {}
     for key, row in agreements.rows.items():
-        level = Severity(str(row.get("level")))
-        if not row.get("finding") or level is Severity.NOTE:
-            continue
-        values = _values(members, key)
+        values = _values(members, key) if row.get("topic") else {}
         parts = {_part(value, str(row.get("part") or "")) for value in values}
         if len(parts) > 1:
+            topic = str(row["topic"])
             few = min(values, key=lambda value: (len(values[value]), value))
-            label = agreements.of(key).label
-            yield FleetFinding(
-                str(row["finding"]), level, f"{label} is not the same on all nodes",
-                f"{_counts(values)}. {row.get('why') or ''}",
-                compress(values[few]), len(values[few]),
-            )  # fmt: skip
+            words = _counts(values)
+            told[topic] = f"{told[topic]}; {words}" if topic in told else words
+            nodes[topic] = [*nodes.get(topic, []), *values[few]]
+    return told, nodes
 
 
 def _values(members: Iterable[Alike], key: str) -> dict[str, list[str]]:

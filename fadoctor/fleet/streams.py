@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from fadoctor.fleet.envelope import MARK, Damaged, opened
 from fadoctor.fleet.frames import DOCUMENT_LIMIT, Assembly, Broken, Whole
 from fadoctor.fleet.gathered import NODE
+from fadoctor.fleet.identity import UNREADABLE
 from fadoctor.fleet.record import SEPARATOR
 from fadoctor.fleet.reports import Lines, add_document, is_document
 
@@ -77,7 +78,7 @@ class Intake:
             return self.gathered.add_raw(who, what)
         try:
             node = NODE.decode(who)
-        except ValueError:
+        except UNREADABLE:
             return False
         done = self._pieces.add(node.key, what)
         if isinstance(done, Broken):

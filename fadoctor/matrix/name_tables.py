@@ -40,11 +40,6 @@ class Wanted(msgspec.Struct, frozen=True):
         return self.module.partition(".")[0]
 
 
-def wanted_of(module: str, name: str) -> Wanted:
-    """Return what a module and a name mean; a name with dots is a module of its own."""
-    return Wanted(name, MODULE) if "." in name or name == module else Wanted(module, name)
-
-
 class NameTables:
     """What the tables know of one name.
 

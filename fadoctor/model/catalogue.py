@@ -258,6 +258,8 @@ log.name_way           | text    | log         | gone or new: whether the releas
 log.name_upgrade       | text    | log         | the releases of the package that asks which ask no longer, as an installer takes them
 log.name_other         | text    | log         | the releases that have the name, as an installer takes them
 log.name_mixed         | boolean | log         | the package asks itself: its files are of two releases
+fleet.differs          | list    | fleet       | what differs between the nodes of a job by the table fleet-agreement: nccl, torch; Absent where there is one node
+fleet.told             | mapping | fleet       | the same -> its values, and on which nodes
 config.framework       | text    | config      | whose words the configuration is written in: transformers, llamafactory, axolotl, deepspeed, vllm and others
 config.quantization    | text    | config      | 4bit, 8bit (of bitsandbytes), or another method by name: gptq, awq, fp8
 config.use_dora        | boolean | config      | DoRA adapters
@@ -406,6 +408,9 @@ CONFIG = "config"
 
 CONTRACTS = "contracts"
 """The provider of what packages ask of each other: their sources, followed without running them."""
+
+FLEET = "fleet"
+"""The provider of what nodes have in common: only where several are compared."""
 
 LOG = "log"
 """The provider of facts that a log names and that fixes hang on."""

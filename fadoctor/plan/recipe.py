@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 
 _PYTHON = re.compile(r"(\d{1,2}\.\d{1,3})(?:[.a-z]|\Z)")
 
+_OUTCOMES = {
+    PlanOutcome.NOTHING: "what was there, as nothing had to change",
+    PlanOutcome.REPAIRS: "every rule was judged on it, and nothing is wrong",
+    PlanOutcome.PARTIAL: "not everything is repaired by it",
+    PlanOutcome.IMPOSSIBLE: "no change of packages helps",
+}
+
 NOT_BUILT_FROM = "no-build-isolation"
 
 
@@ -65,6 +72,10 @@ def _ingredients(problem: Problem, changes: tuple[Choice, ...]) -> Iterator[Ingr
     for package in _staying(problem, changes):
         name = _name(environment, package)
         version = text_of(environment, f"{package}.version")
+        file = _file_of(problem, changes) if package == "flash_attn" else None
+        if file is not None:
+            yield Ingredient(file.requirement)
+            continue
         item, (index, options) = origin(
             name, version, environment, problem.session.candidates.indexes
         )
@@ -79,6 +90,20 @@ def _ingredients(problem: Problem, changes: tuple[Choice, ...]) -> Iterator[Ingr
         yield Ingredient(choice.requirement, choice.index, is_built=is_built, env=choice.env)
     for item in partner_of_kernels(environment, changes):
         yield Ingredient(item)
+
+
+def _file_of(problem: Problem, changes: tuple[Choice, ...]) -> Choice | None:
+    """Return the official file of the flash-attn that stays, where nobody recorded its address."""
+    session, environment = problem.session, problem.environment
+    if isinstance(environment.fact("flash_attn.direct_url"), Known):
+        return None
+    here = version_part(text_of(environment, "flash_attn.version"), "base")
+    # a torch that stays is installed anew, so that it is what the tables say of it
+    torch = session.candidates.torch_like(environment)
+    is_kept = torch is not None and all(each.package != "torch" for each in changes)
+    after = session.post.after(environment, (*changes, torch) if is_kept and torch else changes)
+    fitting = session.candidates.flash_attn(after)
+    return next((c for c in fitting if c.kind is Kind.WHEEL and c.version == here), None)
 
 
 def _tools(problem: Problem, version: str) -> Iterator[Ingredient]:
@@ -145,7 +170,7 @@ def _comments(
     problem: Problem, changes: tuple[Choice, ...], plan: Plan, image_glibc: str
 ) -> Iterator[str]:
     # Not for which folder of which machine: such a file is passed on.
-    yield f"made by fadoctor {__version__}: {plan.outcome.value}"
+    yield f"made by fadoctor {__version__}: {_OUTCOMES[plan.outcome]}"
     if plan.assumed:
         yield f"assumed: {', '.join(plan.assumed)}"
     for conflict in plan.conflicts:

@@ -41,10 +41,22 @@ def answer_of(report: FleetReport) -> str:
         return (
             "No node answered." if not report.silent_count else f"None of {total} nodes answered."
         )
+    if report.baseline and total == 1:
+        return _of_two(report)
     if report.healthy == total and not report.unreadable_count:
         fine = "and are alike" if report.alike == total else "though not all are alike"
         return f"All {counted(total, 'node')} are healthy {fine}."
     return f"{report.healthy} of {counted(total, 'node')} are healthy."
+
+
+def _of_two(report: FleetReport) -> str:
+    """Return how one report stands to another one."""
+    (group,) = report.groups
+    count = len(group.differs)
+    if not count:
+        same = "" if group.is_reference else ", but they do not end alike"
+        return f"{group.nodes} does not differ from {report.baseline}{same}."
+    return f"{group.nodes} differs from {report.baseline} in {counted(count, 'thing')}."
 
 
 def difference_text(each: Difference) -> str:
@@ -61,6 +73,7 @@ class _Page(Paper):
         """Say first how the fleet is."""
         total = report.answered + report.silent_count
         fine = report.healthy == total and not report.unreadable_count and bool(total)
+        fine = fine and not (report.baseline and report.alike < total)
         mark = self.mark(("✓", "+") if fine else ("✗", "x"))
         self.line(f"{mark} {answer_of(report)}", "bold green" if fine else "bold red", hang=2)
         counts = [

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from fadoctor.engine.cases import Case
+from fadoctor.fleet.model import FleetReport
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.plan import Plan
@@ -30,6 +31,7 @@ def render(name: str) -> str:
         "plan": lambda: _schema(Plan),
         "explanation": lambda: _schema(Explanation),
         "facts": lambda: _schema(Environment),
+        "fleet": lambda: _schema(FleetReport),
         "rule": _rule_schema,
         "table": _table_schema,
     }

@@ -22,7 +22,7 @@ ENTRY_POINTS = "attention-entry-points"
 _DYNAMO = "torch._dynamo.eval_frame"
 
 _KEYS = ("module", "attribute", "entry", "backend", "tensors")
-_MAY_LACK = ("mask", "causal", "dropout", "order", "builtin")
+_MAY_LACK = ("mask", "causal", "dropout", "order")
 
 
 class Config(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,9 +31,11 @@ def official(wheels: Wheels) -> tuple[WheelFile, ...]:
     return tuple(wheels.official())
 
 
-@pytest.fixture(
-    scope="package", params=[3, pytest.param(1, marks=pytest.mark.long)], ids=["a third", "all"]
-)
+_ALL = "long" in os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
+_A_THIRD, _EVERY = pytest.param(3, id="a third"), pytest.param(1, marks=pytest.mark.long, id="all")
+
+
+@pytest.fixture(scope="package", params=[_EVERY if _ALL else _A_THIRD])
 def step(request: pytest.FixtureRequest) -> int:
     """Return how many files there are to each that is tried."""
     return int(request.param)

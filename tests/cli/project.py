@@ -66,6 +66,12 @@ dependencies = [{ name = "torch" }]
 cu128 = [{ name = "torch" }]
 """
 
+_TAG = "cp{}{}".format(*sys.version_info[:2])
+WHEEL = (
+    "https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3/"
+    f"flash_attn-2.8.3%2Bcu12torch2.8cxx11abiTRUE-{_TAG}-{_TAG}-linux_x86_64.whl"
+)
+
 FILES = {
     "requirements.txt": "torch==2.8.0\nflash-attn==2.8.3\n",
     "constraints.txt": "numpy<2\n",
@@ -91,14 +97,14 @@ def make_project(root: Path) -> Path:
     """Fill a folder with an environment, files, a log, and the program on a PATH of its own."""
     site = make_environment(root / ".venv")
     add_torch(site, "2.8.0", "12.8")
-    add_flash_attn(site, "2.8.3")
+    add_flash_attn(site, "2.8.3", WHEEL)
     for name, text in FILES.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    (root / "records.txt").write_bytes(b"".join(map(record, range(3))))
     (root / "reports").mkdir()
     (root / "reports" / "n00.txt").write_bytes(record(0))
+    (root / "records.txt").write_bytes(b"".join(map(record, range(3))))
     programs = root / "bin"
     programs.mkdir()
     (programs / "fadoctor").write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')

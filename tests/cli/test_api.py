@@ -161,6 +161,7 @@ def test_nothing_is_printed_and_no_signal_is_taken(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.long
 def test_threads_get_what_the_main_thread_gets(stack: Path) -> None:
     gpus = ("V100", "H100", "A100", "T4")
     one_by_one = [plain(api.facts(stack, gpu=gpu, driver="550.54.15")) for gpu in gpus]

@@ -28,18 +28,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines(*, slow: bool) -> list[str]:
-    return [each for each in LINES if each.startswith(_RUN_SOMETHING) is slow]
+    return [line for line in LINES if line.startswith(_RUN_SOMETHING) is slow]
 
 
-@pytest.mark.parametrize("typed", lines(slow=False))
-def test_an_example_runs(typed: str, folder: Path) -> None:
-    run_line(typed, folder)
+@pytest.mark.parametrize("line", lines(slow=False))
+def test_an_example_runs(line: str, folder: Path) -> None:
+    run_line(line, folder)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("typed", lines(slow=True))
-def test_an_example_that_starts_something_runs(typed: str, folder: Path) -> None:
-    run_line(typed, folder)
+@pytest.mark.parametrize("line", lines(slow=True))
+def test_an_example_that_starts_something_runs(line: str, folder: Path) -> None:
+    run_line(line, folder)
 
 
 def test_every_command_has_examples_and_its_help_shows_them(run: Run) -> None:
@@ -50,9 +50,9 @@ def test_every_command_has_examples_and_its_help_shows_them(run: Run) -> None:
     assert named == {*root.commands} - groups | parts  # type: ignore[attr-defined]  # a group
     for name in ("check", "rules show"):
         text = run(*name.split(), "--help", env={"COLUMNS": "100"}).stdout
-        assert all(each in text for each in EXAMPLES[name])
+        assert all(line in text for line in EXAMPLES[name])
 
 
 @pytest.mark.parametrize("columns", [80])
 def test_an_example_fits_a_terminal(columns: int) -> None:
-    assert [each for each in LINES if len(each) > columns - 2] == []
+    assert [line for line in LINES if len(line) > columns - 2] == []

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from typing import TYPE_CHECKING
 
+import jsonschema
 import pytest
 
 from tests.unit.fleet.samples import content, line
@@ -64,7 +67,8 @@ def test_two_environments_of_one_machine(run: Run, stack: Path, tmp_path: Path) 
     assert "GPUs 1x" in found.stdout
     assert "V100" in found.stdout
     same = run("fleet", "diff", str(tmp_path / "a.json"), str(tmp_path / "a.json"))
-    assert "1 node is like" in same.stdout
+    assert "a does not differ from" in same.stdout
+    assert (found.returncode, same.returncode) == (1, 0)
     assert run("fleet", "diff", str(tmp_path / "a.json")).returncode == 2
 
 
@@ -77,3 +81,32 @@ def test_records_of_checks_become_a_page(run: Run, stack: Path) -> None:
     found = run("fleet", input="".join(records))
     assert found.returncode == 3
     assert "Silent: 1 node: n2" in found.stdout
+
+
+def test_the_page_keeps_to_its_schema(run: Run) -> None:
+    schema = json.loads(run("rules", "schema", "fleet").stdout)
+    page = json.loads(run("fleet", "--format", "json", input=FINE + BAD + "@fad1 cut").stdout)
+    jsonschema.validate(page, schema)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script stands for srun")
+def test_asking_through_srun(run: Run, tmp_path: Path) -> None:
+    """A script stands for srun: what is asked, what is merged, what is refused."""
+    srun = tmp_path / "bin" / "srun"
+    srun.parent.mkdir()
+    (tmp_path / "records").write_text(FINE)
+    srun.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\ncat {tmp_path}/records\n')
+    srun.chmod(0o755)
+    env = {"PATH": f"{srun.parent}:{os.environ['PATH']}"}
+    shown = run("fleet", "--slurm", "--no-smoke", "--", "-N16", env=env)
+    assert not (tmp_path / "asked").exists()
+    assert shown.stdout.startswith("srun --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=60 -N16")
+    assert shown.stdout.endswith("--no-smoke | fadoctor fleet\n")
+    ran = run("fleet", "--slurm", "--run", "--no-smoke", "--", "-N16", env=env)
+    assert (ran.returncode, "All 16 nodes are healthy" in ran.stdout) == (0, True), ran.stderr
+    assert "-N16" in (tmp_path / "asked").read_text()
+    (tmp_path / "n01.json").write_text("{}")
+    stale = run("fleet", "--slurm", "--run", "--output-dir", str(tmp_path), env=env)
+    assert (stale.returncode, "an earlier run" in stale.stderr) == (2, True)
+    none = run("fleet", "--slurm", "--run", env={"PATH": str(tmp_path)})
+    assert (none.returncode, "is this a node of a Slurm cluster?" in none.stderr) == (2, True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fadoctor.commands.settings import find_settings
+from fadoctor.model.errors import InputError
 from tests.cli.environments import add_torch, make_environment
 from tests.unit.matrix.folders import rule_text, write
 
@@ -20,6 +22,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 T4 = GOLDEN / "linux-t4-container-no-libcuda" / "facts.json"
 BROKEN = GOLDEN / "linux-4090-wheel-mismatch" / "facts.json"
 Project = Callable[..., Path]
+RULE = "wheel-torch-mismatch"
 FAR, OVER = "2999-12-31", "2020-01-31"
 
 
@@ -46,44 +49,38 @@ def ignoring(rule: str, until: str = FAR) -> str:
     return f'[[ignore]]\nrule = "{rule}"\nreason = "the driver comes in May"\nuntil = "{until}"\n'
 
 
-def first_error(run: Run, folder: Path) -> str:
-    report = report_of(run, folder, "--facts", str(BROKEN), "--no-config-file")
-    return str(report["findings"][0]["rule_id"])
-
-
-@pytest.mark.parametrize("deep", ["", "src/deep"])
+@pytest.mark.parametrize("deep", ["src/deep"])
 def test_a_rule_is_hidden_until_its_day_and_the_report_says_so(
     run: Run, project: Project, deep: str
 ) -> None:
-    root = project("")
-    rule = first_error(run, root)
-    project(ignoring(rule))
+    root = project(ignoring(RULE))
     report = report_of(run, root / deep, "--facts", str(BROKEN))
-    assert rule not in [each["rule_id"] for each in report["findings"]]
+    assert RULE not in [each["rule_id"] for each in report["findings"]]
     path = os.path.relpath(root / "fadoctor.toml", root / deep)
-    note = f"Settings: {path}. hidden: {rule} until {FAR} (the driver comes in May)."
+    note = f"Settings: {path}. hidden: {RULE} until {FAR} (the driver comes in May)."
     assert note in report["notes"]
     text = run("check", "--no-smoke", "--facts", str(BROKEN), cwd=root / deep)
-    assert f"hidden: {rule}" in " ".join(text.stdout.split())
+    assert f"hidden: {RULE}" in " ".join(text.stdout.split())
 
 
 def test_what_is_hidden_is_said_where_little_else_is(run: Run, project: Project) -> None:
     root = project(ignoring("driver-too-old"))
     quiet = run("check", "--no-smoke", "--quiet", "--facts", str(BROKEN), cwd=root)
     assert "hidden: driver-too-old" in quiet.stderr
-    for form in ("sarif", "markdown", "html", "jsonl"):
-        made = run("check", "--no-smoke", "--facts", str(BROKEN), "--format", form, cwd=root)
-        assert "hidden: driver-too-old" in made.stdout.replace("\\", ""), form
+    forms = ("sarif", "markdown", "html", "jsonl")
+    outputs = [word for form in forms for word in ("--output", f"{form}:{form}.out")]
+    run("check", "--no-smoke", "--facts", str(BROKEN), *outputs, cwd=root)
+    for form in forms:
+        text = (root / f"{form}.out").read_text()
+        assert "hidden: driver-too-old" in text.replace("\\", ""), form
 
 
 def test_a_day_that_is_over_hides_nothing(run: Run, project: Project) -> None:
-    root = project("")
-    rule = first_error(run, root)
-    project(ignoring(rule, OVER))
+    root = project(ignoring(RULE, OVER))
     report = report_of(run, root, "--facts", str(BROKEN))
-    assert rule in [each["rule_id"] for each in report["findings"]]
+    assert RULE in [each["rule_id"] for each in report["findings"]]
     assert any(
-        f"shown again, as its day is over: {rule} until {OVER}" in n for n in report["notes"]
+        f"shown again, as its day is over: {RULE} until {OVER}" in n for n in report["notes"]
     )
 
 
@@ -181,37 +178,53 @@ def test_own_rules_are_data_beside_the_settings(run: Run, project: Project) -> N
     ("text", "says"),
     [
         ("target = 7\n", ":1 at `target`: should be text"),
-        ('\ntarget = "nowhere"\n', "settings: fadoctor.toml: "),
         ('tarket = "x"\n', ":1 at `tarket`: no such key. Did you mean target"),
         ('fail-on = "loud"\n', ":1 at `fail-on`: should be one of error, warning, note, never"),
         ("fail-on\n", ":1: no TOML"),
         ('rules = ["../outside"]\n', ":1 at `rules[0]`: should be a folder beside"),
         ('rules = ["/etc"]\n', ":1 at `rules[0]`: should be a folder beside"),
         ('rules = ["missing"]\n', ":1 at `rules[0]`: is no folder"),
+        ("gpu = [1]\n", ":1 at `gpu[0]`: should be text"),
+        ("ignore = 1\n", ":1 at `ignore`: should be a list"),
+        ('ignore = ["driver-too-old"]\n', ":1 at `ignore[0]`: should be a table"),
         ('\n[[ignore]]\nrule = "driver-too-old"\n', ":2 at `ignore[0]`: reason is missing"),
         (ignoring("driver-too-old", "tomorrow"), ":4 at `ignore[0].until`: should be a day"),
         (ignoring("driver-too-old", "2026-02-30"), ":4 at `ignore[0].until`: should be a day"),
-        (ignoring("driver-to-old"), ":1 at `ignore`: there is no rule 'driver-to-old'"),
         (ignoring("x").replace("the driver comes in May", " "), "should not be empty"),
-        ('gpu = "GTX 9999"\n', "GTX 9999"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_line_and_key(
-    run: Run, project: Project, text: str, says: str
+    project: Project, text: str, says: str
 ) -> None:
+    with pytest.raises(InputError) as error:
+        find_settings(project(text))
+    assert says in str(error.value)
+    assert str(error.value).startswith("fadoctor.toml:")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('\ntarget = "nowhere"\n', "settings: fadoctor.toml: "),
+        ('\ntarket = "x"\n', "fadoctor: fadoctor.toml:2 at `tarket`: no such key."),
+        (
+            ignoring("driver-to-old"),
+            "fadoctor.toml:1 at `ignore`: there is no rule 'driver-to-old'",
+        ),
+    ],
+)
+def test_what_is_wrong_ends_a_command(run: Run, project: Project, text: str, says: str) -> None:
     root = project(text)
-    (root / "requirements.txt").write_text("torch==2.7.1\n")
-    target = () if "target" in text else ("--requirements", "requirements.txt")
+    target = () if "target" in text else ("--facts", str(BROKEN))
     made = run("check", "--no-smoke", *target, cwd=root)
     assert (made.returncode, made.stdout) == (2, "")
     assert says in made.stderr
     assert "Traceback" not in made.stderr
 
 
-def test_a_date_of_toml_is_one(run: Run, project: Project) -> None:
-    root = project(ignoring("driver-too-old").replace(f'"{FAR}"', FAR))
-    report = report_of(run, root, "--facts", str(BROKEN))
-    assert any(f"driver-too-old until {FAR}" in note for note in report["notes"])
+def test_a_date_of_toml_is_one(project: Project) -> None:
+    settings = find_settings(project(ignoring("driver-too-old").replace(f'"{FAR}"', FAR)))
+    assert [each.until for each in settings.ignored] == [FAR]
 
 
 def test_other_commands_say_so_too(run: Run, project: Project) -> None:
@@ -224,12 +237,11 @@ def test_other_commands_say_so_too(run: Run, project: Project) -> None:
     assert any("hidden: gpu-too-old-fa2" in note for note in json.loads(plan.stdout)["notes"])
 
 
-def test_a_folder_or_a_pipe_of_that_name_is_passed_over(run: Run, project: Project) -> None:
+def test_a_folder_or_a_pipe_of_that_name_is_passed_over(project: Project) -> None:
     root = project("", "other.toml")
     (root / "src" / "fadoctor.toml").mkdir()
     os.mkfifo(root / "fadoctor.toml")
-    report = report_of(run, root / "src", "--facts", str(BROKEN))
-    assert not any("Settings" in note for note in report["notes"])
+    assert find_settings(root / "src").path == ""
 
 
 def test_terminal_escapes_in_settings_reach_no_terminal(run: Run, project: Project) -> None:

@@ -62,6 +62,15 @@ def test_a_check_of_nothing_that_imports_others_follows_nothing(tmp_path: Path) 
     assert [name for name in modules if name.startswith(followers)] == []
 
 
+def test_a_check_of_one_machine_loads_nothing_of_fleets(stack: Path) -> None:
+    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    modules = loaded(code, "check", "--no-smoke", "--python", str(stack))
+    assert "fadoctor.report.text" in modules
+    assert [
+        name for name in modules if name.startswith(("fadoctor.fleet", "fadoctor.cli.node"))
+    ] == []
+
+
 def test_a_check_without_a_finding_loads_no_planner() -> None:
     code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"

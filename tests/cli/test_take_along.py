@@ -57,7 +57,10 @@ def test_a_dockerfile_of_nothing_is_what_it_is(run: Run) -> None:
     made = run(*NEW, "--format", "dockerfile")
     assert made.returncode == 1
     lines = made.stdout.splitlines()
-    assert lines[0] == f"# made by fadoctor {__version__}: repairs"
+    assert (
+        lines[0]
+        == f"# made by fadoctor {__version__}: every rule was judged on it, and nothing is wrong"
+    )
     assert "/" not in lines[0]
     assert "FROM --platform=linux/amd64 python:3.12-bookworm" in lines
     assert any(line.startswith("RUN python -m pip install --no-cache-dir") for line in lines)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-ELSEWHERE = ("cli.md", "matrix.md", "adding-a-rule.md", "ci.md")
-"""Generated, or run by a test of its own, on files of its own."""
+ELSEWHERE = ("cli.md", "matrix.md", "adding-a-rule.md", "ci.md", "fleet.md")
+"""Generated, or run by a test of its own, on files or by schedulers of its own."""
 
 _LINE = re.compile(
     r"^ {4}(?:\$ )?((?:[a-z0-9_.= -]+(?:2>&1)? \| )?(?:\w+=\S* )?fadoctor .+)$", re.MULTILINE

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.slurm
 
 ROOT = Path(__file__).parents[2]
 FADOCTOR = [sys.executable, "-m", "fadoctor"]
-WAIT_S = 12
-"""How long srun waits for the node that hangs, after the first one is done."""
+WAIT_S, PATIENT_S = 25, 120
+"""How long srun waits for the last node after the first: where one hangs, where none does."""
 
 SMI = """#!/bin/sh
 case "$SLURMD_NODENAME:$FADOCTOR_TEST_DRIFT" in n07:1) driver=550.54.15;; *) driver=580.95.05;; esac
@@ -66,7 +66,8 @@ def node(tmp_path: Path) -> Path:
 def srun(slurm: Slurm, node: Path, *arguments: str, options: tuple[str, ...] = (),
          drift: bool = False, merged: bool = False) -> bytes:  # fmt: skip
     """Return what sixteen nodes print, whatever becomes of them."""
-    argv = ["srun", "-N16", "--ntasks-per-node=1", f"--wait={WAIT_S}", "--kill-on-bad-exit=0"]
+    wait = f"--wait={WAIT_S if drift else PATIENT_S}"
+    argv = ["srun", "-N16", "--ntasks-per-node=1", wait, "--kill-on-bad-exit=0"]
     env = {**slurm.env, "FADOCTOR_TEST_DRIFT": "1" if drift else "0"}
     stderr = subprocess.STDOUT if merged else subprocess.DEVNULL
     done = subprocess.run(
@@ -156,7 +157,7 @@ def test_the_same_drift_through_files_and_pieces(slurm: Slurm, node: Path, tmp_p
 
 def test_fleet_asks_the_nodes_itself(slurm: Slurm, node: Path) -> None:
     good = str(node.parent / "good")
-    argv = [*FADOCTOR, "fleet", "--slurm", "--no-smoke", "--python", good, "--timeout", "30"]
+    argv = [*FADOCTOR, "fleet", "--slurm", "--no-smoke", "--python", good, "--timeout", "100"]
     shown = subprocess.run(
         [*argv, "--", "-N4"], env=slurm.env, capture_output=True, text=True, timeout=60,
         check=False, cwd=ROOT,

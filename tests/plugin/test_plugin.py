@@ -81,12 +81,12 @@ def pytest_run(folder: Path, tests: str, *options: str, conftest: str = PATIENT)
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_it.py").write_text(textwrap.dedent(tests))
     argv = [sys.executable, "-m", "pytest", "-rA", "--strict-markers", "-p", "no:cacheprovider",
-            "-p", "no:randomly", "-p", "no:xdist", "-p", "no:hypothesispytest",
             "-p", "fadoctor.pytest_plugin", *options]  # fmt: skip
+    # once by its name, and not again by the entry point of an installed fadoctor
+    env = {"PYTHONPATH": str(ROOT), "COLUMNS": "300", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     run = subprocess.run(
-        argv, capture_output=True, text=True, check=False, timeout=120, cwd=folder,
-        env={"PYTHONPATH": str(ROOT), "COLUMNS": "300"},
-    )  # fmt: skip
+        argv, capture_output=True, text=True, check=False, timeout=120, cwd=folder, env=env
+    )
     return run.stdout + run.stderr
 
 
@@ -167,6 +167,7 @@ def test_pytest_finds_it_by_its_entry_point() -> None:
     assert '[project.entry-points.pytest11]\nfadoctor = "fadoctor.pytest_plugin"\n' in text
 
 
+@pytest.mark.long
 def test_this_interpreter_is_asked_for_real(tmp_path: Path) -> None:
     test = """
     import sys, pytest
@@ -206,6 +207,7 @@ def test_without_a_gpu_the_reason_is_that() -> None:
         cell_of("fa2", "int8")
 
 
+@pytest.mark.long
 def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
     [example] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

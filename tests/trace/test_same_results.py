@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -151,3 +154,16 @@ def test_python_code_in_a_backward_pass_is_seen() -> None:
         models.AttendsBackwards.apply(x).sum().backward()  # type: ignore[no-untyped-call]
     (call,) = trace.document().processes[0].calls
     assert call.culprits["k"].source == "k = grad.float()"
+
+
+@pytest.mark.long
+def test_functions_of_torch_can_be_pickled_scripted_and_compiled_as_before(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("uses.py")
+    bare = [sys.executable, "-W", "ignore", str(script)]
+    ours = [sys.executable, "-m", "fadoctor", "trace", "--output", str(tmp_path / "trace.txt")]
+    runs = [
+        subprocess.run(argv, capture_output=True, check=True, timeout=120).stdout
+        for argv in (bare, [*ours, "--", *bare])
+    ]
+    assert runs[0] == runs[1]
+    assert b"Error" not in runs[0]

@@ -43,8 +43,7 @@ def refuse_builds(recipe: Recipe, form: str) -> None:
     if recipe.built:
         names = ", ".join(each.name for each in recipe.built)
         raise UsageError(
-            f"this plan compiles {names}, which --format {form} cannot say: "
-            "--format script or requirements can"
+            f"{names} would have to be compiled, which --format {form} cannot say: uv and pixi can"
         )
 
 

@@ -33,6 +33,7 @@ from _fadoctor_trace_origin import (
 from _fadoctor_trace_table import Table
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
+_MODULES = sys.modules
 _BACKWARD = torch.Tensor.backward
 _BY_AUTOCAST = "autocast runs it in float32"
 
@@ -43,6 +44,7 @@ class Lineage(TorchFunctionMode):
     def __init__(self, fault: Any, operations: Any) -> None:
         super().__init__()
         self.roles = Operations(operations)
+        self._choosers = self.roles.choosers
         self.table = Table()
         self.active = True
         self.modules_came: Any = None
@@ -59,24 +61,23 @@ class Lineage(TorchFunctionMode):
         out = func(*args, **kwargs) if kwargs else func(*args)
         if self.active:
             try:
-                self._look(func, out, args, kwargs, sys._getframe(1))
+                self._look(func, out, args, kwargs)
             except Exception as error:
                 self._fault("lineage", error)
         return out
 
-    def _look(self, func: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
+    def _look(self, func: Any, out: Any, args: Any, kwargs: Any) -> None:
         if isinstance(out, torch.Tensor):
-            dtype = out.dtype
-            if dtype in WIDE:
-                self._note(func, out, args, kwargs, frame)
-            elif func in self.roles.choosers and dtype in HALVES:
-                self._note_half(func, out, args, kwargs, frame)
+            if out.dtype in WIDE:
+                self._note(func, out, args, kwargs, sys._getframe(2))
+            elif func in self._choosers and out.dtype in HALVES:
+                self._note_half(func, out, args, kwargs, sys._getframe(2))
         elif isinstance(out, (tuple, list)):  # also those with names: sort, max
             for item in out[:MEMBERS]:
                 if isinstance(item, torch.Tensor) and item.dtype in WIDE:
-                    self._note(func, item, args, kwargs, frame)
-        if len(sys.modules) != self._modules:
-            self._modules = len(sys.modules)
+                    self._note(func, item, args, kwargs, sys._getframe(2))
+        if len(_MODULES) != self._modules:
+            self._modules = len(_MODULES)
             if self.modules_came is not None:
                 self.modules_came()
 

@@ -32,7 +32,13 @@ def dtype_giver(frame: Any, place: Any, dtype: Any) -> Any:
     """Return the tensor whose dtype a line asks for (``x.dtype``), and its name, else None."""
     if frame is None or place.code is None:
         return None
-    for text in _ASKED.findall(source_of(place.code, place.line))[:8]:
+    asked = _ASKED_AT.get((place.code, place.line))
+    if asked is None:
+        if len(_ASKED_AT) > 4096:
+            _ASKED_AT.clear()
+        asked = _ASKED.findall(source_of(place.code, place.line))[:8]
+        _ASKED_AT[(place.code, place.line)] = asked
+    for text in asked:
         tensor = _resolved(text, frame)
         if isinstance(tensor, torch.Tensor) and tensor.dtype == dtype:
             owner = owner_name(frame.f_code) or "self"
@@ -95,4 +101,5 @@ def _attribute(owner: Any, name: Any) -> Any:
 
 
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){0,6}")
+_ASKED_AT: dict[Any, Any] = {}
 _ASKED = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){0,6})\.dtype\b")

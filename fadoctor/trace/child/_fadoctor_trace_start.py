@@ -99,6 +99,7 @@ class Tracer:
         CURRENT[0] = self
         self.modes.push()
         blind = self.modes.blind(torch.overrides.has_torch_function)
+        _tell_script(blind, torch.overrides.has_torch_function)
         for owner in (torch.overrides, torch.autograd):
             if hasattr(owner, "has_torch_function"):
                 self._patch(owner, "has_torch_function", blind)
@@ -151,13 +152,18 @@ class Tracer:
             holder = getattr(torch, owner, None) if owner else torch
             original = getattr(holder, name, None)
             if original is not None:
-                self._patch(holder, name, self._maker(name.lstrip("_"), original))
+                maker = self._maker(name.lstrip("_"), original)
+                self._patch(holder, name, _placed(maker, holder, name))
 
     def _maker(self, name: Any, original: Any) -> Any:
+        is_compiling = self.is_compiling
+
         def made(*args: Any, **kwargs: Any) -> Any:
             out = original(*args, **kwargs)
+            if is_compiling():
+                return out
             try:
-                if self.lineage.active and not self.is_compiling():
+                if self.lineage.active:
                     self.lineage.made(out, name, sys._getframe(1))
             except Exception as error:
                 self.fault(name, error)
@@ -189,10 +195,9 @@ class Tracer:
             self._rebind()  # the package has taken it from itself already
             return
         entry = dict(entry, order=calls.order_of(original, entry))
-        wrapper = self._wrapped(entry, original)
+        wrapper = _placed(self._wrapped(entry, original), module, attribute)
         self._patch(module, attribute, wrapper)
-        if entry.get("builtin"):
-            _tell_script(wrapper, entry["builtin"])
+        _tell_script(wrapper, original)
 
     def _patch(self, owner: Any, name: Any, ours: Any) -> None:
         before = getattr(owner, name)
@@ -274,6 +279,13 @@ class Tracer:
         self.choose = getattr(torch, "_fused_sdp_choice", None)
 
 
+def _placed(wrapper: Any, owner: Any, name: Any) -> Any:
+    """Say where a wrapper is found: whoever pickles the function finds it there, also untraced."""
+    if isinstance(owner, ModuleType):
+        wrapper.__module__, wrapper.__qualname__ = owner.__name__, name
+    return wrapper
+
+
 def _fits(pattern: Any, name: Any) -> Any:
     start, _, rest = pattern.partition("*")
     return name.startswith(start) and rest.split("*")[0].lstrip(".") in name[len(start) :]
@@ -287,11 +299,15 @@ def _asks_whether_compiling() -> Any:
     return found
 
 
-def _tell_script(wrapper: Any, builtin: Any) -> None:
-    """Let torch.jit.script take the wrapper for the operation that it wraps."""
+def _tell_script(wrapper: Any, original: Any) -> None:
+    """Let torch.jit.script take a wrapper for the operation, or compile the function, below it."""
     try:
-        from torch.jit._builtins import _register_builtin
+        from torch.jit._builtins import _find_builtin, _register_builtin
 
-        _register_builtin(wrapper, builtin)
+        builtin = _find_builtin(original)
+        if builtin is not None:
+            _register_builtin(wrapper, builtin)
+        else:
+            setattr(wrapper, "__prepare_scriptable__", lambda: original)
     except Exception:
         pass

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-MOST = 50000
+MOST = 8192
 """Storages that are remembered before those that are gone are looked for."""
 
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from fadoctor.fleet.documents import document_of, file_name
+from fadoctor.fleet.envelope import seal
 from fadoctor.fleet.frames import frames_of
 from fadoctor.fleet.gathered import Gathered, is_healthy
 from fadoctor.fleet.identity import Node
@@ -160,3 +161,39 @@ def test_a_report_that_nobody_signed_says_the_same_of_its_packages() -> None:
     found: Any = gather(msgspec.json.encode(report()))
     (group,) = found.nodes.values()
     assert group.content.t["pkg"]["torch"] == "2.8.0"
+
+
+def test_an_indented_report_is_taken_at_once_and_a_cut_one_not_at_all(tmp_path: Path) -> None:
+    text = msgspec.json.format(msgspec.json.encode(report()), indent=2)
+    (tmp_path / "n01.json").write_bytes(text + b"\n")
+    (tmp_path / "n02.json").write_bytes(text[:-200])
+    (tmp_path / "n03.json").write_bytes(b"{\n" + line(3))
+    gathered = Gathered()
+    read_all([str(tmp_path)], io.BytesIO(), gathered)
+    assert sorted(gathered.nodes) == ["n01", "n03"]
+    assert [each.node for each in gathered.unreadable] == ["n02"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"fadoctor":' + b"[" * 50_000 + b"\n",
+        b'{"kind":"report","fadoctor":' * 5_000 + b"\n",
+        seal(b'{"n":"a","z":' + b"[" * 900 + b"|{}"),
+        seal(b'{"n":"a"}|{"x":0,"z":' + b"[" * 900),
+        seal(b'{"n":3}|+0123456789abcdef 1/1 AAAA'),
+        seal(b"[" * 900 + b"|+0123456789abcdef 1/1 AAAA"),
+        seal(b"no JSON at all"),
+        seal(b'{"n":"a"}|{"x":"0"}'),
+    ],
+)
+def test_what_only_looks_like_ours_breaks_nothing(text: bytes) -> None:
+    found = gather(text)
+    assert found.nodes == {}
+    assert found.unreadable_count == 1
+
+
+def test_no_list_of_hosts_is_endless(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fadoctor.fleet.gathered.MOST_HOSTS", 1_000)
+    found = gather(b"".join(seal(b'{"n":"a","H":"x%d[1-900]"}|{"x":0}' % n) for n in range(9)))
+    assert sum(1 for _ in found.names()) == 1_800

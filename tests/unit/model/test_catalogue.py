@@ -12,6 +12,7 @@ from fadoctor.model.catalogue import (
     CONTRACTS,
     DERIVED,
     ENVIRONMENT_VARIABLES,
+    FLEET,
     LATER,
     LOG,
     PACKAGES,
@@ -29,7 +30,7 @@ def test_every_fact_is_fully_described() -> None:
     for name, spec in CATALOGUE.items():
         assert spec.name == name
         assert spec.type in TYPES, name
-        assert spec.provider in {*PROBES, DERIVED, LATER, LOG, CONFIG, CONTRACTS}, name
+        assert spec.provider in {*PROBES, DERIVED, LATER, LOG, CONFIG, CONTRACTS, FLEET}, name
         assert spec.meaning, name
         assert name.startswith("env.") or re.fullmatch(r"[a-z][a-z0-9_.\[\]]*", name), name
 

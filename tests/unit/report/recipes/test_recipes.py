@@ -14,7 +14,7 @@ import pytest
 from fadoctor.manifests.read import read_manifest
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.recipe import Ingredient, Recipe
 from fadoctor.plan.planner import Question, make_recipe
 from tests.states.starts import STARTS, start
@@ -168,7 +168,7 @@ BUILT = Recipe(
 
 def test_a_build_is_written_where_a_file_can_say_it_and_refused_elsewhere(tmp_path: Path) -> None:
     for form in ("dockerfile", "conda"):
-        with pytest.raises(UsageError, match="compiles flash-attn"):
+        with pytest.raises(UsageError, match="flash-attn would have to be compiled"):
             render(BUILT, form)
     assert 'no-build-isolation-package = ["flash-attn"]' in render(BUILT, "uv")
     assert 'no-build-isolation = ["flash-attn"]' in render(BUILT, "pixi")
@@ -265,3 +265,20 @@ def test_a_version_that_facts_make_up_stays_one_word_of_one_line(tmp_path: Path)
     _, recipe = make_recipe(hostile, session(), Question(want=("flash-attn",)))
     for form in FILES:
         assert "peft" in told(read_back(recipe, form, tmp_path))
+
+
+@pytest.mark.parametrize("abi", [Known(value=True, source="test"), Unknown("not read", "test")])
+def test_a_flash_attn_whose_file_nobody_recorded_is_written_by_its_address(
+    abi: Known | Unknown, tmp_path: Path
+) -> None:
+    """Else pip would compile it: PyPI has only its source."""
+    environment = start("missing triton", H100)
+    facts = {**environment.facts, "flash_attn.version": Known("2.8.3", "test")}
+    facts["torch.cxx11_abi"] = abi
+    there = msgspec.structs.replace(environment, facts=facts)
+    _, recipe = make_recipe(there, session(), Question())
+    [found] = [each for each in recipe.ingredients if each.name == "flash-attn"]
+    assert not found.is_built
+    assert found.requirement.endswith(".whl")
+    assert "torch2.8" in found.requirement
+    assert told(read_back(recipe, "dockerfile", tmp_path)) == asked(recipe)

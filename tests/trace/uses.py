@@ -1,0 +1,84 @@
+"""What a program does with functions of torch besides calling them: a line of outcome for each."""
+
+# mypy: ignore-errors
+# ruff: noqa: ANN001, ANN201, ANN202, BLE001, N812, PERF203, S301, T201
+
+from __future__ import annotations
+
+import copy
+import inspect
+import io
+import pickle
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Holder(nn.Module):
+    """A module that keeps the function itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.function = F.scaled_dot_product_attention
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.function(x, x, x)
+
+
+X = torch.ones(1, 1, 2, 8)
+
+
+def pickled(name, owner):
+    function = getattr(owner, name)
+    return pickle.loads(pickle.dumps(function)) is function
+
+
+def saved():
+    file = io.BytesIO()
+    torch.save(Holder(), file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)(X).sum().item()
+
+
+def exported():
+    return torch.export.export(Holder(), (X,)).module()(X).shape
+
+
+def compiled():
+    @torch.compile(backend="eager", fullgraph=True)
+    def add(x):
+        return x + torch.from_numpy(torch.ones(3).numpy())
+
+    layer = torch.compile(nn.MultiheadAttention(8, 2), backend="eager", fullgraph=True)
+    return add(torch.ones(3)).tolist(), layer(*[X[0]] * 3)[0].shape
+
+
+def scripted():
+    layer = torch.jit.script(nn.TransformerEncoderLayer(8, 2).eval())
+    attention = torch.jit.script(nn.MultiheadAttention(8, 2))
+    return layer(X[0]).shape, attention(*[X[0]] * 3)[0].shape
+
+
+USES = {
+    "pickle of SDPA": lambda: pickled("scaled_dot_product_attention", F),
+    "pickle of from_numpy": lambda: pickled("from_numpy", torch),
+    "pickle of attention": lambda: pickled("multi_head_attention_forward", F),
+    "copy": lambda: copy.deepcopy(F.scaled_dot_product_attention)(X, X, X).shape,
+    "saved model": saved,
+    "exported model": exported,
+    "compiled": compiled,
+    "scripted": scripted,
+    "traced": lambda: torch.jit.trace(nn.TransformerEncoderLayer(8, 2).eval(), X[0])(X[0]).shape,
+    "symbolic": lambda: torch.fx.symbolic_trace(Holder())(X).shape,
+    "functional": lambda: torch.func.functional_call(Holder(), {}, (X,)).shape,
+    "forward gradient": lambda: torch.func.jvp(lambda x: x * 2.0, (X,), (X,))[1].sum().item(),
+    "signature": lambda: str(inspect.signature(F.multi_head_attention_forward)),
+}
+
+if __name__ == "__main__":
+    for name, use in USES.items():
+        try:
+            print(name, use())
+        except Exception as error:
+            print(name, repr(error)[:300])
