@@ -26,7 +26,7 @@ _ITEM = re.compile(r"([A-Za-z0-9._-]+|\{[^{}]+\})(.*)")
 HOLE = "<hole>"
 
 
-_WHOLE = ("{package.unmet_alone}", "{log.name_upgrade}", "{log.name_other}")
+_WHOLE = ("{package.unmet_alone}", "{upgrade}", "{other}", "{package.pair_other}")
 """Placeholders that stand for whole requirements, with their ends."""
 
 
