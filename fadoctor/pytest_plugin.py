@@ -13,7 +13,10 @@ import pytest
 
 TYPE_CHECKING = False  # without an import of typing
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fadoctor.commands.backends import Backends
+    from fadoctor.trace.inside import Trace
 
 _MARK = "attention"
 _FOUND: pytest.StashKey[Backends] = pytest.StashKey()
@@ -60,6 +63,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def attention_backends(request: pytest.FixtureRequest) -> Backends:
     """Return a mapping: the backends that work here -> their dtypes."""
     return _backends(request.config)
+
+
+@pytest.fixture
+def attention_trace(request: pytest.FixtureRequest) -> Iterator[Trace]:
+    """Record the attention calls of a test; where it fails, its report says what was seen."""
+    from fadoctor.trace.fixture import traced_test
+
+    yield from traced_test(request)
 
 
 def _cell(mark: pytest.Mark) -> tuple[str, str]:

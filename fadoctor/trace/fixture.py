@@ -18,4 +18,5 @@ def traced_test(request: pytest.FixtureRequest) -> Iterator[Trace]:
     """Record the attention calls of a test; if it fails, its report says what was seen."""
     with Trace(CALLS) as trace:
         yield trace
-    request.node.add_report_section("call", "fadoctor trace", trace.report())
+    # pytest has written about the test itself by now; what is of its end, it shows below a failure.
+    request.node.add_report_section("teardown", "fadoctor trace", trace.report())

@@ -152,6 +152,24 @@ def pytest_sessionfinish():
     assert "LOADED ['fadoctor', 'fadoctor.pytest_plugin']" in text
 
 
+@pytest.mark.torch
+@pytest.mark.long
+def test_a_test_that_fails_shows_the_attention_it_ran(tmp_path: Path) -> None:
+    test = """
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention as attend
+
+    def test_wrong(attention_trace):
+        q = torch.zeros(1, 2, 8, 16, dtype=torch.bfloat16)
+        attend(q, q, q)
+        assert not attention_trace.report()
+    """
+    text = pytest_run(tmp_path, test)
+    assert summary(text)["test_wrong"].startswith("FAILED")
+    assert "fadoctor trace" in text
+    assert "bfloat16" in text
+
+
 def test_the_plugin_itself_imports_nothing_but_pytest() -> None:
     code = (
         "import sys, pytest; before = set(sys.modules); import fadoctor.pytest_plugin;"
