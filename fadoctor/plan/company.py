@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
+from fadoctor.plan.helpers import MOVE_ALONG
 from fadoctor.plan.offers import bounded
 from fadoctor.plan.released import mapping_of
 
@@ -59,7 +60,11 @@ class Company:
             for name in bounds.packages & there.keys()
         ]
         fitting = helpers.fitting(distribution, self.environment, [*asked, specifier], there)
-        found = [each for each in fitting if bounds.take(distribution, each.version, there)]
+        moving = {*MOVE_ALONG.get(distribution, ())} - {
+            each.distribution for each in self.followers.values()
+        }
+        stays = {name: version for name, version in there.items() if name not in moving}
+        found = [each for each in fitting if bounds.take(distribution, each.version, stays)]
         good = (each for each in found[:_TRIED] if not self._is_warned_of(each))
         newest = next(iter(found), None)
         return next(good, newest) if self.careful else newest

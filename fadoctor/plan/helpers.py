@@ -24,6 +24,10 @@ Needs = tuple[tuple[str, str], ...]
 """Distribution and specifier, of what a release requires."""
 
 
+MOVE_ALONG = {"transformers": ("huggingface-hub",)}
+"""Distribution -> what moves with it: the one that is here keeps no release from being chosen."""
+
+
 class Helpers:
     """The helpers of one knowledge base; it keeps what it has looked up."""
 
@@ -73,13 +77,14 @@ class Helpers:
         return own
 
     def _library_of(self, transformers: str) -> dict[str, str]:
-        """Return the huggingface-hub that a transformers requires.
-
-        It moves with transformers: it keeps no release of that from being chosen.
-        """
+        """Return the huggingface-hub that a transformers requires."""
         keys = {"version": Known(transformers, "asked")}
         cell = self.matrix.find("transformers-hub-library", keys).cell("needs")
-        return {"huggingface-hub": str(cell.value)} if isinstance(cell, Known) else {}
+        return (
+            dict.fromkeys(MOVE_ALONG["transformers"], str(cell.value))
+            if isinstance(cell, Known)
+            else {}
+        )
 
     def _of(self, name: str) -> list[tuple[str, str, Needs]]:
         """Return version, Pythons and requirements of each release, newest first."""

@@ -141,6 +141,8 @@ def _requirements(package: str, backend: str, facts: Facts) -> Iterator[str]:
     installer = facts.get(f"{package}.installer")
     if isinstance(installer, Known) and installer.value == "conda":
         return
+    if isinstance(needs, Absent):
+        return  # it requires nothing, whatever is there
     if isinstance(there, Unknown) or isinstance(needs, Unknown):
         yield f"nobody knows whether {package} has what it requires"
     own_torch = _value(facts, "torch.build") in ("", "other")
