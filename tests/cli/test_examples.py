@@ -31,6 +31,7 @@ def lines(*, slow: bool) -> list[str]:
     return [line for line in LINES if line.startswith(_RUN_SOMETHING) is slow]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", lines(slow=False))
 def test_an_example_runs(line: str, folder: Path) -> None:
     run_line(line, folder)

@@ -275,7 +275,8 @@ def test_ctrl_c_offers_the_way_back(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [4, pytest.param(12, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("count", [12])
 def test_killed_at_any_moment_it_can_be_undone(count: int) -> None:
     found = trials(count)
     assert set(found) <= {"restored", "not begun", "nothing changed yet"}, found

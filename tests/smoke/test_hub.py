@@ -31,6 +31,8 @@ from tests.unit.engine.builders import environment
 if TYPE_CHECKING:
     from fadoctor.model.smoke import SmokeRun
 
+pytestmark = pytest.mark.long
+
 FOLDER = Path(fadoctor.smoke.child.__file__).parent
 REPOSITORY = "kernels-community/flash-attn2"
 HUB = {"kernels.version": "0.17.2", "hub.models": {}}

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
 
 
+pytestmark = pytest.mark.long
+
+
 @pytest.fixture(scope="session")
 def nvfatbin(wheels: Path) -> ctypes.CDLL:
     """Return NVIDIA's library that makes fatbins."""

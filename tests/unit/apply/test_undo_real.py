@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 UV = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="the layout of POSIX")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(os.name != "posix", reason="the layout of POSIX"),
+]
 
 
 class Project:
@@ -128,7 +131,6 @@ def assert_kept(project: Project) -> None:
     assert (project.folder / "bin" / "later-tool").exists()
 
 
-@pytest.mark.long
 def test_without_other_hands_it_is_as_before_file_for_file(real: Project) -> None:
     before = manifest(real.folder)
     real.fix()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fadoctor.diagnose import diagnose
 from fadoctor.plan.conflict import _Question
 from fadoctor.plan.problem import Base
@@ -22,6 +24,7 @@ def test_what_would_do_may_not_lose_what_works() -> None:
     assert relaxed.worked == made.worked
 
 
+@pytest.mark.long
 def test_what_is_not_known_is_not_replaced_with_a_newer_driver() -> None:
     """Beside the driver it asked for another torch and vLLM, for a triton that nobody had read."""
     driver = {"driver__version": "470.82.01", "driver__library_version": "470.82.01"}
