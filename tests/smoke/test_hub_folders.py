@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.verdict import Backend, Measured
@@ -38,6 +40,8 @@ def test_a_snapshot_that_is_not_found_by_its_version_is_named(tmp_path: Path) ->
     assert told(hub__cache=str(tmp_path / "gone")) == ""
 
 
+@pytest.mark.torch
+@pytest.mark.slow
 def test_a_worker_names_the_snapshot_to_kernels(tmp_path: Path) -> None:
     body = f"    assert os.environ['LOCAL_KERNELS'] == '{REPOSITORY}=/snapshot'\n" + HEALTHY
     found = with_kernels(tmp_path, body, asked={"folder": "/snapshot"})
