@@ -22,11 +22,23 @@ def hear_every_interrupt() -> None:
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             print_it(lost)
             return
-        import _thread  # noqa: PLC0415 -- hardly ever
-        import threading  # noqa: PLC0415
+        import threading  # noqa: PLC0415 -- hardly ever
 
-        again = threading.Timer(_AGAIN_S, _thread.interrupt_main)
+        again = threading.Timer(_AGAIN_S, _interrupt)
         again.daemon = True
         again.start()
 
     sys.unraisablehook = hook
+
+
+def _interrupt() -> None:
+    """Send Ctrl-C to the main thread, as a signal where there are any: it ends what waits."""
+    import _thread  # noqa: PLC0415 -- hardly ever
+    import signal  # noqa: PLC0415
+    import threading  # noqa: PLC0415
+
+    main = threading.main_thread().ident
+    if main is None or not hasattr(signal, "pthread_kill"):
+        _thread.interrupt_main()
+        return
+    signal.pthread_kill(main, signal.SIGINT)
