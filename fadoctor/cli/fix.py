@@ -21,27 +21,14 @@ from fadoctor.cli.support import (
     refuse_unknown_ids,
 )
 from fadoctor.commands.planning import Wanted, planned_for
-from fadoctor.model.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from fadoctor.commands.planning import Made
     from fadoctor.commands.settings import Settings
     from fadoctor.examine import Request
-    from fadoctor.model.recipe import Recipe
-    from fadoctor.preflight.lines import Rewrite
-
-
-class Planned(msgspec.Struct, frozen=True):
-    """A plan, and the exit code that goes with it."""
-
-    plan: Plan
-    exit_code: int
-    rewrites: tuple[Rewrite, ...] = ()
-    """The manifests as they would be, where those were examined."""
-    recipe: Recipe | None = None
-    """What an environment made anew holds, where a form asks for that."""
 
 
 def fix(
@@ -136,20 +123,19 @@ def fix(
     wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
                             verify, no_hub, forms.is_recipe(sinks))  # fmt: skip
     with spinner("reading and planning", quiet=quiet) as say:
-        planned = plan_for(request, rules, wanted, settings, say)
+        made, code = plan_for(request, rules, wanted, settings, say)
     in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
-    how = forms.How(quiet=in_short, redact=redact, recipe=planned.recipe)
-    forms.deliver(planned.plan, sinks, how)
-    code = planned.exit_code
+    how = forms.How(quiet=in_short, redact=redact, recipe=made.recipe)
+    forms.deliver(made.plan, sinks, how)
     if write_files:
         from fadoctor.preflight.write import write_all
 
-        for name in write_all(planned.rewrites):
+        for name in write_all(made.rewrites):
             way_back.say(f"{name} is written")
     if not (dry_run or write_files) and code == EXIT_FINDINGS:
         hidden = (*ignore, *(each.rule for each in settings.ignored))
         job = apply.Job(request, tuple(rules), hidden, yes, smoke)
-        code = apply.apply_for(job, planned.plan)
+        code = apply.apply_for(job, made.plan)
     leave(code, exit_zero=exit_zero)
 
 
@@ -197,8 +183,8 @@ def plan_for(
     wanted: Wanted,
     settings: Settings,
     say: Callable[[str], None],
-) -> Planned:
-    """Read the environment and plan; UsageError and others as `check` has them."""
+) -> tuple[Made, int]:
+    """Read the environment and plan; return that with its exit code. Errors as `check` has them."""
     knowledge, environment = environment_of(request, rules, "fadoctor.plan.planner", say=say)
     refuse_unknown_ids(list(wanted.ignore), knowledge)
     from fadoctor.model.plan import PlanOutcome
@@ -211,4 +197,4 @@ def plan_for(
         plan = msgspec.structs.replace(plan, notes=(*plan.notes, *settings.notes))
     nothing = plan.outcome is PlanOutcome.NOTHING
     code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
-    return Planned(plan, code, made.rewrites, made.recipe)
+    return made._replace(plan=plan), code
