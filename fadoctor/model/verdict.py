@@ -61,6 +61,9 @@ class Measured(enum.Enum):
     NOT_RUN = "not_run"
 
 
+_SHOWN_BY_RUN = {Measured.PASSED: Predicted.WORKS, Measured.FAILED: Predicted.FAILS}
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """One cell of the table."""
 
@@ -75,6 +78,11 @@ class Verdict(msgspec.Struct, frozen=True):
     """Ids of the rules that decided a prediction other than works."""
     measured: Measured
     detail: str
+
+    @property
+    def outcome(self) -> Predicted:
+        """How the cell comes out: what was measured counts before what was predicted."""
+        return _SHOWN_BY_RUN.get(self.measured, self.predicted)
 
 
 class Origin(enum.Enum):

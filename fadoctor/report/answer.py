@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.fix import StepKind
-from fadoctor.model.verdict import Backend, Dtype, Measured
+from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,12 +69,8 @@ def answers_of(report: Report) -> tuple[Answer, ...]:
 
 
 def state_of(verdict: Verdict) -> State:
-    """Return how a cell comes out: what was measured counts before what was predicted."""
-    if verdict.measured is Measured.PASSED:
-        return State.WORKS
-    if verdict.measured is Measured.FAILED:
-        return State.FAILS
-    return State[verdict.predicted.name]
+    """Return how a cell comes out."""
+    return State[verdict.outcome.name]
 
 
 def _of_hardware(report: Report) -> frozenset[str]:

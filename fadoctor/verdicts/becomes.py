@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import is_in
 from fadoctor.model.fact import Absent, Known, Unknown, fact_text
-from fadoctor.model.verdict import Backend, Becomes, Dtype, Measured, Origin, Predicted
+from fadoctor.model.verdict import Backend, Becomes, Dtype, Origin, Predicted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -114,16 +114,10 @@ def _by_hub(kernels: Kernels, cells: list[Verdict]) -> Becomes:
 def _worst(cells: list[Verdict]) -> tuple[Predicted, str]:
     """Return the worst of the same cell on several GPUs, and why."""
     order = (Predicted.FAILS, Predicted.UNKNOWN, Predicted.WORKS)
-    found = [(_state(cell), cell) for cell in cells]
+    found = [(cell.outcome, cell) for cell in cells]
     if not found:
         return Predicted.UNKNOWN, "no GPU was asked about"
     state, cell = min(found, key=lambda each: order.index(each[0]))
     where = f"on {cell.gpu.partition(' ')[0]}: " if len({s for s, _ in found}) > 1 else ""
     detail = cell.detail or ", ".join(cell.because) or "nobody knows why"
     return state, where + detail
-
-
-def _state(cell: Verdict) -> Predicted:
-    """Return how a cell comes out: what was measured counts before what was predicted."""
-    measured = {Measured.PASSED: Predicted.WORKS, Measured.FAILED: Predicted.FAILS}
-    return measured.get(cell.measured, cell.predicted)
