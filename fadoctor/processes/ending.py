@@ -50,16 +50,18 @@ class Running:
         """
         with self.starting:
             groups = tuple(self.groups)
-        for group in groups:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, signal.SIGKILL)
+        _kill(groups)
 
     def end_all(self) -> None:
         """Kill every group; whoever waits for one hears of it by the child's end."""
         self.closing = True
-        for group in tuple(self.groups):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, signal.SIGKILL)
+        _kill(tuple(self.groups))
+
+
+def _kill(groups: tuple[int, ...]) -> None:
+    for group in groups:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
 
 
 RUNNING = Running()
