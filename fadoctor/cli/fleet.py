@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -17,6 +17,7 @@ from fadoctor.model.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from fadoctor.fleet.content import Content
+    from fadoctor.fleet.gathered import Gathered
     from fadoctor.fleet.model import FleetReport
     from fadoctor.fleet.ray import Asked as RayAnswer
     from fadoctor.fleet.summary import Asked
@@ -150,55 +151,47 @@ def fleet(
     is_diff = files[:1] == [DIFF] and not slurm
     if is_diff:
         asked, files = _of_two(files[1:], asked), files[2:]
+    if ray or slurm:
+        from fadoctor.cli import fleet_engines as engines
+
+        wanted = engines.Wanted(python, output_dir, smoke, timeout, redact)
     if ray:
-        from fadoctor.cli import fleet_engines as engines
-
-        wanted = engines.Wanted(python, output_dir, smoke, timeout, redact)
-        asking = engines.ask_ray(ray, wanted)
-        report = _report_of_ray(asking, asked, knowledge, redact=redact)
-        forms.deliver(report, sinks, forms.How(color.value, quiet, verbose))
-        support.leave(code_of(report, fail_on), exit_zero=exit_zero)
-    if slurm:
-        from fadoctor.cli import fleet_engines as engines
-
-        wanted = engines.Wanted(python, output_dir, smoke, timeout, redact)
-        line = engines.srun_line(wanted, files)
-        if not run:
-            raise typer.Exit(engines.show(line, wanted))
-        files = [engines.run_srun(line, wanted)]
-    report = _report(files or ["-"], asked, knowledge, redact=redact)
+        gathered, asked = _told_by_ray(engines.ask_ray(ray, wanted), asked)
+    else:
+        if slurm:
+            line = engines.srun_line(wanted, files)
+            if not run:
+                raise typer.Exit(engines.show(line, wanted))
+            files = [engines.run_srun(line, wanted)]
+        gathered = _read(files or ["-"])
+    report = _report(gathered, asked, knowledge, redact=redact)
     forms.deliver(report, sinks, forms.How(color.value, quiet, verbose))
-    code = _code_of_two(report) if is_diff else code_of(report, fail_on)
+    code = _code_of_two(report) if is_diff and not ray else code_of(report, fail_on)
     support.leave(code, exit_zero=exit_zero)
 
 
-def _report(files: list[str], asked: Asked, knowledge: Knowledge, *, redact: bool) -> FleetReport:
+def _read(files: list[str], stdin: BinaryIO | None = None) -> Gathered:
     from fadoctor.fleet.gathered import Gathered
-    from fadoctor.fleet.renaming import renamed
     from fadoctor.fleet.sources import read_all
-    from fadoctor.fleet.summary import summarise
 
     gathered = Gathered()
-    read_all(files, sys.stdin.buffer, gathered)
-    if redact:
-        gathered, asked = renamed(gathered, asked)
-    return summarise(gathered, knowledge, asked)
+    read_all(files, stdin or sys.stdin.buffer, gathered)
+    return gathered
 
 
-def _report_of_ray(
-    asking: RayAnswer, asked: Asked, knowledge: Knowledge, *, redact: bool
-) -> FleetReport:
-    from fadoctor.fleet.gathered import Gathered
+def _told_by_ray(answer: RayAnswer, asked: Asked) -> tuple[Gathered, Asked]:
+    """Return what the nodes of a Ray cluster say, and which of them there should be."""
     from fadoctor.fleet.ray import note_problems
+
+    gathered = _read(["-"], io.BytesIO(answer.lines))
+    note_problems(answer, gathered)
+    return gathered, asked if asked.expected is not None else asked._replace(expected=answer.nodes)
+
+
+def _report(gathered: Gathered, asked: Asked, knowledge: Knowledge, *, redact: bool) -> FleetReport:
     from fadoctor.fleet.renaming import renamed
-    from fadoctor.fleet.sources import read_all
     from fadoctor.fleet.summary import summarise
 
-    gathered = Gathered()
-    read_all(["-"], io.BytesIO(asking.lines), gathered)
-    note_problems(asking, gathered)
-    if asked.expected is None:
-        asked = asked._replace(expected=asking.nodes)
     if redact:
         gathered, asked = renamed(gathered, asked)
     return summarise(gathered, knowledge, asked)
@@ -226,11 +219,7 @@ def _of_two(files: list[str], asked: Asked) -> Asked:
 
 def _one(name: str) -> Content:
     """Return what the only node of a file says."""
-    from fadoctor.fleet.gathered import Gathered
-    from fadoctor.fleet.sources import read_all
-
-    gathered = Gathered()
-    read_all([name], sys.stdin.buffer, gathered)
+    gathered = _read([name])
     contents = [group.content for group in gathered.nodes.values()]
     if len(contents) != 1 or gathered.unreadable_count or not contents[0].is_report:
         raise InputError(name, "this must be the report, or the record, of one node")

@@ -72,7 +72,7 @@ _MODULES = {
     Form.JSON: "json_", Form.JSONL: "jsonl", Form.HTML: "html.page",
     Form.PROMETHEUS: "fleet_prometheus",
 }  # fmt: skip
-_OF_A_NODE = (Form.FLEET, Form.FRAMES)
+OF_A_NODE = (Form.FLEET, Form.FRAMES)
 _LISTED = (Form.SARIF, Form.GITHUB, Form.GITLAB)
 _RECIPES = (Form.DOCKERFILE, Form.UV, Form.PIXI, Form.CONDA, Form.COLAB)
 """Forms of a plan that describe an environment made anew."""
@@ -134,7 +134,7 @@ def reporting(
 
     On a node of many it lets no task be silent; else it does nothing.
     """
-    if not folder and not any(sink.form in _OF_A_NODE for sink in sinks):
+    if not folder and not any(sink.form in OF_A_NODE for sink in sinks):
         return nullcontext(lambda _report, _how: None)
     from fadoctor.cli import node
 
@@ -249,7 +249,7 @@ _WRITERS = (
     ((Form.MARKDOWN,), _markdown),
     (_LISTED, _of_a_list),
     ((Form.JUNIT,), _junit),
-    (_OF_A_NODE, _of_a_node),
+    (OF_A_NODE, _of_a_node),
     (_RECIPES, _recipe),
 )
 """Who writes a form that needs more than the document."""

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from fadoctor.cli import support
-from fadoctor.cli.forms import Form, How, Sink
+from fadoctor.cli.forms import OF_A_NODE, Form, How, Sink
 from fadoctor.cli.output import write
-from fadoctor.fleet.content import SECOND, Content, Outcome, content_of, failed
+from fadoctor.fleet.content import Content, Outcome, content_of, failed
 from fadoctor.fleet.documents import document_of, file_name
 from fadoctor.fleet.identity import Node, node_of, renamed
-from fadoctor.fleet.record import record_line
+from fadoctor.fleet.record import record_line, second_line
 from fadoctor.model.errors import FadoctorError, UsageError
 from fadoctor.model.fact import printable
 from fadoctor.probes.redaction import hide_tokens
@@ -57,7 +57,7 @@ def reported(wanted: Wanted) -> Iterator[Callable[[Report, How], None]]:
     if node.is_second:
         for sink in wanted.sinks:
             if sink.form is Form.FLEET:
-                write(record_line(node, SECOND).decode(), sink.path)
+                write(second_line(node).decode(), sink.path)
         raise typer.Exit(0)
     try:
         yield lambda report, how: _keep(report, how, wanted, node)
@@ -65,7 +65,7 @@ def reported(wanted: Wanted) -> Iterator[Callable[[Report, How], None]]:
         problem = "" if wanted.redact else hide_tokens(str(error))
         content = failed(error.exit_code, problem)
         for sink in wanted.sinks:
-            if sink.form in (Form.FLEET, Form.FRAMES):
+            if sink.form in OF_A_NODE:
                 write(_text(node, content, None, sink.form), sink.path)
         if wanted.folder is not None:
             with suppress(UsageError):  # the first error is the one to hear of
@@ -101,10 +101,7 @@ def _text(node: Node, content: Content, report: Report | None, form: Form) -> st
 def _content(report: Report, code: int, *, redact: bool) -> Content:
     from fadoctor.fleet.builds import builds_of
 
-    total = report.summary
-    counts = (total.error, total.warning, total.note, total.unknown)
-    by = {"fadoctor": report.fadoctor, "rules": report.rules.version}
-    outcome = Outcome(report.findings, report.verdicts, counts, code, by)
+    outcome = Outcome.of(report, code)
     is_here = report.target.kind in ("environment", "site-packages")
     builds = builds_of(report.target, report.environment) if is_here else {}
     return content_of(outcome, report.environment, "" if redact else _image(), builds)

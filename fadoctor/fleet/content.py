@@ -14,8 +14,10 @@ from fadoctor.model.finding import Severity
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fadoctor.fleet.reports import Plain
     from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding
+    from fadoctor.model.report import Report
     from fadoctor.model.verdict import Verdict
 
 Tree = dict[str, dict[str, str]]
@@ -70,6 +72,14 @@ class Outcome(NamedTuple):
     code: int
     by: dict[str, str]
     """What judged: fadoctor's version, and that of the rules."""
+
+    @classmethod
+    def of(cls, report: Report | Plain, code: int) -> Outcome:
+        """Return what a report concludes, of a check that ended with this code."""
+        total = report.summary
+        counts = (total.error, total.warning, total.note, total.unknown)
+        by = {"fadoctor": report.fadoctor, "rules": report.rules.version}
+        return cls(report.findings, report.verdicts, counts, code, by)
 
 
 def content_of(

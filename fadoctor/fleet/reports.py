@@ -33,7 +33,7 @@ class _Signature(msgspec.Struct):
     fadoctor: str = ""
 
 
-class _Plain(msgspec.Struct):
+class Plain(msgspec.Struct):
     """What counts in a report that nobody signed."""
 
     fadoctor: str
@@ -53,7 +53,7 @@ class _Head(msgspec.Struct):
 
 
 _SIGNATURE = msgspec.json.Decoder(_Signature)
-_PLAIN = msgspec.json.Decoder(_Plain)
+_PLAIN = msgspec.json.Decoder(Plain)
 _HEAD = msgspec.json.Decoder(_Head)
 
 
@@ -83,13 +83,10 @@ def add_document(text: bytes, gathered: Gathered, name: str) -> str:
     return ""
 
 
-def _content(plain: _Plain) -> Content:
-    total = plain.summary
-    by = {"fadoctor": plain.fadoctor, "rules": plain.rules.version}
-    counts = (total.error, total.warning, total.note, total.unknown)
+def _content(plain: Plain) -> Content:
     has_error = any(each.severity is Severity.ERROR for each in plain.findings)
-    code = 4 if plain.rule_errors else int(bool(total.error) or has_error)
-    return content_of(Outcome(plain.findings, plain.verdicts, counts, code, by), plain.environment)
+    code = 4 if plain.rule_errors else int(bool(plain.summary.error) or has_error)
+    return content_of(Outcome.of(plain, code), plain.environment)
 
 
 class Lines:

@@ -9,8 +9,6 @@ from fadoctor.processes.run import Command, Ending, Result, run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-STRAGGLERS_S = 60
-"""How long nodes may take longer than the first one, seconds: then srun ends them."""
 _OUTPUT_LIMIT = 256 << 20
 _OURS = ("--ntasks-per-node=1", "--kill-on-bad-exit=0")
 
