@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.model.fact import printable
-from fadoctor.report.recipes.parts import named
+from fadoctor.report.recipes.parts import index_options, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +41,9 @@ def _cells(recipe: Recipe) -> Iterator[dict[str, Any]]:
             f'    raise SystemExit("this is made for Python {recipe.python}, and here runs another:'
             ' plan again with --python-version")',
         )
-    options = [word for index in recipe.indexes for word in ("--extra-index-url", index)]
     # a magic is no shell: braces and dollar signs would be variables, and there are none in names
-    yield _code(f"%pip install -q {shlex.join([*options, *(e.requirement for e in recipe.ready)])}")
+    words = [*index_options(recipe), *(each.requirement for each in recipe.ready)]
+    yield _code(f"%pip install -q {shlex.join(words)}")
     for each in recipe.built:
         settings = [f"%env {name}={value}" for name, value in each.env.items()]
         yield _code(*settings, f"%pip install --no-build-isolation {shlex.quote(each.requirement)}")

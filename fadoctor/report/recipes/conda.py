@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.report.recipes.parts import NAME, opening, quoted, refuse_builds, require_python
+from fadoctor.report.recipes.parts import NAME, file_of, quoted, refuse_builds, require_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,13 +14,10 @@ if TYPE_CHECKING:
 
 def render(recipe: Recipe) -> str:
     """Return the file; UsageError where something is compiled."""
-    return "\n".join(_lines(recipe)) + "\n"
+    return file_of(recipe, "environment.yml", _lines)
 
 
 def _lines(recipe: Recipe) -> Iterator[str]:
-    yield from opening(recipe, "environment.yml")
-    if not recipe.ingredients:
-        return
     refuse_builds(recipe, "conda")
     yield from (f"name: {NAME}", "channels:", "  - conda-forge", "dependencies:")
     yield f"  - python={require_python(recipe, 'conda')}"

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
-from fadoctor.report.recipes.parts import named, opening, refuse_builds, require_python
+from fadoctor.report.recipes.parts import (
+    file_of,
+    index_options,
+    named,
+    refuse_builds,
+    require_python,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,13 +25,10 @@ _PLATFORMS = {"linux_x86_64": "linux/amd64", "linux_aarch64": "linux/arm64"}
 
 def render(recipe: Recipe) -> str:
     """Return the file; UsageError where no image is known that could build it."""
-    return "\n".join(_lines(recipe)) + "\n"
+    return file_of(recipe, "Dockerfile", _lines)
 
 
 def _lines(recipe: Recipe) -> Iterator[str]:
-    yield from opening(recipe, "Dockerfile")
-    if not recipe.ingredients:
-        return
     refuse_builds(recipe, "dockerfile")
     platform = named(recipe, "dockerfile", _PLATFORMS)
     python = require_python(recipe, "dockerfile")
@@ -33,8 +36,7 @@ def _lines(recipe: Recipe) -> Iterator[str]:
         raise UsageError(f"no container image with Python {python} is known: another one is needed")
     yield "# docker run --gpus all: the driver is the host's, CUDA's libraries come with torch"
     yield f"FROM --platform={platform} {recipe.image}"
-    options = [word for index in recipe.indexes for word in ("--extra-index-url", index)]
-    words = ["python", "-m", "pip", "install", "--no-cache-dir", *options]
+    words = ["python", "-m", "pip", "install", "--no-cache-dir", *index_options(recipe)]
     items = [shlex.quote(printable(each.requirement, 4_000)) for each in recipe.ready]
     yield " \\\n    ".join([f"RUN {shlex.join(words)}", *items])
     for name, value in recipe.variables.items():

@@ -10,7 +10,7 @@ from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fadoctor.model.recipe import Recipe
 
@@ -18,12 +18,22 @@ NAME = "attention"
 """How projects and environments in the files are called."""
 
 
-def opening(recipe: Recipe, file: str) -> Iterator[str]:
-    """Yield comments: what it is, and how to check it for the machine that it was made for."""
-    yield from (f"# {printable(text, 1_000)}" for text in recipe.comments)
-    if recipe.ingredients and file:
-        words = ("fadoctor", "check", "--requirements", file, *recipe.check)
-        yield f"# check it: {printable(shlex.join(words), 1_000)}"
+def file_of(recipe: Recipe, name: str, lines: Callable[[Recipe], Iterable[str]]) -> str:
+    """Return a file: comments, then its lines, which are left out where there is no plan.
+
+    The comments say what it is, and how to check it for the machine that it was made for.
+    """
+    opening = [f"# {printable(text, 1_000)}" for text in recipe.comments]
+    if not recipe.ingredients:
+        return "\n".join(opening) + "\n"
+    words = ("fadoctor", "check", "--requirements", name, *recipe.check)
+    opening.append(f"# check it: {printable(shlex.join(words), 1_000)}")
+    return "\n".join([*opening, *lines(recipe)]) + "\n"
+
+
+def index_options(recipe: Recipe) -> list[str]:
+    """Return the options by which pip is told of the indexes."""
+    return [word for index in recipe.indexes for word in ("--extra-index-url", index)]
 
 
 def quoted(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.report.recipes.parts import NAME, named, opening, quoted, require_python
+from fadoctor.report.recipes.parts import NAME, file_of, named, quoted, require_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,13 +21,10 @@ _PLATFORMS = {
 
 def render(recipe: Recipe) -> str:
     """Return the file."""
-    return "\n".join(_lines(recipe)) + "\n"
+    return file_of(recipe, "pixi.toml", _lines)
 
 
 def _lines(recipe: Recipe) -> Iterator[str]:
-    yield from opening(recipe, "pixi.toml")
-    if not recipe.ingredients:
-        return
     yield "[workspace]"
     yield f"name = {quoted(NAME)}"
     yield 'channels = ["conda-forge"]'

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from fadoctor.model.fact import printable
 from fadoctor.report.recipes.parts import (
     NAME,
+    file_of,
     index_names,
     named,
-    opening,
     quoted,
     require_python,
 )
@@ -29,13 +29,10 @@ _PLATFORMS = {
 
 def render(recipe: Recipe) -> str:
     """Return the file."""
-    return "\n".join(_lines(recipe)) + "\n"
+    return file_of(recipe, "pyproject.toml", _lines)
 
 
 def _lines(recipe: Recipe) -> Iterator[str]:
-    yield from opening(recipe, "pyproject.toml")
-    if not recipe.ingredients:
-        return
     for name, value in recipe.variables.items():
         yield printable(f"# set {name}={value}", 1_000)
     yield "[project]"
