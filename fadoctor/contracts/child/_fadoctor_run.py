@@ -108,6 +108,8 @@ class Runner:
         """Import a module by its full name; in what may run only its name is bound."""
         if self.maybe:
             return UNKNOWN
+        if name in self.world.imported:
+            return Mod(name)
         try:
             return self.world.import_(name, self.asker(frame, line))
         except Raised as raised:
@@ -149,6 +151,9 @@ class Runner:
 
     def asked(self, base: Mod, name: str, line: int, frame: Frame, *, attribute: bool) -> Any:
         """Return what a module gives for a name; Raised where it surely has none."""
+        known = self.world.bound(base.name, name)
+        if known is not UNKNOWN:
+            return known
         try:
             return self.world.get(base.name, name, self.asker(frame, line), attribute=attribute)
         except Raised as raised:
