@@ -234,18 +234,21 @@ class Runner:
 
     def function(self, node: Node, frame: Frame) -> None:
         """Follow a function: its decorators, defaults and annotations are evaluated."""
-        for each in (*node[3], *node[4]):
-            self.evaluator.value(each, frame)
-        later = frame.module.later or self.python >= (3, 14)
-        for each in () if later else node[5]:
-            self.evaluator.value(each, frame)
+        if node[3] or node[4]:
+            for each in (*node[3], *node[4]):
+                self.evaluator.value(each, frame)
+        if node[5] and not (frame.module.later or self.python >= (3, 14)):
+            for each in node[5]:
+                self.evaluator.value(each, frame)
         frame.bind(node[2], Func(frame.module.name, node))
 
     def class_(self, node: Node, frame: Frame) -> None:
         """Follow a class: its bases, and its body."""
         for each in node[3]:
             self.evaluator.value(each, frame)
-        self.block(node[4], Frame(frame.module, dict(frame.names) if frame.is_function else {}))
+        if node[4]:
+            inner = Frame(frame.module, dict(frame.names) if frame.is_function else {})
+            self.block(node[4], inner)
         frame.bind(node[2], UNKNOWN)
 
     def express(self, node: Node, frame: Frame) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import stat
-import tempfile
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from fadoctor.contracts.child._fadoctor_lazy import lazy_from_files, python_files
@@ -164,6 +163,9 @@ class Sources:
 def _write(path: str, text: str) -> None:
     if len(text) > CACHE_LIMIT:
         return
+    # Late: most runs write nothing.
+    import tempfile
+
     descriptor, name = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".new-")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
