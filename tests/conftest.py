@@ -62,6 +62,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, cache_home: Path) -> Non
     for name in _SCRUBBED:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
+    monkeypatch.setenv("XDG_DATA_HOME", str(cache_home / "data"))
 
 
 _ON_DEMAND = {

@@ -25,7 +25,10 @@ _LINE = re.compile(
     r"^ {4}(?:\$ )?((?:[a-z0-9_.= -]+(?:2>&1)? \| )?(?:\w+=\S* )?fadoctor .+)$", re.MULTILINE
 )
 _INSTALLS = re.compile(r"^pip install .*?\|")
-_CHANGES = ("fadoctor fix --yes", "fadoctor fix --undo", "fadoctor --install-completion")
+_CHANGES = (
+    "fadoctor fix --yes", "fadoctor fix --undo", "fadoctor --install-completion",
+    "fadoctor rules update",
+)  # fmt: skip
 """They ask somebody, or change what is not theirs to change here."""
 
 
