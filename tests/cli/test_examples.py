@@ -20,6 +20,9 @@ LINES = [line for lines in EXAMPLES.values() for line in lines]
 _RUN_SOMETHING = ("fadoctor run", "fadoctor trace", "fadoctor smoke --")
 """They start an interpreter, or several: seconds."""
 
+_WAITS = "fadoctor mcp"
+"""It waits for an assistant, and needs an extra: tests/cli/test_mcp.py."""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -28,7 +31,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines(*, slow: bool) -> list[str]:
-    return [line for line in LINES if line.startswith(_RUN_SOMETHING) is slow]
+    found = [line for line in LINES if line.startswith(_RUN_SOMETHING) is slow]
+    return [line for line in found if not line.startswith(_WAITS)]
 
 
 @pytest.mark.long
