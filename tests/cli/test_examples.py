@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LINES = [line for lines in EXAMPLES.values() for line in lines]
 _ELSEWHERE = ("fadoctor rules update", "fadoctor mcp")
-"""Tried in tests/cli/test_rules_update.py, which has a release of rules, and tests/cli/test_mcp.py."""
+"""Tried in tests/cli/test_rules_update.py and tests/cli/test_mcp.py, which have what they need."""
 _RUN_SOMETHING = ("fadoctor run", "fadoctor trace", "fadoctor smoke --")
 """They start an interpreter, or several: seconds."""
 
