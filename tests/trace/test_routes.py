@@ -101,6 +101,7 @@ def test_an_end_without_notice_keeps_what_was_seen(tmp_path: Path, way: str, cod
     assert guilty(document) == [FOUND]
 
 
+@pytest.mark.long
 def test_streams_are_those_of_the_command_alone(tmp_path: Path) -> None:
     argv = [sys.executable, str(PATIENT), "fails"]
     bare = subprocess.run(argv, capture_output=True, check=False, timeout=60, cwd=PATIENT.parent)
