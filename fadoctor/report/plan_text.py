@@ -29,33 +29,33 @@ _LINE_LIMIT = 4_000
 
 _ANSWERS = {
     PlanOutcome.NOTHING: "Nothing to repair.",
-    PlanOutcome.PARTIAL: "Afterwards something is left, and is named below.",
-    PlanOutcome.IMPOSSIBLE: "No change to releases that are known helps.",
+    PlanOutcome.PARTIAL: "Afterwards something is still wrong, as listed below.",
+    PlanOutcome.IMPOSSIBLE: "No known release helps.",
 }
-_CLEAN = "Afterwards nothing is wrong: every rule was judged on the facts as they will be."
+_CLEAN = "Afterwards nothing is wrong: every rule was checked against the result."
 _BY_HAND = (
-    "Afterwards no rule finds an error: each was judged on the facts as they will be. What is left "
-    "to do by hand stands below."
+    "Afterwards no rule finds an error: each was checked against the result. What is left to do by "
+    "hand is listed below."
 )
 _UNPROVED = (
-    "Afterwards nothing is known to be wrong: every rule was judged on the facts as they will be. "
-    "What could not be proved stands below."
+    "Afterwards nothing is known to be wrong: every rule was checked against the result. What "
+    "could not be proved is listed below."
 )
 
 _LOST = (
-    "Afterwards no rule finds an error: each was judged on the facts as they will be. But what "
-    "works now does not work any more, or nobody can prove it, as stands below."
+    "Afterwards no rule finds an error: each was checked against the result. But some of what "
+    "works now stops working, or nobody can prove that it still works, as listed below."
 )
 _UNPROVED_BY_HAND = (
-    "Afterwards no rule finds an error: each was judged on the facts as they will be. What is left "
-    "to do by hand, and what could not be proved, stands below."
+    "Afterwards no rule finds an error: each was checked against the result. What is left to do by "
+    "hand, and what could not be proved, is listed below."
 )
 
 _UNDECIDED_BY_HAND = (
-    "No rule finds an error. What is left to do by hand, and what could not be decided, stands "
+    "No rule finds an error. What is left to do by hand, and what could not be decided, is listed "
     "below."
 )
-_UNDECIDED = "Nothing is known to be wrong. What could not be decided stands below."
+_UNDECIDED = "Nothing is known to be wrong. What could not be decided is listed below."
 
 
 def render(plan: Plan, style: Style = Style()) -> str:  # noqa: B008 -- frozen
@@ -150,7 +150,9 @@ def _verified(found: Verification) -> str:
     match found.answer:
         case Answer.RESOLVES:
             text = f"{found.by} agrees, and would install {', '.join(found.would_install)}"
-            text = text if found.would_install else f"{found.by} agrees: all of it is there"
+            text = (
+                text if found.would_install else f"{found.by} agrees: everything is there already"
+            )
         case Answer.REFUSED:
             text = f"{found.by} refuses this plan"
         case Answer.UNREACHABLE:
@@ -196,9 +198,9 @@ def command_lines(action: Action, *, windows: bool) -> list[str]:
 def _left(proof: Proof, width: int) -> Iterator[str]:
     named = {
         "Still wrong": proof.errors,
-        "Only by settings, as another GPU needs the package": proof.by_setting,
+        "Only by settings, because another GPU needs the package": proof.by_setting,
         "Not reached": proof.missed,
-        "Does not work any more": proof.lost,
+        "Stops working": proof.lost,
         "Would be broken": proof.requirements,
         "Cannot be decided": proof.unknown,
     }
@@ -214,7 +216,7 @@ def _conflict(conflict: Conflict, width: int) -> Iterator[str]:
         f"Impossible: {conflict.wish}, because {'; and '.join(conflict.because)}.", width
     )
     if conflict.alternatives:
-        yield "What would do:"
+        yield "What would help:"
     for letter, alternative in zip(
         "abcdefghijklmnopqrstuvwxyz", conflict.alternatives, strict=False
     ):
