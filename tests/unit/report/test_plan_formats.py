@@ -44,6 +44,14 @@ PLAN = Plan(
 )  # fmt: skip
 
 
+def test_what_is_set_by_hand_stays_one_line_however_narrow_the_terminal() -> None:
+    line = 'transformers: attn_implementation="sdpa", dtype=torch.float16'
+    setting = Action(ActionKind.SETTING, line, findings=("gpu-too-old-fa2",))
+    plan = Plan(PlanOutcome.REPAIRS, TARGET, "pip", (setting,))
+    assert f"  - {line}  (for gpu-too-old-fa2)\n" in plan_text.render(plan, Style(width=100))
+    assert f"  - {line}\n    (for gpu-too-old-fa2)\n" in plan_text.render(plan, Style(width=50))
+
+
 def test_text_has_each_step_with_its_command() -> None:
     text = plan_text.render(PLAN)
     assert "1. Remove a\n     pip uninstall a\n" in text
