@@ -141,7 +141,7 @@ def _not_looked(environment: Environment) -> Iterable[str]:
     versions = (environment.fact(f"{key}.version") for key in PACKAGES if key not in BYSTANDERS)
     if all(isinstance(version, Absent) for version in versions):
         yield (
-            "Nothing of the stack is installed here: there was nothing to judge. If you mean "
+            "None of the packages that fadoctor checks is installed here. If you mean "
             "another environment, name it with --python PATH."
         )
     elif isinstance(environment.fact("torch.version"), Absent):

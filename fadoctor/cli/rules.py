@@ -99,7 +99,7 @@ def show(
     rules: opt.Rules = [],  # noqa: B006
     format_: Annotated[
         PageFormat,
-        typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
+        typer.Option("--format", help="Output format.", rich_help_panel="Output"),
     ] = PageFormat.TEXT,
     output: opt.Output = None,
     color: opt.ColourOption = opt.Colour.AUTO,
@@ -134,7 +134,8 @@ def run_cases(
         list[Path] | None,
         typer.Argument(
             metavar="[DIR]...",
-            help="Folders with own rules, tested on top of the shipped ones. Default: the shipped.",
+            help="Folders with your own rules, tested together with the shipped ones. "
+            "Default: the shipped ones.",
             show_default=False,
         ),
     ] = None,

@@ -102,7 +102,7 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     ]
     unknown = (n for n in aside.unknown_facts() if n.partition(".")[0] not in aside.matrix.tables)
     needs = ", ".join(unknown) or "this environment"
-    advice = f"It depends on {needs}: name the environment to have it worked out."
+    advice = f"It depends on {needs}: name the environment, and fadoctor works it out."
     return Fix(
         id=fix.id,
         title=aside.fill(fix.title) if aside.can_fill(fix.title) else fix.id.replace("-", " "),

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
 
-OTHERS_FIXES = "Fixes for GPUs of another vendor than the one that the log names are left out."
+OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left out."
 
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 

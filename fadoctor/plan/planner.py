@@ -208,7 +208,7 @@ class _Planning:
                 yield f"{name} was installed by conda: remove it with `conda remove` first"
         count = self.problem.environment.fact("gpu.visible_count")
         if isinstance(count, Known) and count.value == 0:
-            yield "there is no GPU here: what needs one was neither wished nor proved"
+            yield "there is no GPU here: nothing that needs one was planned or proved"
 
 
 def outcome_of(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SILENCE = "Nothing here is about attention, CUDA or the build."
 
 _BY_ENVIRONMENT = "This environment confirms it"
-_BY_LOG = "What the log names confirms it"
+_BY_LOG = "What the log says confirms it"
 
 
 def render(report: Explanation, style: Style) -> str:
@@ -40,7 +40,7 @@ def render(report: Explanation, style: Style) -> str:
         paper.line(note, "bold")
     total = report.summary
     if report.plan is not None:
-        paper.line("What repairs this environment, as `fadoctor fix` would do it:", "bold")
+        paper.line("How `fadoctor fix` would repair this environment:", "bold")
         paper.lines += [*plan_text.steps(report.plan, style), ""]
     if report.findings:
         paper.line(

@@ -43,7 +43,7 @@ def render(
         severity = Text(rule.severity.value, style=_COLOURS[rule.severity])
         table.add_row(_text(rule.id), severity, _text(rule.area), _text(rule.title))
     for old, new in sorted((retired or {}).items()):
-        table.add_row(_text(old), "retired", "", _text(f"{new} speaks of it now"))
+        table.add_row(_text(old), "retired", "", _text(f"{new} replaces it"))
     console = make_console(style, buffer)
     console.print(table)
     console.print(_text(f"Rules {knowledge.version}, {_origin(knowledge)}."))

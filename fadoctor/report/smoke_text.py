@@ -190,7 +190,7 @@ def _share_a_fate(cells: list[SmokeCell]) -> bool:
 def _device(cell: SmokeCell) -> str:
     """Return ``cuda:0 NVIDIA A100, compute capability 8.0``."""
     if cell.device == NO_DEVICE:
-        return "No device: no worker came so far"
+        return "No device: no worker got that far"
     name = "" if cell.device == cell.device_name else f" {cell.device_name}"
     if cell.compute_capability:
         return f"{cell.device}{name}, compute capability {cell.compute_capability}"

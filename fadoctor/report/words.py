@@ -73,10 +73,10 @@ _BACKENDS = {
     Backend.FA2: "FlashAttention-2",
     Backend.FA3: "FlashAttention-3",
     Backend.FA4: "FlashAttention-4",
-    Backend.HUB_FA2: "FlashAttention-2 of the Hub",
-    Backend.HUB_FA3: "FlashAttention-3 of the Hub",
-    Backend.HUB_FA4: "FlashAttention-4 of the Hub",
-    Backend.HUB_SAGE: "SageAttention of the Hub",
+    Backend.HUB_FA2: "FlashAttention-2 from the Hub",
+    Backend.HUB_FA3: "FlashAttention-3 from the Hub",
+    Backend.HUB_FA4: "FlashAttention-4 from the Hub",
+    Backend.HUB_SAGE: "SageAttention from the Hub",
     Backend.VLLM_FA: "vLLM's FlashAttention",
 }
 
@@ -104,11 +104,11 @@ def _taken(taken: Becomes) -> str:
     named = f" ({taken.name})" if taken.name else ""
     match taken.origin:
         case Origin.HUB:
-            return f"{taken.name} of the Hub{about}"
+            return f"{taken.name} from the Hub{about}"
         case Origin.ERROR:
             return f"an error{named}: {taken.detail}"
         case Origin.UNKNOWN if taken.name:
-            return f"{taken.name} of the Hub, or an error: {taken.detail}"
+            return f"{taken.name} from the Hub, or an error: {taken.detail}"
         case _:
             return f"not known: {taken.detail}"
 

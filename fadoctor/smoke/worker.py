@@ -62,7 +62,7 @@ class Report(msgspec.Struct, frozen=True):
             return "was interrupted"
         timed_out = self.result.ending is Ending.TIMED_OUT
         if timed_out and self.account.running and self.result.elapsed_s < task.total_s:
-            return f"gave no answer within {task.timeout_s:g} s and was ended"
+            return f"gave no answer within {task.timeout_s:g} s and was stopped"
         text = printable(self.result.describe(), 300)
         cause = next((why for name, why in _USUAL_CAUSE.items() if text.endswith(name)), "")
         return f"{text} ({cause})" if cause else text

@@ -72,7 +72,7 @@ def test_the_fix_is_the_plan_of_an_environment_that_confirms_it(run: Run) -> Non
     [action] = report["plan"]["actions"]
     assert "wheel-torch-mismatch" in action["findings"]
     text = run("explain", "--facts", facts, input=SYMBOL).stdout
-    assert "What repairs this environment" in text
+    assert "How `fadoctor fix` would repair this environment" in text
     assert action["requirements"][0] in text
 
 

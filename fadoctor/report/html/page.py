@@ -84,7 +84,7 @@ def _advice(report: Report) -> Iterator[Html]:
 
 
 def _explanation(report: Explanation) -> Iterator[Html]:
-    yield tag("h1", f"What {report.log.name} comes from")
+    yield tag("h1", f"What went wrong in {report.log.name}")
     if report.findings:
         yield _answer(State.FAILS, report.findings[0].message)
     else:
