@@ -112,6 +112,12 @@ class NameTables:
 
     def _unread(self) -> str:
         row = self.read[self.wanted.top]
+        if self.asker:
+            asker = self.read[self.asker]["package"]
+            return (
+                f"Nobody has read which releases of {row['package']} have it: what {asker} asks "
+                f"for outside of conditions is known, and this is not among it."
+            )
         return (
             f"No release of another package of the stack, of those that were read, asks "
             f"{row['package']} for it: a program or a model's own code does, written for another "
