@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import threading
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import _fadoctor_trace_calls as calls
@@ -223,6 +223,9 @@ class Tracer:
                 return original(*args, **kwargs)
             return current[0].call(entry, original, args, kwargs)
 
+        names = getattr(original, "__globals__", None)
+        if names is not None:  # torch.jit.script before torch 2.3 reads the original's names here
+            wrapper = FunctionType(wrapper.__code__, names, closure=wrapper.__closure__)
         try:
             functools.update_wrapper(wrapper, original)
         except Exception as error:
