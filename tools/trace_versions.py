@@ -4,15 +4,14 @@ Usage: python -m tools.trace_versions PYTHON...    (interpreters with torch; Pyt
 
 *scenes*: who is named, or that nobody is; *same bits*: random small steps, bare and traced; *ways*:
 spawn, fork, torchrun with DDP and FSDP and so on, where output, exit code and answer are compared
-with the bare run's. What a version of torch lacks is left out and said. Ends with 1 where anything
-differs.
+with the bare run's. What an interpreter lacks, or fails at without us, is left out and said. Ends
+with 1 where anything differs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -24,7 +23,6 @@ from fadoctor.trace.settings import Settings, config_of, write_config
 from tests.trace import routes
 
 EVERYWHERE = routes.HERE / "everywhere.py"
-_FSDP2 = "import torch.distributed.fsdp as fsdp; fsdp.fully_shard, fsdp.MixedPrecisionPolicy"
 
 
 def scenes(python: str, folder: Path) -> dict[str, Any]:
@@ -38,15 +36,16 @@ def scenes(python: str, folder: Path) -> dict[str, Any]:
 
 
 def ways(python: str, folder: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """Return what differs, by the way in, and the ways that this torch lacks."""
-    known, lacks = dict(routes.WAYS), []
-    if subprocess.run((python, "-c", _FSDP2), capture_output=True, check=False).returncode:
-        del known["fully-shard"]
-        lacks.append("fully-shard")
-    found = {}
-    for name, way in known.items():
-        found[name] = routes.differences(way, python, folder)
-        sys.stderr.write(f"{name}: {'; '.join(found[name]) or 'as bare'}\n")
+    """Return what differs, by the way in, and the ways that fail without a trace, too."""
+    found, lacks = {}, []
+    for name, way in routes.WAYS.items():
+        different = routes.differences(way, python, folder)
+        if different is None:
+            lacks.append(name)
+        else:
+            found[name] = different
+        said = "left out" if different is None else "; ".join(different) or "as bare"
+        sys.stderr.write(f"{name}: {said}\n")
     return found, lacks
 
 

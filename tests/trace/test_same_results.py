@@ -139,3 +139,12 @@ def test_functions_of_torch_can_be_pickled_scripted_and_compiled_as_before(tmp_p
     ]
     assert runs[0] == runs[1]
     assert b"Error" not in runs[0]
+
+
+def test_a_wrapper_reads_the_names_of_what_it_wraps() -> None:
+    """torch.jit.script before torch 2.3 looks there for what the wrapped function calls."""
+    functional = torch.nn.functional
+    with api.trace():
+        wrapper = functional.multi_head_attention_forward
+        assert wrapper._fadoctor  # type: ignore[attr-defined]
+        assert wrapper.__globals__ is vars(functional)
