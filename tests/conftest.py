@@ -69,6 +69,7 @@ _ON_DEMAND = {
     "network": "needs a package index",
     "long": "takes long",
     "slurm": "starts a Slurm of sixteen nodes",
+    "launchers": "runs pdsh, clush and Open MPI",
     "ray": "starts a Ray cluster, from the package index",
 }
 """Markers of tests that run where they are asked for: in .ci/run, and by hand."""

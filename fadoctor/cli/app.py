@@ -23,7 +23,7 @@ from fadoctor.model.errors import FadoctorError, UsageError
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the disk or the user's share of it says: no fault of this program."""
 
-COMMANDS = ("check", "explain", "fix", "run", "smoke", "trace", "facts", "fleet", "hook")
+COMMANDS = ("check", "explain", "fix", "run", "smoke", "trace", "facts", "fleet", "hook", "mcp")
 """In the order of the help. Each is a function of its name, in the module of its name."""
 
 GROUPS = ("rules",)

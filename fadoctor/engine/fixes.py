@@ -236,9 +236,23 @@ def command(
         case StepKind.UNINSTALL:
             before = ("pip", "uninstall")
         case _:
-            return " ".join((kind.value, *items))
+            return _of_variables(kind, items, windows=windows)
     if windows:
         return " ".join(
             (*before, *(f'"{item}"' if _SPECIAL.search(item) else item for item in items))
         )
     return shlex.join((*before, *items))
+
+
+def _of_variables(kind: StepKind, items: tuple[str, ...], *, windows: bool) -> str:
+    """Return the line that sets or unsets variables.
+
+    A POSIX shell takes ``set A=1`` for its own arguments: pasted, it would do nothing, silently.
+    """
+    if windows:
+        ends = "" if kind is StepKind.SET else "="
+        return "&".join(f"set {item}{ends}" for item in items)
+    if kind is StepKind.UNSET:
+        return f"unset {' '.join(items)}"
+    pairs = (item.partition("=") for item in items)
+    return f"export {' '.join(f'{name}={shlex.quote(value)}' for name, _, value in pairs)}"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
 LINES = [line for lines in EXAMPLES.values() for line in lines]
-_ELSEWHERE = "fadoctor rules update"
-"""Needs a release of rules: tests/cli/test_rules_update.py has one."""
+_ELSEWHERE = ("fadoctor rules update", "fadoctor mcp")
+"""Tried in tests/cli/test_rules_update.py and tests/cli/test_mcp.py, which have what they need."""
 _RUN_SOMETHING = ("fadoctor run", "fadoctor trace", "fadoctor smoke --")
 """They start an interpreter, or several: seconds."""
 

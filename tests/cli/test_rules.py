@@ -80,7 +80,7 @@ def test_list_with_own_rules(run: Run, own: Path) -> None:
 def test_show_is_a_page_to_read(run: Run) -> None:
     text = run("rules", "show", "gpu-too-old-fa2", env={"COLUMNS": "80"}).stdout
     lines = text.splitlines()
-    assert lines[0] == "GPU too old for FlashAttention-2"
+    assert lines[0] == "The GPU is too old for FlashAttention-2"
     sections = ["What is wrong", "Why", "How to confirm it", "What to do", "Sources"]
     assert [line for line in lines if line in sections] == sections
     assert "compute capability 7.0" in text

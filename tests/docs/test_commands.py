@@ -27,9 +27,9 @@ _LINE = re.compile(
 _INSTALLS = re.compile(r"^pip install .*?\|")
 _CHANGES = (
     "fadoctor fix --yes", "fadoctor fix --undo", "fadoctor --install-completion",
-    "fadoctor rules update",
+    "fadoctor rules update", "fadoctor mcp",
 )  # fmt: skip
-"""They ask somebody, or change what is not theirs to change here."""
+"""They ask somebody, change what is not theirs to change here, or wait for another program."""
 
 
 def pages() -> list[Path]:

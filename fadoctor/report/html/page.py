@@ -72,7 +72,6 @@ def _advice(report: Report) -> Iterator[Html]:
     if advice is None:
         return
     yield tag("h2", f"Use {advice.dtype.value} with {advice.backend.value}")
-    yield tag("p", advice.why)
     for name in frameworks_here(advice, report.environment):
         settings = advice.settings[name]
         note = settings.get("note", "")
@@ -81,6 +80,7 @@ def _advice(report: Report) -> Iterator[Html]:
         yield command(setting_text(name, typed)) if typed else Html()
     if taken := becomes_text(advice):
         yield tag("p", taken, class_="quiet")
+    yield tag("p", advice.why)
 
 
 def _explanation(report: Explanation) -> Iterator[Html]:

@@ -92,7 +92,7 @@ class Tracer:
         for name in list(sys.modules):
             module = sys.modules.get(name)
             if module is not None and name.partition(".")[0] != "fadoctor":
-                self.came(name, module)
+                self._take(name, module)
         self._rebind()
         self._patch_makers()
         self.lineage.modules_came = self._came_otherwise
@@ -129,10 +129,17 @@ class Tracer:
             if module is None or name in self._seen:
                 continue
             if not getattr(getattr(module, "__spec__", None), "_initializing", False):
-                self.came(name, module)
+                self._take(name, module)
                 found = True
         if found:
             self._rebind()
+
+    def _take(self, name: Any, module: Any) -> None:
+        """Take a module that is there already: one that we fail at keeps no other from us."""
+        try:
+            self.came(name, module)
+        except Exception as error:
+            self.fault("start at %s" % name, error)
 
     def _rebind(self) -> None:
         """Give those that imported an entry point by name before it was patched the patched one."""
