@@ -75,8 +75,8 @@ def test_links_and_devices_are_refused(tmp_path: Path, kind: int) -> None:
 
 def test_what_is_compressed_in_a_rare_way_or_locked_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.whl", "w", zipfile.ZIP_LZMA) as opened:
-        for name, data in plain().items():
-            opened.writestr(name, data)
+        for name, content in plain().items():
+            opened.writestr(name, content)
     assert "compressed in a way" in refused(tmp_path / "a.whl")
     path = write(tmp_path / "b.whl", plain())
     data = bytearray(path.read_bytes())
