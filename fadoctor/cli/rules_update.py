@@ -29,7 +29,7 @@ def update(
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Take this wheel, and ask no index: for machines without a network.",
+            help="Take this wheel instead of asking an index: for machines without a network.",
             show_default=False,
         ),
     ] = None,
@@ -37,16 +37,13 @@ def update(
         bool, typer.Option("--dry-run", help="Fetch and check, and change nothing.")
     ] = False,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Go back to the rules that were used before.")
+        bool, typer.Option("--undo", help="Go back to the rules that were in use before.")
     ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Say nothing while it takes time.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Fetch newer rules by pip or uv, from the index that it is set to; check them; use them.
+    """Fetch newer rules with pip or uv, from the index they are set to, check them, and use them.
 
-    A release holds rules and tables only: no code of it is ever run. It is used where it is newer,
-    fits this fadoctor, and all of its own cases come out.
+    Data only: nothing of it is run. It is used if it is newer, fits, and all of its cases pass.
     """
     from fadoctor.matrix.load import is_checkout
     from fadoctor.processes.ending import ends_by_signals
@@ -64,7 +61,7 @@ def _undone() -> str:
     from fadoctor.updates.update import go_back
 
     left, used = go_back()
-    return f"{left.capitalize()} are not used any more. In use: {used}.\n"
+    return f"{left.capitalize()} are no longer used. In use now: {used}.\n"
 
 
 def _updated(from_: Path | None, *, dry_run: bool, quiet: bool) -> str:
@@ -98,17 +95,18 @@ def _release(from_: Path | None) -> tuple[Release, str]:
 def _said(found: Update, *, dry_run: bool) -> str:
     if found.judged is None:
         return f"Nothing newer: {found.version} was found. In use: {found.before}."
-    tried = (
-        f"{found.judged.rules} rules, {found.judged.tables} tables, "
-        f"{found.judged.cases} cases, all as they should be\n"
+    checked = (
+        f"Checked: {found.judged.rules} rules, {found.judged.tables} tables, "
+        f"all {found.judged.cases} cases pass.\n"
         f"  sha256 {found.sha256}"
     )
     if dry_run:
-        then = "They would be used instead" if found.newer else "They are not newer"
+        then = "They are newer and would be used" if found.newer else "They are not newer"
         return (
-            f"Rules {found.version}: {tried}\n{then}. Nothing was changed. In use: {found.before}."
+            f"Rules {found.version} fit this fadoctor. {checked}\n"
+            f"{then}. Nothing was changed. In use: {found.before}."
         )
     return (
-        f"Rules {found.version} are used from now on: {tried}\n"
-        f"Before: {found.before}. The way back: fadoctor rules update --undo"
+        f"Rules {found.version} are in use now. {checked}\n"
+        f"Before: {found.before}. To go back: fadoctor rules update --undo"
     )

@@ -121,7 +121,7 @@ def fetched_knowledge(pointer: Path, shipped: Callable[[], Knowledge]) -> Knowle
     known = shipped()
     if not problem:
         return known
-    said = f"as shipped, for {problem}: {_REPAIR}"
+    said = f"as shipped, because {problem}: {_REPAIR}"
     return msgspec.structs.replace(known, origin=said)
 
 

@@ -83,11 +83,11 @@ def pointer_file() -> Path | None:
 def _fetched() -> Path | None:
     """Return the pointer to a fetched release, where there is one: one look at the disk."""
     pointer = pointer_file()
-    return pointer if pointer is not None and pointer.exists() else None
+    return pointer if pointer is not None and pointer.exists() and not is_checkout() else None
 
 
 def _in_use() -> Knowledge:
-    if is_checkout() or (pointer := _fetched()) is None:
+    if (pointer := _fetched()) is None:
         return shipped()
     # Late: most installations have fetched nothing.
     from fadoctor.matrix.fetched import fetched_knowledge  # noqa: PLC0415
@@ -97,7 +97,7 @@ def _in_use() -> Knowledge:
 
 def compiled_in_use() -> Path:
     """Return the folder of the compiled files that `load_knowledge` takes."""
-    if is_checkout() or (pointer := _fetched()) is None:
+    if (pointer := _fetched()) is None:
         return COMPILED
     from fadoctor.matrix.fetched import fetched_folder  # noqa: PLC0415 -- see `_in_use`
 
@@ -106,12 +106,13 @@ def compiled_in_use() -> Path:
 
 def shipped() -> Knowledge:
     """Return what was shipped; a checkout's rules are compiled again when a file changed."""
-    stamp = source_stamp(SOURCE) if is_checkout() else ""
+    checkout = is_checkout()
+    stamp = source_stamp(SOURCE) if checkout else ""
     with suppress(OSError, msgspec.DecodeError):
         found = msgspec.json.decode((COMPILED / "knowledge.json").read_bytes(), type=Stamped)
-        if not is_checkout() or found.stamp == stamp:
+        if not checkout or found.stamp == stamp:
             return found.knowledge
-    if not is_checkout():
+    if not checkout:
         raise FadoctorError("this installation has no compiled rules: install fadoctor again")
     return write_compiled(SOURCE, COMPILED)
 

@@ -10,6 +10,7 @@ import hashlib
 import io
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING
@@ -45,6 +46,13 @@ _OTHERS = re.compile(
 """What a wheel has beside: looked at by nobody here."""
 
 
+_BROKEN = (
+    OSError, EOFError, ValueError, LookupError, RuntimeError, ArithmeticError,
+    zipfile.BadZipFile, zlib.error, struct.error,
+)  # fmt: skip
+"""What zipfile raises for archives that are damaged; RuntimeError for those with a password."""
+
+
 class Stated(msgspec.Struct, frozen=True):
     """What a release says about itself, in release.json."""
 
@@ -69,7 +77,7 @@ def read_wheel(path: Path) -> Release:
         with path.open("rb") as stream:
             data = stream.read(ARCHIVE_LIMIT)
         return _release(_members(io.BytesIO(data)), hashlib.sha256(data).hexdigest())
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except _BROKEN as error:
         raise ReleaseError(_text(f"{path}: not a wheel that can be read: {error}")) from error
 
 
@@ -86,17 +94,14 @@ def read_folder(folder: Path) -> Release:
 
 
 def _release(members: Iterable[tuple[str, bytes]], digest: str) -> Release:
-    """Return what the members of an archive make; RuntimeError is zipfile's word for encrypted."""
+    """Return what the members of an archive make."""
     found: dict[str, bytes] = {}
     said = b""
-    try:
-        for name, data in members:
-            if name == _SAID:
-                said = data
-            elif match := _RULES.fullmatch(name):
-                found[match[1]] = data
-    except RuntimeError as error:
-        raise ReleaseError(_text(f"the archive cannot be read: {error}")) from error
+    for name, data in members:
+        if name == _SAID:
+            said = data
+        elif match := _RULES.fullmatch(name):
+            found[match[1]] = data
     stated = _stated(said)
     if "knowledge.yaml" not in found:
         raise ReleaseError("the archive holds no rules")
@@ -139,6 +144,8 @@ def _listed(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in (0, stat.S_IFREG):
             raise ReleaseError(_text(f"{info.filename}: a link or a device has no place in rules"))
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ReleaseError(_text(f"{info.filename}: compressed in a way that wheels are not"))
     return found
 
 

@@ -84,7 +84,7 @@ def test_the_whole_way(fadoctor: Fadoctor, index: Path, tmp_path: Path) -> None:
     wheel = next(index.iterdir())
     taken = fadoctor("rules", "update", "--from", str(wheel))
     assert (taken.returncode, taken.stderr) == (0, "")
-    assert "are used from now on" in taken.stdout
+    assert taken.stdout.startswith("Rules 2999.01.02 are in use now. Checked: ")
     version, origin = in_use(fadoctor)
     assert version == "2999.01.02"
     assert origin.startswith("fetched on ")
@@ -111,7 +111,7 @@ def test_the_whole_way(fadoctor: Fadoctor, index: Path, tmp_path: Path) -> None:
     assert in_use(fadoctor)[0] == "2999.01.02"
 
     undone = fadoctor("rules", "update", "--undo")
-    assert undone.stdout.startswith("Rules 2999.01.02 are not used any more. In use: ")
+    assert undone.stdout.startswith("Rules 2999.01.02 are no longer used. In use now: ")
     assert in_use(fadoctor) == (before, "")
     nothing = fadoctor("rules", "update", "--undo")
     assert (nothing.returncode, nothing.stdout) == (2, "")
@@ -137,7 +137,7 @@ def test_a_release_can_be_tried_from_a_checkout_too(run: Run, index: Path) -> No
     env = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index)}
     tried = run("rules", "update", "--dry-run", env=env)
     assert (tried.returncode, tried.stderr) == (0, "")
-    assert tried.stdout.startswith("Rules 2999.01.02: ")
+    assert tried.stdout.startswith("Rules 2999.01.02 fit this fadoctor. Checked: ")
     assert "Nothing was changed. In use: " in tried.stdout
 
 

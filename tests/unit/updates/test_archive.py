@@ -73,6 +73,19 @@ def test_links_and_devices_are_refused(tmp_path: Path, kind: int) -> None:
     assert "a link or a device" in refused(path)
 
 
+def test_what_is_compressed_in_a_rare_way_or_locked_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.whl", "w", zipfile.ZIP_LZMA) as opened:
+        for name, content in plain().items():
+            opened.writestr(name, content)
+    assert "compressed in a way" in refused(tmp_path / "a.whl")
+    path = write(tmp_path / "b.whl", plain())
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1  # the flag of encryption
+    data[6] |= 1
+    path.write_bytes(data)
+    assert "not a wheel that can be read" in refused(path)
+
+
 def test_sizes_are_bounded_by_what_comes_out_not_by_what_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from uv import find_uv_bin
 
 from fadoctor.processes.run import Command, Ending, Result
+from fadoctor.processes.run import run as run_process
 from fadoctor.updates import FORMAT, NotFetchedError, fetch
+from tests.unit.matrix import folders
 from tests.unit.updates.wheels import plain, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tools import rules_release
 
 WANTED = f"fadoctor-rules=={FORMAT}.*"
 
@@ -77,6 +79,28 @@ def test_what_the_installer_says_is_passed_on_without_secrets(
     assert said.isprintable()
     said = fetched(tmp_path, environ, Result(Ending.TIMED_OUT, 0, "", "", 120.0))
     assert "gave no answer within 120 s" in said
+
+
+def test_uv_itself_unpacks_one_from_a_folder(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # the interpreter that uv is told of must be one
+    uv = Path(find_uv_bin())
+    monkeypatch.setattr(fetch, "_pip", lambda _: None)
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    (folders.write(rules, area__some_rule=folders.rule_text()) / "knowledge.yaml").write_text(
+        'version: "2026.12.1"\n'
+    )
+    rules_release.build(rules, tmp_path / "index")
+    environ = {
+        **os.environ, "PATH": str(uv.parent), "UV_NO_INDEX": "1",
+        "UV_FIND_LINKS": str(tmp_path / "index"), "UV_CACHE_DIR": str(tmp_path / "cache"),
+    }  # fmt: skip
+    (tmp_path / "into").mkdir()
+    release, by = fetch.fetch(tmp_path / "into", environ, run_process)
+    assert (release.version, by) == ("2026.12.1", "uv")
+    assert sorted(release.files) == ["area/some-rule.yaml", "knowledge.yaml"]
 
 
 def test_what_came_is_read_and_nothing_is_no_release(programs: Path, tmp_path: Path) -> None:
