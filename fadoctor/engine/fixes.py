@@ -26,6 +26,9 @@ _REQUIREMENT = re.compile(
     r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,24}"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?")
+_LOG = "log"
+"""Kind of a target of which only a log tells."""
+
 _SPECIAL = re.compile(r"[^A-Za-z0-9_.:/+=-]")
 _OR = "Or "
 _INDEX = re.compile(r"(https://[A-Za-z0-9./_-]{1,200})?")
@@ -102,7 +105,9 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     ]
     unknown = (n for n in aside.unknown_facts() if n.partition(".")[0] not in aside.matrix.tables)
     needs = ", ".join(unknown) or "this environment"
-    advice = f"It depends on {needs}: name the environment, and fadoctor works it out."
+    is_log = aside.environment.target.kind == _LOG
+    way_out = ": name the environment, and fadoctor works it out."
+    advice = f"It depends on {needs}{way_out if is_log else ', which could not be read.'}"
     return Fix(
         id=fix.id,
         title=aside.fill(fix.title) if aside.can_fill(fix.title) else fix.id.replace("-", " "),
