@@ -378,7 +378,7 @@ NoConfigFile = Annotated[
     bool,
     typer.Option(
         "--no-config-file",
-        help="Ignore settings: fadoctor.toml and [tool.fadoctor] in pyproject.toml.",
+        help="Ignore settings: fadoctor.toml and the table tool.fadoctor of pyproject.toml.",
     ),
 ]
 FailOnOption = Annotated[
@@ -436,7 +436,7 @@ NoCache = Annotated[
     bool,
     typer.Option(
         "--no-cache",
-        help="Follow the imports of the installed packages anew, and keep nothing of it.",
+        help="Follow the imports of the installed packages again, without the cache.",
     ),
 ]
 CheckAll = Annotated[
