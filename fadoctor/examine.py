@@ -83,6 +83,8 @@ class Request(msgspec.Struct, frozen=True):
     new_if_none: bool = False
     """Whether it is about such a one where none is found."""
     meant: Meant = Meant()
+    reads_only: bool = False
+    """Whether nothing of an environment is run, also of one that is named or active."""
 
     @property
     def names_a_target(self) -> bool:
@@ -283,7 +285,11 @@ def _saved(request: Request) -> Environment:
     name, given = request.facts, request.given
     if given is not None:
         return msgspec.structs.replace(given, target=replayed(given, name))
-    data = _read(name)
+    return facts_in(_read(name), name)
+
+
+def facts_in(data: bytes, name: str) -> Environment:
+    """Return the facts of a text: saved ones, or what other tools print; InputError for neither."""
     # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
     first = data.lstrip()[:1]
     if first != b"{" and not (first == b"[" and _is_json(data)):
@@ -329,8 +335,9 @@ def _look(request: Request, environ: Mapping[str, str]) -> tuple[World, Environm
     threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
     meant = request.meant
     wanted = TargetRequest(
-        request.python, request.site_packages, request.reason, meant.target, meant.reason
-    )
+        request.python, request.site_packages, request.reason, meant.target, meant.reason,
+        request.reads_only,
+    )  # fmt: skip
     is_planned = bool(request.requirements or request.new)
     try:
         target = discover(wanted, environ, _cwd(wanted), own_interpreter(), once)

@@ -23,7 +23,7 @@ from fadoctor.model.errors import FadoctorError, UsageError
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the disk or the user's share of it says: no fault of this program."""
 
-COMMANDS = ("check", "explain", "fix", "run", "smoke", "trace", "facts", "fleet", "hook")
+COMMANDS = ("check", "explain", "fix", "run", "smoke", "trace", "facts", "fleet", "hook", "mcp")
 """In the order of the help. Each is a function of its name, in the module of its name."""
 
 GROUPS = ("rules",)
@@ -52,6 +52,10 @@ def _common(
 
 def build(names: Iterable[str] = (*COMMANDS, *GROUPS), *, completion: bool = False) -> typer.Typer:
     """Return the command line with some of its commands; `completion` with that of shells."""
+    if completion:
+        from fadoctor.cli.completion import answer_first_tab
+
+        answer_first_tab()
     app = typer.Typer(
         name="fadoctor",
         help="Environment doctor for FlashAttention: will it work, if not why, and what to do.",

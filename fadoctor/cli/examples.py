@@ -35,10 +35,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "fadoctor fleet records.txt",
         "fadoctor fleet --expect 'n[00-15]' reports/",
     ),
+    "mcp": ("fadoctor mcp", "fadoctor mcp --folder project"),
     "hook": ("fadoctor hook requirements requirements.txt --gpu A100",),
     "rules list": ("fadoctor rules list --area gpu-arch",),
     "rules show": ("fadoctor rules show gpu-too-old-fa2",),
     "rules test": ("fadoctor rules test my-rules",),
+    "rules update": (
+        "fadoctor rules update --dry-run",
+        "fadoctor rules update --from rules.whl",
+    ),
     "rules schema": ("fadoctor rules schema report",),
 }
 

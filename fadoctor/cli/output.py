@@ -32,7 +32,7 @@ def refuse_closed() -> None:
 def _print(text: str) -> None:
     refuse_closed()
     try:
-        sys.stdout.write(text)
+        _write_all(text)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has gone (`| head`): nothing is left to say; the exit code still counts.
@@ -40,6 +40,18 @@ def _print(text: str) -> None:
     except OSError as error:
         drop_output()
         raise UsageError(f"standard output: {error.strerror or error}") from error
+
+
+def _write_all(text: str) -> None:
+    """Write a text; a locale that cannot spell it gets UTF-8, as the file of ``--output`` does.
+
+    Text for a person is ASCII there. What is left are documents, whose readers want UTF-8.
+    """
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
 
 
 def drop_output() -> None:

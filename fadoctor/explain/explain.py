@@ -30,7 +30,7 @@ from fadoctor.matrix.query import Matrix
 from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
-from fadoctor.model.report import RulesInfo, Summary
+from fadoctor.model.report import Summary, rules_info
 
 if TYPE_CHECKING:
     from fadoctor.explain.join import Surroundings
@@ -118,7 +118,7 @@ def explain(
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
     return Explanation(
         fadoctor=__version__,
-        rules=RulesInfo(knowledge.version, knowledge.sha256),
+        rules=rules_info(knowledge),
         log=_log(reading),
         findings=tuple(findings),
         summary=_summary(findings),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CANNOT_CHECK = "fleet-check-failed"
 AREA, SOURCE = "fleet", "the records of the nodes"
-_COMMON_SHOWN, _NODES_SHOWN, _VALUES_SHOWN = 3, 400, 4
+_COMMON_SHOWN, _NODES_SHOWN, _NODES_IN_A_SENTENCE, _VALUES_SHOWN = 3, 400, 60, 4
 _SMALLEST_FAMILY = 2
 
 
@@ -146,7 +146,7 @@ def _counts(values: dict[str, list[str]]) -> str:
     said = [
         f"{value} on {len(values[value])} nodes"
         if number == 0 and len(values[value]) > 1
-        else f"{value} on {shortened(compress(values[value]))}"
+        else f"{value} on {_in_a_sentence(values[value])}"
         for number, value in enumerate(order[:_VALUES_SHOWN])
     ]
     more = len(order) - _VALUES_SHOWN
@@ -184,6 +184,19 @@ def _common(mine: Sequence[NodeGroup], groups: Sequence[NodeGroup]) -> str:
     return f"They have {', '.join(said[:_COMMON_SHOWN])}." if said else ""
 
 
-def shortened(nodes: str) -> str:
-    """Return a list of hosts that fits into a sentence."""
-    return nodes if len(nodes) <= _NODES_SHOWN else f"{nodes[: _NODES_SHOWN - 3]}..."
+def _in_a_sentence(hosts: Sequence[str]) -> str:
+    """Return hosts by name where they are few: all of them stand with the finding."""
+    nodes = compress(hosts)
+    if len(nodes) <= _NODES_IN_A_SENTENCE:
+        return nodes
+    return f"{len(hosts)} nodes ({shortened(nodes, _NODES_IN_A_SENTENCE)})"
+
+
+def shortened(nodes: str, room: int = _NODES_SHOWN) -> str:
+    """Return the beginning of a list of hosts: whole names and numbers, ``n[104,201,...]``."""
+    if len(nodes) <= room:
+        return nodes
+    kept = nodes[: nodes.rfind(",", 0, room - 4) + 1]
+    if not kept:
+        return f"{nodes[: room - 3]}..."
+    return f"{kept}...{']' if kept.count('[') > kept.count(']') else ''}"

@@ -112,6 +112,12 @@ class NameTables:
 
     def _unread(self) -> str:
         row = self.read[self.wanted.top]
+        if self.asker:
+            asker = self.read[self.asker]["package"]
+            return (
+                f"Nobody has read which releases of {row['package']} have it: what {asker} asks "
+                f"for outside of conditions is known, and this is not among it."
+            )
         return (
             f"No package that fadoctor has read needs this name from {row['package']}: a program "
             f"or a model's own code does, and it was written for another release."

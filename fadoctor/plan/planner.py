@@ -195,6 +195,8 @@ class _Planning:
         yield from explain_conflicts(self.problem, self.base, missed, verdicts)
 
     def _notes(self, solution: Solution) -> Iterable[str]:
+        if origin := self.session.knowledge.origin:
+            yield f"rules {self.session.knowledge.version} ({origin})"
         if not solution.complete:
             yield "the search was cut off: a smaller change may exist"
         if self.problem.is_foreign:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.explanation import Agreement
 from fadoctor.report import plan_text
 from fadoctor.report.paper import MARKS, Paper
-from fadoctor.report.words import counted
+from fadoctor.report.words import counted, rules_text
 
 if TYPE_CHECKING:
     from fadoctor.model.explanation import Check, Explanation
@@ -46,7 +46,7 @@ def render(report: Explanation, style: Style) -> str:
         paper.line(
             f"{counted(total.error, 'error')}, {counted(total.warning, 'warning')}, "
             f"{counted(total.note, 'note')}. "
-            f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
+            f"Rules {rules_text(report.rules)}, fadoctor {report.fadoctor}."
         )
     return paper.text()
 

@@ -15,11 +15,12 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.plan import Plan
 from fadoctor.model.report import Report
 from fadoctor.model.verdict import Dtype, Measured, Predicted
+from fadoctor.report.answer import State, answers_of
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import SILENCE
 from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_text import answer_text, command_lines
-from fadoctor.report.words import becomes_text, counted, pasted_settings
+from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +35,8 @@ _CELLS = {Predicted.WORKS: "✅ works", Predicted.FAILS: "❌ fails", Predicted.
 _LIMIT = 900_000
 """Longest page, in characters: a job's summary of more than 1 MiB is dropped whole."""
 
-_FIXES_SHOWN, _LINE_LIMIT = 3, 4_000
+_STATES = {State.WORKS: "✅", State.FAILS: "❌", State.UNKNOWN: "❔"}
+_ANSWERS_SHOWN, _FIXES_SHOWN, _LINE_LIMIT = 4, 3, 4_000
 
 
 def render(document: Report | SmokeReport | Explanation | Plan) -> str:
@@ -68,6 +70,7 @@ def _report(report: Report) -> Iterator[str]:
         f"### fadoctor check: {counted(total.error, 'error')}, "
         f"{counted(total.warning, 'warning')}, {counted(total.note, 'note')}"
     )
+    yield "\\\n".join(_answers(report))
     yield from map(escape, report.not_looked)
     if (advice := report.recommendation) is not None:
         yield f"**Use {advice.dtype.value} with {advice.backend.value}.** {escape(advice.why)}"
@@ -86,7 +89,15 @@ def _report(report: Report) -> Iterator[str]:
     if report.unknown:
         yield _folded(f"Could not be decided: {len(report.unknown)}", _undecided(report.unknown))
     assumed = f" Assumed: {escape(', '.join(report.overlays))}." if report.overlays else ""
-    yield f"<sub>{_by(report.fadoctor, report.rules.version)}{assumed}</sub>"
+    yield f"<sub>{_by(report.fadoctor, rules_text(report.rules))}{assumed}</sub>"
+
+
+def _answers(report: Report) -> Iterator[str]:
+    answers = answers_of(report)
+    for each in answers[:_ANSWERS_SHOWN]:
+        yield f"{_STATES[each.state]} {escape(each.sentence)}"
+    if len(answers) > _ANSWERS_SHOWN:
+        yield f"and {len(answers) - _ANSWERS_SHOWN} more kinds of GPU"
 
 
 def _explanation(report: Explanation) -> Iterator[str]:
@@ -94,7 +105,7 @@ def _explanation(report: Explanation) -> Iterator[str]:
     yield f"### fadoctor explain: {causes if report.findings else SILENCE.lower().rstrip('.')}"
     yield from _findings(report.findings, quotes=True)
     yield from map(escape, report.notes)
-    yield f"<sub>{_by(report.fadoctor, report.rules.version)}</sub>"
+    yield f"<sub>{_by(report.fadoctor, rules_text(report.rules))}</sub>"
 
 
 def _smoke(report: SmokeReport) -> Iterator[str]:
@@ -115,7 +126,7 @@ def _smoke(report: SmokeReport) -> Iterator[str]:
     yield from _findings(report.findings)
     yield from map(escape, report.notes)
     torch = escape(report.torch_version or "unknown")
-    yield f"<sub>torch {torch}. {_by(report.fadoctor, report.rules.version)}</sub>"
+    yield f"<sub>torch {torch}. {_by(report.fadoctor, rules_text(report.rules))}</sub>"
 
 
 def _plan(plan: Plan) -> Iterator[str]:

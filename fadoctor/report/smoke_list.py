@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,6 +13,10 @@ from fadoctor.report.paper import Paper
 if TYPE_CHECKING:
     from fadoctor.report.style import Style
     from fadoctor.smoke.choice import Choice
+
+
+_NARROWEST = 20
+"""Width of the last column, at least."""
 
 
 class ListedCell(msgspec.Struct, frozen=True):
@@ -56,7 +61,7 @@ def render(listed: CellList, style: Style) -> str:
             (_cases(mine, "default"), "green"),
             (_cases(mine, "thorough"), ""),
         ])  # fmt: skip
-    page.columns(rows)
+    page.columns(_fitting(rows, style.width))
     page.line("")
     reasons: dict[str, dict[str, None]] = {}
     for each in listed.cells:
@@ -65,6 +70,18 @@ def render(listed: CellList, style: Style) -> str:
     for reason, names in reasons.items():
         page.line(f"not here, {reason}: {', '.join(names)}", "dim", indent=2, hang=2)
     return page.text()
+
+
+def _fitting(rows: list[list[tuple[str, str]]], width: int) -> list[list[tuple[str, str]]]:
+    """Return rows whose last column is broken where the terminal ends."""
+    before = [max(len(cell[0]) for cell in column) for column in list(zip(*rows, strict=True))[:-1]]
+    room = max(width - sum(before) - 2 * len(rows[0]), _NARROWEST)
+    found = []
+    for *cells, (text, colour) in rows:
+        first, *others = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+        found.append([*cells, (first, colour)])
+        found += [[*(("", "") for _ in cells), (line, colour)] for line in others]
+    return found
 
 
 def _cases(mine: list[ListedCell], runs: str) -> str:

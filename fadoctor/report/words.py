@@ -10,6 +10,7 @@ from fadoctor.model.verdict import Backend, Dtype, Origin
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fadoctor.model.report import RulesInfo
     from fadoctor.model.verdict import Becomes, Recommendation
 
 
@@ -115,3 +116,8 @@ def _taken(taken: Becomes) -> str:
 def counted(number: int, noun: str) -> str:
     """Return ``1 case`` or ``2 cases``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def rules_text(rules: RulesInfo) -> str:
+    """Return the version of the rules, and where they came from if not with fadoctor."""
+    return f"{rules.version} ({rules.origin})" if rules.origin else rules.version

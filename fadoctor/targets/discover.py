@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_VARIABLE = "FADOCTOR_PYTHON"
+"""By which a user names a target once and for all."""
+
+
 class TargetRequest(msgspec.Struct, frozen=True):
     """What the command line says about the target; empty where it says nothing."""
 
@@ -55,6 +59,8 @@ class TargetRequest(msgspec.Struct, frozen=True):
     meant: str = ""
     """What a project's settings name, where nobody names another."""
     meant_reason: str = ""
+    reads_only: bool = False
+    """Whether no interpreter of an environment is run, also of one that is named or active."""
 
 
 def discover(
@@ -69,15 +75,15 @@ def discover(
     Asks the chosen interpreter where its packages are, unless it was only found. Hand in
     `run.remember(run)`, and the same to the probes, and it is asked once.
     """
-    scene = Scene(environ, cwd, own, run)
+    scene = Scene(environ, cwd, own, run, request.reads_only)
     if request.python and request.site_packages:
         raise TargetError("--python and --site-packages exclude each other: name one target")
     if request.site_packages:
         return _package_tree(scene, request.site_packages)
     if request.python:
         return _named(scene, request.python, request.reason)
-    if environ.get("FADOCTOR_PYTHON"):
-        return _named(scene, environ["FADOCTOR_PYTHON"], "FADOCTOR_PYTHON")
+    if environ.get(_VARIABLE):
+        return _named(scene, environ[_VARIABLE], _VARIABLE)
     if request.meant:
         return _asked(scene, _meant(scene, request.meant, request.meant_reason))
     return _asked(scene, choose_unnamed(scene))
@@ -148,6 +154,9 @@ def _meant(scene: Scene, text: str, reason: str) -> Choice:
 
 def _named_program(scene: Scene, path: Path, name: str, reason: str) -> Target:
     """Examine the installation of an interpreter outside of an environment: only it knows where."""
+    if scene.reads_only and reason != _VARIABLE:
+        what = "not in an environment, so that only running it would tell where its packages are"
+        raise TargetError(printable(f"{name}: {what}: name an environment's folder", 400))
     answer = ask_interpreter(str(path), scene.run, scene.environ)
     if isinstance(answer, TooOld):
         raise TargetError(printable(f"{name}: {answer.reason}"))
@@ -161,6 +170,8 @@ def _named_program(scene: Scene, path: Path, name: str, reason: str) -> Target:
 
 def _asked(scene: Scene, choice: Choice) -> Target:
     """Return the target with the folders that its interpreter states, else those of its files."""
+    if scene.reads_only and is_environment(choice.prefix):
+        choice = msgspec.structs.replace(choice, may_run=False)
     if choice.python is None or not choice.may_run:
         _refuse_old(choice, refuse_old(stated_version(choice.prefix)))
         return _target(scene, choice, None)

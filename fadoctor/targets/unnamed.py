@@ -58,6 +58,8 @@ class Scene(msgspec.Struct, frozen=True):
     cwd: Path
     own: Own
     run: Run
+    reads_only: bool = False
+    """Whether no interpreter of an environment is run."""
 
     @property
     def home(self) -> str:

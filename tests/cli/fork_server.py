@@ -20,11 +20,14 @@ import fadoctor.__main__
 
 REQUEST_LIMIT = 1 << 17
 
+_NOT_LOADED = (".__main__", ".assistants.server")
+"""The second needs the SDK that it serves by."""
+
 
 def load() -> None:
     """Import what commands import, and no script for another interpreter."""
     for module in pkgutil.walk_packages(fadoctor.__path__, "fadoctor."):
-        if ".child" not in module.name and not module.name.endswith(".__main__"):
+        if ".child" not in module.name and not module.name.endswith(_NOT_LOADED):
             importlib.import_module(module.name)
     gc.collect()
     gc.freeze()

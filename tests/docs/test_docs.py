@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fadoctor.configs.source import Source
 from fadoctor.engine.suite import load_suite, run_suite
 from fadoctor.matrix.compile import compile_rules
+from fadoctor.matrix.load import load_knowledge
+from fadoctor.model.environment import Target
+from fadoctor.model.fact import Absent
+from fadoctor.probes.world import World
+from tests.golden import cases
 from tests.unit.matrix.folders import rule_text, table_text, write
 
 if TYPE_CHECKING:
@@ -20,9 +26,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ADDING = DOCS / "adding-a-rule.md"
+EXTENDING = DOCS / "extending.md"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 
 _FENCE = re.compile(r"^```yaml\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MODULE = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"^```.*?^```$|^ {4}.*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _PATH = re.compile(r"`((?:rules|docs|tests|fadoctor)/[\w./-]+)`")
@@ -69,6 +77,54 @@ def test_paths_that_the_guide_names_exist() -> None:
     named = _PATH.findall(ADDING.read_text(encoding="utf-8"))
     assert len(named) > 15
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_paths_that_the_page_on_extending_names_exist() -> None:
+    named = _PATH.findall(EXTENDING.read_text(encoding="utf-8"))
+    made = {"tests/unit/probes/test_numa.py"}  # by who follows the page
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists() and path not in made] == []
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, dict[str, Any]]:
+    """Return the modules of the page on extending, by the names that they are given there."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, text in _MODULE.findall(EXTENDING.read_text(encoding="utf-8")):
+        found[name] = {"__name__": "example"}
+        exec(compile(text, name, "exec"), found[name])  # noqa: S102 -- our own page
+    assert len(found) == 3
+    return found
+
+
+def test_the_probe_of_the_page_reads(written: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    probe = written["fadoctor/probes/numa.py"]["probe"]
+    world = World(Target("environment", "x", "--python"), {}, _never, "linux", tmp_path)
+    assert isinstance(probe(world, {})["host.numa_nodes"], Absent)
+    (tmp_path / "sys/devices/system/node/node0").mkdir(parents=True)
+    (tmp_path / "sys/devices/system/node/possible").touch()
+    assert probe(world, {})["host.numa_nodes"].value == 1
+
+
+def _never(command: object) -> Any:
+    raise AssertionError(command)
+
+
+def test_the_format_of_the_page_writes(written: dict[str, dict[str, Any]]) -> None:
+    report = cases.report("linux-a100-healthy", load_knowledge())
+    lines = written["fadoctor/report/csv_.py"]["render"](report).splitlines()
+    assert lines[0] == "gpu,backend,dtype,predicted,measured"
+    assert "gpu[0] NVIDIA A100-SXM4-80GB,fa2,bf16,works,not_run" in lines
+
+
+def test_the_reader_of_the_page_reads(written: dict[str, dict[str, Any]]) -> None:
+    reader = written["fadoctor/configs/toytune.py"]
+    source = Source("toy.yaml", "toytune_version: 1\nattention: sdpa\nprecision: bf16\n")
+    assert reader["recognises"](source)
+    assert not reader["recognises"](Source("x.yaml", "attention: sdpa\n"))
+    said = {each.name: each.value for each in reader["read"](source).intents}
+    assert said["config.attention"] == "sdpa"
+    assert said["config.autocast"] == "bf16"
 
 
 def test_the_example_of_the_guide_compiles_and_its_cases_pass(tmp_path: Path) -> None:

@@ -6,13 +6,16 @@ keyboard and a printed page have all of it. The grid is drawn from one list of n
 
 from __future__ import annotations
 
+import html
+import re
 from typing import TYPE_CHECKING
 
 from fadoctor.fleet.hostlist import HostlistError, expand
+from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 from fadoctor.report.fleet_text import answer_of, difference_text
 from fadoctor.report.html.document import document
-from fadoctor.report.html.elements import Html, folded, joined, listed, tag
+from fadoctor.report.html.elements import TEXT_LIMIT, Html, folded, joined, listed, tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,10 +69,16 @@ def _finding(finding: FleetFinding) -> Html:
     return tag(
         "article",
         tag("h3", tag("span", word, class_=look), f"{finding.title} ({finding.count})"),
-        tag("p", finding.nodes),
+        tag("p", _hosts(finding.nodes)),
         tag("p", finding.message) if finding.message else Html(),
         tag("p", f"rule {finding.rule_id}", class_="quiet"),
     )
+
+
+def _hosts(nodes: str) -> Html:
+    """Return a list of hosts that may be broken behind a comma, and not within a number."""
+    cut = printable(nodes, TEXT_LIMIT)
+    return Html("<wbr>".join(html.escape(part) for part in re.findall(r"[^,]*,|[^,]+$", cut)))
 
 
 def _grid(report: FleetReport) -> Html:
@@ -128,7 +137,7 @@ def _group(number: int, group: NodeGroup) -> Html:
     said += [f"finding: {each}" for each in group.findings]
     said += [f"the check could not be done: {group.problem}"] if group.problem else []
     said += [f"no room in the record: {', '.join(group.dropped)}"] if group.dropped else []
-    parts = [tag("p", group.nodes), listed(said) if said else tag("p", "Like most.")]
+    parts = [tag("p", _hosts(group.nodes)), listed(said) if said else tag("p", "Like most.")]
     title = f"{_letter(number)}: {_said(group)}"
     return tag("div", folded(title, *parts), id=f"group-{number}")
 
@@ -136,7 +145,7 @@ def _group(number: int, group: NodeGroup) -> Html:
 def _silence(report: FleetReport) -> Iterator[Html]:
     if report.silent_count:
         yield tag("h2", "Silent", id="silent")
-        yield tag("p", report.silent or f"{report.silent_count} nodes, by no known name")
+        yield tag("p", _hosts(report.silent) or f"{report.silent_count} nodes, by no known name")
     spoke = [f"{each.who}: {each.text}" for each in report.spoke]
     unreadable = [
         f"{each.where}{f' ({each.node})' if each.node else ''}: {each.problem}"

@@ -59,7 +59,7 @@ def step(facts: dict[str, Any], template: dict[str, Any]) -> Step:
         ({"uninstall": ["triton"]}, Step(StepKind.UNINSTALL, "pip uninstall triton", ("triton",))),
         (
             {"set": ["TORCH_VERSION={torch.version}"]},
-            Step(StepKind.SET, "set TORCH_VERSION=2.6.0+cu124", ("TORCH_VERSION=2.6.0+cu124",)),
+            Step(StepKind.SET, "export TORCH_VERSION=2.6.0+cu124", ("TORCH_VERSION=2.6.0+cu124",)),
         ),
         ({"unset": ["CC", "CXX"]}, Step(StepKind.UNSET, "unset CC CXX", ("CC", "CXX"))),
         ({"setting": 'attn="sdpa"'}, Step(StepKind.SETTING, 'attn="sdpa"')),
@@ -69,6 +69,21 @@ def step(facts: dict[str, Any], template: dict[str, Any]) -> Step:
 )
 def test_each_kind_of_step(template: dict[str, Any], expected: Step) -> None:
     assert step(TORCH, template) == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "posix", "windows"),
+    [
+        ({"set": ["A=1", "B=x y"]}, "export A=1 B='x y'", "set A=1&set B=x y"),
+        ({"unset": ["A", "B"]}, "unset A B", "set A=&set B="),
+    ],
+)
+def test_what_is_set_is_a_line_that_the_shell_understands(
+    template: dict[str, Any], posix: str, windows: str
+) -> None:
+    """``set A=1`` does nothing in a POSIX shell, and says nothing either."""
+    assert step(TORCH, template).text == posix
+    assert step({**TORCH, "host.os": "windows"}, template).text == windows
 
 
 def test_the_index_is_filled_wherever_it_stands() -> None:

@@ -122,6 +122,11 @@ def test_a_name_of_which_code_decides_tells_who_asks() -> None:
     }
 
 
+def test_a_name_that_a_package_asks_for_under_a_condition_is_not_said_to_be_a_programs() -> None:
+    told = facts("Odd", frame("trl"))["told"]
+    assert told.startswith("Nobody has read which releases of transformers have it: what trl asks")
+
+
 def test_a_package_that_asks_itself_is_of_two_releases() -> None:
     found = facts("Gone", frame("peft") + frame("transformers"))
     assert found["mixed"] is True

@@ -12,6 +12,7 @@ from fadoctor.fleet.content import Content, digest_of, failed
 from fadoctor.fleet.gathered import Gathered
 from fadoctor.fleet.identity import Node
 from fadoctor.fleet.renaming import renamed
+from fadoctor.fleet.root_causes import shortened
 from fadoctor.fleet.summary import Asked, summarise
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.report.fleet_prometheus import render as render_metrics
@@ -25,6 +26,22 @@ if TYPE_CHECKING:
 KNOWLEDGE = load_knowledge()
 AGREEMENTS = Agreements(KNOWLEDGE.tables["fleet-agreement"])
 BAD = content(1, ("e flash-attn-missing",), pkg={"flash-attn": None}, bin={"flash_attn": None})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "room", "shown"),
+    [
+        ("n[01-16]", 20, "n[01-16]"),
+        ("n[104,201,298,395,492]", 20, "n[104,201,298,...]"),
+        ("a01,a02,a03,a04,a05,a06", 20, "a01,a02,a03,a04,..."),
+        ("n[1,3],m[104,201,298,395]", 20, "n[1,3],m[104,...]"),
+        ("one-very-long-name-of-a-node", 20, "one-very-long-nam..."),
+    ],
+)
+def test_a_list_in_a_sentence_keeps_whole_names(nodes: str, room: int, shown: str) -> None:
+    """It ended within a number, and in four dots."""
+    assert shortened(nodes, room) == shown
+    assert len(shown) <= room
 
 
 def gathered(total: int = 16, lost: tuple[int, ...] = (), **others: Content) -> Gathered:

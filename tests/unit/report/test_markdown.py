@@ -33,9 +33,22 @@ def report() -> Any:
 
 def test_the_answer_stands_before_what_is_wrong_and_the_table_after_it() -> None:
     text = render(report())
-    places = [text.index(part) for part in ("### fadoctor check", "**Use ", "#### ❌", "| backend")]
+    answer = "❌ Tesla V100-SXM2-16GB: FlashAttention-2 cannot run on this GPU."
+    parts = ("### fadoctor check", answer, "**Use ", "#### ❌", "| backend")
+    places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert text.count("<details>") == text.count("</details>") >= 2
+
+
+def test_of_many_kinds_of_gpus_some_are_answered() -> None:
+    names = ("V100", "T4", "A100", "H100", "L4", "A10")
+    facts: dict[str, Any] = {**A_V100, "gpu.count": len(names)}
+    for index, name in enumerate(names):
+        facts |= {f"gpu[{index}].{key}": A_V100[f"gpu[0].{key}"] for key in (
+            "compute_capability", "visible", "vendor")} | {f"gpu[{index}].name": name}  # fmt: skip
+    text = render(diagnose(environment(complete(facts)), shipped()))
+    assert text.count("cannot run on this GPU.\\\n") == 4
+    assert "\nand 2 more kinds of GPU\n" in text
 
 
 def test_commands_are_fenced_as_they_are_typed() -> None:

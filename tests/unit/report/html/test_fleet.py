@@ -50,6 +50,15 @@ def test_every_node_is_a_box_with_the_letter_of_its_group() -> None:
     assert "driver 550.54 instead of 580.95.05" in page
 
 
+def test_a_list_of_nodes_may_break_behind_a_comma_and_is_copied_as_it_is() -> None:
+    odd = {f"n{number}": content(gpu={"driver": "550.54"}) for number in range(105, 3_000, 29)}
+    page = page_of(3_000, **odd)
+    assert "<p>n[105,<wbr>134,<wbr>" in page
+    names = ",".join(str(number) for number in range(105, 3_000, 29))
+    assert f"<p>n[{names}]</p>" in page.replace("<wbr>", "")
+    assert "550.54 on 100 nodes (n[105,134," in page
+
+
 def test_texts_from_outside_are_escaped() -> None:
     page = of_hostile_nodes()
     assert "<script>alert" not in page

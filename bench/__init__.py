@@ -1,0 +1,1 @@
+"""Measurements by hand: each module is a program."""

@@ -1,0 +1,1 @@
+"""What other tools say of the same planted environments."""
