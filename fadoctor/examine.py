@@ -362,7 +362,7 @@ def _cwd(wanted: TargetRequest) -> Path:
         for named in (wanted.python, wanted.site_packages):
             if named and not Path(named).is_absolute():
                 raise UsageError(
-                    f"the current folder is gone, so {printable(named, 200)} is nowhere: "
+                    f"the current folder is gone, so {printable(named, 200)} cannot be found: "
                     "name the target by its absolute path"
                 ) from error
         return Path(os.sep)

@@ -56,7 +56,7 @@ def build(rules: Path, target: Path) -> Path:
     date = compiled.knowledge.version
     key = version_key(date)
     if key is None:
-        raise NoReleaseError(f"{rules / 'knowledge.yaml'}: {date!r} is no version of rules")
+        raise NoReleaseError(f"{rules / 'knowledge.yaml'}: {date!r} is not a version of rules")
     version = ".".join(map(str, (FORMAT, *key)))
     info = f"{FOLDER}-{version}.dist-info"
     readme = _README.format(name=DISTRIBUTION, version=version, format=FORMAT, date=date)

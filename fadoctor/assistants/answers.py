@@ -130,13 +130,13 @@ def _request(asked: Asked, folder: Path, *, follow: bool) -> Request:
 
 def _bounded(name: str, text: str, limit: int) -> str:
     if len(text) > limit:
-        raise UsageError(f"{name}: {len(text)} characters, and {limit} are taken at most")
+        raise UsageError(f"{name}: {len(text)} characters, but {limit} at most are allowed")
     return text
 
 
 def _listed(name: str, values: Sequence[str]) -> tuple[str, ...]:
     if len(values) > LIST_LIMIT:
-        raise UsageError(f"{name}: {len(values)} are given, and {LIST_LIMIT} are taken at most")
+        raise UsageError(f"{name}: {len(values)} are given, but {LIST_LIMIT} at most are allowed")
     return tuple(_bounded(name, each, NAME_LIMIT) for each in values)
 
 
@@ -149,8 +149,7 @@ def _files(name: str, values: Sequence[str], folder: Path) -> tuple[str, ...]:
     for value in _listed(name, values):
         if "\0" in value or not Path(os.path.realpath(value)).is_relative_to(inside):
             raise UsageError(
-                f"{name}: {printable(value, 200)} lies outside of the folder that "
-                "`fadoctor mcp` serves"
+                f"{name}: {printable(value, 200)} is outside the folder that `fadoctor mcp` serves"
             )
     return tuple(values)
 

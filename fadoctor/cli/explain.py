@@ -49,7 +49,7 @@ def explain(
     verbose: showing.Verbose = False,
     debug: showing.Debug = False,
 ) -> None:
-    """Say what a log, a traceback or one pasted line comes from, why, and what to do."""
+    """Explain a log, a traceback or one pasted line: what went wrong, why, and what to do."""
     from fadoctor.cli.terminal import log_to_stderr, spinner
     from fadoctor.commands.explaining import explained, lies_in_active, with_imports
     from fadoctor.matrix.load import load_knowledge

@@ -32,7 +32,7 @@ def hook(
     ignore: judging.Ignore = [],  # noqa: B006
     no_config_file: judging.NoConfigFile = False,
 ) -> None:
-    """Check the files of a commit, as a hook of pre-commit: says only what is wrong.
+    """Check the files of a commit, for pre-commit: print only what is wrong.
 
     Each file is judged by itself: files of a commit are no single environment and no single run.
     """

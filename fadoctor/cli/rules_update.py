@@ -49,7 +49,7 @@ def update(
     from fadoctor.processes.ending import ends_by_signals
 
     if undo and (from_ or dry_run):
-        raise UsageError("--undo goes alone: it takes nothing, and has nothing to try")
+        raise UsageError("--undo takes no other option")
     if is_checkout() and not dry_run:
         raise UsageError(_CHECKOUT)
     with ends_by_signals():

@@ -92,5 +92,5 @@ def open_source(name: str) -> Source:
     data, _ = read_named(shown, name, SIZE_LIMIT)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise InputError(shown, "holds a NUL byte: it is no UTF-8 text", line=line)
+        raise InputError(shown, "has a NUL byte: it is not UTF-8 text", line=line)
     return Source(shown, data.decode("utf-8-sig", errors="replace"))

@@ -117,8 +117,8 @@ def _decoded(name: str, data: bytes) -> tuple[str, str]:
     try:
         text = data.decode(encoding, errors)
     except UnicodeDecodeError as error:
-        raise InputError(name, f"is no {encoding.upper()} text") from error
+        raise InputError(name, f"is not {encoding.upper()} text") from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(name, "holds a NUL byte: it is no text", line=line)
+        raise InputError(name, "has a NUL byte: it is not text", line=line)
     return text, encoding

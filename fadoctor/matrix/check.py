@@ -120,7 +120,7 @@ def _check_references(references: Any) -> Iterator[Problem]:
             yield ("references", index, "url"), "must be an https link or a package URL"
     urls = [reference.url for reference in references]
     if len(set(urls)) != len(urls):
-        yield ("references",), "a source stands twice"
+        yield ("references",), "a source is named twice"
 
 
 def _check_rows(
@@ -247,7 +247,7 @@ def _check_rows_of(table: Table, names: Names) -> Iterator[Problem]:
         yield from _check_row(row, index, table, names)
         keys = tuple(str(row.get(key)) for key in table.keys)
         if keys in seen:
-            yield ("rows", index), "a row with the same keys stands above"
+            yield ("rows", index), "an earlier row has the same keys"
         seen.add(keys)
 
 

@@ -144,7 +144,7 @@ class NameTables:
 
     def _here(self) -> str:
         version = self._version(self.wanted.top)
-        return f"; installed is {version}" if version else ""
+        return f"; {version} is installed" if version else ""
 
     def _way(self, first: str, last: str) -> str:
         """Return whether it is gone in this release, or came later; "" where that is not known."""
@@ -173,7 +173,7 @@ class NameTables:
         first, last, gone = (_text(rows.cell(name)) for name in ("first", "last", "gone"))
         name = str(row["package"])
         version = self._version(module) if module == self.asker else ""
-        here = f"; installed is {version}" if version else ""
+        here = f"; {version} is installed" if version else ""
         if not last:
             since = f"from {first} on" if first else f"in all releases up to {row['last']}"
             return f"{name} asks for it {since}{here}."

@@ -121,7 +121,7 @@ class FixProver:
             return ""
         found = [v for v in verdicts if v.backend is Backend.HUB_FA2 and v.dtype in HALF]
         if found and all(each.predicted is Predicted.FAILS for each in found):
-            return "no kernel of the Hub runs on a GPU that is here"
+            return "no Hub kernel runs on a GPU that is here"
         if must_not_ask(after) and not self.session.hub.kernels(before):
             return "HF_HUB_OFFLINE is set, and no kernel lies in the cache"
         return ""

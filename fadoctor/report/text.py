@@ -30,7 +30,7 @@ _STATES = {
     State.UNKNOWN: ("?", "?", "yellow"),
 }
 
-_NOT_KNOWN = ", if it runs: the table below cannot tell"
+_NOT_KNOWN = "; whether it runs here is not known"
 
 
 def render(report: Report, style: Style) -> str:
@@ -76,7 +76,7 @@ def _use(report: Report) -> str:
         if verdict.backend is advice.backend and verdict.dtype is advice.dtype
     )
     is_wrong = any(each.severity is not Severity.NOTE for each in report.findings)
-    later = ", once what is wrong is repaired" if is_wrong else _NOT_KNOWN
+    later = ", once the problems are repaired" if is_wrong else _NOT_KNOWN
     return f"{use_text(advice.dtype, advice.backend)}{'' if works else later}"
 
 

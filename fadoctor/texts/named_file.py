@@ -40,6 +40,6 @@ def _refuse_special(name: str, status: os.stat_result, limit: int) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise InputError(name, "is a folder; name the file in it")
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(name, "is no regular file")
+        raise InputError(name, "is not a regular file")
     if status.st_size > limit:
         raise InputError(name, f"larger than {limit >> 20} MiB")

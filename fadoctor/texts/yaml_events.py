@@ -79,7 +79,7 @@ class YamlReader(ABC, Generic[N]):
                 if isinstance(event, yaml.NodeEvent):
                     return self._node(event, ())
         except UnicodeEncodeError as error:
-            raise self.source.error("holds what is no UTF-8 text") from error
+            raise self.source.error("is not UTF-8 text") from error
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             problem = getattr(error, "problem", None) or str(error).splitlines()[0]

@@ -118,7 +118,7 @@ def _stated(said: bytes) -> Stated:
         problem = f"these rules have format {stated.format}, and this fadoctor reads {FORMAT}"
         raise ReleaseError(f"{problem}: {need}")
     if version_key(stated.version) is None:
-        raise ReleaseError(_text(f"{stated.version!r} is no version of rules"))
+        raise ReleaseError(_text(f"{stated.version!r} is not a version of rules"))
     return stated
 
 

@@ -209,4 +209,4 @@ def test_a_deleted_working_folder_matters_only_where_a_name_is_relative(
     assert json.loads(absolute.stdout)["target"]["label"] == str(stack)
     relative = in_it("check", "--no-smoke", "--python", ".venv")
     assert relative.returncode == 2
-    assert "the current folder is gone, so .venv is nowhere" in relative.stderr
+    assert "the current folder is gone, so .venv cannot be found" in relative.stderr

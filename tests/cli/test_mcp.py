@@ -134,7 +134,7 @@ def test_the_clients_of_the_sdk_gets_answers_and_errors(with_sdk: Path, tmp_path
     errors = [text for _, text, _ in answers[4:]]
     assert "does not exist" in errors[0]
     assert "enviroment" in errors[1]
-    assert "lies outside" in errors[2]
+    assert "is outside" in errors[2]
     assert "at most 16" in errors[3]
     assert "no text" in errors[4]
     assert "no-such-thing" in errors[5]

@@ -82,7 +82,7 @@ def test_fix_shows_the_lines_and_writes_them_only_where_told(run: Run, file: Pat
             "give --dry-run, which shows the lines to change",
         ),
         (("fix", "--write"), "--write belongs to --requirements"),
-        (("check", "--requirements", "/dev/zero"), "/dev/zero: is no regular file"),
+        (("check", "--requirements", "/dev/zero"), "/dev/zero: is not a regular file"),
         (("check", "--requirements", "{}.gone"), "requirements.txt.gone: No such file"),
         (("check", *("--requirements", "{}") * 33), "at most 32 files"),
     ],
@@ -106,7 +106,7 @@ def test_a_pipe_is_not_waited_for(run: Run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "requirements.txt")
     done = run("check", "--requirements", str(tmp_path / "requirements.txt"))
     assert done.returncode == 2
-    assert "is no regular file" in done.stderr
+    assert "is not a regular file" in done.stderr
 
 
 def test_no_environment_need_be_here(run: Run, file: Path, tmp_path: Path) -> None:

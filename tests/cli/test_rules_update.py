@@ -148,4 +148,4 @@ def test_a_checkout_goes_by_its_own_files(run: Run) -> None:
         assert (refused.returncode, refused.stdout) == (2, "")
         assert "runs from a checkout" in refused.stderr
     both = run("rules", "update", "--undo", "--dry-run")
-    assert (both.returncode, "--undo goes alone" in both.stderr) == (2, True)
+    assert (both.returncode, "--undo takes no other option" in both.stderr) == (2, True)

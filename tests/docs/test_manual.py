@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -61,3 +62,26 @@ def test_it_holds_every_command_option_and_example(manual: ModuleType) -> None:
                 assert f'"{parameter.opts[0]}' in text
     assert "fadoctor check --gpu V100 --gpu A100" in text
     assert "2026-11-21" in text
+
+
+def test_no_help_holds_what_a_terminal_takes_for_markup(manual: ModuleType) -> None:
+    """``[tool.fadoctor]`` was printed as nothing."""
+    texts = [
+        text
+        for _, command in manual.commands(get_command(build()), "fadoctor")
+        for text in (command.help, *(getattr(each, "help", None) for each in command.params))
+        if text
+    ]
+    assert len(texts) > 100
+    assert [text for text in texts if re.search(r"\[/?[a-z#@]", text)] == []
+
+
+def test_what_help_says_is_in_whole_sentences(manual: ModuleType) -> None:
+    for name, command in manual.commands(get_command(build()), "fadoctor"):
+        for each in command.params:
+            text = (getattr(each, "help", None) or "").strip()
+            if each.name in ("help", "install_completion", "show_completion") or not text:
+                continue
+            assert text.endswith((".", "?")), (name, each.name, text)
+            assert text[0].isupper() or text.startswith("-"), (name, each.name, text)
+            assert not re.search(r" {2}|\(s\)|Form of the|\btoo, where\b", text), (name, text)

@@ -23,5 +23,5 @@ def test_hostile_manifests_cost_little(tmp_path: Path) -> None:
     assert found["peak_mb"] < 300
     said = {each["name"]: each["said"] for each in found["costs"]}
     assert said["20,000 packages"].endswith("more than 3,000 packages: 20,000")
-    assert said["NUL"] == "/uv.lock:2: holds a NUL byte: it is no text"
+    assert said["NUL"] == "/uv.lock:2: has a NUL byte: it is not text"
     assert said["a chain"] == "read"

@@ -66,7 +66,7 @@ def test_the_rules_of_this_checkout_fit_into_what_is_read(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("version", "text"), [("tomorrow", "no version of rules"), ("1.0", "no version of rules")]
+    ("version", "text"), [("tomorrow", "not a version of rules"), ("1.0", "not a version of rules")]
 )
 def test_rules_without_a_date_are_no_release(
     rules: Path, tmp_path: Path, version: str, text: str

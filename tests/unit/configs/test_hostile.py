@@ -102,7 +102,7 @@ def test_merges_of_merges_are_counted() -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"bf16: true\nx: \0\n", "train.yaml:2: holds a NUL byte"),
+        (b"bf16: true\nx: \0\n", "train.yaml:2: has a NUL byte"),
         (b"x" * (SIZE_LIMIT + 1), "larger than 2 MiB"),
         (b"", "is not a kind of configuration that fadoctor knows"),
         (b"hello: world\n", "is not a kind of configuration that fadoctor knows"),
@@ -118,7 +118,7 @@ def test_files_that_are_refused(tmp_path: Path, content: bytes, problem: str) ->
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("/dev/zero", "is no regular file"),
+        ("/dev/zero", "is not a regular file"),
         ("nowhere.yaml", "No such file"),
         ("a\0b", "not a path"),
         (".", "is a folder"),
@@ -132,7 +132,7 @@ def test_names_that_are_no_files(name: str, problem: str) -> None:
 def test_a_pipe_and_a_loop_of_links_are_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
-    with pytest.raises(InputError, match="is no regular file"):
+    with pytest.raises(InputError, match="is not a regular file"):
         open_source(str(tmp_path / "pipe.yaml"))
     with pytest.raises(InputError):
         open_source(str(tmp_path / "loop.yaml"))

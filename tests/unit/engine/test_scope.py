@@ -199,6 +199,12 @@ def test_a_value_is_not_filled_again(hostile: str) -> None:
     assert scope.fill("<{gpu[0].name}> {torch.version}") == f"<{hostile}> 2.6.0"
 
 
+def test_a_number_of_bytes_is_said_as_people_say_it() -> None:
+    scope = scope_of({"host.memory_bytes": 34359738368})
+    assert scope.fill("{host.memory_bytes} of memory") == "32 GiB of memory"
+    assert scope_of({"host.memory_bytes": UNREAD}).fill("{host.memory_bytes}") == "unknown"
+
+
 def test_can_fill_only_where_everything_is_known() -> None:
     scope = scope_of({"torch.version": "2.6.0", "host.glibc": ABSENT, "driver.version": UNREAD})
     assert scope.can_fill("torch=={torch.version.base}")

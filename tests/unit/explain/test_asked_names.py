@@ -71,8 +71,8 @@ def facts(name: str, text: str = "", module: str = "transformers", **there: str)
 def test_a_name_that_is_gone_and_a_newer_asker_that_does_without() -> None:
     found = facts("Gone", frame("peft"), transformers="5.23.0", peft="0.17.1")
     assert found == {
-        "told": "transformers has it up to 4.57.6; installed is 5.23.0. "
-        "peft asks for it from 0.16.0 to 0.17.1, no longer from 0.18.0 on; installed is 0.17.1.",
+        "told": "transformers has it up to 4.57.6; 5.23.0 is installed. "
+        "peft asks for it from 0.16.0 to 0.17.1, no longer from 0.18.0 on; 0.17.1 is installed.",
         "upgrade": "peft>=0.18.0,<=0.21.2",
         "other": "transformers>=4.36.0,<=4.57.6",
         "way": "gone",
@@ -88,7 +88,7 @@ def test_without_a_traceback_everybody_who_asks_is_named() -> None:
 
 def test_a_name_that_came_later() -> None:
     found = facts("New", frame("trl"), transformers="4.57.1")
-    assert found["told"].startswith("transformers has it from 5.1.0 on; installed is 4.57.1.")
+    assert found["told"].startswith("transformers has it from 5.1.0 on; 4.57.1 is installed.")
     assert (found["way"], found["other"]) == ("new", "transformers>=5.1.0,<=5.23.0")
 
 

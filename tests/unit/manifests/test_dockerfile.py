@@ -195,7 +195,7 @@ def test_a_device_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "Dockerfile"
     path.write_text("FROM python:3.11\nRUN pip install -r zero.txt -r ../../../etc/hostname\n")
     notes = "\n".join(read(open_source(str(path))).notes)
-    assert "zero.txt is not read: is no regular file" in notes
+    assert "zero.txt is not read: is not a regular file" in notes
     assert "hostname is not read: No such file" in notes
 
 

@@ -166,7 +166,7 @@ def test_what_is_no_text_or_too_large_is_refused(tmp_path: Path, name: str) -> N
         read_manifest(str(path))
     path.unlink()
     path.symlink_to("/dev/zero")
-    with pytest.raises(InputError, match="no regular file"):
+    with pytest.raises(InputError, match="not a regular file"):
         read_manifest(str(path))
     path.unlink()
     path.symlink_to(path)

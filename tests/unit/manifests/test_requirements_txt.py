@@ -93,7 +93,7 @@ def test_what_a_tool_has_resolved_or_hashes_cover_is_complete(tmp_path: Path) ->
         ("torch >= 2 ; python_version > \n", "requirements.txt:1: no requirement"),
         ("--index-irl https://x\n", "requirements.txt:1 at `--index-irl`: no option"),
         ("-r\n", "requirements.txt:1 at `-r`: includes nothing"),
-        ("torch\n-r /dev/zero\n", "/dev/zero: is no regular file"),
+        ("torch\n-r /dev/zero\n", "/dev/zero: is not a regular file"),
         ("-r requirements.txt\n", "requirements.txt: includes itself"),
         ("-r gone.txt\n", "gone.txt: No such file"),
         ("x" * 5_000, "too long"),

@@ -57,21 +57,21 @@ def test_bytes_of_another_encoding_survive(tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_is_refused_with_the_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"requirements\.txt:2: holds a NUL byte"):
+    with pytest.raises(InputError, match=r"requirements\.txt:2: has a NUL byte"):
         open_source(write(tmp_path, "torch\nfl\0ash\n"))
 
 
 def test_no_device_pipe_or_folder_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("/dev/zero", str(tmp_path / "pipe")):
-        with pytest.raises(InputError, match="no regular file"):
+        with pytest.raises(InputError, match="not a regular file"):
             open_source(name)
     with pytest.raises(InputError, match="is a folder"):
         open_source(str(tmp_path))
     with pytest.raises(InputError, match="No such file"):
         open_source(str(tmp_path / "gone"))
     source = open_source(write(tmp_path, "-r /dev/zero"))
-    with pytest.raises(InputError, match="no regular file"):
+    with pytest.raises(InputError, match="not a regular file"):
         source.read_beside("/dev/zero")
 
 

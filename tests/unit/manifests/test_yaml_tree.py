@@ -42,7 +42,7 @@ def test_an_alias_is_what_it_names() -> None:
         ("a: *x", "given:1: not valid YAML: |given:1 at `a`: an alias for nothing"),
         ("a: &x [*x]", r"given:1 at `a\[0\]`: an alias for nothing"),
         ("a: \x07", "given(:1)?: not valid YAML: "),
-        ("a: \udcff", "given: holds what is no UTF-8 text"),
+        ("a: \udcff", "given: is not UTF-8 text"),
         ("[" * 10_000, "given:1 at .*: more than 32 levels deep"),
         ("{a: " * 10_000, "given:1 at .*: more than 32 levels deep"),
         ("\n".join(" " * level + "a:" for level in range(1000)), "more than 32 levels deep"),

@@ -54,7 +54,7 @@ def of_rule(folder: Path, **changes: str) -> list[str]:
         (
             {"references": "[{type: WEB, url: https://e.org}, {type: FIX, url: https://e.org}]"},
             ":11 at `references`",
-            "a source stands twice",
+            "a source is named twice",
         ),
         ({"explained_by": "[no-rule]"}, ":14 at `explained_by[0]`", "there is no rule no-rule"),
         ({"rows": "{r: {table: nowhere}}"}, ":14 at `rows.r`", "there is no table 'nowhere'"),

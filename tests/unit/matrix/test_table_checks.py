@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         (
             {"rows": "\n  - {os: a, version: '*'}\n  - {os: a, version: '*'}"},
             ":10 at `rows[1]`",
-            "a row with the same keys stands above",
+            "an earlier row has the same keys",
         ),
         (
             {"rows": "[{os: a, version: '*', size2: 1}]"},

@@ -63,7 +63,7 @@ def test_a_backend_of_which_nothing_is_known_is_not_simply_to_be_used() -> None:
         for verdict in report.verdicts
     )
     name = report.recommendation.backend.value
-    where = ", if it runs: the table below cannot tell"
+    where = "; whether it runs here is not known"
     for measured, words in ((Measured.NOT_RUN, where), (Measured.PASSED, "")):
         verdicts = tuple(structs.replace(each, measured=measured) for each in unknown)
         said = render(structs.replace(report, findings=(), verdicts=verdicts), Style(width=200))
