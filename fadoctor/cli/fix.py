@@ -92,6 +92,7 @@ def fix(
     format_: opt.PlanOutput = opt.PlanFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,
+    color: opt.ColourOption = opt.Colour.AUTO,
     no_cache: opt.NoCache = False,
     exit_zero: opt.ExitZero = False,
     quiet: opt.Quiet = False,
@@ -125,7 +126,7 @@ def fix(
     with spinner("reading and planning", quiet=quiet) as say:
         made, code = plan_for(request, rules, wanted, settings, say)
     in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
-    how = forms.How(quiet=in_short, redact=redact, recipe=made.recipe)
+    how = forms.How(color.value, quiet=in_short, redact=redact, recipe=made.recipe)
     forms.deliver(made.plan, sinks, how)
     if write_files:
         from fadoctor.preflight.write import write_all
