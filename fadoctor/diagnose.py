@@ -16,7 +16,7 @@ from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.model.environment import PASTED, Environment
 from fadoctor.model.fact import Absent, fact_text
 from fadoctor.model.finding import Finding, Severity, Undecided
-from fadoctor.model.report import Report, RulesInfo, Summary
+from fadoctor.model.report import Report, Summary, rules_info
 from fadoctor.model.rule import Knowledge
 from fadoctor.model.smoke import SmokeReport, SmokeRun, SmokeSummary
 from fadoctor.model.verdict import Backend, Measured, Verdict
@@ -105,7 +105,7 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         more = (*more, *left)
     return Report(
         fadoctor=__version__,
-        rules=_rules_info(prognosis),
+        rules=rules_info(prognosis.knowledge),
         target=environment.target,
         environment=environment.facts,
         findings=findings,
@@ -141,7 +141,7 @@ def _not_looked(environment: Environment) -> Iterable[str]:
     versions = (environment.fact(f"{key}.version") for key in PACKAGES if key not in BYSTANDERS)
     if all(isinstance(version, Absent) for version in versions):
         yield (
-            "Nothing of the stack is installed here: there was nothing to judge. If you mean "
+            "None of the packages that fadoctor checks is installed here. If you mean "
             "another environment, name it with --python PATH."
         )
     elif isinstance(environment.fact("torch.version"), Absent):
@@ -156,7 +156,7 @@ def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:
     count = Counter(cell.measured for cell in smoke.cells)
     return SmokeReport(
         fadoctor=__version__,
-        rules=_rules_info(prognosis),
+        rules=rules_info(prognosis.knowledge),
         target=environment.target,
         torch_version=smoke.torch_version,
         gpu_tested=smoke.gpu_tested,
@@ -187,10 +187,6 @@ def _added(
     told = {rule_id for each in foreseen for rule_id in (each.rule_id, *each.consequences)}
     fresh = [finding for finding in run if finding.rule_id not in told]
     return tuple(sorted((*findings, *fresh), key=order_of))
-
-
-def _rules_info(prognosis: Prognosis) -> RulesInfo:
-    return RulesInfo(prognosis.knowledge.version, prognosis.knowledge.sha256)
 
 
 def _summary(findings: Iterable[Finding], undecided: int) -> Summary:

@@ -62,12 +62,14 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, cache_home: Path) -> Non
     for name in _SCRUBBED:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
+    monkeypatch.setenv("XDG_DATA_HOME", str(cache_home / "data"))
 
 
 _ON_DEMAND = {
     "network": "needs a package index",
     "long": "takes long",
     "slurm": "starts a Slurm of sixteen nodes",
+    "launchers": "runs pdsh, clush and Open MPI",
     "ray": "starts a Ray cluster, from the package index",
 }
 """Markers of tests that run where they are asked for: in .ci/run, and by hand."""

@@ -76,7 +76,7 @@ def follow_tree(folder: Path, random_: Random) -> dict[str, Any]:
             "table": {n: {"distribution": [n], "role": "entry"} for n in ("asker", "provider")},
             "entries": [{"module": n, "next": [f"{n}:Thing"]} for n in ("asker", "provider")],
             "python": [3, 12, 1], "system": "linux", "hooked": False, "variables": [],
-            "cache": "", "keys": {},
+            "cache": "", "keys": {}, "records": {}, "shipped": "",
         }
     )  # fmt: skip
 

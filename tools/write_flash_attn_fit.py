@@ -28,7 +28,7 @@ FILE = ROOT / "rules" / "matrix" / "flash-attn-for-torch.yaml"
 _HEAD = """\
 table: flash-attn-for-torch
 doc: >-
-  The newest flash-attn whose setup.py finds a ready-made file for a torch: asked for by exactly
+  The newest flash-attn whose setup.py finds a prebuilt wheel for a torch: asked for by exactly
   this version, nothing is compiled. torch is a minor, cuda the major of torch.version.cuda, abi
   torch's C++ string ABI, python the ABI tag. Made from flash-attn-lookup, flash-attn-wheels and
   flash-attn-wheel-abi by tools/write_flash_attn_fit.py; files that may be missing, and releases

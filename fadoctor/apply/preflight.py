@@ -86,7 +86,7 @@ def _refuse_bad_pip(
     if not result.ok:
         raise UsageError(
             printable(f"pip does not work here ({result.describe()}): nothing was changed. ", 400)
-            + f"{argv[0]} -m ensurepip installs it, --installer uv does without it"
+            + f"{argv[0]} -m ensurepip installs it; --installer uv does not need it"
         )
     for line in result.stdout.splitlines():
         match = _SETTING.fullmatch(line.strip())

@@ -126,7 +126,9 @@ def _entry(prefix: Path, found: os.DirEntry[str]) -> Entry | None:
     except UnicodeEncodeError as error:
         if not in_packages(path):
             return None
-        raise ApplyError(f"{path!r} is no name that a journal can hold: rename it") from error
+        raise ApplyError(
+            f"{path!r} is not a name that the journal can record: rename it"
+        ) from error
     if stat.S_ISLNK(status.st_mode):
         return Entry(path, "link", status.st_mode, 0, status.st_mtime_ns, target)
     mode = stat.S_IMODE(status.st_mode)

@@ -87,8 +87,8 @@ def undo(
         restored = _carry_back(store, outlook)
     except OSError as error:
         raise ApplyError(
-            f"not everything could be brought back: {error}; the snapshot is kept, "
-            "say fadoctor fix --undo again"
+            f"not everything could be brought back: {error}; the snapshot is kept; run "
+            "fadoctor fix --undo again"
         ) from error
     others = outlook.decision.others
     return Undone(True, others, restored.spoiled, restored.aside)

@@ -144,7 +144,7 @@ def build(folder: Path) -> MCPServer:
 def _strict(function: Callable[..., CallToolResult]) -> Tool:
     """Return a tool that refuses an argument it does not have: a typing error asks another thing.
 
-    The SDK would drop ``enviroment="..."`` and answer about what is active.
+    The SDK would drop an argument with a letter too many and answer about what is active.
     """
     tool = Tool.from_function(function, annotations=_READS)
     arguments = tool.fn_metadata.arg_model

@@ -52,6 +52,10 @@ def _common(
 
 def build(names: Iterable[str] = (*COMMANDS, *GROUPS), *, completion: bool = False) -> typer.Typer:
     """Return the command line with some of its commands; `completion` with that of shells."""
+    if completion:
+        from fadoctor.cli.completion import answer_first_tab
+
+        answer_first_tab()
     app = typer.Typer(
         name="fadoctor",
         help="Environment doctor for FlashAttention: will it work, if not why, and what to do.",

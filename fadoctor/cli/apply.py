@@ -98,13 +98,12 @@ def refuse_unchangeable(request: Request, plan: Plan) -> None:
 
     target = plan.target
     reasons = {
-        "saved or assumed facts are no environment that can be changed: --dry-run shows the "
-        "plan": not request.is_real,
+        "saved or assumed facts cannot be changed: --dry-run shows the plan": not request.is_real,
         how_to_name(target): not target.may_run,
         "packages without an interpreter cannot be changed: --dry-run shows the plan": (
             not target.python
         ),
-        f"{target.label} is no virtual or conda environment: run the commands yourself, or make "
+        f"{target.label} is not a virtual or conda environment: run the commands yourself, or make "
         "one": not _is_own_folder(target),
         f"{target.label} belongs to a project of {plan.installer}: run the commands there "
         "yourself, so that its lock file stays right": plan.installer in PROJECT_TOOLS,

@@ -37,7 +37,7 @@ def check(
     smoke: Annotated[
         bool,
         typer.Option(
-            "--smoke/--no-smoke", help="Prove the answer with a short forward and backward."
+            "--smoke/--no-smoke", help="Prove the answer with a short forward and backward pass."
         ),
     ] = True,
     thorough: opt.CheckAll = False,
@@ -47,7 +47,7 @@ def check(
         bool,
         typer.Option(
             "--strict",
-            help="Exit 3 where something stayed open: undecided rules, no torch, nothing of the "
+            help="Exit 3 if something stays open: undecided rules, no torch, nothing of the "
             "stack, a smoke run that could not start.",
         ),
     ] = False,
@@ -135,7 +135,7 @@ def _examine(
     run = None
     if asked.smoke and request.is_real and not environment.overlays:
         run = support.smoke_of_check(prognosis, thorough=asked.thorough, quiet=how.quiet)
-    with spinner("looking for the repair", quiet=how.quiet):
+    with spinner("looking for a repair", quiet=how.quiet):
         report = with_advice(conclude(prognosis, run), request, planned)
     code = support.check_code(report, asked.fail_on, strict=asked.strict)
     how = how._replace(code=code)

@@ -40,6 +40,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "rules list": ("fadoctor rules list --area gpu-arch",),
     "rules show": ("fadoctor rules show gpu-too-old-fa2",),
     "rules test": ("fadoctor rules test my-rules",),
+    "rules update": (
+        "fadoctor rules update --dry-run",
+        "fadoctor rules update --from rules.whl",
+    ),
     "rules schema": ("fadoctor rules schema report",),
 }
 

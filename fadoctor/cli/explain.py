@@ -51,7 +51,7 @@ def explain(
 ) -> None:
     """Say what a log, a traceback or one pasted line comes from, why, and what to do."""
     from fadoctor.cli.terminal import log_to_stderr, spinner
-    from fadoctor.commands.explaining import explained, lies_in_active
+    from fadoctor.commands.explaining import explained, lies_in_active, with_imports
     from fadoctor.matrix.load import load_knowledge
 
     log_to_stderr(debug=debug)
@@ -70,7 +70,8 @@ def explain(
         environment = None
         if request.names_a_target or lies_in_active(reading):
             say("reading the environment")
-            _, environment = support.environment_of(request, rules)
+            request = with_imports(request, reading, knowledge)
+            _, environment = support.environment_of(request, rules, say=say)
         say("looking for causes")
         report = explained(reading, knowledge, request, environment, ignored)
     if settings.notes:

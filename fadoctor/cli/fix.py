@@ -53,7 +53,7 @@ def fix(
         bool,
         typer.Option(
             "--new",
-            help="With --dry-run: plan an environment that is not there yet, for this machine or "
+            help="With --dry-run: plan an environment that does not exist yet, for this machine or "
             "an assumed one.",
         ),
     ] = False,
@@ -64,7 +64,7 @@ def fix(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     verify: Annotated[
         bool,
-        typer.Option("--verify", help="Ask the installer and its index whether they agree."),
+        typer.Option("--verify", help="Ask the installer and its index whether the plan works."),
     ] = False,
     undo: Annotated[
         bool, typer.Option("--undo", help="Restore what was there before the last fix.")
@@ -72,19 +72,21 @@ def fix(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="With --undo: restore what others have changed since, too; asks."
+            "--force", help="With --undo: also restore what others have changed since; asks first."
         ),
     ] = False,
     smoke: Annotated[
         bool,
-        typer.Option("--smoke/--no-smoke", help="Afterwards, run a short forward and backward."),
+        typer.Option(
+            "--smoke/--no-smoke", help="Run a short forward and backward pass afterwards."
+        ),
     ] = True,
     want: opt.Want = [],  # noqa: B006
     keep: opt.Keep = [],  # noqa: B006
     allow_build: opt.AllowBuild = False,
     no_hub: opt.NoHub = False,
     installer: Annotated[
-        opt.Installer, typer.Option("--installer", help="Whose commands to use.")
+        opt.Installer, typer.Option("--installer", help="The installer whose commands are used.")
     ] = opt.Installer.AUTO,
     ignore: opt.Ignore = [],  # noqa: B006
     rules: opt.Rules = [],  # noqa: B006
@@ -148,7 +150,7 @@ def refuse_carried_out(is_recipe: bool, *, new: bool, dry_run: bool, named: bool
         raise UsageError("--new and --requirements exclude each other: one plans from nothing")
     if (new or is_recipe) and not dry_run:
         what = "--new" if new else "such a file"
-        raise UsageError(f"{what} is for another environment: say --dry-run")
+        raise UsageError(f"{what} is for another environment: add --dry-run")
 
 
 def refuse_unclear(*, dry_run: bool, yes: bool, undo: bool, force: bool) -> None:

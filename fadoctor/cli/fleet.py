@@ -32,7 +32,7 @@ def fleet(
         list[str],
         typer.Argument(
             metavar="[FILES|DIRS|-]...",
-            help="What nodes wrote: records, reports, in any mixture; - is standard input, the "
+            help="Records or reports that nodes wrote, in any mixture; - is standard input, the "
             "default. `diff A B` compares two of them.",
             show_default=False,
         ),
@@ -42,7 +42,7 @@ def fleet(
         typer.Option(
             "--expect",
             metavar="N|HOSTLIST",
-            help="The nodes there should be, by number or by name: 16, n[01-16].",
+            help="Nodes that should answer, by number or by name: 16, n[01-16].",
             show_default=False,
         ),
     ] = "",
@@ -68,13 +68,13 @@ def fleet(
         bool,
         typer.Option(
             "--slurm",
-            help="Print the srun line that asks every node once; what stands behind -- is for srun."
+            help="Print the srun line that asks every node once; what follows -- goes to srun."
             " With --run, run it.",
             rich_help_panel=_ENGINE,
         ),
     ] = False,
     run: Annotated[
-        bool, typer.Option("--run", help="Run it, and merge.", rich_help_panel=_ENGINE)
+        bool, typer.Option("--run", help="Run it, and merge the answers.", rich_help_panel=_ENGINE)
     ] = False,
     ray: Annotated[
         str,
@@ -111,7 +111,7 @@ def fleet(
         bool,
         typer.Option(
             "--smoke/--no-smoke",
-            help="Whether nodes also prove their answer by running.",
+            help="Let nodes also prove their answer with a smoke run.",
             rich_help_panel=_ENGINE,
         ),
     ] = True,
@@ -126,11 +126,11 @@ def fleet(
         ),
     ] = 60,
     fail_on: Annotated[
-        opt.FailOn, typer.Option("--fail-on", help="Least severity that makes the exit code 1.")
+        opt.FailOn, typer.Option("--fail-on", help="Lowest severity that makes the exit code 1.")
     ] = opt.FailOn.ERROR,
     rules: opt.Rules = [],  # noqa: B006
     format_: Annotated[
-        opt.FleetFormat, typer.Option("--format", help="Form of the output.")
+        opt.FleetFormat, typer.Option("--format", help="Output format.")
     ] = opt.FleetFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,

@@ -100,7 +100,7 @@ def _interpreter(named: str) -> str:
     path = Path(folder) / "bin" / "python" if folder and Path(folder).is_dir() else Path(folder)
     found = str(path) if folder else shutil.which("python3") or sys.executable
     if not os.access(found, os.X_OK):
-        raise InputError(found, "this is no interpreter: --python names one that has ray")
+        raise InputError(found, "this is not an interpreter: name one that has ray with --python")
     return str(Path(found).absolute())
 
 

@@ -148,7 +148,9 @@ def _sink(text: str, chosen: Form, allowed: list[Form]) -> Sink:
         return Sink(Form(name), _path(rest))
     if colon and rest and did_you_mean(name, [form.value for form in Form]):
         hint = did_you_mean(name, names, f" Give one of {', '.join(names)}.")
-        raise UsageError(f"--output {printable(text)}: {printable(name)} is no form here.{hint}")
+        raise UsageError(
+            f"--output {printable(text)}: {printable(name)} is not a format of this command.{hint}"
+        )
     by_ending = _ENDINGS.get(Path(text).suffix.lower(), Form.TEXT)
     plain = by_ending if by_ending in allowed else Form.TEXT
     return Sink(chosen if chosen is not Form.TEXT else plain, _path(text))

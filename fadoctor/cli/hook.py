@@ -51,7 +51,9 @@ def hook(
             )  # fmt: skip
             worst = max(worst, judge_file(request, tuple(ignore), fail_on, settings))
         except UnknownKindError:
-            sys.stderr.write(f"fadoctor: {file} is passed over: no kind that is known\n")
+            sys.stderr.write(
+                f"fadoctor: {file} is skipped: not a kind of file that fadoctor knows\n"
+            )
         except InputError as error:
             sys.stderr.write(f"fadoctor: {error}\n")
             worst = max(worst, error.exit_code)

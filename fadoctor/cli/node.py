@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
     from fadoctor.model.report import Report
 
-_IMAGES = ("SLURM_CONTAINER", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "ENROOT_ROOTFS")
-"""Variables in which runtimes say what image they run."""
-
 
 class Wanted(NamedTuple):
     """What is to be written for a fleet."""
@@ -100,17 +97,13 @@ def _text(node: Node, content: Content, report: Report | None, form: Form) -> st
 
 def _content(report: Report, code: int, *, redact: bool) -> Content:
     from fadoctor.fleet.builds import builds_of
+    from fadoctor.fleet.image import image_of
 
     outcome = Outcome.of(report, code)
     is_here = report.target.kind in ("environment", "site-packages")
     builds = builds_of(report.target, report.environment) if is_here else {}
-    return content_of(outcome, report.environment, "" if redact else _image(), builds)
-
-
-def _image() -> str:
-    """Return the container's image by its last name: folders are not the node's."""
-    found = next((os.environ[name] for name in _IMAGES if os.environ.get(name)), "")
-    return found.rstrip("/").rpartition("/")[2]
+    image = "" if redact else image_of(os.environ)
+    return content_of(outcome, report.environment, image, builds)
 
 
 def _save(folder: Path, node: Node, document: bytes) -> None:

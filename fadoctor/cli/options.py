@@ -178,7 +178,7 @@ Extra = Annotated[
     typer.Option(
         "--extra",
         metavar="NAME",
-        help="With --requirements: count what this extra of the project asks for. Repeatable.",
+        help="With --requirements: include this extra of the project. Repeatable.",
         rich_help_panel=_TARGET,
         show_default=False,
     ),
@@ -188,7 +188,7 @@ Group = Annotated[
     typer.Option(
         "--group",
         metavar="NAME",
-        help="With --requirements: count this group, category or pixi environment. Repeatable.",
+        help="With --requirements: include this group, category or pixi environment. Repeatable.",
         rich_help_panel=_TARGET,
         show_default=False,
     ),
@@ -270,13 +270,13 @@ Platform = Annotated[
 ]
 OutputFormat = Annotated[
     Format,
-    typer.Option("--format", help="Form of the output.", rich_help_panel=_OUTPUT),
+    typer.Option("--format", help="Output format.", rich_help_panel=_OUTPUT),
 ]
 ReportOutput = Annotated[
     ReportFormat,
     typer.Option(
         "--format",
-        help="Form of the output. markdown is redacted, to be pasted in public.",
+        help="Output format. markdown is redacted, to be pasted in public.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -284,7 +284,7 @@ CheckOutput = Annotated[
     CheckFormat,
     typer.Option(
         "--format",
-        help="Form of the output. markdown is redacted, to be pasted in public; fleet is one line "
+        help="Output format. markdown is redacted, to be pasted in public; fleet is one line "
         "for `fadoctor fleet`, frames a full report in such lines.",
         rich_help_panel=_OUTPUT,
     ),
@@ -302,13 +302,13 @@ OutputDir = Annotated[
 ]
 FactsOutput = Annotated[
     FactsFormat,
-    typer.Option("--format", help="Form of the output: JSON alone.", rich_help_panel=_OUTPUT),
+    typer.Option("--format", help="Output format: JSON alone.", rich_help_panel=_OUTPUT),
 ]
 PlanOutput = Annotated[
     PlanFormat,
     typer.Option(
         "--format",
-        help="Form of the plan. dockerfile, uv (pyproject.toml), pixi, conda and colab (a "
+        help="Output format of the plan. dockerfile, uv (pyproject.toml), pixi, conda and colab (a "
         "notebook) describe the whole environment, to make it anew.",
         rich_help_panel=_OUTPUT,
     ),
@@ -340,7 +340,8 @@ AllowBuild = Annotated[
 NoHub = Annotated[
     bool,
     typer.Option(
-        "--no-hub", help="Propose no kernels that transformers downloads from the Hub at run time."
+        "--no-hub",
+        help="Do not propose kernels that transformers downloads from the Hub at run time.",
     ),
 ]
 Output = Annotated[
@@ -358,7 +359,7 @@ Outputs = Annotated[
     typer.Option(
         "--output",
         metavar="FILE",
-        help="Write to a file instead of standard output (-), in the form of its ending: .sarif, "
+        help="Write to a file instead of standard output (-), in the format of its ending: .sarif, "
         ".md, .json ...; FORM:FILE names another. Repeatable.",
         rich_help_panel=_OUTPUT,
         show_default=False,
@@ -369,7 +370,7 @@ Rules = Annotated[
     typer.Option(
         "--rules",
         metavar="DIR",
-        help="Own rules and matrix rows, on top of the shipped ones. Repeatable.",
+        help="Folder with your own rules and tables, added to the shipped ones. Repeatable.",
         show_default=False,
     ),
 ]
@@ -377,14 +378,15 @@ NoConfigFile = Annotated[
     bool,
     typer.Option(
         "--no-config-file",
-        help="Use no settings: neither fadoctor.toml nor [tool.fadoctor] of a pyproject.toml.",
+        help="Ignore settings: fadoctor.toml and [tool.fadoctor] in pyproject.toml.",
     ),
 ]
 FailOnOption = Annotated[
     FailOn | None,
     typer.Option(
         "--fail-on",
-        help="Least severity that makes the exit code 1. Default: error, or the settings'.",
+        help="Lowest severity that makes the exit code 1. Default: error, or what the "
+        "settings say.",
         show_default=False,
     ),
 ]
@@ -405,7 +407,7 @@ Quiet = Annotated[
     typer.Option(
         "--quiet",
         "-q",
-        help="The answer in one line.",
+        help="Print the answer in one line.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -414,7 +416,7 @@ Verbose = Annotated[
     typer.Option(
         "--verbose",
         "-v",
-        help="Also the evidence, every fix, and why each cell of the table comes out so.",
+        help="Also show the evidence, every fix, and the reason for each cell of the table.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -428,7 +430,7 @@ Debug = Annotated[
 ]
 ReadAll = Annotated[
     bool,
-    typer.Option("--thorough", help="Read all symbols and GPU code of torch itself, too."),
+    typer.Option("--thorough", help="Also read all symbols and GPU code of torch itself."),
 ]
 NoCache = Annotated[
     bool,
@@ -441,13 +443,13 @@ CheckAll = Annotated[
     bool,
     typer.Option(
         "--thorough",
-        help="Read all of torch's own libraries; run every case, also what is predicted to fail; "
+        help="Read all of torch's own libraries; run every case, even those predicted to fail; "
         "import each package of the stack.",
     ),
 ]
 Thorough = Annotated[
     bool,
-    typer.Option("--thorough", help="Run every case, and what is predicted to fail, too."),
+    typer.Option("--thorough", help="Run every case, even those predicted to fail."),
 ]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever is found.")]
 Ignore = Annotated[
@@ -456,7 +458,7 @@ Ignore = Annotated[
         "--ignore",
         metavar="RULE-ID",
         autocompletion=values.rule_ids,
-        help="Hide what a rule finds. Repeatable.",
+        help="Hide the findings of this rule. Repeatable.",
         show_default=False,
     ),
 ]

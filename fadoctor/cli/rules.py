@@ -1,4 +1,4 @@
-"""The commands of ``fadoctor rules``: list, show, test and schema.
+"""The commands of ``fadoctor rules``: list, show, test, schema, and update of its own module.
 
 Heavy modules are imported inside the commands, so that each pays only for what it uses.
 """
@@ -16,13 +16,14 @@ from fadoctor.cli import options as opt
 from fadoctor.cli import values
 from fadoctor.cli.examples import epilog
 from fadoctor.cli.output import write
+from fadoctor.cli.rules_update import update
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 
 app = typer.Typer(
     name="rules",
-    help="What fadoctor knows: list the rules, read about one, test your own.",
+    help="What fadoctor knows: list the rules, read about one, test your own, fetch newer ones.",
     no_args_is_help=True,
 )
 
@@ -86,7 +87,7 @@ def list_rules(
     else:
         style = style_of(color.value, output, quiet=False, verbose=False)
         retired = {} if area or severity else suite.knowledge.retired
-        write(rule_list.render(found, style, retired), output)
+        write(rule_list.render(found, style, suite.knowledge, retired), output)
 
 
 @app.command(epilog=epilog("rules show"))
@@ -98,7 +99,7 @@ def show(
     rules: opt.Rules = [],  # noqa: B006
     format_: Annotated[
         PageFormat,
-        typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
+        typer.Option("--format", help="Output format.", rich_help_panel="Output"),
     ] = PageFormat.TEXT,
     output: opt.Output = None,
     color: opt.ColourOption = opt.Colour.AUTO,
@@ -133,7 +134,8 @@ def run_cases(
         list[Path] | None,
         typer.Argument(
             metavar="[DIR]...",
-            help="Folders with own rules, tested on top of the shipped ones. Default: the shipped.",
+            help="Folders with your own rules, tested together with the shipped ones. "
+            "Default: the shipped ones.",
             show_default=False,
         ),
     ] = None,
@@ -166,3 +168,6 @@ def schema(
     from fadoctor.report.schema import render
 
     write(render(name.value), output)
+
+
+app.command(epilog=epilog("rules update"))(update)

@@ -45,7 +45,7 @@ def run(
 def _explain_failure(tail: bytes, rules: list[Path], color: opt.Colour, *, quiet: bool) -> None:
     """Explain the end of an output; what shows nothing of ours is not worth a word."""
     from fadoctor.cli.terminal import style_of
-    from fadoctor.commands.explaining import lies_in_active
+    from fadoctor.commands.explaining import lies_in_active, with_imports
     from fadoctor.explain.explain import explain as explain_reading
     from fadoctor.explain.explain import read_log
     from fadoctor.matrix.load import load_knowledge
@@ -55,7 +55,8 @@ def _explain_failure(tail: bytes, rules: list[Path], color: opt.Colour, *, quiet
     reading = read_log(io.BytesIO(tail), "output", knowledge)
     environment = None
     if lies_in_active(reading):
-        _, environment = support.environment_of(support.no_request(), rules)
+        request = with_imports(support.no_request(), reading, knowledge)
+        _, environment = support.environment_of(request, rules)
     report = explain_reading(reading, knowledge, environment)
     if report.findings:
         style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)

@@ -34,7 +34,7 @@ def smoke(
             "--backend",
             metavar=f"[{'|'.join(RUN)}]",
             autocompletion=values.backends,
-            help="Only this backend, also one that the default set leaves out. Repeatable.",
+            help="Only this backend, even if the default set leaves it out. Repeatable.",
             show_default=False,
         ),
     ] = [],  # noqa: B006
@@ -44,22 +44,24 @@ def smoke(
             "--device",
             metavar="[cuda|cuda:N|cpu|all]",
             autocompletion=values.devices,
-            help="Where to run. Default: all GPUs, a worker each; the CPU where there is none.",
+            help="Where to run. Default: all GPUs, one process each; the CPU if there is none.",
             show_default=False,
         ),
     ] = "",
     timeout: Annotated[
         float,
-        typer.Option("--timeout", metavar="SECONDS", min=0.1, max=86_400, help="Limit of a cell."),
+        typer.Option(
+            "--timeout", metavar="SECONDS", min=0.1, max=86_400, help="Time limit for each cell."
+        ),
     ] = 60.0,
     require_gpu: Annotated[
-        bool, typer.Option("--require-gpu", help="Exit 3 where no GPU was tested.")
+        bool, typer.Option("--require-gpu", help="Exit 3 if no GPU was tested.")
     ] = False,
     online: Annotated[
-        bool, typer.Option("--online", help="Let kernels download from the Hub what it loads.")
+        bool, typer.Option("--online", help="Let the package kernels download from the Hub.")
     ] = False,
     list_: Annotated[
-        bool, typer.Option("--list", help="Say which cells exist here, and run nothing.")
+        bool, typer.Option("--list", help="List the cells that exist here, and run nothing.")
     ] = False,
     imports: Annotated[
         bool,
@@ -70,7 +72,7 @@ def smoke(
     no_config_file: opt.NoConfigFile = False,
     format_: Annotated[
         opt.SmokeFormat,
-        typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
+        typer.Option("--format", help="Output format.", rich_help_panel="Output"),
     ] = opt.SmokeFormat.TEXT,
     output: opt.Outputs = [],  # noqa: B006
     redact: opt.Redact = False,

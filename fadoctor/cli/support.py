@@ -109,13 +109,13 @@ def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
 
 def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
     """Run the chosen cells and end whatever they leave behind."""
-    from fadoctor.cli.terminal import spinner
+    from fadoctor.cli.terminal import spinner, unheard
     from fadoctor.commands.measuring import measure
     from fadoctor.processes.ending import ends_by_signals
     from fadoctor.processes.strays import no_strays
 
-    with ends_by_signals(), spinner("running forward and backward", quiet=quiet):
-        return measure(prognosis, choice, no_strays)
+    with ends_by_signals(), spinner("running forward and backward", quiet=quiet) as say:
+        return measure(prognosis, choice, no_strays, None if say is unheard else say)
 
 
 def with_imports(found: SmokeRun, prognosis: Prognosis, *, quiet: bool) -> SmokeRun:
@@ -125,7 +125,7 @@ def with_imports(found: SmokeRun, prognosis: Prognosis, *, quiet: bool) -> Smoke
     from fadoctor.processes.ending import ends_by_signals
     from fadoctor.processes.strays import no_strays
 
-    def waiting(count: int) -> AbstractContextManager[object]:
+    def waiting(count: int) -> AbstractContextManager[Callable[[str], None]]:
         return spinner(f"importing {count} packages, one by one", quiet=quiet)
 
     with ends_by_signals():

@@ -72,6 +72,10 @@ def _can_show_marks(stream: TextIO) -> bool:
     return True
 
 
+def unheard(_: str) -> None:
+    """Say nothing: what a spinner gives where nobody sees it."""
+
+
 @contextmanager
 def spinner(
     what: str, *, quiet: bool, after_s: float = _PATIENCE_S
@@ -81,7 +85,7 @@ def spinner(
     What is given is told what goes on next.
     """
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield lambda _: None
+        yield unheard
         return
     from fadoctor.cli.progress import Progress
 

@@ -40,12 +40,12 @@ def trace(
     ] = 256,
     eager: Annotated[
         bool,
-        typer.Option("--eager", help="Switch torch.compile off, to look inside what it compiles."),
+        typer.Option("--eager", help="Turn torch.compile off, to see inside what it compiles."),
     ] = False,
     rules: opt.Rules = [],  # noqa: B006 -- typer copies defaults
     format_: Annotated[
         TraceFormat,
-        typer.Option("--format", help="Form of the output.", rich_help_panel="Output"),
+        typer.Option("--format", help="Output format.", rich_help_panel="Output"),
     ] = TraceFormat.TEXT,
     output: opt.Output = None,
     redact: opt.Redact = False,

@@ -68,7 +68,7 @@ def _repeatable(store: Store) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if store.journal.is_file():
-            say("the way back was interrupted: say fadoctor fix --undo again")
+            say("undoing was interrupted: run fadoctor fix --undo again")
         raise
 
 
@@ -84,12 +84,18 @@ def tell(undone: Undone, store: Store, *, force: bool = False) -> int:
     elif not undone.spoiled:
         say(f"{store.prefix} is as it was before")
     if undone.aside:
-        say("of what was brought back, these had been changed since; the changed files are in:")
+        say(
+            "these were brought back although they had been changed since; the changed files "
+            "are in:"
+        )
         _list(undone.aside)
     if undone.spoiled:
-        say("not as before, as they were edited in place or something else is in their way:")
+        say(
+            "these could not be brought back: they were edited in place, or something else "
+            "is in their way:"
+        )
         _list(undone.spoiled)
-        say("reinstalling what they belong to brings them back")
+        say("to bring them back, reinstall the packages that they belong to")
     return EXIT_FINDINGS if undone.spoiled else 0
 
 
@@ -136,7 +142,7 @@ def _foretell(outlook: Outlook | None, store: Store, *, force: bool) -> None:
     if outlook.decision.others:
         say(
             "others have changed since, and it would be "
-            + ("brought back, too, where it can be:" if force else "left as it is:")
+            + ("brought back too, where possible:" if force else "left as it is:")
         )
         _list(outlook.decision.others)
 
@@ -153,7 +159,7 @@ def _agrees(outlook: Outlook, *, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise UsageError("nobody can be asked here whether that is meant: say --undo --force --yes")
+        raise UsageError("there is no terminal to ask on: use --undo --force --yes")
     return agreed("Bring all of it back?", otherwise=False)
 
 

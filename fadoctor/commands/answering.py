@@ -78,7 +78,7 @@ def explain(
     log: str | bytes | PathLike[str] | BaseException, what: What, *, ignore: object, rules: object
 ) -> ExplainResult:
     """Return what a log comes from; an environment that was named, or that it lies in, is asked."""
-    from fadoctor.commands.explaining import explained, lies_in_active
+    from fadoctor.commands.explaining import explained, lies_in_active, with_imports
     from fadoctor.matrix.load import load_knowledge
 
     folders_of_rules = folders(rules, "rules")
@@ -88,6 +88,7 @@ def explain(
     request = request_of(what)
     environment = None
     if what != What() or lies_in_active(reading, sys.prefix):
+        request = with_imports(request, reading, knowledge)
         _, environment = look(request, folders_of_rules)
     report = explained(reading, knowledge, request, environment, ignored)
     return shown_as(ExplainResult, report)

@@ -11,6 +11,9 @@ import msgspec
 from fadoctor.model.errors import InputError
 from fadoctor.model.explanation import Agreement
 
+CONTRACT = "contract"
+"""Kind of what rules about names that packages ask of each other are judged for."""
+
 if TYPE_CHECKING:
     from fadoctor.examine import Request
     from fadoctor.explain.explain import Reading
@@ -45,6 +48,15 @@ def lies_in_active(reading: Reading, *others: str) -> bool:
     """Return whether a path of the log lies in the environment that is active, or in another."""
     active = [os.environ.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
     return any(reading.mentions(folder) for folder in (*active, *others) if len(folder) > 1)
+
+
+def with_imports(request: Request, reading: Reading, knowledge: Knowledge) -> Request:
+    """Return the request; where the log misses a name, it also follows what packages import."""
+    rules = [rule for rule in knowledge.rules if CONTRACT in rule.for_each]
+    telling = {name for rule in rules for name in (rule.id, *rule.explained_by)}
+    if not any(cause.rule.id in telling for cause in reading.ranked.causes):
+        return request
+    return msgspec.structs.replace(request, contracts=True)
 
 
 def explained(

@@ -78,7 +78,7 @@ def retired_ids(named: Sequence[str], knowledge: Knowledge, what: str) -> tuple[
 
 def is_retired(rule_id: str, current: str) -> str:
     """Return the sentence about an id that was given once."""
-    return f"{rule_id} is retired: {current} speaks of it now"
+    return f"{rule_id} is retired: {current} replaces it"
 
 
 def no_such_rule(rule_id: str, known: Iterable[str]) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Guard = Callable[[], AbstractContextManager[list[str]]]
     """Ends what children leave behind, and names what does not end."""
 
+    Announce = Callable[[int], AbstractContextManager[Callable[[str], None]]]
+
 _CHECK_CELL_S, _CHECK_DEVICE_S = 30.0, 120.0
 """Limits of the smoke run of ``check``, seconds."""
 
@@ -39,15 +41,20 @@ def choice_of_check(prognosis: Prognosis, *, thorough: bool) -> Choice:
     return choose(wanted, prognosis.kernels, doomed(prognosis.verdicts))
 
 
-def measure(prognosis: Prognosis, choice: Choice, guard: Guard = no_guard) -> SmokeRun:
-    """Run the chosen cells."""
+def measure(
+    prognosis: Prognosis,
+    choice: Choice,
+    guard: Guard = no_guard,
+    tell: Callable[[str], None] | None = None,
+) -> SmokeRun:
+    """Run the chosen cells; `tell` is told what goes on, where somebody waits."""
     from fadoctor.processes.run import run
     from fadoctor.smoke.judge import Judge
     from fadoctor.smoke.parent import run_smoke
 
     target, judge = prognosis.environment.target, Judge(prognosis.knowledge)
     with guard() as stuck:
-        found = run_smoke(target, os.environ, run, choice, judge)
+        found = run_smoke(target, os.environ, run, choice, judge, tell=tell)
     problem = "; ".join(part for part in (found.problem, *stuck) if part)
     return msgspec.structs.replace(found, problem=problem)
 
@@ -56,11 +63,11 @@ def prove_imports(
     found: SmokeRun,
     prognosis: Prognosis,
     guard: Guard = no_guard,
-    announce: Callable[[int], AbstractContextManager[object]] = lambda _: nullcontext(),
+    announce: Announce = lambda _: nullcontext(lambda _: None),
 ) -> SmokeRun:
     """Return a run with the proof by import of all that is installed of the stack.
 
-    `announce` is told how many packages that are.
+    `announce` is told how many packages that are, and gives who is told of each.
     """
     if found.interrupted:
         return found
@@ -71,8 +78,8 @@ def prove_imports(
     environment, knowledge = prognosis.environment, prognosis.knowledge
     wanted = entries(environment, knowledge.tables)
     try:
-        with announce(len(wanted)), guard():
-            proofs = run_imports(environment, wanted, os.environ, run, Judge(knowledge))
+        with announce(len(wanted)) as tell, guard():
+            proofs = run_imports(environment, wanted, os.environ, run, Judge(knowledge), tell=tell)
     except KeyboardInterrupt:
         return msgspec.structs.replace(found, interrupted=True)
     return msgspec.structs.replace(found, imports=proofs)

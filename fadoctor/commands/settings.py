@@ -68,7 +68,7 @@ class Settings(msgspec.Struct, frozen=True):
             "exit code 1 from": self.fail_on,
             "own rules": ", ".join(map(str, self.rules)),
             "hidden": "; ".join(map(str, self.ignored)),
-            "shown again, as its day is over": "; ".join(map(str, self.ended)),
+            "shown again, because its date has passed": "; ".join(map(str, self.ended)),
         }
         parts = [f"{name}: {value}" for name, value in told.items() if value]
         return (printable(f"Settings: {self.path}. {'. '.join([*parts, ''])}".strip(), 2_000),)

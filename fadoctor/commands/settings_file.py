@@ -107,9 +107,9 @@ def _inside(tree: Tree, node: Node, folder: Path) -> Path:
     text = tree.as_text(node)
     found = (folder / text).resolve()
     if not text or not found.is_relative_to(folder.resolve()):
-        raise tree.error(node, "should be a folder beside these settings, or below")
+        raise tree.error(node, "should be a folder next to these settings, or below")
     if not found.is_dir():
-        raise tree.error(node, "is no folder")
+        raise tree.error(node, "is not a folder")
     return found
 
 

@@ -48,7 +48,7 @@ def read_notebook(source: Source) -> Notebook:
     try:
         book = msgspec.json.decode(source.text, type=_Book)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
-        raise source.error(f"is no notebook: {error}") from error
+        raise source.error(f"is not a notebook: {error}") from error
     finder = _Finder(source.text.split("\n"))
     text: list[str] = []
     lines: list[int] = []

@@ -44,6 +44,7 @@ def _read(source: Source, kind: str) -> Configuration:
             return read
     raise UnknownKindError(
         source.name,
-        f"is no configuration of a kind that is known: {', '.join(READERS)} (--config-kind KIND "
+        f"is not a kind of configuration that fadoctor knows: {', '.join(READERS)} "
+        "(--config-kind KIND "
         "reads it as one of them)",
     )

@@ -112,7 +112,7 @@ def flag(node: Node) -> bool | Computed:
         return True
     if word in {"false", "0", "no", "off", "none", ""}:
         return False
-    return Computed(f"{word[:40]} is no switch")
+    return Computed(f"{word[:40]} is not a switch")
 
 
 def loaded_dtype(node: Node) -> str | Computed:

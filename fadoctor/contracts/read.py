@@ -34,6 +34,9 @@ RECORD_LIMIT = 64 << 20
 BROKEN_LIMIT = 64
 """Names that are told; more of them are one broken environment."""
 
+SHIPPED = Path(__file__).parent / "shipped"
+"""What files of released packages do at import."""
+
 _OUTPUT_LIMIT = 32 << 20
 _SCRIPT = Path(__file__).parent / "child" / "_fadoctor_contracts.py"
 
@@ -90,10 +93,12 @@ def read_contracts(
     entries: Mapping[str, Entry],
     folder: Path | None,
     announce: Callable[[], None] = lambda: None,
+    shipped: Path | None = SHIPPED,
 ) -> Answer:
     """Return what is asked for and not there; `announce` is called before it takes long.
 
-    Starts one process where no answer is kept. `folder` is that of the cache, or None.
+    Starts one process where no answer is kept. `folder` is that of the cache, or None; `shipped`
+    that of the tables of released sources.
     """
     modules = wanted(entries, site.installed)
     if not modules:
@@ -104,7 +109,7 @@ def read_contracts(
     if kept is not None:
         return Answer(kept, source="verdict")
     announce()
-    reply, problem = _asked(site, entries, modules, folder)
+    reply, problem = _asked(site, entries, modules, folder, shipped)
     if reply is None:
         return Answer(problem=problem)
     broken = tuple(_joined(reply.broken))[:BROKEN_LIMIT]
@@ -119,14 +124,19 @@ def read_contracts(
 
 
 def _asked(
-    site: Site, entries: Mapping[str, Entry], modules: list[str], folder: Path | None
+    site: Site,
+    entries: Mapping[str, Entry],
+    modules: list[str],
+    folder: Path | None,
+    shipped: Path | None,
 ) -> tuple[_Reply | None, str]:
     request = {
         "folders": site.folders, "installed": site.installed, "table": entries,
         "entries": [{"module": name, "next": entries[name].next} for name in modules],
         "python": site.python, "system": site.system, "hooked": site.hooked,
         "variables": site.variables, "cache": str(folder or ""),
-        "keys": _keys(site) if folder else {},
+        "keys": _keys(site) if folder else {}, "records": site.records,
+        "shipped": str(shipped or ""),
     }  # fmt: skip
     answer, result = ask_script(_SCRIPT, msgspec.json.encode(request), TIMEOUT_S, _OUTPUT_LIMIT)
     if answer is None:

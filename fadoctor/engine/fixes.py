@@ -105,9 +105,9 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     ]
     unknown = (n for n in aside.unknown_facts() if n.partition(".")[0] not in aside.matrix.tables)
     needs = ", ".join(unknown) or "this environment"
-    is_named = aside.environment.target.kind != _LOG
-    otherwise = ", which could not be read." if is_named else ""
-    advice = f"It depends on {needs}{otherwise or ': name the environment to have it worked out.'}"
+    is_log = aside.environment.target.kind == _LOG
+    way_out = ": name the environment, and fadoctor works it out."
+    advice = f"It depends on {needs}{way_out if is_log else ', which could not be read.'}"
     return Fix(
         id=fix.id,
         title=aside.fill(fix.title) if aside.can_fill(fix.title) else fix.id.replace("-", " "),

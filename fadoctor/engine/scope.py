@@ -75,7 +75,7 @@ class Scope:
     def _word(self, path: str, otherwise: str | None) -> str:
         fact = self.resolve(path)
         if isinstance(fact, Known):
-            return _text(fact)
+            return _size(fact.value) if path.endswith("_bytes") else _text(fact)
         if otherwise is None and path.startswith("gpu") and path.endswith(".name"):
             return _SOME_GPU
         if otherwise is None and path.startswith("env.") and isinstance(fact, Absent):
@@ -215,6 +215,11 @@ def _version_part(fact: Known, name: str, part: str) -> Fact:
     if part == "local" and version_part(str(fact.value), "major"):
         return Absent(f"{name} has no local part")
     return Unknown(f"{name} is not a version: {fact.value}", fact.source)
+
+
+def _size(value: object) -> str:
+    """Return a number of bytes as people say it: ``16 GiB``."""
+    return f"{value / (1 << 30):.0f} GiB" if isinstance(value, int) else str(value)
 
 
 def _text(fact: Fact) -> str:

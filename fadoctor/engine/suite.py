@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.engine.cases import Cases, read_case
-from fadoctor.matrix.load import COMPILED, SOURCE, load_knowledge
+from fadoctor.matrix.load import SOURCE, compiled_in_use, load_knowledge
 from fadoctor.model.errors import FadoctorError, RuleDataError
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Outcome
@@ -91,7 +91,7 @@ def load_suite(folders: Iterable[Path] = ()) -> Suite:
     Raises RulesDoNotCompileError with every problem of the first folder that has some.
     """
     knowledge = _shipped_knowledge()
-    cases = _shipped_cases(COMPILED, SOURCE)
+    cases = _shipped_cases(compiled_in_use(), SOURCE)
     shipped = {
         rule.id: RuleFile(rule, f"rules/{rule.file}", cases.get(rule.id, []))
         for rule in knowledge.rules

@@ -32,10 +32,10 @@ _FRAME = re.compile(r"(?:site|dist)-packages[\\/]{1,2}(\w{1,60})[\\/][^\"'\n]{0,
 
 _OF_LOG = Absent("a log names it, not the environment")
 _NOT_SEEN = (
-    "The imports of what is installed here were followed, and this one was not seen to fail: it is "
-    "repaired by now, the log is another's, or the name is asked for elsewhere."
+    "fadoctor followed the imports of what is installed here, and this one does not fail: it has "
+    "been repaired since, the log is from another environment, or other code asks for the name."
 )
-_NOT_FOLLOWED = "Nobody has followed the imports of this environment; only the log shows it."
+_NOT_FOLLOWED = "fadoctor has not followed the imports of this environment; only the log shows it."
 
 
 def held(

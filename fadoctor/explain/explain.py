@@ -30,7 +30,7 @@ from fadoctor.matrix.query import Matrix
 from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
-from fadoctor.model.report import RulesInfo, Summary
+from fadoctor.model.report import Summary, rules_info
 
 if TYPE_CHECKING:
     from fadoctor.explain.join import Surroundings
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
 
-OTHERS_FIXES = "Fixes for GPUs of another vendor than the one that the log names are left out."
+OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left out."
 
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 
@@ -118,7 +118,7 @@ def explain(
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
     return Explanation(
         fadoctor=__version__,
-        rules=RulesInfo(knowledge.version, knowledge.sha256),
+        rules=rules_info(knowledge),
         log=_log(reading),
         findings=tuple(findings),
         summary=_summary(findings),

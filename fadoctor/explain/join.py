@@ -92,9 +92,10 @@ def _contradicts(named: Fact, read: Fact) -> bool:
 ASKED_IN_VAIN = "imported-name-missing"
 """The rule of which tables say more: a name that another package does not have."""
 
-_EXCLUDED = "What the log says of versions and hardware speaks against it."
+_EXCLUDED = "The versions and hardware in the log speak against it."
 _REFUTED = (
-    "This environment does not have the fault: it is repaired by now, or the log is another's."
+    "This environment does not have this problem: it has been repaired since, or the "
+    "log is from another environment."
 )
 _NO_TRACE = "Nothing in the environment could show this; only the log does."
 _CONFIGURED = "The environment alone cannot show this: it depends on how the run is configured."
@@ -134,7 +135,10 @@ def _held_against(
         return Check(rule.id, Agreement.OPEN, _why_open(mine)), None
     if around.contradicted:
         names_ = " and ".join(around.contradicted)
-        detail = f"This environment has another {names_} than the log names, so it decides nothing."
+        detail = (
+            f"This environment has another {names_} than the log, so it can neither "
+            "confirm nor refute this."
+        )
         return Check(rule.id, Agreement.OPEN, detail), None
     return Check(rule.id, Agreement.REFUTED, _REFUTED), None
 
@@ -151,7 +155,7 @@ def _why_open(mine: list[Judgement]) -> str:
     if unknown:
         return f"Not confirmed: {', '.join(dict.fromkeys(unknown))} could not be read here."
     reasons = [each.reason for each in mine if each.reason]
-    return f"Not confirmed: {reasons[0] if reasons else 'a fact that it hangs on is not known'}."
+    return f"Not confirmed: {reasons[0] if reasons else 'a fact that it depends on is not known'}."
 
 
 def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:

@@ -36,7 +36,7 @@ def _notes(lines: Sequence[Line], ranked: Ranked, sifted: Sifted) -> Iterator[st
         text = printable(ranked.unexplained.text, _SHOWN)
         yield f"The log ends with another error, in line {ranked.unexplained.line}: {text}"
     if sifted.overflowed:
-        yield "The log holds more failures than are kept: only its first and last ones were read."
+        yield "The log has too many failures: only the first and last ones were read."
     sure = bool(loud) and loud[0].match.confidence is Confidence.HIGH
     if not sure:
         yield from _what_is_missing(lines, found=bool(loud))
@@ -51,6 +51,8 @@ def _what_is_missing(lines: Sequence[Line], *, found: bool) -> Iterator[str]:
         yield f'The log begins inside a traceback: paste it from "{_TRACEBACK}" on.'
     below = texts[frames[-1] + 1 :] if frames else []
     if frames and not any(text.strip() and not text.startswith(" ") for text in below):
-        yield "The log ends inside a traceback: paste what stands below, where the exception is."
+        yield (
+            "The log ends inside a traceback: paste the lines below it too, where the exception is."
+        )
     if not found and any(_PIP.search(text) for text in texts):
-        yield "The build's own error stands above pip's summary: paste it, too, or run pip with -v."
+        yield "The build's own error is above pip's summary: paste it too, or run pip with -v."

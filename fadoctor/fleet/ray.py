@@ -22,7 +22,7 @@ _START_S = 45.0
 """How long it may take to reach the cluster, beside the deadline of its nodes."""
 _OUTPUT_LIMIT = 64 << 20
 _WANTS_PROOF = (
-    "the cluster wants a token: RAY_AUTH_MODE=token with RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
+    "the cluster needs a token: RAY_AUTH_MODE=token with RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
 )
 _HINTS = (
     ("Version mismatch", "--python must name an interpreter with the cluster's Python and ray"),

@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from fadoctor.fleet.frames import DOCUMENT_LIMIT
-from fadoctor.fleet.reports import add_document
 from fadoctor.fleet.streams import Intake
 from fadoctor.model.errors import InputError
 
@@ -53,32 +51,15 @@ def _files(folder: Path, deep: int) -> Iterator[Path]:
         raise InputError(str(folder), error.strerror or "cannot be read") from error
 
 
-def _is_one_report(stream: BinaryIO, path: Path, gathered: Gathered) -> bool:
-    """Take a file that is one report over many lines, at once: ten times as fast.
-
-    A stream that cannot be read twice is none; where it is no whole report, nothing is taken.
-    """
-    if not stream.seekable() or stream.read(2) != b"{\n":
-        is_one = False
-    else:
-        text = b"{\n" + stream.read(DOCUMENT_LIMIT)
-        is_one = not add_document(text, gathered, str(path))
-    if not is_one and stream.seekable():
-        stream.seek(0)
-    return is_one
-
-
 def _read_file(path: Path, intake: Intake, gathered: Gathered) -> None:
     before = intake.found
     try:
         with path.open("rb", buffering=_BUFFER) as stream:
-            if _is_one_report(stream, path, gathered):
-                return
             intake.read(stream, str(path), path.stem)
             size = path.stat().st_size
     except OSError as error:
         gathered.damaged(str(path), error.strerror or "cannot be read", path.stem)
         return
     if intake.found == before:
-        problem = "nothing of fadoctor is in it" if size else "it is empty"
+        problem = "it has no output of fadoctor" if size else "it is empty"
         gathered.damaged(str(path), problem, path.stem)

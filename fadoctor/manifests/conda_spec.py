@@ -100,7 +100,7 @@ def add_spec(
     if specifier is None:
         if role:
             return None  # build numbers and dates: tzdata=2024a
-        problem = f"{spec.version[:100]!r} is no version that is known here"
+        problem = f"{spec.version[:100]!r} is not a version that fadoctor knows"
         return problem if re.search(r"[<>=!~|,\s]", spec.version.lstrip("=")) else None
     if role == "python":
         draft.default_python(Setting(specifier, place))

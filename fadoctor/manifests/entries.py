@@ -65,7 +65,7 @@ def distribution(tree: Tree, node: Node, name: str) -> str:
     """Return a normalised name; InputError at the node where it can be none."""
     tree.count_package(node)
     if not _NAME.fullmatch(name):
-        raise tree.error(node, f"{name[:100]!r} is no name of a package")
+        raise tree.error(node, f"{name[:100]!r} is not the name of a package")
     return normalise_name(name)
 
 
@@ -73,7 +73,7 @@ def exactly(tree: Tree, node: Node) -> str:
     """Return ``==2.7.1`` for a lock's version; InputError where it is none."""
     text = tree.as_text(node)
     if not is_version(text):
-        raise tree.error(node, f"{text[:100]!r} is no version")
+        raise tree.error(node, f"{text[:100]!r} is not a version")
     return f"=={text}"
 
 
@@ -103,7 +103,7 @@ def specifier(tree: Tree, node: Node) -> str:
     if text == "*":
         return ""
     if not is_specifier(text):
-        raise tree.error(node, f"{text[:100]!r} is no range of versions")
+        raise tree.error(node, f"{text[:100]!r} is not a version range")
     return text
 
 
@@ -113,7 +113,7 @@ def marker(tree: Tree, node: Node) -> str:
     try:
         Marker(text[:LENGTH_LIMIT])
     except (InvalidMarker, RecursionError) as error:
-        raise tree.error(node, f"{text[:200]!r} is no marker") from error
+        raise tree.error(node, f"{text[:200]!r} is not a marker") from error
     return text
 
 

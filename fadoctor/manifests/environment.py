@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fadoctor.model.place import Place
 
 
-UNNAMED = "no file names it, and what is named may bring it"
+UNNAMED = "no file names it, but a named package may bring it"
 
 
 def planned_environment(
@@ -83,9 +83,7 @@ def _without_gpu(facts: Mapping[str, Fact], overlays: tuple[str, ...]) -> dict[s
     has_none = not isinstance(count, Known) or count.value == 0
     if not has_none or any(text.startswith("--gpu") for text in overlays):
         return {}
-    open_ = Unknown(
-        "this machine has no GPU: name the one that is meant with --gpu", "this machine"
-    )
+    open_ = Unknown("this machine has no GPU: name one with --gpu", "this machine")
     given = any(text.startswith("--driver") for text in overlays)
     names = [name for name in build_catalogue() if name.startswith("driver.") and not given]
     return dict.fromkeys((*names, "gpu.count", "gpu.visible_count"), open_)
@@ -227,9 +225,9 @@ def _notes(host: Environment, manifests: tuple[Manifest, ...], combined: Combine
     yield from host.target.notes
     read = ", ".join(f"{m.file} ({m.kind}, {len(m.requirements)} packages)" for m in manifests)
     if manifests:
-        yield f"Read: {read}; of this machine only hardware, system and Python."
+        yield f"Read: {read}; from this machine only hardware, system and Python."
     else:
-        yield "Nothing is installed there yet; of this machine only hardware, system and Python."
+        yield "Nothing is installed there yet; from this machine only hardware, system and Python."
     count = host.facts.get("gpu.count", Absent("not read"))
     if isinstance(count, Known) and count.value and not host.overlays:
         yield "The GPUs are those of this machine; --gpu assumes others."

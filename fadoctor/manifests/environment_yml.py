@@ -50,7 +50,7 @@ def read(source: Source) -> Manifest:
         tree.count_package(item)
         spec = parse_spec(text)
         if spec is None:
-            raise tree.error(item, f"{text[:200]!r} is no package as conda names them")
+            raise tree.error(item, f"{text[:200]!r} is not a package name that conda knows")
         spec = msgspec.structs.replace(spec, channel=clean_url(spec.channel) or channel)
         problem = add_spec(draft, names, spec, tree.place(item))
         if problem:

@@ -98,7 +98,7 @@ def _pypi(tree: Tree, record: Node, url: str) -> Requirement:
         raise tree.error(record, "a package without a name")
     version = tree.text(record, "version")
     if version and not is_version(version):
-        raise tree.error(record, f"{version[:100]!r} is no version")
+        raise tree.error(record, f"{version[:100]!r} is not a version")
     wheel = file_of(url)
     is_wheel = wheel.endswith(".whl")
     requires = tuple(tree.as_text(each) for each in tree.items(record, "requires_dist"))

@@ -179,5 +179,5 @@ def _range(tree: Tree, node: Node) -> str:
     text = tree.as_text(node)
     found = poetry_range(text)
     if found is None:
-        raise tree.error(node, f"{text[:100]!r} is no range of versions")
+        raise tree.error(node, f"{text[:100]!r} is not a version range")
     return found

@@ -60,7 +60,7 @@ def _override(draft: Draft, tree: Tree, name: str, node: Node) -> None:
     is_url = "://" in text
     specifier = "" if is_url else poetry_range(text)
     if specifier is None:
-        raise tree.error(node, f"{text[:100]!r} is no range of versions")
+        raise tree.error(node, f"{text[:100]!r} is not a version range")
     fields: dict[str, Any] = address(text) if is_url else {"specifier": specifier}
     found = Requirement(name=name, place=tree.place(node), **fields)
     if any(each.name == name for each in draft.requirements):

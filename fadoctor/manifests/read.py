@@ -30,6 +30,7 @@ def read_source(source: Source) -> Manifest:
                 found: Manifest = reader.read(source)
             return found
     raise source.error(
-        "of a kind that is not known: requirements.txt, a lock of uv, poetry, pdm, pixi, conda "
+        "not a kind of file that fadoctor knows: requirements.txt, a lock of uv, poetry, "
+        "pdm, pixi, conda "
         "or pipenv, pylock.toml, pyproject.toml, environment.yml and Dockerfile are"
     )

@@ -116,7 +116,7 @@ class _Parser:
         if isinstance(found.value, list) and self.made.get(id(found)) == _ARRAY:
             found = found.value[-1]
         if not isinstance(found.value, dict) or self.made.get(id(found)) == _CLOSED:
-            raise self.error(f"{key} is no table that could be extended", at)
+            raise self.error(f"{key} is not a table that can be extended", at)
         return found
 
     def opened(self, parent: Node, key: str, at: int) -> Value:

@@ -227,8 +227,9 @@ def _knowledge(
     version = base.version if base else str(stated.get("version", "unknown"))
     retired = base.retired if base else dict(stated.get("retired") or {})
     return Knowledge(
-        version, digest.hexdigest(), tuple(everything), merged, retired, newest_of(merged)
-    )
+        version, digest.hexdigest(), tuple(everything), merged, retired, newest_of(merged),
+        base.origin if base else "",
+    )  # fmt: skip
 
 
 def _on_top(base: Table, table: Table) -> Table:

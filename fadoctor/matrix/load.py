@@ -1,21 +1,29 @@
-"""Load the compiled knowledge base; recompile it in a source checkout whose files changed."""
+"""Load the compiled knowledge base; recompile it in a source checkout whose files changed.
+
+An installation may hold a newer release of rules than it was shipped with. One look at the user's
+data folder tells; `fadoctor.matrix.fetched` is imported only where there is one.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.errors import FadoctorError
 from fadoctor.model.rule import Knowledge, Table
 
+if TYPE_CHECKING:
+    from fadoctor.matrix.compile import Compiled
+
 PACKAGE = Path(__file__).resolve().parent.parent
 COMPILED = PACKAGE / "compiled"
 SOURCE = PACKAGE.parent / "rules"
 
-_FORM = "form 2"
+FORM = "form 2"
 """Of what is compiled; a number that changes with it makes what older code compiled stale."""
 
 
@@ -27,11 +35,12 @@ class Stamped(msgspec.Struct, frozen=True):
 
 
 def load_knowledge(extra: tuple[Path, ...] = ()) -> Knowledge:
-    """Return the shipped knowledge with the folders of ``--rules`` on top.
+    """Return what is known, with the folders of ``--rules`` on top.
 
-    Raises RuleDataError for a folder that does not compile.
+    That is what this fadoctor was shipped with, or a newer release that `fadoctor rules update`
+    fetched. Raises RuleDataError for a folder that does not compile.
     """
-    knowledge = _shipped()
+    knowledge = _in_use()
     for folder in extra:
         # Late: compiling loads the YAML parser, which a start without --rules never needs.
         from fadoctor.matrix.compile import compile_rules  # noqa: PLC0415
@@ -43,14 +52,14 @@ def load_knowledge(extra: tuple[Path, ...] = ()) -> Knowledge:
     return knowledge
 
 
-def load_apart() -> dict[str, Table]:
+def load_apart(*, as_shipped: bool = False) -> dict[str, Table]:
     """Return the tables that are compiled apart, by name; of a checkout, as its files are now."""
-    is_checkout = (SOURCE / "knowledge.yaml").is_file()
-    if is_checkout:
-        load_knowledge()
-    with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode((COMPILED / "apart.json").read_bytes(), type=dict[str, Table])
-    if not is_checkout:
+    if is_checkout():
+        shipped()
+    for folder in (COMPILED if as_shipped else compiled_in_use(), COMPILED):
+        with suppress(OSError, msgspec.DecodeError):
+            return msgspec.json.decode((folder / "apart.json").read_bytes(), type=dict[str, Table])
+    if not is_checkout():
         raise FadoctorError("this installation has no compiled tables: install fadoctor again")
     from fadoctor.matrix.compile import compile_rules  # noqa: PLC0415 -- see load_knowledge
 
@@ -58,22 +67,59 @@ def load_apart() -> dict[str, Table]:
     return {name: table for name, table in tables.items() if table.apart}
 
 
-def _shipped() -> Knowledge:
-    """Return the compiled rules; a checkout's are compiled again when a file changed."""
-    is_checkout = (SOURCE / "knowledge.yaml").is_file()
-    stamp = source_stamp(SOURCE) if is_checkout else ""
+def is_checkout() -> bool:
+    """Return whether the sources of the rules lie beside the package: then they are what counts."""
+    return (SOURCE / "knowledge.yaml").is_file()
+
+
+def pointer_file() -> Path | None:
+    """Return the file that names the fetched release in use; None where there is no home."""
+    home = os.environ.get("XDG_DATA_HOME") or ""
+    if not os.path.isabs(home):  # noqa: PTH117 -- a text that may be no path
+        home = os.path.join(os.environ.get("HOME") or "", ".local", "share")  # noqa: PTH118
+    return Path(home, "fadoctor", "rules", "current.json") if os.path.isabs(home) else None  # noqa: PTH117
+
+
+def _fetched() -> Path | None:
+    """Return the pointer to a fetched release, where there is one: one look at the disk."""
+    pointer = pointer_file()
+    return pointer if pointer is not None and pointer.exists() and not is_checkout() else None
+
+
+def _in_use() -> Knowledge:
+    if (pointer := _fetched()) is None:
+        return shipped()
+    # Late: most installations have fetched nothing.
+    from fadoctor.matrix.fetched import fetched_knowledge  # noqa: PLC0415
+
+    return fetched_knowledge(pointer, shipped)
+
+
+def compiled_in_use() -> Path:
+    """Return the folder of the compiled files that `load_knowledge` takes."""
+    if (pointer := _fetched()) is None:
+        return COMPILED
+    from fadoctor.matrix.fetched import fetched_folder  # noqa: PLC0415 -- see `_in_use`
+
+    return fetched_folder(pointer, shipped) or COMPILED
+
+
+def shipped() -> Knowledge:
+    """Return what was shipped; a checkout's rules are compiled again when a file changed."""
+    checkout = is_checkout()
+    stamp = source_stamp(SOURCE) if checkout else ""
     with suppress(OSError, msgspec.DecodeError):
         found = msgspec.json.decode((COMPILED / "knowledge.json").read_bytes(), type=Stamped)
-        if not is_checkout or found.stamp == stamp:
+        if not checkout or found.stamp == stamp:
             return found.knowledge
-    if not is_checkout:
+    if not checkout:
         raise FadoctorError("this installation has no compiled rules: install fadoctor again")
     return write_compiled(SOURCE, COMPILED)
 
 
 def source_stamp(folder: Path) -> str:
     """Return a text that changes whenever a file below a rules folder, or the form, does."""
-    entries = [_FORM]
+    entries = [FORM]
     for directory in (folder, *sorted(path for path in folder.iterdir() if path.is_dir())):
         with os.scandir(directory) as found:
             for entry in found:
@@ -83,8 +129,10 @@ def source_stamp(folder: Path) -> str:
     return "\n".join(sorted(entries))
 
 
-def write_compiled(source: Path, target: Path) -> Knowledge:
+def write_compiled(source: Path, target: Path, compiled: Compiled | None = None) -> Knowledge:
     """Compile a rules folder into a folder of JSON; raises the first RuleDataError.
+
+    What was `compiled` already is written as it is.
 
     The files are replaced whole, so that a reader beside us never sees half of one. A checkout
     that cannot be written to is compiled in memory.
@@ -92,7 +140,7 @@ def write_compiled(source: Path, target: Path) -> Knowledge:
     from fadoctor.matrix.compile import compile_rules  # noqa: PLC0415 -- see load_knowledge
 
     stamp = source_stamp(source)
-    compiled = compile_rules(source)
+    compiled = compiled or compile_rules(source)
     if compiled.problems:
         raise compiled.problems[0]
     tables = compiled.knowledge.tables

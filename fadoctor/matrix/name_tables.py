@@ -112,10 +112,15 @@ class NameTables:
 
     def _unread(self) -> str:
         row = self.read[self.wanted.top]
+        if self.asker:
+            asker = self.read[self.asker]["package"]
+            return (
+                f"Nobody has read which releases of {row['package']} have it: what {asker} asks "
+                f"for outside of conditions is known, and this is not among it."
+            )
         return (
-            f"No release of another package of the stack, of those that were read, asks "
-            f"{row['package']} for it: a program or a model's own code does, written for another "
-            f"release."
+            f"No package that fadoctor has read needs this name from {row['package']}: a program "
+            f"or a model's own code does, and it was written for another release."
         )
 
     def _given(self, given: Rows) -> str:
@@ -139,7 +144,7 @@ class NameTables:
 
     def _here(self) -> str:
         version = self._version(self.wanted.top)
-        return f"; here is {version}" if version else ""
+        return f"; installed is {version}" if version else ""
 
     def _way(self, first: str, last: str) -> str:
         """Return whether it is gone in this release, or came later; "" where that is not known."""
@@ -168,7 +173,7 @@ class NameTables:
         first, last, gone = (_text(rows.cell(name)) for name in ("first", "last", "gone"))
         name = str(row["package"])
         version = self._version(module) if module == self.asker else ""
-        here = f"; here is {version}" if version else ""
+        here = f"; installed is {version}" if version else ""
         if not last:
             since = f"from {first} on" if first else f"in all releases up to {row['last']}"
             return f"{name} asks for it {since}{here}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from fadoctor.model.environment import Target
@@ -9,14 +11,24 @@ from fadoctor.model.fact import Fact
 from fadoctor.model.finding import Finding, Undecided
 from fadoctor.model.verdict import Recommendation, Verdict
 
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
 REPORT_SCHEMA_VERSION = 1
 
 
-class RulesInfo(msgspec.Struct, frozen=True):
+class RulesInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which knowledge base judged."""
 
     version: str
     sha256: str
+    origin: str = ""
+    """Where it came from, in words; missing where it was shipped with fadoctor."""
+
+
+def rules_info(knowledge: Knowledge) -> RulesInfo:
+    """Return what a report says of the knowledge that it comes from."""
+    return RulesInfo(knowledge.version, knowledge.sha256, knowledge.origin)
 
 
 class Summary(msgspec.Struct, frozen=True):

@@ -207,6 +207,8 @@ class Knowledge(msgspec.Struct, frozen=True):
     """Id that was given once -> the rule that speaks of it since."""
     newest: dict[str, str] = {}
     """Package, as its facts begin -> its newest release that a table of releases has."""
+    origin: str = ""
+    """Where it came from, in words, where that is not with fadoctor itself."""
 
     def current(self, ids: Iterable[str]) -> tuple[str, ...]:
         """Return ids of rules, those that are retired as they are called since."""

@@ -123,7 +123,7 @@ class Writer:
             about = (*again, *([torch] if torch is not None and torch not in again else []))
             text = "remove what is replaced: " + ", ".join(gone)
             missing = ", ".join(self._installed_name(choice.package) for choice in again)
-            effect = f"{missing} is missing until the next step has ended"
+            effect = f"{missing} is missing until the next step has finished"
             yield self._uninstall(gone, about, text, (effect,) if missing else ())
 
     def _is_there_already(self, choice: Choice) -> bool:
@@ -200,7 +200,7 @@ class Writer:
             requirements=(choice.requirement,),
             findings=self._findings((choice,)),
             side_effects=(
-                f"compiles with {jobs} jobs at a time: from some minutes to several hours",
+                f"compiles with {jobs} jobs at a time; takes from some minutes to several hours",
             ),
             undo=self._undo((self._installed_name(choice.package),)),
         )
@@ -286,7 +286,7 @@ def _is_about(relation: Relation, packages: set[str]) -> bool:
 
 def _in_words(choice: Choice) -> str:
     if choice.kind in (Kind.WHEEL, Kind.COMMUNITY):
-        return f"{choice.distribution} {choice.version} (the ready-made file for this torch)"
+        return f"{choice.distribution} {choice.version} (the prebuilt wheel for this torch)"
     return choice.requirement
 
 
@@ -294,11 +294,11 @@ def _effects_of(choices: Iterable[Choice]) -> Iterator[str]:
     """Yield what an installation brings with it beside what is named."""
     kinds = [choice.kind for choice in choices]
     if any(choice.package == "torch" for choice in choices):
-        yield "the download has several gigabytes, nvidia's libraries included"
+        yield "the download is several gigabytes, NVIDIA's libraries included"
     if Kind.FOLLOW in kinds:
-        yield "where no version is named the installer chooses one that fits"
+        yield "the installer chooses the versions that are not named here"
     if Kind.COMMUNITY in kinds:
-        yield "the file was built by a third party, not by the authors of flash-attn"
+        yield "the wheel was built by a third party, not by the authors of flash-attn"
 
 
 def _public(version: str) -> str:

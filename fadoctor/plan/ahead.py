@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.engine.judge import judge
+from fadoctor.matrix.versions import version_part
+from fadoctor.model.fact import Known
 from fadoctor.plan.offers import offers_of
 from fadoctor.plan.released import is_there
 from fadoctor.plan.wishes import PAIR
@@ -17,18 +19,37 @@ if TYPE_CHECKING:
     from fadoctor.plan.problem import Session
 
 
+def transformers_for_hub(
+    session: Session, environment: Environment, asked: Collection[str]
+) -> list[Choice]:
+    """Return the releases of transformers by which kernels of the Hub are had, newest first.
+
+    Another major release changes what programs call: it has to be asked for.
+    """
+    found = session.hub.transformers(environment)
+    here = environment.fact(f"{PAIR[0]}.version")
+    major = version_part(str(here.value), "major") if isinstance(here, Known) else None
+    if major is None or PAIR[0] in asked:
+        return found
+    return [choice for choice in found if version_part(choice.version, "major") == major]
+
+
 def offers_beside_pair(
-    session: Session, environment: Environment, moving: Collection[str], tabled: Collection[str]
+    session: Session,
+    environment: Environment,
+    moving: Collection[str],
+    asked: Collection[str],
+    tabled: Collection[str],
 ) -> dict[str, tuple[Choice, ...]]:
     """Return what the rules' fixes install beside the newest transformers that the Hub may need.
 
     Of packages that are there: another major release of transformers breaks what was right before.
-    Empty where transformers stays.
+    Empty where transformers stays, or may only move within its major.
     """
-    newest = session.hub.transformers(environment)[:1] if PAIR[0] in moving else []
-    for choice in newest:
+    found = transformers_for_hub(session, environment, asked) if PAIR[0] in moving else []
+    for choice in found[:1]:
         after = session.post.apply(environment, choice)
         findings = judge(after, session.knowledge, session.matrix).findings
-        found = offers_of(findings, {*tabled, *PAIR}, after)
-        return {name: offers for name, offers in found.items() if is_there(environment, name)}
+        offered = offers_of(findings, {*tabled, *PAIR}, after)
+        return {name: offers for name, offers in offered.items() if is_there(environment, name)}
     return {}

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _OWN = (Backend.SDPA_FLASH, Backend.SDPA_EFFICIENT)
 _INSTEAD = {
     Predicted.WORKS: "nothing has to be installed",
-    Predicted.UNKNOWN: "nothing has to be installed; that it works here is not proved",
+    Predicted.UNKNOWN: "nothing has to be installed; whether it works here is not proved",
 }
 """What is said of torch's own attention, the better answer first."""
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.release_columns import RELEASES
-from fadoctor.matrix.versions import version_part
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
+from fadoctor.plan.ahead import transformers_for_hub
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.choice import Choice, Kind, keep, remove
 from fadoctor.plan.company import Company
@@ -135,22 +135,14 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
 
 
 def _of_the_hub(problem: Problem, package: str, environment: Environment) -> list[Choice]:
-    """Return the releases of kernels, or of transformers, by which kernels of the Hub are had.
-
-    Another major release of transformers changes what programs call: it has to be asked for.
-    """
+    """Return the releases of kernels, or of transformers, by which kernels of the Hub are had."""
     if package == LIBRARY:
         company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
         newest = company.newest(LIBRARY)
         return [newest] if newest is not None else []
     if package == PAIR[1]:
         return problem.session.hub.kernels(environment, wanted_of_hub(problem.wishes))
-    here = environment.fact(f"{package}.version")
-    major = version_part(str(here.value), "major") if isinstance(here, Known) else None
-    found = problem.session.hub.transformers(environment)
-    if major is None or package in problem.wishes.asked:
-        return found
-    return [choice for choice in found if version_part(choice.version, "major") == major]
+    return transformers_for_hub(problem.session, environment, problem.wishes.asked)
 
 
 def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choice:

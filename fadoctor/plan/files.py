@@ -1,4 +1,4 @@
-"""The ready-made files of flash-attn that load beside a torch, as choices."""
+"""The prebuilt wheels of flash-attn that load beside a torch, as choices."""
 
 from __future__ import annotations
 

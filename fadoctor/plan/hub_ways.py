@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TAKE_FROM_HUB = "let transformers take it from the Hub"
 _NEEDS = "the network at the first start that uses it, and 0.45 to 1.7 GB of the cache"
-_UNPROVED = ", though that it works here is not proved"
+_UNPROVED = ", though whether it works here is not proved"
 _BRING = "bring the Hub's cache from a machine with a network, and name it by HF_HUB_CACHE"
 _LIMIT = 600
 """Partial states that are looked at for another way."""
@@ -66,7 +66,7 @@ def hub_conflict(problem: Problem, cells: Iterable[tuple[Gpu, Backend]]) -> Iter
     """Yield why kernels of the Hub that were asked for cannot be had at all."""
     named = ", ".join(wish_text(cell) for cell in cells)
     if named and must_not_ask(problem.environment):
-        because = "HF_HUB_OFFLINE forbids to ask the Hub, and none lies in its cache"
+        because = "HF_HUB_OFFLINE forbids asking the Hub, and its cache has none"
         ways = (Alternative("unset HF_HUB_OFFLINE", ()), Alternative(_BRING, ()))
         yield Conflict(named, (because,), ways)
 

@@ -195,6 +195,8 @@ class _Planning:
         yield from explain_conflicts(self.problem, self.base, missed, verdicts)
 
     def _notes(self, solution: Solution) -> Iterable[str]:
+        if origin := self.session.knowledge.origin:
+            yield f"rules {self.session.knowledge.version} ({origin})"
         if not solution.complete:
             yield "the search was cut off: a smaller change may exist"
         if self.problem.is_foreign:
@@ -206,7 +208,7 @@ class _Planning:
                 yield f"{name} was installed by conda: remove it with `conda remove` first"
         count = self.problem.environment.fact("gpu.visible_count")
         if isinstance(count, Known) and count.value == 0:
-            yield "there is no GPU here: what needs one was neither wished nor proved"
+            yield "there is no GPU here: nothing that needs one was planned or proved"
 
 
 def outcome_of(

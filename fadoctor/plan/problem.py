@@ -78,7 +78,7 @@ class Problem:
         self.is_foreign = has_amd(environment)
         self.hub = hub_packages(session.hub, self.kernels, wishes, base.findings)
         tabled = {*ORDER, *RELEASES, PAIR[1]}
-        ahead = offers_beside_pair(session, environment, self.hub, tabled)
+        ahead = offers_beside_pair(session, environment, self.hub, wishes.asked, tabled)
         self.offers = ahead | offers_of(base.findings, tabled, environment)
         there = (*self.offers, *self.hub, *offered_to_ask(base.findings))
         self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)

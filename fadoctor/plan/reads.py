@@ -63,17 +63,19 @@ class Reading(msgspec.Struct, frozen=True):
 def values_of(readings: Iterable[Reading], facts: Mapping[str, Fact]) -> list[Hashable]:
     """Return what tells apart the values that conditions tell apart. Asked very often."""
     found: list[Hashable] = []
+    look, add = facts.get, found.append
     for reading in readings:
-        fact = facts.get(reading.name)
+        fact = look(reading.name)
         if not isinstance(fact, Known):
-            found.append((fact.__class__, None))  # no list has such members
+            add((fact.__class__, None))  # no list has such members
             continue
         value = fact.value
-        if isinstance(value, dict):
+        kind = value.__class__
+        if kind is dict:
             entry = reading.entry
-            found.append(value.get(entry) if entry else tuple(value.items()))
+            add(value.get(entry) if entry else tuple(value.items()))  # type: ignore[union-attr]
         else:
-            found.append((value, None) if isinstance(value, bool) else value)
+            add((value, None) if kind is bool else value)  # type: ignore[arg-type]
     return found
 
 

@@ -32,7 +32,7 @@ _PYTHON = re.compile(r"(\d{1,2}\.\d{1,3})(?:[.a-z]|\Z)")
 _OUTCOMES = {
     PlanOutcome.NOTHING: "what was there, as nothing had to change",
     PlanOutcome.REPAIRS: "every rule was judged on it, and nothing is wrong",
-    PlanOutcome.PARTIAL: "not everything is repaired by it",
+    PlanOutcome.PARTIAL: "it does not repair everything",
     PlanOutcome.IMPOSSIBLE: "no change of packages helps",
 }
 
@@ -179,7 +179,7 @@ def _comments(
     yield from (f"not reached: {text}" for text in plan.proof.missed)
     yield from (f"could not be proved: {text}" for text in plan.proof.unknown)
     if any(choice.kind is Kind.COMMUNITY for choice in changes):
-        yield "the file of flash-attn was built by a third party, not by its authors"
+        yield "the wheel of flash-attn was built by a third party, not by its authors"
     staying = _staying(problem, changes)
     left = [each for each in _there(problem.environment, changes) if each not in staying]
     if left:

@@ -126,7 +126,7 @@ def _loose_findings(trial: Trial) -> Iterator[Finding]:
             with_it = {world.versions[package] for world in bad}
             rest = {world.versions[package] for world in worlds} - with_it
             so = "with every release that the tables know" if is_all else _range(with_it, rest)
-            text = f"Which {asked} comes is not known; it is so {so}."
+            text = f"Which {asked} will be installed is not known; this happens {so}."
             yield _lowered(first[fingerprint], Severity.WARNING if is_all else Severity.NOTE, text)
 
 
@@ -143,10 +143,13 @@ def _today_text(trial: Trial, finding: Finding, where: list[World]) -> str:
     found = _culprit(trial, finding, where)
     if found is None:
         taken = ", ".join(f"{name_of(p)} {v}" for p, v in trial.today.versions.items())
-        return f"A resolver takes {taken} today; other versions in the ranges do without this."
+        return (
+            f"A resolver picks {taken} today; other versions in the ranges do not have "
+            "this problem."
+        )
     package, bad, good = found
     taken = f"{name_of(package)} {trial.today.versions[package]}"
-    return f"A resolver takes {taken} today; it goes wrong {_range(bad, good)}."
+    return f"A resolver picks {taken} today; it goes wrong {_range(bad, good)}."
 
 
 def _elsewhere_text(trial: Trial, finding: Finding, where: list[World]) -> str:
@@ -155,11 +158,11 @@ def _elsewhere_text(trial: Trial, finding: Finding, where: list[World]) -> str:
     if found is None:
         world = where[0]
         with_it = f"{name_of(world.varied)} {world.versions[world.varied]}"
-        return f"This is so with {with_it}, and not with what a resolver takes today."
+        return f"This happens with {with_it}, but not with what a resolver picks today."
     package, bad, good = found
     now = trial.today.versions.get(package, "")
-    taken = f"{name_of(package)} {now}, which a resolver takes today, is not affected"
-    return f"This is so {_range(bad, good, name_of(package))}; {taken}."
+    taken = f"{name_of(package)} {now}, which a resolver picks today, is not affected"
+    return f"This happens {_range(bad, good, name_of(package))}; {taken}."
 
 
 def _culprit(
@@ -224,7 +227,7 @@ def _open(trial: Trial, verdict: Verdict, world: World, other: Verdict) -> Verdi
     changed = [p for p in ("torch", world.varied) if p in now and now[p] != world.versions.get(p)]
     package = changed[0] if changed else world.varied
     detail = (
-        f"it hangs on the version: {verdict.predicted.value} with {name_of(package)} "
+        f"it depends on the version: {verdict.predicted.value} with {name_of(package)} "
         f"{now.get(package, '')}, {other.predicted.value} with {world.versions.get(package, '')}"
     )
     return msgspec.structs.replace(verdict, predicted=Predicted.UNKNOWN, because=(), detail=detail)
@@ -235,15 +238,19 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
     notes = list(environment.target.notes)
     taken = [f"{name_of(package)} {version}" for package, version in trial.today.versions.items()]
     if taken:
-        notes.append(f"Assumed of what a resolver decides: {', '.join(taken)}.")
+        notes.append(f"Assumed to be picked by a resolver: {', '.join(taken)}.")
     if not trial.fits:
-        notes.append("The tables know no releases that fit all that the files ask for.")
+        notes.append("fadoctor knows no releases that meet everything that the files ask for.")
     if trial.untried:
-        notes.append(f"{trial.untried} other versions in the ranges were not tried: no time.")
+        notes.append(
+            f"{trial.untried} other versions in the ranges were not tried, for lack of time."
+        )
     if any(finding.fixes for finding in trial.today.prognosis.assessment.findings):
         notes.append(
             "To see which lines of the files to change: `fadoctor fix --dry-run`, same options."
         )
-    notes.append("The table holds if files are what their labels say; nothing is installed yet.")
+    notes.append(
+        "The table assumes that wheels are what their labels say; nothing is installed yet."
+    )
     target = msgspec.structs.replace(environment.target, notes=tuple(notes))
     return msgspec.structs.replace(environment, target=target)

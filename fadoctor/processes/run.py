@@ -91,7 +91,7 @@ class Result(msgspec.Struct, frozen=True):
             case Ending.SIGNALLED:
                 return f"died of {signal_name(self.code)}"
             case Ending.TIMED_OUT:
-                return f"gave no answer within {self.elapsed_s:.0f} s and was ended"
+                return f"gave no answer within {self.elapsed_s:.0f} s and was stopped"
             case Ending.NOT_STARTED:
                 return f"could not be started: {self.stderr}"
             case Ending.STUCK:

@@ -22,9 +22,9 @@ _FLASH = (Backend.FA4, Backend.FA3, Backend.FA2, Backend.FA1)
 """FlashAttention as its own packages bring it, the newest first."""
 
 _OF_HUB = {
-    Backend.HUB_FA4: "FlashAttention-4 of the Hub",
-    Backend.HUB_FA3: "FlashAttention-3 of the Hub",
-    Backend.HUB_FA2: "FlashAttention-2 of the Hub",
+    Backend.HUB_FA4: "FlashAttention-4 from the Hub",
+    Backend.HUB_FA3: "FlashAttention-3 from the Hub",
+    Backend.HUB_FA2: "FlashAttention-2 from the Hub",
 }
 """What stands in for the packages where it is known to work."""
 
@@ -136,7 +136,7 @@ def _without_table(report: Report) -> Answer:
     if isinstance(count, Known) and count.value == 0:
         return Answer(State.UNKNOWN, f"There is no GPU here. {_ASK}")
     if isinstance(count, Unknown):
-        text = f"Which GPU is here could not be read. {_ASK}"
+        text = f"fadoctor could not read which GPU is here. {_ASK}"
         return Answer(State.UNKNOWN, text)
     return Answer(
         State.UNKNOWN, "No attention that is installed runs on a GPU that programs can see here."

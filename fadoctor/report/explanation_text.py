@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.explanation import Agreement
 from fadoctor.report import plan_text
 from fadoctor.report.paper import MARKS, Paper
-from fadoctor.report.words import counted
+from fadoctor.report.words import counted, rules_text
 
 if TYPE_CHECKING:
     from fadoctor.model.explanation import Check, Explanation
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SILENCE = "Nothing here is about attention, CUDA or the build."
 
 _BY_ENVIRONMENT = "This environment confirms it"
-_BY_LOG = "What the log names confirms it"
+_BY_LOG = "What the log says confirms it"
 
 
 def render(report: Explanation, style: Style) -> str:
@@ -40,13 +40,13 @@ def render(report: Explanation, style: Style) -> str:
         paper.line(note, "bold")
     total = report.summary
     if report.plan is not None:
-        paper.line("What repairs this environment, as `fadoctor fix` would do it:", "bold")
+        paper.line("How `fadoctor fix` would repair this environment:", "bold")
         paper.lines += [*plan_text.steps(report.plan, style), ""]
     if report.findings:
         paper.line(
             f"{counted(total.error, 'error')}, {counted(total.warning, 'warning')}, "
             f"{counted(total.note, 'note')}. "
-            f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
+            f"Rules {rules_text(report.rules)}, fadoctor {report.fadoctor}."
         )
     return paper.text()
 

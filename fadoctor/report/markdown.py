@@ -20,7 +20,7 @@ from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import SILENCE
 from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_text import answer_text, command_lines
-from fadoctor.report.words import becomes_text, counted, pasted_settings
+from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -89,7 +89,7 @@ def _report(report: Report) -> Iterator[str]:
     if report.unknown:
         yield _folded(f"Could not be decided: {len(report.unknown)}", _undecided(report.unknown))
     assumed = f" Assumed: {escape(', '.join(report.overlays))}." if report.overlays else ""
-    yield f"<sub>{_by(report.fadoctor, report.rules.version)}{assumed}</sub>"
+    yield f"<sub>{_by(report.fadoctor, rules_text(report.rules))}{assumed}</sub>"
 
 
 def _answers(report: Report) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _explanation(report: Explanation) -> Iterator[str]:
     yield f"### fadoctor explain: {causes if report.findings else SILENCE.lower().rstrip('.')}"
     yield from _findings(report.findings, quotes=True)
     yield from map(escape, report.notes)
-    yield f"<sub>{_by(report.fadoctor, report.rules.version)}</sub>"
+    yield f"<sub>{_by(report.fadoctor, rules_text(report.rules))}</sub>"
 
 
 def _smoke(report: SmokeReport) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _smoke(report: SmokeReport) -> Iterator[str]:
     yield from _findings(report.findings)
     yield from map(escape, report.notes)
     torch = escape(report.torch_version or "unknown")
-    yield f"<sub>torch {torch}. {_by(report.fadoctor, report.rules.version)}</sub>"
+    yield f"<sub>torch {torch}. {_by(report.fadoctor, rules_text(report.rules))}</sub>"
 
 
 def _plan(plan: Plan) -> Iterator[str]:

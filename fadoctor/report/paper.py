@@ -58,15 +58,8 @@ class Paper:
 
     def line(self, text: str, colour: str = "", indent: int = 0, hang: int = 0) -> None:
         """Print one paragraph, wrapped at words; its later lines are indented by `hang` more."""
-        wrapped = textwrap.wrap(
-            _GLUED.sub(_glue, printable(text, _LINE_LIMIT)),
-            self.style.width,
-            initial_indent=" " * indent,
-            subsequent_indent=" " * (indent + hang),
-            break_on_hyphens=False,
-            break_long_words=False,
-        )
-        self.lines += [self.paint(line.replace(_GLUE, " "), colour) for line in wrapped or [""]]
+        found = wrapped(text, self.style.width, " " * indent, " " * (indent + hang))
+        self.lines += [self.paint(line, colour) for line in found or [""]]
 
     def whole(self, text: str, colour: str = "") -> None:
         """Print a line that stays one, however long it is: it is there to be copied."""
@@ -80,6 +73,16 @@ class Paper:
         else:
             self.whole(f"    {label}:")
             self.whole(f"      {text}")
+
+    def setting(self, text: str) -> None:
+        """Print a setting in one piece: below the name of its framework where both are too long."""
+        line = f"    - {text}"
+        framework, colon, value = text.partition(": ")
+        if len(line) <= self.style.width or not colon:
+            self.whole(line)
+        else:
+            self.whole(f"    - {framework}:")
+            self.whole(f"      {value}")
 
     def paint(self, text: str, colour: str) -> str:
         """Return text in a colour: ``bold red``. Colour only repeats what the words say."""
@@ -141,10 +144,25 @@ class Paper:
         for step in fix.steps:
             if step.items or step.kind in _TYPED:  # stays one line, to be copied
                 self.whole(f"    - {step.text}")
+            elif step.kind is StepKind.SETTING:
+                self.setting(step.text)
             else:
                 self.line(f"- {step.text}", indent=4, hang=2)
         if fix.side_effects:
             self.line(f"but: {fix.side_effects}", indent=4, hang=2)
+
+
+def wrapped(text: str, width: int, first: str = "", later: str = "") -> list[str]:
+    """Return a paragraph as lines that end at words, and never within what is typed."""
+    lines = textwrap.wrap(
+        _GLUED.sub(_glue, printable(text, _LINE_LIMIT)),
+        width,
+        initial_indent=first,
+        subsequent_indent=later,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return [line.replace(_GLUE, " ") for line in lines]
 
 
 def _glue(found: re.Match[str]) -> str:

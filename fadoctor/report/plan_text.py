@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
 from fadoctor.plan.dialect import assignment, command_line, unassignment
+from fadoctor.report.paper import wrapped
 from fadoctor.report.style import Style
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from fadoctor.model.plan import (
         Action,
@@ -30,33 +30,33 @@ _LINE_LIMIT = 4_000
 
 _ANSWERS = {
     PlanOutcome.NOTHING: "Nothing to repair.",
-    PlanOutcome.PARTIAL: "Afterwards something is left, and is named below.",
-    PlanOutcome.IMPOSSIBLE: "No change to releases that are known helps.",
+    PlanOutcome.PARTIAL: "Afterwards something is still wrong, as listed below.",
+    PlanOutcome.IMPOSSIBLE: "No known release helps.",
 }
-_CLEAN = "Afterwards nothing is wrong: every rule was judged on the facts as they will be."
+_CLEAN = "Afterwards nothing is wrong: every rule was checked against the result."
 _BY_HAND = (
-    "Afterwards no rule finds an error: each was judged on the facts as they will be. What is left "
-    "to do by hand stands below."
+    "Afterwards no rule finds an error: each was checked against the result. What is left to do by "
+    "hand is listed below."
 )
 _UNPROVED = (
-    "Afterwards nothing is known to be wrong: every rule was judged on the facts as they will be. "
-    "What could not be proved stands below."
+    "Afterwards nothing is known to be wrong: every rule was checked against the result. What "
+    "could not be proved is listed below."
 )
 
 _LOST = (
-    "Afterwards no rule finds an error: each was judged on the facts as they will be. But what "
-    "works now does not work any more, or nobody can prove it, as stands below."
+    "Afterwards no rule finds an error: each was checked against the result. But some of what "
+    "works now stops working, or nobody can prove that it still works, as listed below."
 )
 _UNPROVED_BY_HAND = (
-    "Afterwards no rule finds an error: each was judged on the facts as they will be. What is left "
-    "to do by hand, and what could not be proved, stands below."
+    "Afterwards no rule finds an error: each was checked against the result. What is left to do by "
+    "hand, and what could not be proved, is listed below."
 )
 
 _UNDECIDED_BY_HAND = (
-    "No rule finds an error. What is left to do by hand, and what could not be decided, stands "
+    "No rule finds an error. What is left to do by hand, and what could not be decided, is listed "
     "below."
 )
-_UNDECIDED = "Nothing is known to be wrong. What could not be decided stands below."
+_UNDECIDED = "Nothing is known to be wrong. What could not be decided is listed below."
 
 
 # 1. Remove flash-attn
@@ -123,7 +123,7 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
     by_hand = [action for action in plan.actions if action not in run]
     in_files = plan.target.kind == "manifest"
     steps = f"{counted(len(run), 'step')} for {plan.installer}. " if run and not in_files else ""
-    yield from _wrapped(f"{steps}{answer_text(plan)}", width)
+    yield from wrapped(f"{steps}{answer_text(plan)}", width)
     for edit in plan.edits:
         yield from _edited(edit, width, windows=plan.windows)
     for number, action in enumerate(() if in_files and plan.edits else run, 1):
@@ -133,20 +133,20 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
         yield ""
         yield "By hand:"
         for action in by_hand:
-            yield from _wrapped(_advice(action), width, "  - ", "    ")
+            yield from _advice(action, width)
     yield from _left(plan.proof, width)
     for conflict in plan.conflicts:
         yield ""
         yield from _conflict(conflict, width)
     for alternative in plan.alternatives:
         yield ""
-        yield from _wrapped(f"Or {_alternative(alternative)}.", width, "", "  ")
+        yield from wrapped(f"Or {_alternative(alternative)}.", width, "", "  ")
     if plan.verification is not None:
         yield ""
-        yield from _wrapped(_verified(plan.verification), width, "", "  ")
+        yield from wrapped(_verified(plan.verification), width, "", "  ")
     for note in plan.notes:
         yield ""
-        yield from _wrapped(f"Note: {note}", width)
+        yield from wrapped(f"Note: {note}", width)
 
 
 def _edited(edit: Edit, width: int, *, windows: bool) -> Iterator[str]:
@@ -154,7 +154,7 @@ def _edited(edit: Edit, width: int, *, windows: bool) -> Iterator[str]:
     yield ""
     yield from edit.diff.split("\n") if edit.diff else ()
     if edit.text:
-        yield from _wrapped(edit.text, width)
+        yield from wrapped(edit.text, width)
     if edit.command:
         yield f"    {command_line(edit.command, windows=windows)}"
 
@@ -179,7 +179,9 @@ def _verified(found: Verification) -> str:
     match found.answer:
         case Answer.RESOLVES:
             text = f"{found.by} agrees, and would install {', '.join(found.would_install)}"
-            text = text if found.would_install else f"{found.by} agrees: all of it is there"
+            text = (
+                text if found.would_install else f"{found.by} agrees: everything is there already"
+            )
         case Answer.REFUSED:
             text = f"{found.by} refuses this plan"
         case Answer.UNREACHABLE:
@@ -187,22 +189,29 @@ def _verified(found: Verification) -> str:
     return f"{text}: {found.detail}" if found.detail else f"{text}."
 
 
-def _advice(action: Action) -> str:
-    return f"{action.text}  (for {', '.join(action.findings)})"
+def _advice(action: Action, width: int) -> Iterator[str]:
+    """Yield what a person does, and why; what is copied stays one line."""
+    cause = f"(for {', '.join(action.findings)})"
+    line = f"{action.text}  {cause}"
+    if action.kind is ActionKind.ADVICE or len(line) + 4 <= width:
+        yield from wrapped(line, width, "  - ", "    ")
+    else:
+        yield f"  - {action.text}"
+        yield from wrapped(cause, width, "    ", "    ")
 
 
 def _step(number: int, action: Action, width: int, *, windows: bool) -> Iterator[str]:
-    yield from _wrapped(f"{number}. {action.text[:1].upper()}{action.text[1:]}", width, "", "   ")
+    yield from wrapped(f"{number}. {action.text[:1].upper()}{action.text[1:]}", width, "", "   ")
     for line in command_lines(action, windows=windows):
         yield f"     {line}"
     details = {
-        "removes": ", ".join(action.findings),
+        "repairs": ", ".join(action.findings),
         "because": action.why,
         "but": "; ".join(action.side_effects),
     }
     for word, text in details.items():
         if text:
-            yield from _wrapped(text, width, f"   {word + ':':9}", " " * 12)
+            yield from wrapped(text, width, f"   {word + ':':9}", " " * 12)
     if action.undo:
         yield f"   {'undo:':9}{action.undo}"
 
@@ -225,9 +234,9 @@ def command_lines(action: Action, *, windows: bool) -> list[str]:
 def _left(proof: Proof, width: int) -> Iterator[str]:
     named = {
         "Still wrong": proof.errors,
-        "Only by settings, as another GPU needs the package": proof.by_setting,
+        "Only by settings, because another GPU needs the package": proof.by_setting,
         "Not reached": proof.missed,
-        "Does not work any more": proof.lost,
+        "Stops working": proof.lost,
         "Would be broken": proof.requirements,
         "Cannot be decided": proof.unknown,
     }
@@ -235,19 +244,19 @@ def _left(proof: Proof, width: int) -> Iterator[str]:
     if found:
         yield ""
     for words, items in found.items():
-        yield from _wrapped(f"{words}: {'; '.join(items)}", width, "", "  ")
+        yield from wrapped(f"{words}: {'; '.join(items)}", width, "", "  ")
 
 
 def _conflict(conflict: Conflict, width: int) -> Iterator[str]:
-    yield from _wrapped(
+    yield from wrapped(
         f"Impossible: {conflict.wish}, because {'; and '.join(conflict.because)}.", width
     )
     if conflict.alternatives:
-        yield "What would do:"
+        yield "What would help:"
     for letter, alternative in zip(
         "abcdefghijklmnopqrstuvwxyz", conflict.alternatives, strict=False
     ):
-        yield from _wrapped(_alternative(alternative), width, f"  ({letter}) ", "      ")
+        yield from wrapped(_alternative(alternative), width, f"  ({letter}) ", "      ")
 
 
 def _alternative(alternative: Alternative) -> str:
@@ -268,11 +277,3 @@ def change_text(change: Change) -> str:
             return f"{change.distribution} {before} removed"
         case before, after:
             return f"{change.distribution} {before} -> {after}"
-
-
-def _wrapped(text: str, width: int, first: str = "", later: str = "") -> Iterable[str]:
-    clean = printable(text, _LINE_LIMIT)
-    return textwrap.wrap(
-        clean, width, initial_indent=first, subsequent_indent=later,
-        break_on_hyphens=False, break_long_words=False,
-    )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from fadoctor import __version__
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 from fadoctor.report.page import Heading, Item, Listing, Page, Paragraph, Span, spans
@@ -26,9 +27,12 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "c
 
 
 def render(
-    files: Iterable[RuleFile], style: Style, retired: Mapping[str, str] | None = None
+    files: Iterable[RuleFile],
+    style: Style,
+    knowledge: Knowledge,
+    retired: Mapping[str, str] | None = None,
 ) -> str:
-    """Return one row for each rule: id, severity, area, title; then those that are retired."""
+    """Return a row for each rule: id, severity, area, title; the retired ones, and which rules."""
     buffer = io.StringIO()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("id", "severity", "area"):
@@ -39,9 +43,15 @@ def render(
         severity = Text(rule.severity.value, style=_COLOURS[rule.severity])
         table.add_row(_text(rule.id), severity, _text(rule.area), _text(rule.title))
     for old, new in sorted((retired or {}).items()):
-        table.add_row(_text(old), "retired", "", _text(f"{new} speaks of it now"))
-    make_console(style, buffer).print(table)
+        table.add_row(_text(old), "retired", "", _text(f"{new} replaces it"))
+    console = make_console(style, buffer)
+    console.print(table)
+    console.print(_text(f"Rules {knowledge.version}, {_origin(knowledge)}."))
     return finished(buffer.getvalue(), style)
+
+
+def _origin(knowledge: Knowledge) -> str:
+    return knowledge.origin or f"as shipped with fadoctor {__version__}"
 
 
 def _text(text: str) -> Text:
@@ -54,6 +64,7 @@ def render_json(files: Iterable[RuleFile], knowledge: Knowledge) -> str:
         "schema_version": 1,
         "version": knowledge.version,
         "sha256": knowledge.sha256,
+        **({"origin": knowledge.origin} if knowledge.origin else {}),
         "rules": [_entry(file) for file in files],
         "retired": knowledge.retired,
     }

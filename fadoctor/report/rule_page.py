@@ -42,9 +42,9 @@ _KINDS = {
     "gpu": "GPU",
     "toolkit": "CUDA toolkit",
     "requirer": "package, and each other distribution that requires one",
-    "contract": "name that one package asks of another, which has it not",
+    "contract": "name that one package needs from another, which does not have it",
     "extension": "compiled extension",
-    "optional_extension": "compiled extension that its package does without",
+    "optional_extension": "compiled extension that its package can work without",
 }
 _VERIFIED = {
     "source-read": "read in source code or measured in published files",
@@ -239,7 +239,7 @@ def _related(rule: Rule, files: Mapping[str, RuleFile], *, linked: bool) -> Iter
     items = []
     if causes:
         items.append(
-            Item(spans("reported as a consequence where found together with ", *joined(causes)))
+            Item(spans("reported as a consequence if found together with ", *joined(causes)))
         )
     if effects:
         items.append(Item(spans("explains ", *joined(effects))))

@@ -8,6 +8,7 @@ from fadoctor.model.fact import printable
 from fadoctor.model.smoke import CPU, NO_DEVICE, ImportProof, SmokeCell, SmokeReport
 from fadoctor.model.verdict import Backend, Measured, Predicted
 from fadoctor.report.paper import Paper
+from fadoctor.report.words import rules_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -149,7 +150,7 @@ class _Page(Paper):
             self.line(note, "bold")
         if _proved_nothing(report):
             self.line(_NO_PROOF, "bold")
-        self.line(f"{_sum(report)} Rules {report.rules.version}, fadoctor {report.fadoctor}.")
+        self.line(f"{_sum(report)} Rules {rules_text(report.rules)}, fadoctor {report.fadoctor}.")
 
 
 def _one_line(page: Paper, report: SmokeReport) -> str:
@@ -189,7 +190,7 @@ def _share_a_fate(cells: list[SmokeCell]) -> bool:
 def _device(cell: SmokeCell) -> str:
     """Return ``cuda:0 NVIDIA A100, compute capability 8.0``."""
     if cell.device == NO_DEVICE:
-        return "No device: no worker came so far"
+        return "No device: no worker got that far"
     name = "" if cell.device == cell.device_name else f" {cell.device_name}"
     if cell.compute_capability:
         return f"{cell.device}{name}, compute capability {cell.compute_capability}"

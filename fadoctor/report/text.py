@@ -13,7 +13,7 @@ from fadoctor.report.answer import State, answers_of, is_flash
 from fadoctor.report.environment_text import environment_lines, with_gpus_alike
 from fadoctor.report.paper import Paper
 from fadoctor.report.verdict_table import gpu_names, print_table, reasons
-from fadoctor.report.words import becomes_text, counted, pasted_settings, use_text
+from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text, use_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -191,7 +191,7 @@ class _Page(Paper):
         self.line(
             f"{counted(total.error, 'error')}, {counted(total.warning, 'warning')}, "
             f"{counted(total.note, 'note')}, {total.unknown} undecided. "
-            f"Rules {report.rules.version}, fadoctor {report.fadoctor}."
+            f"Rules {rules_text(report.rules)}, fadoctor {report.fadoctor}."
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
 from fadoctor.report.paper import Paper
-from fadoctor.report.words import counted
+from fadoctor.report.words import counted, rules_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,6 +41,8 @@ def render(report: TraceReport, style: Style) -> str:
     _remarks(paper, report)
     for note in report.notes:
         paper.line(note)
+    if report.rules.origin:
+        paper.line(f"Rules {rules_text(report.rules)}.")
     return paper.text()
 
 

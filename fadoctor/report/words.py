@@ -10,6 +10,7 @@ from fadoctor.model.verdict import Backend, Dtype, Origin
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fadoctor.model.report import RulesInfo
     from fadoctor.model.verdict import Becomes, Recommendation
 
 
@@ -72,10 +73,10 @@ _BACKENDS = {
     Backend.FA2: "FlashAttention-2",
     Backend.FA3: "FlashAttention-3",
     Backend.FA4: "FlashAttention-4",
-    Backend.HUB_FA2: "FlashAttention-2 of the Hub",
-    Backend.HUB_FA3: "FlashAttention-3 of the Hub",
-    Backend.HUB_FA4: "FlashAttention-4 of the Hub",
-    Backend.HUB_SAGE: "SageAttention of the Hub",
+    Backend.HUB_FA2: "FlashAttention-2 from the Hub",
+    Backend.HUB_FA3: "FlashAttention-3 from the Hub",
+    Backend.HUB_FA4: "FlashAttention-4 from the Hub",
+    Backend.HUB_SAGE: "SageAttention from the Hub",
     Backend.VLLM_FA: "vLLM's FlashAttention",
 }
 
@@ -103,11 +104,11 @@ def _taken(taken: Becomes) -> str:
     named = f" ({taken.name})" if taken.name else ""
     match taken.origin:
         case Origin.HUB:
-            return f"{taken.name} of the Hub{about}"
+            return f"{taken.name} from the Hub{about}"
         case Origin.ERROR:
             return f"an error{named}: {taken.detail}"
         case Origin.UNKNOWN if taken.name:
-            return f"{taken.name} of the Hub, or an error: {taken.detail}"
+            return f"{taken.name} from the Hub, or an error: {taken.detail}"
         case _:
             return f"not known: {taken.detail}"
 
@@ -115,3 +116,8 @@ def _taken(taken: Becomes) -> str:
 def counted(number: int, noun: str) -> str:
     """Return ``1 case`` or ``2 cases``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def rules_text(rules: RulesInfo) -> str:
+    """Return the version of the rules, and where they came from if not with fadoctor."""
+    return f"{rules.version} ({rules.origin})" if rules.origin else rules.version

@@ -141,6 +141,11 @@ Event = Start | ImportFailed | Imported | DeviceFailed | Phase | Proved | Done |
 _DECODER = msgspec.json.Decoder(Event)
 
 
+def read_event(line: str) -> Event | None:
+    """Return the event of a line; None where it is none."""
+    return _decode(line)
+
+
 def read_account(text: str) -> Account:
     """Return what a worker's file of events tells."""
     lines = text.split("\n")[:-1]  # what follows the last line end was cut off

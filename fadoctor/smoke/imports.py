@@ -93,14 +93,19 @@ def _suited(steps: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
     return tuple(step for step in steps if not (unwanted and step.startswith(unwanted)))
 
 
-def run_imports(
+def run_imports(  # noqa: PLR0913 -- who is told is no part of what is run
     environment: Environment,
     wanted: tuple[Entry, ...],
     environ: Mapping[str, str],
     run: Callable[[Command], Result],
     judge: Judge,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[ImportProof, ...]:
-    """Import each in the target; never raises for what the target does. Takes seconds for each."""
+    """Import each in the target; never raises for what the target does. Takes seconds for each.
+
+    `tell` is told before each what goes on.
+    """
     target = environment.target
     hindrance = hindrance_of(target)
     if hindrance or target.python is None:
@@ -109,7 +114,8 @@ def run_imports(
     found = []
     with tempfile.TemporaryDirectory(prefix="fadoctor-", ignore_cleanup_errors=True) as folder:
         events = Path(folder, "events")
-        for entry in wanted:
+        for number, entry in enumerate(wanted, 1):
+            tell(f"importing {entry.module}, {number} of {len(wanted)}")
             if left_s <= 0:
                 found.append(_not_run(entry, f"the time limit of {TOTAL_S:.0f} s was used up"))
                 continue

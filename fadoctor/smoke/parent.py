@@ -28,22 +28,26 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Target
     from fadoctor.smoke.choice import Choice
     from fadoctor.smoke.judge import Judge
+    from fadoctor.smoke.worker import Tell
 
 
 TF32_SWITCHES = ("NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE")
 """Variables that make float32 products less exact, whatever a program says: workers get none."""
 
 
-def run_smoke(
+def run_smoke(  # noqa: PLR0913 -- who is told is no part of what is run
     target: Target,
     environ: Mapping[str, str],
     run: Callable[[Command], Result],
     choice: Choice,
     judge: Judge,
+    *,
+    tell: Tell | None = None,
 ) -> SmokeRun:
     """Run every chosen cell in the target; never raises for what the target does.
 
-    Starts processes and takes 2 seconds or more. Ctrl-C ends it with what is known by then.
+    Starts processes and takes 2 seconds or more. Ctrl-C ends it with what is known by then. `tell`
+    is told meanwhile what goes on.
     """
     first = Progress(choice, judge, choice.wanted.device)
     hindrance = hindrance_of(target)
@@ -53,7 +57,7 @@ def run_smoke(
     env = child_environment(environ, **dict.fromkeys(TF32_SWITCHES), **_of_hub(choice))
     try:
         with tempfile.TemporaryDirectory(prefix="fadoctor-", ignore_cleanup_errors=True) as folder:
-            workers = Workers(target.python, env, run, Path(folder))
+            workers = Workers(target.python, env, run, Path(folder), tell)
             return _summarise(_run_devices(workers, first), environ)
     except OSError as error:
         first.problems.append(f"no temporary folder for the results: {error.strerror or error}")

@@ -270,5 +270,5 @@ def _import_problem(report: Report, task: Task) -> str:
     if account.started:
         return f"importing torch: the worker {report.describe(task)}"
     if report.result.ok:
-        return "the target's interpreter ran and told nothing"
+        return "the target's interpreter ran and reported nothing"
     return f"the target's interpreter {report.describe(task)}"

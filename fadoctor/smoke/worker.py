@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,8 @@ from fadoctor.processes.deadline import Pulse
 from fadoctor.processes.run import Command, Ending, Result
 from fadoctor.smoke.catalogue import entry_of
 from fadoctor.smoke.events import Account, read_account
+
+Tell = Callable[[str], None]
 
 IMPORT_S = 120.0
 """Time to import torch and look for GPUs, seconds: 1 to 20 of them as a rule."""
@@ -59,7 +62,7 @@ class Report(msgspec.Struct, frozen=True):
             return "was interrupted"
         timed_out = self.result.ending is Ending.TIMED_OUT
         if timed_out and self.account.running and self.result.elapsed_s < task.total_s:
-            return f"gave no answer within {task.timeout_s:g} s and was ended"
+            return f"gave no answer within {task.timeout_s:g} s and was stopped"
         text = printable(self.result.describe(), 300)
         cause = next((why for name, why in _USUAL_CAUSE.items() if text.endswith(name)), "")
         return f"{text} ({cause})" if cause else text
@@ -78,6 +81,8 @@ class Workers(msgspec.Struct, frozen=True):
     run: Callable[[Command], Result]
     folder: Path
     """Where they write their events."""
+    tell: Tell | None = None
+    """Who is told what goes on, where somebody waits at a terminal."""
 
     def work(self, task: Task) -> Report:
         """Run one worker to its end."""
@@ -97,12 +102,22 @@ class Workers(msgspec.Struct, frozen=True):
             tied=True,
         )
         interrupted = False
-        try:
-            result = self.run(command)
-        except KeyboardInterrupt:
-            result, interrupted = Result(Ending.SIGNALLED, 2, "", "", 0.0), True
+        with self._watched(events, task):
+            try:
+                result = self.run(command)
+            except KeyboardInterrupt:
+                result, interrupted = Result(Ending.SIGNALLED, 2, "", "", 0.0), True
         account = read_account(read_text(events, _EVENTS_LIMIT) or "")
         return Report(account, result, interrupted)
+
+    def _watched(self, events: Path, task: Task) -> AbstractContextManager[None]:
+        if self.tell is None:
+            return nullcontext()
+        # Late: only a terminal has somebody who waits.
+        from fadoctor.smoke.watching import watched  # noqa: PLC0415
+
+        counts = {kind: len(keys) for kind, keys in task.cells.items()}
+        return watched(events, counts, self.tell)
 
     def _new_file(self) -> Path:
         with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:

@@ -50,11 +50,21 @@ def with_contracts(
     if not environment.target.site or not wanted(entries, installed.value):
         return environment
     world = World(environment.target, environ, run, "")
-    path = read_import_path(world)
-    site = _site(environment, path, entries, installed.value, environ)
+    site, _ = asked_site(environment, knowledge, environ)
     answer = read_contracts(site, entries, cache_folder(environ) if keep else None, announce)
     facts = {**environment.facts, **_facts(world, answer, installed.value)}
     return msgspec.structs.replace(environment, facts=dict(sorted(facts.items())))
+
+
+def asked_site(
+    environment: Environment, knowledge: Knowledge, environ: Mapping[str, str]
+) -> tuple[Site, dict[str, Entry]]:
+    """Return where an environment's sources lie, and the modules that are followed there."""
+    entries = entries_of(knowledge.tables[TABLE])
+    installed = environment.fact("packages.installed")
+    there = dict(installed.value) if isinstance(installed, Known) else {}  # type: ignore[arg-type]
+    path = read_import_path(World(environment.target, environ, run, ""))
+    return _site(environment, path, entries, there, environ), entries
 
 
 def _site(

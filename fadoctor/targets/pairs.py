@@ -80,7 +80,7 @@ def _of_package(
             return dict.fromkeys(PAIRED, Unknown(str(fits.get("unknown", "")), _SOURCE))
         there = installed.value[beside]
         if fits is None or not _is_in(there, str(fits)):
-            range_ = f"it names {fits}, " if fits else ""
+            range_ = f"it supports {fits}, but " if fits else ""
             told[beside] = f"({range_}{there} is installed)"
             why.append(what)
     if not told:

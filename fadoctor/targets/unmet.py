@@ -37,8 +37,10 @@ class _Unmet(msgspec.Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        there = f"{self.version} is installed" if self.version else "not installed"
-        return f"({self.specifier}, {there})" if self.specifier else f"({there})"
+        if not self.version:
+            return f"({self.specifier}, not installed)" if self.specifier else "(not installed)"
+        there = f"{self.version} is installed"
+        return f"({self.specifier}, but {there})" if self.specifier else f"({there})"
 
 
 def unmet_requirements(

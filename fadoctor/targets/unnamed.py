@@ -113,7 +113,7 @@ def _active(scene: Scene, variable: str, notes: list[str]) -> Choice | None:
         return None
     if not is_environment(prefix):
         what = "is not an environment" if is_folder(prefix) else "does not exist"
-        notes.append(f"${variable} names {prefix}, which {what}: it was passed over")
+        notes.append(f"${variable} names {prefix}, which {what}: it was skipped")
         return None
     python = find_python(prefix)
     if python is None:
@@ -141,7 +141,7 @@ def _on_path(scene: Scene, notes: list[str]) -> Choice | None:
         if choice is None:
             answer = ask_interpreter(str(python), scene.run, scene.environ)
             if not isinstance(answer, InterpreterAnswer):
-                notes.append(f"{python} on PATH was passed over: {answer.reason}")
+                notes.append(f"{python} on PATH was skipped: {answer.reason}")
                 continue
             choice = program(python, reason, answer)
         if same_folder(choice.prefix, Path(scene.own.prefix)):

@@ -15,7 +15,7 @@ from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
-from fadoctor.model.report import RulesInfo
+from fadoctor.model.report import rules_info
 from fadoctor.model.trace import Call, Culprit, TracedProcess, TraceReport
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def build_report(
     """Return the report on a command that has ended, or on a block of code."""
     return TraceReport(
         fadoctor=__version__,
-        rules=RulesInfo(knowledge.version, knowledge.sha256),
+        rules=rules_info(knowledge),
         command=command,
         exit_code=exit_code,
         processes=processes,

@@ -84,9 +84,9 @@ def _without_package(
         reason = taken if isinstance(taken, Unknown) else here
         return Becomes(Origin.UNKNOWN, detail=getattr(reason, "reason", ""))
     if isinstance(taken, Absent):
-        return Becomes(Origin.ERROR, detail=f"{refusal}, and it takes none from the Hub")
+        return Becomes(Origin.ERROR, detail=f"{refusal}, and it uses none from the Hub")
     if isinstance(here, Absent):
-        text = f"{refusal}; kernels, which would fetch {taken.value}, is not there either"
+        text = f"{refusal}; kernels, which would fetch {taken.value}, is not installed either"
         return Becomes(Origin.ERROR, detail=text)
     if not isinstance(environment.fact("torch.hip"), Absent):
         return Becomes(Origin.UNKNOWN, detail="on ROCm another kernel is taken")

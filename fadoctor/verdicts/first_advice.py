@@ -87,7 +87,10 @@ def _against(kernels: Kernels, backend: Backend, cell: Verdict | None) -> str:
     if isinstance(newest, Known):
         return f'For that install kernels {newest.value}: pip install "transformers[kernels]".'
     if isinstance(instead, Known):
-        return f"No kernels that it accepts was published; transformers {instead.value} has one."
+        return (
+            "No release of kernels that it accepts was published; transformers "
+            f"{instead.value} has one."
+        )
     return ""
 
 

@@ -68,7 +68,8 @@ class Route:
     def _obstacles(self, gpu: Gpu) -> Iterator[Obstacle]:
         if not self.known("taken_by"):
             yield _open(
-                "neither transformers nor diffusers is here to take it; kernels loads it by name"
+                "neither transformers nor diffusers is installed to use it; kernels loads it "
+                "by name"
             )
             return
         yield from self._range()
@@ -173,10 +174,13 @@ class Route:
         if loads == "revisions" and self.known("branch") == "main":
             return
         if offline is True and (loads == "none" or (loads == "named" and named == "False")):
-            text = "this kernels does not load it from the cache without the network"
+            text = "this release of kernels cannot load it from the cache without the network"
             yield _fails(text, "hub-offline")
         else:
-            yield _open("whether this kernels loads from the cache without network is not known")
+            yield _open(
+                "whether this release of kernels can load from the cache without the network "
+                "is not known"
+            )
 
     def _download(self) -> Iterator[Obstacle]:
         download, hearsay = self.fact("download"), self.known("hearsay")

@@ -83,7 +83,7 @@ def _extensions(environment: Environment, package: str) -> Iterator[Obstacle]:
             says = fact_text(environment.fact(f"{extension}.says"), str(failure.value))
             yield _fails(printable(f"{PACKAGES[package][0]} does not load: {says}"))
         elif name == "binary" and _is_missing(environment, package):
-            text = f"{PACKAGES[package][0]} is there without its compiled extension"
+            text = f"{PACKAGES[package][0]} is installed without its compiled extension"
             yield Obstacle(Predicted.UNKNOWN, text)
     loads = facts.get(f"{package}.loads")
     is_refused = isinstance(loads, Known) and loads.value is False

@@ -175,7 +175,7 @@ def test_a_retired_id_hides_what_speaks_of_it_now(run: Run, stack: Path) -> None
     base = ("check", "--no-smoke", "--python", str(stack), "--ignore")
     result = run(*base, "trl-requirement-unmet")
     assert result.returncode != 2
-    assert "trl-requirement-unmet is retired: requirement-unmet speaks of it now" in result.stderr
+    assert "trl-requirement-unmet is retired: requirement-unmet replaces it" in result.stderr
     assert result.stdout == run(*base, "requirement-unmet").stdout
 
 
@@ -197,7 +197,7 @@ def test_strict_is_no_green_light_where_there_was_nothing_to_look_at(
     empty, other = tmp_path / "empty", tmp_path / "other"
     make_environment(empty)
     add_package(make_environment(other), "transformers", "4.55.0")
-    for folder, words in ((empty, "Nothing of the stack"), (other, "torch is not installed")):
+    for folder, words in ((empty, "None of the packages"), (other, "torch is not installed")):
         base = ("check", "--no-smoke", "--python", str(folder))
         result = run(*base, "--strict", "--fail-on", "never")
         assert (result.returncode, words in result.stdout) == (3, True)

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
 LINES = [line for lines in EXAMPLES.values() for line in lines]
+_ELSEWHERE = ("fadoctor rules update", "fadoctor mcp")
+"""Tried in tests/cli/test_rules_update.py and tests/cli/test_mcp.py, which have what they need."""
 _RUN_SOMETHING = ("fadoctor run", "fadoctor trace", "fadoctor smoke --")
 """They start an interpreter, or several: seconds."""
-
-_WAITS = "fadoctor mcp"
-"""It waits for an assistant, and needs an extra: tests/cli/test_mcp.py."""
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +30,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines(*, slow: bool) -> list[str]:
-    found = [line for line in LINES if line.startswith(_RUN_SOMETHING) is slow]
-    return [line for line in found if not line.startswith(_WAITS)]
+    found = [line for line in LINES if not line.startswith(_ELSEWHERE)]
+    return [line for line in found if line.startswith(_RUN_SOMETHING) is slow]
 
 
 @pytest.mark.long

@@ -72,7 +72,7 @@ def test_the_fix_is_the_plan_of_an_environment_that_confirms_it(run: Run) -> Non
     [action] = report["plan"]["actions"]
     assert "wheel-torch-mismatch" in action["findings"]
     text = run("explain", "--facts", facts, input=SYMBOL).stdout
-    assert "What repairs this environment" in text
+    assert "How `fadoctor fix` would repair this environment" in text
     assert action["requirements"][0] in text
 
 
@@ -220,3 +220,40 @@ def test_run_of_nothing_that_exists(run: Run) -> None:
     result = run("run", "--", "no-such-command-anywhere")
     assert result.returncode == 127
     assert result.stderr == "fadoctor: no-such-command-anywhere: No such file or directory\n"
+
+
+def broken_names(tmp_path: Path) -> Path:
+    """Return packages of which one asks another for a name that it has not."""
+    site = tmp_path / "names"
+    for name, version in {"optimum": "1.27.0", "transformers": "5.23.0"}.items():
+        (site / name).mkdir(parents=True)
+        metadata = site / f"{name}-{version}.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
+        (metadata / "RECORD").write_text(f"{name}/__init__.py,,\n")
+    (site / "optimum" / "__init__.py").write_text(
+        "from transformers import AutoModelForVision2Seq\n"
+    )
+    (site / "transformers" / "__init__.py").write_text("AutoModel = 1\n")
+    return site
+
+
+def test_the_plan_for_a_name_that_is_missing_follows_imports(run: Run, tmp_path: Path) -> None:
+    """Without it `explain` said that nobody had followed them, and planned nothing."""
+    site, cache = broken_names(tmp_path), {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    log = "ImportError: cannot import name 'AutoModelForVision2Seq' from 'transformers' (/x)\n"
+    told = explain(run, log, "--site-packages", str(site), env=cache)
+    [check] = [each for each in told["checks"] if each["rule_id"] == "imported-name-missing"]
+    assert check["agreement"] == "confirmed"
+    options = ("--format", "json", "--dry-run", "--site-packages", str(site))
+    fixed = json.loads(run("fix", *options, env=cache).stdout)
+    assert told["plan"]["actions"] == fixed["actions"] != []
+
+
+def test_imports_are_followed_only_where_a_log_misses_a_name(run: Run, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    options = ("--site-packages", str(broken_names(tmp_path)))
+    explain(run, AMPERE, *options, env={"XDG_CACHE_HOME": str(cache)})
+    assert not list(cache.rglob("verdict-*"))

@@ -47,8 +47,8 @@ def test_standard_output_is_a_place_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("outputs", "words"),
     [
-        (["sarfi:a"], "sarfi is no form here. Did you mean sarif?"),
-        (["script:a"], "script is no form here. Give one of text, json"),
+        (["sarfi:a"], "sarfi is not a format of this command. Did you mean sarif?"),
+        (["script:a"], "script is not a format of this command. Give one of text, json"),
         (["a.md", "text:a.md"], "it is named twice"),
         (["-", "json:-"], "it is named twice"),
     ],

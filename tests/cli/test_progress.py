@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import pty
+import select
+import subprocess
 import time
 from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING
@@ -11,9 +15,12 @@ import pytest
 
 from fadoctor.cli import progress
 from fadoctor.cli.terminal import spinner
+from tests.cli.conftest import COMMAND
+from tests.cli.test_smoke import plant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     Say = Callable[[str], None]
 
@@ -88,3 +95,40 @@ def test_a_terminal_that_goes_away_is_no_error(terminal: Terminal) -> None:
     with waiting(terminal):
         wait_for(terminal, "reading")
         terminal.close()
+
+
+PTY_WAIT_S = 120
+
+
+def smoke_at_a_terminal(folder: str, tmp_path: Path, *more: str) -> str:
+    """Run `smoke` with a terminal as standard error; return what the terminal was told."""
+    ours, theirs = pty.openpty()
+    argv = [*COMMAND, "smoke", "--device", "cpu", "--python", folder, *more]
+    env = {**os.environ, "TERM": "xterm"}
+    with (tmp_path / "out").open("wb") as out:
+        child = subprocess.Popen(argv, stdout=out, stderr=theirs, env=env, cwd=tmp_path)
+    os.close(theirs)
+    told = b""
+    ends = time.monotonic() + PTY_WAIT_S
+    while time.monotonic() < ends:
+        if select.select([ours], [], [], 0.1)[0]:
+            try:
+                told += os.read(ours, 65_536)
+            except OSError:  # the other end is closed: it has ended
+                break
+    os.close(ours)
+    child.wait(PTY_WAIT_S)
+    return told.decode("utf-8", "replace")
+
+
+@pytest.mark.long
+def test_smoke_says_which_cell_it_is_at_but_only_at_a_terminal(tmp_path: Path) -> None:
+    folder = plant(tmp_path / "env")
+    torch = next((tmp_path / "env").rglob("torch/__init__.py"))
+    # Slow enough for a spinner to speak of it.
+    torch.write_text("import time\ntime.sleep(2)\n" + torch.read_text())
+    told = smoke_at_a_terminal(folder, tmp_path)
+    assert "fadoctor: importing torch" in told
+    assert "\n" not in told.replace("\r\n", "")
+    assert "fadoctor:" not in (tmp_path / "out").read_text()
+    assert smoke_at_a_terminal(folder, tmp_path, "--quiet") == ""

@@ -146,7 +146,7 @@ def test_a_ranged_helper_goes_wrong_from_a_version_on(
         said = "with every release that" if "axolotl" in wanted else "it goes wrong from 5.0.0 on"
         assert said in found["peft-hybrid-cache"]["message"]
     if severity == "note":
-        assert "it is so from 5.0.0 on" in found["peft-hybrid-cache"]["message"]
+        assert "this happens from 5.0.0 on" in found["peft-hybrid-cache"]["message"]
     assert done.returncode == code
 
 

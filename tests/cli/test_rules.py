@@ -46,7 +46,8 @@ def refused(run: Run, *arguments: str) -> list[str]:
 def test_list_names_every_rule(run: Run) -> None:
     lines = run("rules", "list").stdout.splitlines()
     assert lines[0].split() == ["id", "severity", "area", "title"]
-    rows = [line.split() for line in lines if not line.startswith(" ")]
+    assert lines[-1].startswith("Rules ")
+    rows = [line.split() for line in lines[:-1] if not line.startswith(" ")]
     shown = {row[0] for row in rows if row[1] != "retired"}
     files = [path for path in RULES.glob("*/*.yaml") if path.parent.name != "matrix"]
     assert shown - {"id"} == {path.stem for path in files}
@@ -79,7 +80,7 @@ def test_list_with_own_rules(run: Run, own: Path) -> None:
 def test_show_is_a_page_to_read(run: Run) -> None:
     text = run("rules", "show", "gpu-too-old-fa2", env={"COLUMNS": "80"}).stdout
     lines = text.splitlines()
-    assert lines[0] == "GPU too old for FlashAttention-2"
+    assert lines[0] == "The GPU is too old for FlashAttention-2"
     sections = ["What is wrong", "Why", "How to confirm it", "What to do", "Sources"]
     assert [line for line in lines if line in sections] == sections
     assert "compute capability 7.0" in text

@@ -80,7 +80,8 @@ def test_a_day_that_is_over_hides_nothing(run: Run, project: Project) -> None:
     report = report_of(run, root, "--facts", str(BROKEN))
     assert RULE in [each["rule_id"] for each in report["findings"]]
     assert any(
-        f"shown again, as its day is over: {RULE} until {OVER}" in n for n in report["notes"]
+        f"shown again, because its date has passed: {RULE} until {OVER}" in n
+        for n in report["notes"]
     )
 
 
@@ -181,9 +182,9 @@ def test_own_rules_are_data_beside_the_settings(run: Run, project: Project) -> N
         ('tarket = "x"\n', ":1 at `tarket`: no such key. Did you mean target"),
         ('fail-on = "loud"\n', ":1 at `fail-on`: should be one of error, warning, note, never"),
         ("fail-on\n", ":1: no TOML"),
-        ('rules = ["../outside"]\n', ":1 at `rules[0]`: should be a folder beside"),
-        ('rules = ["/etc"]\n', ":1 at `rules[0]`: should be a folder beside"),
-        ('rules = ["missing"]\n', ":1 at `rules[0]`: is no folder"),
+        ('rules = ["../outside"]\n', ":1 at `rules[0]`: should be a folder next to"),
+        ('rules = ["/etc"]\n', ":1 at `rules[0]`: should be a folder next to"),
+        ('rules = ["missing"]\n', ":1 at `rules[0]`: is not a folder"),
         ("gpu = [1]\n", ":1 at `gpu[0]`: should be text"),
         ("ignore = 1\n", ":1 at `ignore`: should be a list"),
         ('ignore = ["driver-too-old"]\n', ":1 at `ignore[0]`: should be a table"),

@@ -101,6 +101,11 @@ def test_a_text_check_loads_nothing_heavy_either(stack: Path) -> None:
     modules = loaded(code, "check", "--no-smoke", "--python", str(stack))
     assert "fadoctor.report.text" in modules
     assert sorted(modules & {"torch", "pydantic", "rich", "yaml", "pynvml", "asyncio"}) == []
+    later = (
+        "fadoctor.updates", "fadoctor.matrix.fetched", "fadoctor.smoke.watching",
+        "fadoctor.cli.completion", "fadoctor.cli.rules",
+    )  # fmt: skip
+    assert [name for name in modules if name.startswith(later)] == []
 
 
 def test_a_command_loads_no_other_command_and_no_log() -> None:

@@ -84,9 +84,9 @@ def test_an_environment_elsewhere_is_taken_along(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("fix", "--yes", "--format", "uv"), "say --dry-run"),
-        (("fix", "--yes", "--output", "Dockerfile.dockerfile"), "say --dry-run"),
-        (("fix", "--yes", "--new"), "--new is for another environment: say --dry-run"),
+        (("fix", "--yes", "--format", "uv"), "add --dry-run"),
+        (("fix", "--yes", "--output", "Dockerfile.dockerfile"), "add --dry-run"),
+        (("fix", "--yes", "--new"), "--new is for another environment: add --dry-run"),
         (("fix", "--dry-run", "--new", "--requirements", "r.txt"), "exclude each other"),
         (("fix", "--dry-run", "--new", "--facts", str(FACTS)), "exclude each other"),
     ],

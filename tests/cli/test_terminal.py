@@ -60,7 +60,7 @@ def test_an_ascii_locale_gets_ascii(run: Run, stack: Path) -> None:
     result = run(*BASE, str(stack), env=env)
     assert result.returncode == 0
     assert result.stdout.isascii()
-    assert "x error: GPU too old for FlashAttention-2" in result.stdout
+    assert "x error: The GPU is too old for FlashAttention-2" in result.stdout
 
 
 @pytest.mark.parametrize("form", ["markdown", "html", "json", "jsonl"])

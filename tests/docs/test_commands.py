@@ -25,8 +25,10 @@ _LINE = re.compile(
     r"^ {4}(?:\$ )?((?:[a-z0-9_.= -]+(?:2>&1)? \| )?(?:\w+=\S* )?fadoctor .+)$", re.MULTILINE
 )
 _INSTALLS = re.compile(r"^pip install .*?\|")
-_CHANGES = ("fadoctor fix --yes", "fadoctor fix --undo", "fadoctor --install-completion",
-            "fadoctor mcp")  # fmt: skip
+_CHANGES = (
+    "fadoctor fix --yes", "fadoctor fix --undo", "fadoctor --install-completion",
+    "fadoctor rules update", "fadoctor mcp",
+)  # fmt: skip
 """They ask somebody, change what is not theirs to change here, or wait for another program."""
 
 

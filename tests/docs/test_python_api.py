@@ -39,7 +39,7 @@ def test_an_example_runs(
     Path("requirements.txt").write_text("torch==2.7.1\nflash-attn==2.8.3\n")
     names: dict[str, object] = {}
     exec(compile(EXAMPLES[number], str(PAGE), "exec"), names)  # noqa: S102 -- our own page
-    said = {0: "V100", 2: "GPU too old", 3: "no/such/environment"}
+    said = {0: "V100", 2: "The GPU is too old", 3: "no/such/environment"}
     assert said.get(number, "") in capsys.readouterr().out
     if number == 4:
         assert "<table>" in str(names["html"])

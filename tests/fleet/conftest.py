@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.fleet.nodes import planted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -49,6 +51,12 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
             pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
     return folder
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """Return the script that every node runs."""
+    return planted(tmp_path)
 
 
 @pytest.fixture

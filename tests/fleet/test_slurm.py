@@ -8,59 +8,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.environments import add_flash_attn, add_torch, make_environment
+from tests.fleet.nodes import FADOCTOR, ROOT, fleet, text_of, told
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.fleet.conftest import Slurm
 
 pytestmark = pytest.mark.slurm
 
-ROOT = Path(__file__).parents[2]
-FADOCTOR = [sys.executable, "-m", "fadoctor"]
 WAIT_S, PATIENT_S = 25, 120
 """How long srun waits for the last node after the first: where one hangs, where none does."""
-
-SMI = """#!/bin/sh
-case "$SLURMD_NODENAME:$FADOCTOR_TEST_DRIFT" in n07:1) driver=550.54.15;; *) driver=580.95.05;; esac
-case "$*" in
-*query-gpu*) for i in 0 1; do
-  echo "$i, NVIDIA H100 80GB HBM3, 9.0, 81559, Disabled, $driver, GPU-0000000$i"; done;;
-*) echo "| NVIDIA-SMI $driver    Driver Version: $driver    CUDA Version: 13.0     |";;
-esac
-"""
-
-NODE = """#!/bin/sh
-unset LD_LIBRARY_PATH
-PATH={bin}:$PATH
-env={folder}/good
-case "$SLURMD_NODENAME:$FADOCTOR_TEST_DRIFT" in
-n05:1) exec sleep 600;;
-n09:1) env={folder}/other;;
-n11:1) echo "Segmentation fault (core dumped)"; head -c 3000 /dev/urandom; echo; exit 139;;
-n13:1) APPTAINER_CONTAINER=/images/other.sif; export APPTAINER_CONTAINER;;
-esac
-exec {python} -m fadoctor check --no-smoke --exit-zero "$@" "$env"
-"""
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> Path:
-    """Return the script that every node runs."""
-    for name, version in (("good", "2.8.3"), ("other", "2.7.4")):
-        site = make_environment(tmp_path / name)
-        add_torch(site, "2.8.0", "12.8")
-        add_flash_attn(site, version)
-    (tmp_path / "bin").mkdir()
-    for path, text in ((tmp_path / "bin" / "nvidia-smi", SMI), (tmp_path / "node.sh", NODE)):
-        filled = text.replace("{folder}", str(tmp_path)).replace("{python}", sys.executable)
-        path.write_text(filled.replace("{bin}", str(tmp_path / "bin")))
-        path.chmod(0o755)
-    return tmp_path / "node.sh"
 
 
 def srun(slurm: Slurm, node: Path, *arguments: str, options: tuple[str, ...] = (),
@@ -75,29 +37,6 @@ def srun(slurm: Slurm, node: Path, *arguments: str, options: tuple[str, ...] = (
         env=env, stdout=subprocess.PIPE, stderr=stderr, timeout=180, check=False, cwd=ROOT,
     )  # fmt: skip
     return done.stdout
-
-
-def fleet(text: bytes, *arguments: str) -> tuple[int, dict[str, Any]]:
-    """Return exit code and page."""
-    run = subprocess.run(
-        [*FADOCTOR, "fleet", "--format", "json", *arguments],
-        input=text, capture_output=True, timeout=120, check=False, cwd=ROOT,
-    )  # fmt: skip
-    assert run.returncode in (0, 1, 3), run.stderr
-    return run.returncode, json.loads(run.stdout)
-
-
-def text_of(text: bytes) -> str:
-    run = subprocess.run(
-        [*FADOCTOR, "fleet"], input=text, capture_output=True, timeout=120, check=False, cwd=ROOT
-    )
-    return run.stdout.decode()
-
-
-def told(page: dict[str, Any]) -> dict[str, Any]:
-    """Return a page without what says where it was read."""
-    left_out = ("unreadable", "spoke", "unreadable_count")
-    return {name: value for name, value in page.items() if name not in left_out}
 
 
 def test_all_alike_through_records_pieces_files_and_labels(

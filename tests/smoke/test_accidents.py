@@ -97,7 +97,7 @@ def test_hang_is_ended_at_its_own_limit(tmp_path: Path, accident: str) -> None:
     cell = cell_of(found)
     assert (cell.measured, cell.detail) == (
         FAILED,
-        "forward: the worker gave no answer within 1 s and was ended",
+        "forward: the worker gave no answer within 1 s and was stopped",
     )
     assert cell.failure is Failure.TIMEOUT
     assert time.monotonic() - started < 12

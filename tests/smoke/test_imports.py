@@ -126,7 +126,7 @@ def finding(rule_id: str) -> Finding:
     ("measured", "foretold", "says"),
     [
         (Measured.PASSED, "requirement-missing", "peft 0.17.1"),
-        (Measured.FAILED, "", "Cannot be imported, and no reading of files foretold it"),
+        (Measured.FAILED, "", "Cannot be imported, although fadoctor predicted that it can"),
         (Measured.FAILED, "requirement-missing", ""),
         (Measured.PASSED, "", ""),
         (Measured.PASSED, "package-duplicated", ""),

@@ -133,7 +133,7 @@ def test_interpreter_that_does_not_work_is_not_run(target: Target) -> None:
 
 def test_interpreter_that_tells_nothing(target: Target) -> None:
     run = run_smoke(target, {}, RecordedWorkers(([], ended())))
-    assert run.problem == "the target's interpreter ran and told nothing"
+    assert run.problem == "the target's interpreter ran and reported nothing"
 
 
 def test_crash_costs_its_cell_and_a_new_worker_takes_the_rest(target: Target) -> None:
@@ -291,7 +291,7 @@ def test_time_limit_of_a_cell_is_told_as_such(target: Target) -> None:
     workers = RecordedWorkers((hanging, ended(Ending.TIMED_OUT, elapsed_s=4.0)), (last, ended()))
     run = run_smoke(target, {}, workers, timeout_s=3)
     assert measured(run) == [PASSED, FAILED, PASSED]
-    assert run.cells[1].detail == "backward: the worker gave no answer within 3 s and was ended"
+    assert run.cells[1].detail == "backward: the worker gave no answer within 3 s and was stopped"
 
 
 def test_death_while_importing_takes_all_cells_of_its_backend(target: Target) -> None:
@@ -387,7 +387,9 @@ def test_time_out_while_timing_takes_nothing_from_a_proved_cell(target: Target) 
     workers = RecordedWorkers((slow, ended(Ending.TIMED_OUT, elapsed_s=4.0)), (last, ended()))
     run = run_smoke(target, {}, workers, timeout_s=3)
     assert measured(run) == [PASSED] * 3
-    assert run.cells[0].notes == ("not timed: the worker gave no answer within 3 s and was ended",)
+    assert run.cells[0].notes == (
+        "not timed: the worker gave no answer within 3 s and was stopped",
+    )
     assert run.cells[0].errors["dq"] == 3e-7
 
 

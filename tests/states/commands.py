@@ -14,17 +14,23 @@ from tests.states.resolver import Refused
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan
-    from tests.states.resolver import Resolver
+    from tests.states.resolver import Resolver, State
 
 Commands = tuple[tuple[str, ...], ...]
 
 
-def difference(plan: Plan, before: Environment, resolver: Resolver) -> str:
-    """Return in what a plan and its commands differ, "" where they do not."""
+def fault(plan: Plan, before: Environment, resolver: Resolver) -> str:
+    """Return in what a plan and its commands, or what takes them back, differ; "" where nothing."""
+    requires = requirements_of(before, {})
     try:
-        after = resolver.after(plan, before, requirements_of(before, {}))
+        after = resolver.after(plan, before, requires)
     except Refused as error:
         return f"refused: {error}"
+    return _difference(plan, before, after) or _undone(plan, before, after, resolver)
+
+
+def _difference(plan: Plan, before: Environment, after: State) -> str:
+    """Return in what a plan and what its commands leave differ."""
     if loose := [item for item in _installed(plan) if "==" not in item and " @ " not in item]:
         return f"not exact: {loose}"
     expected = installed_in(before)
@@ -75,12 +81,10 @@ def commands(plan: Plan) -> Commands:
     return tuple(action.argv for action in plan.actions if action.argv)
 
 
-def undone(plan: Plan, before: Environment, resolver: Resolver) -> str:
+def _undone(plan: Plan, before: Environment, after: State, resolver: Resolver) -> str:
     """Return in what the steps, taken back by what is printed beside them, miss the beginning."""
-    requires = requirements_of(before, {})
     try:
-        after = resolver.after(plan, before, requires)
-        back = resolver.undone(plan, after, before, requires)
+        back = resolver.undone(plan, after, before, requirements_of(before, {}))
     except Refused as error:
         return f"undo is refused: {error}"
     there = installed_in(before)

@@ -1,13 +1,18 @@
-"""The founding cases with real libraries, for an interpreter that has them: one name, then run.
+"""The founding cases with real libraries, for an interpreter that has them.
 
-flash_attn is a stand-in with the checks of the real one; everything above it is real.
+Usage: founding.py [NAME]...    Each case is forked off when the libraries have been imported, and
+has its line of output: name, process, exit code. flash_attn is a stand-in with the checks of the
+real one; everything above it is real.
 """
 # ruff: noqa: ANN001, ANN003, ANN201, ANN202, FBT002, PLC0415, PLR0917, T201
 # mypy: ignore-errors
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
+import traceback
 import warnings
 from types import ModuleType
 
@@ -47,9 +52,9 @@ def guarded(module, query, key, value, attention_mask, **options):
     return unguarded(module, query, key, value, attention_mask, **options)
 
 
-def llama(attention="unguarded"):
-    """Return a tiny Llama that calls it."""
-    from transformers import AttentionInterface, LlamaConfig, LlamaForCausalLM
+def prepare():
+    """Import what the cases need, and put the stand-in in its place."""
+    from transformers import AttentionInterface
 
     standin = ModuleType("flash_attn")
     standin.flash_attn_func = flash_attn_func
@@ -60,6 +65,12 @@ def llama(attention="unguarded"):
         watch.came("flash_attn", standin)
     AttentionInterface.register("unguarded", unguarded)
     AttentionInterface.register("guarded", guarded)
+
+
+def llama(attention="unguarded"):
+    """Return a tiny Llama that calls it."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     torch.manual_seed(0)
     return LlamaForCausalLM(LlamaConfig(
         hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4,
@@ -147,6 +158,96 @@ def x_transformers_repaired():
     _x_transformers(BF16)
 
 
+def qwen3(*, wide=True):
+    """Return a tiny Qwen 3 in bfloat16 whose second layer may norm its keys in float32."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    torch.manual_seed(0)
+    model = Qwen3ForCausalLM(Qwen3Config(
+        hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=8, vocab_size=32, attn_implementation="unguarded",
+        pad_token_id=0, eos_token_id=None,
+    )).to(BF16)  # fmt: skip
+    if wide:
+        model.model.layers[1].self_attn.k_norm.float()
+    return model
+
+
+def generate(model):
+    """Write two words."""
+    model.generate(PROMPT, max_new_tokens=2, do_sample=False)
+
+
+def offload(model):
+    """Hang the hooks of a device map on each module."""
+    import accelerate
+
+    accelerate.cpu_offload(model, execution_device=torch.device("cpu"))
+    model(PROMPT)
+
+
+def checkpoint(model, reentrant=False):
+    """Recompute in the backward pass, in the way that does not re-enter it."""
+    model.train()
+    model.gradient_checkpointing_enable({"use_reentrant": reentrant})
+    model(PROMPT, labels=PROMPT).loss.backward()
+
+
+def checkpoint_reentrant(model):
+    """The same in the way that does."""
+    checkpoint(model, reentrant=True)
+
+
+def infer_in_thread(model):
+    """Run in a thread of its own, in inference mode."""
+    failed = []
+
+    def infer():
+        try:
+            with torch.inference_mode():
+                model(PROMPT)
+        except RuntimeError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=infer)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+
+
+WAYS = (generate, offload, checkpoint, checkpoint_reentrant, infer_in_thread)
+
+CASES = {
+    case.__name__: case
+    for case in (
+        llamafactory, llamafactory_repaired, deepscaler, qwen_v100, unsloth_dora,
+        unsloth_dora_repaired, x_transformers, x_transformers_repaired,
+    )
+} | {
+    f"{way.__name__}{'' if wide else '_repaired'}": lambda way=way, wide=wide: way(qwen3(wide=wide))
+    for way in WAYS
+    for wide in (True, False)
+}  # fmt: skip
+
+
+def fork(name):
+    """Run a case in a process of its own; return its number and its exit code."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return child, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 1
+    try:
+        CASES[name]()
+        code = 0
+    except BaseException:  # noqa: BLE001 -- the exit code is what the parent sees
+        traceback.print_exc()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
-    print("done")
+    prepare()
+    for name in sys.argv[1:] or CASES:
+        print(name, *fork(name))

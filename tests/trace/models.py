@@ -29,6 +29,11 @@ def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     return F.scaled_dot_product_attention(q, k, v, is_causal=q.shape == k.shape)
 
 
+def shifted(x: torch.Tensor) -> torch.Tensor:
+    wide = torch.randn(2, 1, 8)
+    return x + wide  # guilty: outside
+
+
 class Norm(nn.Module):
     """RMS norm whose weight is put on the result after it was cast back."""
 
@@ -233,6 +238,22 @@ class Doubles(Attention):
         return q, k, v
 
 
+class Lift(nn.Module):
+    """Calls itself otherwise than most do."""
+
+    def forward(this, x: torch.Tensor) -> torch.Tensor:  # noqa: N805
+        return x.float()  # guilty: other-self
+
+
+class OtherSelf(Attention):
+    def __init__(self, size: int, heads: int, kernel: str = "flash") -> None:
+        super().__init__(size, heads, kernel)
+        self.lift = Lift()
+
+    def between(self, q, k, v):
+        return q, self.lift(k), v
+
+
 class Softmaxed(Attention):
     """Keys that are normalised in float32 on purpose."""
 
@@ -258,11 +279,10 @@ class Adapter(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         result = self.base(x)
-        delta = self.up(self.down(x.float()))
+        delta = self.up(self.down(x.float()))  # guilty: adapter
         if self.back:
             return result + delta.to(result.dtype)
-        wide = result + delta  # guilty: adapter
-        return wide
+        return result + delta
 
 
 class Magnitude(nn.Module):
@@ -342,11 +362,18 @@ class Checkpointed(Model):
         return x
 
 
+def custom_fwd():
+    """Return torch's decorator for library code, where it is not CUDA's alone."""
+    if not hasattr(torch.amp, "custom_fwd"):
+        return lambda function: function
+    return torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+
+
 class Wide(torch.autograd.Function):
     """Library code that asks for float32 under autocast."""
 
     @staticmethod
-    @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    @custom_fwd()
     def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
         return x * 2
 

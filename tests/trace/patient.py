@@ -1,4 +1,4 @@
-"""A script that is traced: its second layer puts a float32 weight on half queries."""
+"""A script that is traced: its second layer puts a float32 scale on half queries."""
 
 # ruff: noqa: T201 -- its output is compared
 
@@ -8,16 +8,23 @@ import os
 import signal
 import sys
 import threading
+from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F  # noqa: N812 -- as everybody calls it
 from torch import nn
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 class Scale(nn.Module):
+    weight: torch.Tensor
+
     def __init__(self) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(8))
+        self.register_buffer("weight", torch.ones(8))  # what a wrapper casts are parameters
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * self.weight  # the guilty line
@@ -70,6 +77,16 @@ def ranks() -> None:
     dist.destroy_process_group()
 
 
+def compiled() -> None:
+    @torch.compile(backend="eager", fullgraph=True)
+    def attend(x: torch.Tensor) -> torch.Tensor:
+        return F.scaled_dot_product_attention(x, x, x) * 2
+
+    x = torch.ones(1, 2, 3, 4)
+    print(float(attend(x).sum()), float(attend(x).sum()))
+    step()
+
+
 class Items(torch.utils.data.Dataset[float]):
     def __len__(self) -> int:
         return 2
@@ -79,29 +96,43 @@ class Items(torch.utils.data.Dataset[float]):
         return 0.0
 
 
-def main(way: str) -> None:
-    if way in ("spawn", "fork", "forkserver"):
-        import multiprocessing  # noqa: PLC0415
+def process(way: str) -> None:
+    import multiprocessing  # noqa: PLC0415
 
-        multiprocessing.set_start_method(way)
-        child = multiprocessing.Process(target=step)
-        child.start()
-        child.join()
-    elif way == "thread":
-        thread = threading.Thread(target=step)
-        thread.start()
-        thread.join()
-    elif way == "workers":
-        list(torch.utils.data.DataLoader(Items(), num_workers=1))
-    elif way == "ranks":
-        ranks()
-    elif way == "exec":
-        os.execv(sys.executable, [sys.executable, __file__, "plain"])  # noqa: S606
-    elif way == "inference":
-        with torch.inference_mode():
-            step()
-    else:
+    multiprocessing.set_start_method(way)
+    child = multiprocessing.Process(target=step)
+    child.start()
+    child.join()
+
+
+def threaded() -> None:
+    thread = threading.Thread(target=step)
+    thread.start()
+    thread.join()
+
+
+def inference() -> None:
+    with torch.inference_mode():
         step()
+
+
+def executed() -> None:
+    os.execv(sys.executable, [sys.executable, __file__, "plain"])  # noqa: S606
+
+
+WAYS: dict[str, Callable[[], object]] = {
+    **{way: partial(process, way) for way in ("spawn", "fork", "forkserver")},
+    "thread": threaded,
+    "workers": lambda: list(torch.utils.data.DataLoader(Items(), num_workers=1)),
+    "ranks": ranks,
+    "exec": executed,
+    "compiled": compiled,
+    "inference": inference,
+}
+
+
+def main(way: str) -> None:
+    WAYS.get(way, step)()
     if way == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if way == "gone":

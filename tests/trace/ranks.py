@@ -1,44 +1,21 @@
-"""A script of several ranks whose layers keep a float32 buffer: ddp, fsdp or fully-shard."""
+"""A script of several ranks whose layers keep a float32 scale: ddp, fsdp or fully-shard."""
 
 # ruff: noqa: PLC0415, T201
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F  # noqa: N812 -- as everybody calls it
 from torch import nn
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.trace.patient import Attention, Net
+
 BF16 = torch.bfloat16
-
-
-class Attention(nn.Module):
-    scale: torch.Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.q = nn.Linear(8, 8)
-        self.k = nn.Linear(8, 8)
-        self.register_buffer("scale", torch.ones(8))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        q, k = self.q(x), self.k(x)
-        k = k * self.scale  # the guilty line
-        out: torch.Tensor = F.scaled_dot_product_attention(q[:, None], k[:, None], q[:, None])
-        return out[:, 0]
-
-
-class Net(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(Attention() for _ in range(2))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for layer in self.layers:
-            x = layer(x)
-        return x
 
 
 def wrapped(net: nn.Module, way: str) -> nn.Module:
@@ -68,7 +45,7 @@ def main() -> None:
     dist.init_process_group("gloo")
     net = wrapped(Net(), way)
     try:
-        net(torch.ones(2, 4, 8, dtype=BF16 if way == "ddp" else torch.float32))
+        net(torch.ones(2, 2, 4, 8, dtype=BF16 if way == "ddp" else torch.float32))
     except RuntimeError as error:
         print("refused:", str(error)[:40])
     dist.destroy_process_group()

@@ -63,7 +63,7 @@ class Cache:
 
     def __init__(self):
         self.k = torch.zeros(1, 16, 4, 8)  # guilty: cache_of_default_dtype
-        self.v = torch.zeros(1, 16, 4, 8)
+        self.v = torch.zeros(1, 16, 4, 8)  # guilty: cache_of_default_dtype
 
     def update(self, k, v):
         self.k[:, : k.shape[1]] = k

@@ -1,4 +1,4 @@
-"""A flash_attn whose function refuses what the real one refuses, in the same order."""
+"""A flash_attn whose function refuses what the real one refuses; a package of the Hub's kernels."""
 
 from __future__ import annotations
 
@@ -32,11 +32,23 @@ def flash_attn_func(  # noqa: PLR0917 -- as the real one
     return out.transpose(1, 2)
 
 
+def get_kernel(_repo_id: str, version: int | None = None) -> types.ModuleType:
+    """Stand for the function that loads a kernel of the Hub: its module has a name of its own."""
+    module = types.ModuleType(f"_kernel_{version}")
+    vars(module)["flash_attn_func"] = lambda q, k, v: q  # noqa: ARG005 -- as the real one
+    return module
+
+
 def installed() -> Iterator[None]:
-    """Stand for the package for a while."""
-    module = types.ModuleType("flash_attn")
-    module.flash_attn_func = flash_attn_func  # type: ignore[attr-defined]
-    module.__version__ = "2.8.3"  # type: ignore[attr-defined]
-    sys.modules["flash_attn"] = module
+    """Stand for both packages for a while."""
+    flash_attn, kernels = types.ModuleType("flash_attn"), types.ModuleType("kernels")
+    vars(flash_attn).update(flash_attn_func=flash_attn_func, __version__="2.8.3")
+    vars(kernels).update(get_kernel=get_kernel)
+    before = {name: sys.modules.get(name) for name in ("flash_attn", "kernels")}
+    sys.modules.update(flash_attn=flash_attn, kernels=kernels)
     yield
-    del sys.modules["flash_attn"]
+    for name, module in before.items():
+        if module is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = module

@@ -7,67 +7,42 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 
 from fadoctor.report.schema import render as render_schema
 from fadoctor.trace.parent import CHILD
+from tests.trace import routes
+from tests.trace.routes import FOUND, FOUND_IN_RANKS, PATIENT, RANKS, TORCHRUN
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytest.importorskip("torch")
 
 pytestmark = pytest.mark.torch
 
-PATIENT = Path(__file__).parent / "patient.py"
-RANKS = PATIENT.with_name("ranks.py")
-
-
-def guilty_line(script: Path) -> int:
-    lines = script.read_text().splitlines()
-    return next(at for at, line in enumerate(lines, 1) if "the guilty line" in line)
-
-
-LINE, RANKS_LINE = guilty_line(PATIENT), guilty_line(RANKS)
-
 
 def traced(
     tmp_path: Path, *command: str, options: tuple[str, ...] = (), **environ: str
 ) -> tuple[subprocess.CompletedProcess[bytes], dict[str, Any]]:
-    output = tmp_path / "trace.json"
-    asked = ("--format", "json", "--output", str(output), *options)
-    argv = [sys.executable, "-m", "fadoctor", "trace", *asked, "--", *command]
-    run = subprocess.run(
-        argv, capture_output=True, check=False, timeout=120, cwd=PATIENT.parent,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environ},
-    )  # fmt: skip
-    document = json.loads(output.read_text())
+    run, document = routes.run_traced(tmp_path / "trace.json", command, options, **environ)
     jsonschema.validate(document, json.loads(render_schema("trace")))
     return run, document
 
 
 def guilty(document: dict[str, Any]) -> list[tuple[Any, ...]]:
     assert [p["faults"] for p in document["processes"] if p["faults"]] == []
-    return [
-        (call["module"], letter, culprit["kind"], culprit["module"], culprit["line"])
-        for process in document["processes"]
-        for call in process["calls"]
-        for letter, culprit in call["culprits"].items()
-    ]
-
-
-FOUND = ("layers.1", "q", "promotion", "layers.1.scale", LINE)
+    return routes.named(document)
 
 
 @pytest.mark.parametrize(
     "way",
     [
         "plain",
-        *(
-            pytest.param(way, marks=pytest.mark.long)
-            for way in ("spawn", "fork", "forkserver", "thread", "workers", "exec", "inference")
-        ),
+        *(pytest.param(way, marks=pytest.mark.long) for way in routes.STARTED[1:]),
     ],
 )
 def test_the_same_answer_whichever_way_it_is_started(tmp_path: Path, way: str) -> None:
@@ -94,8 +69,7 @@ def test_as_a_module_and_as_a_command_and_through_a_shell(tmp_path: Path) -> Non
 @pytest.mark.long
 def test_two_ranks_with_ddp(tmp_path: Path) -> None:
     run, document = traced(
-        tmp_path, sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
-        "--master-port", "29653", str(PATIENT), "ranks",
+        tmp_path, sys.executable, *TORCHRUN, str(PATIENT), "ranks",
     )  # fmt: skip
     assert run.returncode == 0, run.stderr.decode()
     assert guilty(document) == [FOUND, FOUND]
@@ -104,30 +78,30 @@ def test_two_ranks_with_ddp(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("way", ["ddp", "fsdp", "fully-shard"])
+@pytest.mark.parametrize("way", routes.WRAPPED)
 def test_ranks_whose_model_is_wrapped(tmp_path: Path, way: str) -> None:
     run, document = traced(
-        tmp_path, sys.executable, "-m", "torch.distributed.run", "--standalone",
-        "--nproc-per-node", "2", str(RANKS), way,
+        tmp_path, sys.executable, *TORCHRUN, str(RANKS), way,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr.decode()
-    assert guilty(document) == [("layers.0", "k", "promotion", "layers.0", RANKS_LINE)] * 2
+    assert guilty(document) == [FOUND_IN_RANKS] * 2
     (because,) = {
-        call["culprits"]["k"]["because"]
+        call["culprits"]["q"]["because"]
         for process in document["processes"]
         for call in process["calls"]
     }
-    assert because == "scale: float32"
+    assert because == "weight: float32"
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("way", "code"), [("killed", 137), ("gone", 9), ("fails", 1)])
+@pytest.mark.parametrize(("way", "code"), routes.ENDED.items())
 def test_an_end_without_notice_keeps_what_was_seen(tmp_path: Path, way: str, code: int) -> None:
     run, document = traced(tmp_path, sys.executable, str(PATIENT), way)
     assert run.returncode == document["exit_code"] == code
     assert guilty(document) == [FOUND]
 
 
+@pytest.mark.long
 def test_streams_are_those_of_the_command_alone(tmp_path: Path) -> None:
     argv = [sys.executable, str(PATIENT), "fails"]
     bare = subprocess.run(argv, capture_output=True, check=False, timeout=60, cwd=PATIENT.parent)

@@ -18,38 +18,17 @@ from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from fadoctor import api  # noqa: E402
-from tests.trace import models, standin  # noqa: E402
+from tests.trace import models, scenes, standin  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.torch
 
-KINDS = (
-    models.Attention, models.QKNorm, models.Rotated, models.RotatedBack, models.Partial,
-    models.StaticCache, models.SoftmaxedBack, models.WhereZero, models.CustomForward,
-)  # fmt: skip
-
 
 @pytest.fixture(autouse=True)
 def _flash_attn() -> Iterator[None]:
     yield from standin.installed()
-
-
-def outcome(seed: int, plan: dict[str, Any]) -> list[Any]:
-    """Return the bits of a step: its result and all gradients, or what it raised."""
-    torch.manual_seed(seed)
-    model: Any = models.Model(plan["kind"], kernel=plan["kernel"]).to(plan["dtype"])
-    ids = torch.randint(0, 16, (plan["batch"], 5))
-    try:
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=plan["autocast"]):
-            out = model(ids)
-            if plan["backward"]:
-                out.float().pow(2).sum().backward()
-    except RuntimeError as error:
-        return [str(error)]
-    kept = [out.detach(), *(p.grad for p in model.parameters() if p.grad is not None)]
-    return [each.float().numpy().tobytes() for each in kept]
 
 
 @pytest.mark.property
@@ -60,21 +39,14 @@ def outcome(seed: int, plan: dict[str, Any]) -> list[Any]:
 @given(
     seed=st.integers(0, 99),
     plan=st.fixed_dictionaries(
-        {
-            "kind": st.sampled_from(KINDS),
-            "kernel": st.sampled_from(["flash", "sdpa"]),
-            "dtype": st.sampled_from([torch.float32, torch.bfloat16]),
-            "autocast": st.booleans(),
-            "backward": st.booleans(),
-            "batch": st.integers(1, 2),
-        }
+        {name: st.sampled_from(values) for name, values in scenes.CHOICES.items()}
     ),
     calls=st.sampled_from([1, 64]),
 )
 def test_traced_and_bare_give_the_same_bits(seed: int, plan: dict[str, Any], calls: int) -> None:
-    bare = outcome(seed, plan)
+    bare = scenes.step(seed, plan)
     with api.trace(calls=calls) as trace:
-        traced = outcome(seed, plan)
+        traced = scenes.step(seed, plan)
     assert traced == bare
     assert trace.document().processes[0].faults == ()
 
@@ -167,3 +139,12 @@ def test_functions_of_torch_can_be_pickled_scripted_and_compiled_as_before(tmp_p
     ]
     assert runs[0] == runs[1]
     assert b"Error" not in runs[0]
+
+
+def test_a_wrapper_reads_the_names_of_what_it_wraps() -> None:
+    """torch.jit.script before torch 2.3 looks there for what the wrapped function calls."""
+    functional = torch.nn.functional
+    with api.trace():
+        wrapper = functional.multi_head_attention_forward
+        assert wrapper._fadoctor  # type: ignore[attr-defined]
+        assert wrapper.__globals__ is vars(functional)

@@ -11,12 +11,16 @@ import re
 from typing import List
 
 KEPT_LINES = 60
-"""Functions of a module that are no longer keep their bodies: they may be called at import."""
+"""Functions of a module that are no longer keep their bodies where they may be called at import."""
 
-_HEADER = re.compile(rb"[ \t]*(?:async[ \t]+)?def[ \t]+\w")
+ASKED = re.compile(r"is_|_is_|has_|_has|check|_check|get_.{0,40}version|.*(avail|version|support)")
+"""Names of functions that modules ask while they are imported."""
+
+_HEADER = re.compile(rb"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
 _STRING = re.compile(rb"\"\"\"|'''|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|#.*", re.DOTALL)
 _PLAIN = re.compile(rb"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|#.*", re.DOTALL)
-_OPENING, _CLOSING = b"([{", b")]}"
+_QUOTED = re.compile(rb"[\"'#]")
+_OPENING, _CLOSING = (b"(", b"[", b"{"), (b")", b"]", b"}")
 
 
 def without_bodies(source: bytes) -> bytes:
@@ -26,12 +30,15 @@ def without_bodies(source: bytes) -> bytes:
     index, quote = 0, b""
     while index < len(lines):
         line = lines[index]
-        if not quote and _HEADER.match(line):
+        header = _HEADER.match(line) if not quote else None
+        if header:
             after = _end_of_header(lines, index)
             if after:
                 end = _end_of_body(lines, after, _indent(line))
                 kept += lines[index:after]
-                kept += _body(lines, after, end, _indent(line))
+                is_short = not _indent(line) and end - after <= KEPT_LINES
+                is_kept = is_short and _may_run(header[1], source)
+                kept += lines[after:end] if is_kept else _blank(line, end - after)
                 index = end
                 continue
         quote = _open_quote(line, quote)
@@ -49,11 +56,11 @@ def _end_of_header(lines: List[bytes], start: int) -> int:
     depth = 0
     for index in range(start, min(start + 200, len(lines))):
         text = lines[index]
-        if b'"""' in text or b"'''" in text:
-            return 0
-        text = _PLAIN.sub(b"", text)
-        depth += sum(text.count(bytes([c])) for c in _OPENING)
-        depth -= sum(text.count(bytes([c])) for c in _CLOSING)
+        if _QUOTED.search(text):
+            if b'"""' in text or b"'''" in text:
+                return 0
+            text = _PLAIN.sub(b"", text)
+        depth += sum(map(text.count, _OPENING)) - sum(map(text.count, _CLOSING))
         if depth <= 0 and not text.rstrip().endswith(b"\\"):
             return index + 1 if text.rstrip().endswith(b":") else 0
     return 0
@@ -66,16 +73,20 @@ def _end_of_body(lines: List[bytes], start: int, indent: int) -> int:
         line = lines[index]
         if not quote:
             text = line.lstrip(b" \t\f")
-            if text and not text.startswith(b"#") and len(line) - len(text) <= indent:
+            if text and len(line) - len(text) <= indent and not text.startswith(b"#"):
                 return index
-        quote = _open_quote(line, quote)
+        if quote or b'""' in line or b"''" in line:
+            quote = _open_quote(line, quote)
     return len(lines)
 
 
-def _body(lines: List[bytes], start: int, end: int, indent: int) -> List[bytes]:
-    if (indent == 0 and end - start <= KEPT_LINES) or end == start:
-        return lines[start:end]
-    return [b" " * (indent + 1) + b"...", *[b""] * (end - start - 1)]
+def _may_run(name: bytes, source: bytes) -> bool:
+    """Return whether a function of a module may be called while it is imported."""
+    return bool(ASKED.match(name.decode("utf-8", "replace"))) or source.count(name) > 1
+
+
+def _blank(header: bytes, count: int) -> List[bytes]:
+    return [b" " * (_indent(header) + 1) + b"...", *[b""] * (count - 1)] if count else []
 
 
 def _open_quote(line: bytes, quote: bytes) -> bytes:

@@ -26,11 +26,13 @@ def follow(request: Dict[str, Any]) -> Dict[str, Any]:
     """Return the answer for one request."""
     from fadoctor.contracts.child._fadoctor_find import Finder
     from fadoctor.contracts.child._fadoctor_run import Runner
+    from fadoctor.contracts.child._fadoctor_shipped import Shipped
     from fadoctor.contracts.child._fadoctor_sources import Sources
     from fadoctor.contracts.child._fadoctor_values import ExhaustedError
     from fadoctor.contracts.child._fadoctor_world import World
 
-    sources = Sources(request["cache"], request["keys"])
+    shipped = Shipped(request["shipped"], request["installed"])
+    sources = Sources(request["cache"], request["keys"], request["records"], shipped)
     world = World(
         Finder(request["folders"]), request["table"], request["installed"], sources,
         hooked=request["hooked"],

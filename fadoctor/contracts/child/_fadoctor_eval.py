@@ -48,6 +48,8 @@ class Evaluator:
         """Return what an expression is."""
         if not node:
             return UNKNOWN
+        if node[0] == "c":
+            return node[1]
         self.runner.step()
         return _KINDS[node[0]](self, node, frame)
 
@@ -61,10 +63,6 @@ class Evaluator:
             else:
                 found.append(self.value(node, frame))
         return found
-
-    def constant(self, node: Node, frame: Frame) -> Any:  # noqa: ARG002 -- like the others
-        """Tell a constant."""
-        return node[1]
 
     def name(self, node: Node, frame: Frame) -> Any:
         """Tell a name: of the function or class, of the module, built in."""
@@ -263,7 +261,7 @@ def _asks(node: Any) -> bool:
 
 
 _KINDS: Dict[str, Any] = {
-    "c": Evaluator.constant, "n": Evaluator.name, "a": Evaluator.attribute, "k": Evaluator.call,
+    "n": Evaluator.name, "a": Evaluator.attribute, "k": Evaluator.call,
     "=": Evaluator.compare, "b": Evaluator.boolean, "!": Evaluator.negated, "s": Evaluator.item,
     "d": Evaluator.mapping, "l": Evaluator.display, "t": Evaluator.display,
     "e": Evaluator.display, "o": Evaluator.binary, "i": Evaluator.choice, "j": Evaluator.joined,

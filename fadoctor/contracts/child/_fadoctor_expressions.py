@@ -8,6 +8,8 @@ from typing import Any, List, Optional
 Node = List[Any]
 
 TEXT_LIMIT = 300
+CLASS_TEXT_LIMIT = 40
+"""The same in the body of a class, where texts are help."""
 
 _OPERATORS = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
@@ -22,6 +24,7 @@ class Expressions:
     def __init__(self) -> None:
         self.called: "set[str]" = set()
         """Names of what is called."""
+        self.text_limit = TEXT_LIMIT
 
     def target(self, node: Optional[ast.expr]) -> Node:
         """Return what is assigned to."""
@@ -45,7 +48,7 @@ class Expressions:
         """Lower a constant that JSON holds."""
         value = node.value
         if isinstance(value, str):
-            return ["c", value] if len(value) <= TEXT_LIMIT else []
+            return ["c", value] if len(value) <= self.text_limit else []
         if value is None or isinstance(value, (bool, float)):
             return ["c", value]
         return ["c", value] if isinstance(value, int) and abs(value) < 2**53 else []
@@ -63,7 +66,7 @@ class Expressions:
         if isinstance(node.func, ast.Name):
             self.called.add(node.func.id)
         args = [self.expr(a) for a in node.args]
-        return ["k", node.lineno, self.expr(node.func), args,
+        return ["k", 0, self.expr(node.func), args,
                 [[k.arg or "", self.expr(k.value)] for k in node.keywords]]  # fmt: skip
 
     def compare(self, node: ast.Compare) -> Node:
@@ -81,7 +84,7 @@ class Expressions:
 
     def subscript(self, node: ast.Subscript) -> Node:
         """``a[b]``."""
-        return ["s", node.lineno, self.expr(node.value), self.expr(node.slice)]
+        return ["s", 0, self.expr(node.value), self.expr(node.slice)]
 
     def display(self, node: Any) -> Node:
         """Lower a list, a tuple or a set; constants alone are kept as they are."""
@@ -127,13 +130,6 @@ class Expressions:
     def starred(self, node: ast.Starred) -> Node:
         """Lower ``*a``."""
         return ["*", self.expr(node.value)]
-
-
-def may_ask(node: Any) -> bool:
-    """Return whether the evaluation of an expression can ask a module for a name, or call."""
-    if not isinstance(node, list) or not node:
-        return False
-    return node[0] in ("a", "k") or any(may_ask(part) for part in node)
 
 
 _EXPRESSIONS = {

@@ -1,8 +1,9 @@
 """A syntax tree made small: what a module does when it is imported, as nested lists for JSON.
 
 Statements are lists that begin with a letter and the line, expressions lists that begin with a
-letter; `[]` is an expression of which nothing can be told. Bodies of methods are left out, and
-those of functions too unless they may be asked while a module is imported.
+letter; `[]` is an expression of which nothing can be told. The line is 0 where nobody asks for it.
+Bodies of methods are left out, and those of functions too unless they may be asked while a module
+is imported.
 """
 
 from __future__ import annotations
@@ -11,20 +12,16 @@ import ast
 import re
 from typing import Any, Dict, List, Optional, Tuple
 
-from fadoctor.contracts.child._fadoctor_blank import without_bodies
-from fadoctor.contracts.child._fadoctor_expressions import Expressions, may_ask
+from fadoctor.contracts.child._fadoctor_blank import ASKED, without_bodies
+from fadoctor.contracts.child._fadoctor_expressions import CLASS_TEXT_LIMIT, Expressions
+from fadoctor.contracts.child._fadoctor_thin import may_ask, thin
 
 Node = List[Any]
-
-VERSION = 3
-"""Of this form; other ones in a cache are not read."""
 
 LINE_LIMIT = 60
 """Lines of a function whose body is kept."""
 
 WORD_LIMIT = 5_000
-
-_ASKED = re.compile(r"is_|_is_|has_|_has|check|_check|get_.{0,40}version|.*(avail|version|support)")
 
 
 def lower(source: bytes) -> Dict[str, Any]:
@@ -36,23 +33,14 @@ def lower(source: bytes) -> Dict[str, Any]:
     lowering = Lowering()
     body = lowering.block(tree.body)
     lowering.fill_bodies()
+    thin(body, set())
     hooks, modules = b"meta_path" in source, b"sys.modules" in source
     return {
         "body": body,
-        "later": any("annotations" in names for names in lowering.futures),
+        "later": lowering.later,
         "hooks": hooks,
         "words": _words(source) if hooks or modules else [],
     }
-
-
-def blocks_of(node: Node) -> List[List[Node]]:
-    """Return the blocks of a statement that has some; not those of functions and classes."""
-    if node[0] == "T":
-        return [node[2], *(handler[2] for handler in node[3]), node[4], node[5]]
-    return [node[index] for index in _BLOCKS.get(node[0], ())]
-
-
-_BLOCKS = {"?": (3, 4), "W": (3,), "L": (4, 5)}
 
 
 def _words(source: bytes) -> List[str]:
@@ -70,6 +58,11 @@ class Lowering(Expressions):
         self.functions: List[Tuple[Any, Node]] = []
         self.depth = 0
 
+    @property
+    def later(self) -> bool:
+        """Whether annotations are not evaluated."""
+        return any("annotations" in names for names in self.futures)
+
     def fill_bodies(self) -> None:
         """Lower the bodies of functions that may be asked at import, and of those they call."""
         self.depth += 1
@@ -77,10 +70,10 @@ class Lowering(Expressions):
         while is_new:
             later: List[Tuple[Any, Node]] = []
             for node, lowered in waiting:
-                if node.name in self.called or _ASKED.match(node.name):
-                    lowered[7] = self.block(node.body)
-                else:
+                if not (node.name in self.called or ASKED.match(node.name)):
                     later.append((node, lowered))
+                elif not _is_left_out(node):
+                    lowered[6], lowered[7] = self.params(node.args), self.block(node.body)
             is_new, waiting = len(later) < len(waiting), later
 
     def block(self, statements: "list[ast.stmt]") -> List[Node]:
@@ -114,32 +107,35 @@ class Lowering(Expressions):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if node.value is None:
             return None
-        return ["A", node.lineno, [self.target(t) for t in targets], self.expr(node.value)]
+        return ["A", 0, [self.target(t) for t in targets], self.expr(node.value)]
 
     def augment(self, node: ast.AugAssign) -> Node:
         """Lower ``a += b``."""
-        return ["G", node.lineno, self.target(node.target), self.expr(node.value)]
+        return ["G", 0, self.target(node.target), self.expr(node.value)]
 
     def function(self, node: Any) -> Node:
         """Lower a function: what is evaluated where it stands, its body where it may be asked."""
         spec = node.args
-        plain = [*getattr(spec, "posonlyargs", []), *spec.args]
-        every = [*plain, *spec.kwonlyargs]
+        every = [*getattr(spec, "posonlyargs", []), *spec.args, *spec.kwonlyargs]
         defaults = [*spec.defaults, *[d for d in spec.kw_defaults if d is not None]]
         marks = [a.annotation for a in [*every, spec.vararg, spec.kwarg] if a and a.annotation]
         marks += [node.returns] if node.returns else []
-        named = [None] * (len(plain) - len(spec.defaults)) + list(spec.defaults)
-        params = [[a.arg, self.default(d)] for a, d in zip(plain, named)]
-        params += [[a.arg, self.default(d)] for a, d in zip(spec.kwonlyargs, spec.kw_defaults)]
-        open_ = bool(spec.vararg or spec.kwarg) or isinstance(node, ast.AsyncFunctionDef)
         lowered = [
-            "D", node.lineno, node.name, self.asking(node.decorator_list), self.asking(defaults),
-            self.asking(marks), params, None,
+            "D", 0, node.name, self.asking(node.decorator_list), self.asking(defaults),
+            [] if self.later else self.asking(marks), [], None,
         ]  # fmt: skip
         lines = (node.end_lineno or 0) - node.lineno
-        if not open_ and self.depth == 0 and lines <= LINE_LIMIT and not _is_left_out(node):
+        is_open = bool(spec.vararg or spec.kwarg) or isinstance(node, ast.AsyncFunctionDef)
+        if not is_open and self.depth == 0 and lines <= LINE_LIMIT:
             self.functions.append((node, lowered))
         return lowered
+
+    def params(self, spec: ast.arguments) -> List[Node]:
+        """Return the parameters of a function that can be followed, and their defaults."""
+        plain = [*getattr(spec, "posonlyargs", []), *spec.args]
+        named: List[Any] = [None] * (len(plain) - len(spec.defaults)) + list(spec.defaults)
+        named += spec.kw_defaults
+        return [[a.arg, self.default(d)] for a, d in zip([*plain, *spec.kwonlyargs], named)]
 
     def default(self, node: Optional[ast.expr]) -> Optional[Node]:
         """Return a default value; None where there is none."""
@@ -148,10 +144,12 @@ class Lowering(Expressions):
     def class_(self, node: ast.ClassDef) -> Node:
         """Lower a class: its bases and decorators, and what its body does but for methods."""
         around = [*node.decorator_list, *node.bases, *[k.value for k in node.keywords]]
+        limit, self.text_limit = self.text_limit, CLASS_TEXT_LIMIT
         self.depth += 1
         body = self.block(node.body)
         self.depth -= 1
-        return ["C", node.lineno, node.name, self.asking(around), body]
+        self.text_limit = limit
+        return ["C", 0, node.name, self.asking(around), body]
 
     def asking(self, nodes: "list[Any]") -> List[Node]:
         """Return the expressions that may ask a module for a name, each attribute once."""
@@ -167,7 +165,7 @@ class Lowering(Expressions):
 
     def if_(self, node: ast.If) -> Node:
         """Lower a branch."""
-        return ["?", node.lineno, self.expr(node.test), self.block(node.body),
+        return ["?", 0, self.expr(node.test), self.block(node.body),
                 self.block(node.orelse)]  # fmt: skip
 
     def try_(self, node: Any) -> Node:
@@ -176,48 +174,48 @@ class Lowering(Expressions):
             [None if h.type is None else self.expr(h.type), h.name or "", self.block(h.body)]
             for h in node.handlers
         ]
-        return ["T", node.lineno, self.block(node.body), handlers, self.block(node.orelse),
+        return ["T", 0, self.block(node.body), handlers, self.block(node.orelse),
                 self.block(node.finalbody)]  # fmt: skip
 
     def with_(self, node: Any) -> Node:
         """Lower a with."""
         items = [[self.expr(i.context_expr), self.target(i.optional_vars)] for i in node.items]
-        return ["W", node.lineno, items, self.block(node.body)]
+        return ["W", 0, items, self.block(node.body)]
 
     def loop(self, node: Any) -> Node:
         """Lower a for or a while."""
         target = self.target(getattr(node, "target", None))
         over = self.expr(node.iter) if isinstance(node, ast.For) else []
-        return ["L", node.lineno, target, over, self.block(node.body), self.block(node.orelse)]
+        return ["L", 0, target, over, self.block(node.body), self.block(node.orelse)]
 
     def match(self, node: Any) -> Node:
         """Lower a match: every case may run."""
-        return ["L", node.lineno, [], [], [s for c in node.cases for s in self.block(c.body)], []]
+        return ["L", 0, [], [], [s for c in node.cases for s in self.block(c.body)], []]
 
     def express(self, node: ast.Expr) -> Optional[Node]:
         """Lower an expression as a statement; docstrings are left out."""
         value = self.expr(node.value)
-        return ["E", node.lineno, value] if value and value[0] != "c" else None
+        return ["E", 0, value] if value and value[0] != "c" else None
 
     def raise_(self, node: ast.Raise) -> Node:
         """Lower a raise."""
-        return ["R", node.lineno, self.expr(node.exc) if node.exc else None]
+        return ["R", 0, self.expr(node.exc) if node.exc else None]
 
     def return_(self, node: ast.Return) -> Node:
         """Lower a return."""
-        return ["V", node.lineno, self.expr(node.value) if node.value else ["c", None]]
+        return ["V", 0, self.expr(node.value) if node.value else ["c", None]]
 
     def delete(self, node: ast.Delete) -> Node:
         """Lower a del."""
-        return ["X", node.lineno, [self.target(t) for t in node.targets]]
+        return ["X", 0, [self.target(t) for t in node.targets]]
 
-    def stop(self, node: ast.stmt) -> Node:
+    def stop(self, node: ast.stmt) -> Node:  # noqa: ARG002 -- like the others
         """Lower a break or a continue."""
-        return ["B", node.lineno]
+        return ["B", 0]
 
     def outer(self, node: ast.Global) -> Node:
         """Lower the names that are those of the module."""
-        return ["Z", node.lineno, list(node.names)]
+        return ["Z", 0, list(node.names)]
 
 
 def _is_left_out(node: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, List
 
-from fadoctor.contracts.child._fadoctor_lower import blocks_of
+from fadoctor.contracts.child._fadoctor_thin import blocks_of
 from fadoctor.contracts.child._fadoctor_values import (
     UNKNOWN,
     Ext,

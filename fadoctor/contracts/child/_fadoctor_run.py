@@ -108,6 +108,8 @@ class Runner:
         """Import a module by its full name; in what may run only its name is bound."""
         if self.maybe:
             return UNKNOWN
+        if name in self.world.imported:
+            return Mod(name)
         try:
             return self.world.import_(name, self.asker(frame, line))
         except Raised as raised:
@@ -149,6 +151,9 @@ class Runner:
 
     def asked(self, base: Mod, name: str, line: int, frame: Frame, *, attribute: bool) -> Any:
         """Return what a module gives for a name; Raised where it surely has none."""
+        known = self.world.bound(base.name, name)
+        if known is not UNKNOWN:
+            return known
         try:
             return self.world.get(base.name, name, self.asker(frame, line), attribute=attribute)
         except Raised as raised:
@@ -229,18 +234,21 @@ class Runner:
 
     def function(self, node: Node, frame: Frame) -> None:
         """Follow a function: its decorators, defaults and annotations are evaluated."""
-        for each in (*node[3], *node[4]):
-            self.evaluator.value(each, frame)
-        later = frame.module.later or self.python >= (3, 14)
-        for each in () if later else node[5]:
-            self.evaluator.value(each, frame)
+        if node[3] or node[4]:
+            for each in (*node[3], *node[4]):
+                self.evaluator.value(each, frame)
+        if node[5] and not (frame.module.later or self.python >= (3, 14)):
+            for each in node[5]:
+                self.evaluator.value(each, frame)
         frame.bind(node[2], Func(frame.module.name, node))
 
     def class_(self, node: Node, frame: Frame) -> None:
         """Follow a class: its bases, and its body."""
         for each in node[3]:
             self.evaluator.value(each, frame)
-        self.block(node[4], Frame(frame.module, dict(frame.names) if frame.is_function else {}))
+        if node[4]:
+            inner = Frame(frame.module, dict(frame.names) if frame.is_function else {})
+            self.block(node[4], inner)
         frame.bind(node[2], UNKNOWN)
 
     def express(self, node: Node, frame: Frame) -> None:

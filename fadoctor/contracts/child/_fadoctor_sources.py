@@ -6,11 +6,11 @@ import contextlib
 import json
 import os
 import stat
-import tempfile
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
-from fadoctor.contracts.child._fadoctor_lazy import lazy_from_files
-from fadoctor.contracts.child._fadoctor_lower import VERSION, lower
+from fadoctor.contracts.child._fadoctor_lazy import lazy_from_files, python_files
+from fadoctor.contracts.child._fadoctor_shipped import Shipped, digest_of, listing_of
+from fadoctor.contracts.child._fadoctor_thin import VERSION
 
 if TYPE_CHECKING:
     from fadoctor.contracts.child._fadoctor_find import Finder
@@ -30,11 +30,16 @@ Seen = Tuple[int, int]
 class Sources:
     """Reads sources; what it has read is kept for each distribution."""
 
-    def __init__(self, folder: str, keys: Dict[str, str]) -> None:
+    def __init__(
+        self, folder: str, keys: Dict[str, str], records: Dict[str, str], shipped: Shipped
+    ) -> None:
         self.folder = folder
         """Of the cache; empty where nothing is kept."""
         self.keys = keys
         """Distribution -> what names its cache."""
+        self.records = records
+        """Distribution -> path of its RECORD, which an installer writes last."""
+        self.shipped = shipped
         self.seen: Dict[str, Seen] = {}
         """Every file that was followed."""
         self.parsed = 0
@@ -50,7 +55,14 @@ class Sources:
         if isinstance(kept, list) and len(kept) == 3 and tuple(kept[:2]) == seen:
             code: Optional[Dict[str, Any]] = kept[2]
             return code
-        code = self._lowered(path, seen)
+        text = self._text(path, seen)
+        if text is None:
+            return None
+        if self.shipped.has(distribution):
+            code = self.shipped.find(distribution, digest_of(text))
+            if code is not None:
+                return code
+        code = self._lowered(text)
         self._of(distribution)["files"][path] = [*seen, code]
         self._new.add(distribution)
         return code
@@ -65,21 +77,54 @@ class Sources:
         if isinstance(kept, list) and len(kept) == 3 and tuple(kept[:2]) == seen:
             known: Dict[str, List[str]] = kept[2]
             return known
+        shipped = self._shipped_lazy(folder, prefix, distribution, finder)
+        if shipped is not None:
+            return shipped
         found = lazy_from_files(folder, prefix, finder)
         self._of(distribution)["lazy"][f"{prefix} {folder}"] = [*seen, found]
         self._new.add(distribution)
         return found
 
-    def _lowered(self, path: str, seen: Seen) -> Optional[Dict[str, Any]]:
+    def _shipped_lazy(
+        self, folder: str, prefix: str, distribution: str, finder: Finder
+    ) -> Optional[Dict[str, List[str]]]:
+        """Return the import structure of a release whose files are those that were installed.
+
+        They are not read: each has its size, and none was written after the RECORD.
+        """
+        if not self.shipped.has(distribution):
+            return None
+        _, installed_at = _look(self.records.get(distribution, ""))
+        files = []
+        for below, path in python_files(folder, "", finder):
+            size, time = _look(path)
+            if time > installed_at:
+                return None
+            files.append((below, size))
+        known: Optional[Dict[str, List[str]]] = self.shipped.find(
+            distribution, listing_of(prefix, files)
+        )
+        return known
+
+    def _text(self, path: str, seen: Seen) -> Optional[bytes]:
         if not 0 <= seen[0] <= min(SIZE_LIMIT, self._room):
             return None
         self._room -= seen[0]
-        self.parsed += 1
         try:
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-            with os.fdopen(descriptor, "rb") as file:
-                return lower(file.read(SIZE_LIMIT))
-        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            with os.fdopen(descriptor, "rb", 0) as file:
+                return file.read(SIZE_LIMIT)
+        except (OSError, ValueError, MemoryError):
+            return None
+
+    def _lowered(self, text: bytes) -> Optional[Dict[str, Any]]:
+        # Late: where all is known already, nothing is parsed.
+        from fadoctor.contracts.child._fadoctor_lower import lower
+
+        self.parsed += 1
+        try:
+            return lower(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
     def _of(self, distribution: str) -> Dict[str, Any]:
@@ -118,6 +163,9 @@ class Sources:
 def _write(path: str, text: str) -> None:
     if len(text) > CACHE_LIMIT:
         return
+    # Late: most runs write nothing.
+    import tempfile
+
     descriptor, name = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".new-")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

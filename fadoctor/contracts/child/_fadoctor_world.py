@@ -42,6 +42,8 @@ _ALWAYS = frozenset((
 class Asker:
     """The module that asks, and the line."""
 
+    __slots__ = ("follows", "is_sure", "line", "module")
+
     def __init__(
         self, module: Optional[Module], line: int, *, is_sure: bool, follows: bool = True
     ) -> None:
@@ -66,6 +68,8 @@ class World:
         self.hooked = hooked
         """Whether modules may be found in other ways than by folders."""
         self.modules: Dict[str, Optional[Module]] = {}
+        self.imported: "set[str]" = set()
+        """Full names of modules whose import ended well, with those of their parents."""
         self.aliases: "set[str]" = set()
         self.run: Callable[[Module, Dict[str, Any]], None] = lambda _module, _code: None
 
@@ -100,10 +104,14 @@ class World:
                 raise Raised("ModuleNotFoundError")
             return Ext(name)
         module: Optional[Module] = None
+        is_done = True
         for count in range(1, len(parts) + 1):
             module = self._load(".".join(parts[:count]), module, asker)
             if module is None:
                 return UNKNOWN
+            is_done = is_done and module.state == "done"
+        if is_done:
+            self.imported.add(name)
         return Mod(name)
 
     def _load(self, name: str, parent: Optional[Module], asker: Asker) -> Optional[Module]:
@@ -196,6 +204,13 @@ class World:
         except RecursionError:
             module.open = "nested too deeply"
         module.state = "done"
+
+    def bound(self, module_name: str, name: str) -> Any:
+        """Return what a name of a module is bound to, where that is known already."""
+        module = self.modules.get(module_name)
+        if module is None or name in _ALWAYS:
+            return UNKNOWN
+        return module.ns.get(name, UNKNOWN)
 
     def get(self, module_name: str, name: str, asker: Asker, *, attribute: bool = False) -> Any:
         """Return a name of a module as ``from module import name`` or ``module.name`` gives it."""

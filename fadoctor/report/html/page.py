@@ -15,7 +15,7 @@ from fadoctor.report.html.elements import Html, command, folded, listed, quoted,
 from fadoctor.report.html.findings import article
 from fadoctor.report.html.matrix import tables
 from fadoctor.report.plan_text import answer_text, change_text, command_lines
-from fadoctor.report.words import becomes_text, counted, frameworks_here, setting_text
+from fadoctor.report.words import becomes_text, counted, frameworks_here, rules_text, setting_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ def _advice(report: Report) -> Iterator[Html]:
 
 
 def _explanation(report: Explanation) -> Iterator[Html]:
-    yield tag("h1", f"What {report.log.name} comes from")
+    yield tag("h1", f"What went wrong in {report.log.name}")
     if report.findings:
         yield _answer(State.FAILS, report.findings[0].message)
     else:
@@ -167,5 +167,5 @@ def _end(report: Report | SmokeReport | Explanation) -> Iterator[Html]:
         tag("p", f"rule {each.rule_id} broke: {each.reason}") for each in report.rule_errors
     )
     yield from (tag("p", note) for note in report.notes)
-    by = f"fadoctor {report.fadoctor}, rules {report.rules.version}"
+    by = f"fadoctor {report.fadoctor}, rules {rules_text(report.rules)}"
     yield tag("p", by, class_="quiet")

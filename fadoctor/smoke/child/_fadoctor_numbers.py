@@ -100,7 +100,7 @@ def keep_time(torch: Any, trace: Any, name: str, work: Callable[[], Any]) -> Non
     median, runs = repeat("cuda", lambda: between_events(torch, work, calls))
     trace.found[name] = median[0]
     if statistics.median(host / device for device, host in runs if device) > LAUNCH_BOUND:
-        trace.note("launch-bound: the GPU waited for Python, so that the time is that of launching")
+        trace.note("launch-bound: the GPU waited for Python, so the time is that of launching")
 
 
 def repeat(kind: str, once: Callable[[], Any]) -> Tuple[Any, List[Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import _fadoctor_trace_why as why
 import torch
-from _fadoctor_trace_frames import file_of, modules_above, place_of, source_of, storage_of
+from _fadoctor_trace_frames import file_of, line_of, modules_above, place_of, source_of, storage_of
 from _fadoctor_trace_origin import OTHER, RANK, START, is_parameter
 
 LETTERS = ("q", "k", "v")
@@ -140,15 +140,16 @@ class Before:
         unsure = self.tracer.record.compiled or origin.kind == OTHER
         unsure = unsure or RANK.get(self.tensors[letter].dtype) == 0
         confidence = "medium" if unsure else "high"
+        line = line_of(place.code, place.line, origin.op)
         return {
             "kind": origin.kind,
             "module": module if module is not None or owner is None else type(owner).__name__,
             "module_class": type(owner).__name__ if owner is not None else None,
             "file": file_of(place.code),
-            "line": place.line,
+            "line": line,
             "function": place.code.co_name,
             "op": origin.op,
-            "source": source_of(place.code, place.line),
+            "source": source_of(place.code, line),
             "because": _because(origin, names, module),
             "confidence": confidence,
         }

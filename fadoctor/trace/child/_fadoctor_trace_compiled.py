@@ -25,7 +25,7 @@ def _skip_by_strategy() -> Any:
 
 
 _SWITCHES = ("set_eval_frame", "_maybe_set_eval_frame")
-"""Names of the switch in Dynamo's module; the second one as a rule is the first."""
+"""Names of the switch in Dynamo's module: both of one function, or one calls the other, or one."""
 
 
 class Compiled:
@@ -34,21 +34,31 @@ class Compiled:
     def __init__(self, tracer: Any) -> None:
         self._tracer = tracer
         self._module = None
-        self._original: Any = None
-        self._switched: list[str] = []
+        self._switched: list[Any] = []
+        """(name, what stood there before)."""
 
     def patch(self, module: Any) -> None:
         """Stand between Dynamo and the switch of frame evaluation."""
-        original = getattr(module, "set_eval_frame", None)
         skip = getattr(module, "skip_code", None) or _skip_by_strategy()
-        if self._original is not None:
+        found = [name for name in _SWITCHES if callable(getattr(module, name, None))]
+        if self._switched:
             return
-        if original is None or skip is None:
+        if not found or skip is None:
             raise RuntimeError("torch.compile is not known here: its switch has another name")
-        self._module, self._original = module, original
+        self._module = module
+        ours: dict[int, Any] = {}
+        for name in found:
+            original = getattr(module, name)
+            switch = ours.setdefault(id(original), self._switch(original))
+            self._switched.append((name, original))
+            for function in (switch, self._entered, self._left, _switcher):
+                skip(getattr(function, "__func__", function).__code__)
+            setattr(module, name, switch)
+
+    def _switch(self, original: Any) -> Any:
         entered, left = self._entered, self._left
 
-        def set_eval_frame(callback: Any) -> Any:
+        def switch(callback: Any) -> Any:
             if callback is None or callback is False:
                 prior = original(callback)
                 left()
@@ -56,24 +66,18 @@ class Compiled:
             entered()
             return original(callback)
 
-        for function in (set_eval_frame, self._entered, self._left):
-            skip(getattr(function, "__func__", function).__code__)
-        for name in _SWITCHES:
-            if getattr(module, name, None) is original:
-                setattr(module, name, set_eval_frame)
-                self._switched.append(name)
+        return switch
 
     def end(self) -> None:
         """Put the switch back."""
-        if self._original is not None:
-            for name in self._switched:
-                setattr(self._module, name, self._original)
-            self._original = None
+        for name, original in self._switched:
+            setattr(self._module, name, original)
+        self._switched = []
 
     def _entered(self) -> None:
         try:
             if self._tracer.lineage.active:
-                frame = sys._getframe(2)
+                frame = _switcher(sys._getframe(2))
                 name = self._name(frame)
                 if self._tracer.modes.step_aside(id(frame)) and not name.startswith("torch._dyn"):
                     self._tracer.record.note_compiled(name)
@@ -82,7 +86,7 @@ class Compiled:
 
     def _left(self) -> None:
         try:
-            self._tracer.modes.come_back(id(sys._getframe(2)))
+            self._tracer.modes.come_back(id(_switcher(sys._getframe(2))))
         except Exception as error:
             self._tracer.fault("compiled region", error)
 
@@ -102,3 +106,10 @@ class Compiled:
                 )
             frame = frame.f_back
         return "compiled code"
+
+
+def _switcher(frame: Any) -> Any:
+    """Return the frame that switches, not a switch that calls the other one."""
+    while frame.f_code.co_name in _SWITCHES or frame.f_code.co_name == "switch":
+        frame = frame.f_back
+    return frame

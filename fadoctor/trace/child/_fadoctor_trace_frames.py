@@ -58,31 +58,46 @@ class Place:
 
 def module_of(frame: Any) -> Any:
     """Return the module that is the first argument of a frame's function, else None."""
-    name = owner_name(frame.f_code)
+    name = owner_name(frame)
     if not name:
         return None
     found = frame.f_locals.get(name)
     return found if isinstance(found, _module_class[0]) else None
 
 
-def owner_name(code: Any) -> Any:
+def owner_name(frame: Any) -> Any:
     """Return what a method calls the object that it belongs to, "" for a function."""
+    code = frame.f_code
     known = _OWNER.get(code)
     if known is None:
         if len(_OWNER) > 8192:
             _OWNER.clear()
-        known = _OWNER[code] = _owner_name(code)
+        known = _OWNER[code] = _owner_name(frame, code)
     return known
 
 
-def _owner_name(code: Any) -> Any:
+def _owner_name(frame: Any, code: Any) -> Any:
     if not code.co_argcount:
         return ""
     first = code.co_varnames[0]
     if first == "self":
         return first
-    outer = getattr(code, "co_qualname", "").rpartition(".")[0]
+    whole = getattr(code, "co_qualname", None)
+    if whole is None:  # older than Python 3.11: a method is what the object's class holds
+        return first if _has_method(type(frame.f_locals.get(first)), code) else ""
+    outer = whole.rpartition(".")[0]
     return first if outer and not outer.endswith("<locals>") else ""
+
+
+def _has_method(kind: Any, code: Any) -> Any:
+    """Return whether a class holds a function with this code, also below decorators."""
+    for each in kind.__mro__[:32]:
+        function = vars(each).get(code.co_name)
+        for _ in range(4):
+            if getattr(function, "__code__", None) is code:
+                return True
+            function = getattr(function, "__wrapped__", None)
+    return False
 
 
 _OWNER: dict[Any, str] = {}
@@ -137,6 +152,19 @@ def source_of(code: Any, line: Any) -> Any:
             lines = argv[argv.index("-c") + 1].splitlines()
             return lines[line - 1].strip()[:300] if 0 < line <= len(lines) else ""
     return linecache.getline(name, line).strip()[:300]
+
+
+def line_of(code: Any, line: Any, called: Any) -> Any:
+    """Return the line of a call; before Python 3.10 frames only say where its expression begins."""
+    if sys.version_info >= (3, 10) or "." + called in source_of(code, line):
+        return line
+    for further in range(line + 1, line + 12):
+        text = source_of(code, further)
+        if not text.startswith("."):
+            break
+        if text.startswith(".%s(" % called):
+            return further
+    return line
 
 
 def file_of(code: Any) -> Any:

@@ -21,7 +21,7 @@ def called(tensor: Any, key: Any, frame: Any, where: Any) -> Any:
     if known is None:
         if len(_CALLED) > 4096:
             _CALLED.clear()
-        owner = owner_name(frame.f_code) or "self"
+        owner = owner_name(frame) or "self"
         known = _look_up(tensor, key, frame, owner)
         known = known or _mentioned(tensor, key, where, frame, owner)
         _CALLED[where] = known
@@ -41,7 +41,7 @@ def dtype_giver(frame: Any, place: Any, dtype: Any) -> Any:
     for text in asked:
         tensor = _resolved(text, frame)
         if isinstance(tensor, torch.Tensor) and tensor.dtype == dtype:
-            owner = owner_name(frame.f_code) or "self"
+            owner = owner_name(frame) or "self"
             return tensor, text[len(owner) + 1 :] if text.startswith(owner + ".") else text
     return None
 

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import threading
-from types import ModuleType
+from types import FunctionType
 from typing import Any
 
 import _fadoctor_trace_calls as calls
@@ -20,10 +20,10 @@ from _fadoctor_trace_hide import hide_our_frames
 from _fadoctor_trace_hub import LOADER, PREFIX, Hub
 from _fadoctor_trace_lineage import Lineage
 from _fadoctor_trace_modes import Modes
+from _fadoctor_trace_patches import Patches, placed, tell_script
 from _fadoctor_trace_record import Record
 
 _DYNAMO = "torch._dynamo.eval_frame"
-_LEFT_ALONE = ("torch", "fadoctor")
 _MAKERS = ("from_numpy", "frombuffer", "from_dlpack", "_utils._rebuild_tensor")
 
 CURRENT: list[Any] = [None]
@@ -82,8 +82,7 @@ class Tracer:
         self.compiled = Compiled(self)
         self._local = threading.local()
         self._seen: set[str] = set()
-        self._patched: list[Any] = []
-        """(owner, attribute, what stood there before)."""
+        self.patches = Patches(watch.fault)
         frames.setup(torch)
 
     def begin(self, every_thread: Any) -> None:
@@ -92,20 +91,20 @@ class Tracer:
         for name in list(sys.modules):
             module = sys.modules.get(name)
             if module is not None and name.partition(".")[0] != "fadoctor":
-                self.came(name, module)
-        self._rebind()
+                self._take(name, module)
+        self.patches.rebind()
         self._patch_makers()
         self.lineage.modules_came = self._came_otherwise
         CURRENT[0] = self
         self.modes.push()
         blind = self.modes.blind(torch.overrides.has_torch_function)
-        _tell_script(blind, torch.overrides.has_torch_function)
+        tell_script(blind, torch.overrides.has_torch_function)
         for owner in (torch.overrides, torch.autograd):
             if hasattr(owner, "has_torch_function"):
-                self._patch(owner, "has_torch_function", blind)
+                self.patches.put(owner, "has_torch_function", blind)
         if every_thread:
             started = self.modes.in_thread(getattr(threading.Thread, "_bootstrap_inner"))
-            self._patch(threading.Thread, "_bootstrap_inner", started)
+            self.patches.put(threading.Thread, "_bootstrap_inner", started)
         self.changed()
 
     def end(self) -> None:
@@ -115,10 +114,7 @@ class Tracer:
         self.lineage.active = False
         self.lineage.table.clear()
         self.modes.retire()
-        for owner, name, before, ours in reversed(self._patched):
-            if getattr(owner, name, None) is ours:
-                setattr(owner, name, before)
-        self._patched = []
+        self.patches.undo()
         self.compiled.end()
 
     def _came_otherwise(self) -> None:
@@ -129,21 +125,17 @@ class Tracer:
             if module is None or name in self._seen:
                 continue
             if not getattr(getattr(module, "__spec__", None), "_initializing", False):
-                self.came(name, module)
+                self._take(name, module)
                 found = True
         if found:
-            self._rebind()
+            self.patches.rebind()
 
-    def _rebind(self) -> None:
-        """Give those that imported an entry point by name before it was patched the patched one."""
-        ours = {id(before): (before, wrapper) for _, _, before, wrapper in self._patched}
-        for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] in _LEFT_ALONE or not isinstance(module, ModuleType):
-                continue
-            for attribute, value in list(vars(module).items()):
-                found = ours.get(id(value))
-                if found is not None and value is found[0]:
-                    self._patch(module, attribute, found[1])
+    def _take(self, name: Any, module: Any) -> None:
+        """Take a module that is there already: one that we fail at keeps no other from us."""
+        try:
+            self.came(name, module)
+        except Exception as error:
+            self.fault("start at %s" % name, error)
 
     def _patch_makers(self) -> None:
         """See tensors that come from outside: torch asks no mode about them."""
@@ -153,7 +145,7 @@ class Tracer:
             original = getattr(holder, name, None)
             if original is not None:
                 maker = self._maker(name.lstrip("_"), original)
-                self._patch(holder, name, _placed(maker, holder, name))
+                self.patches.put(holder, name, placed(maker, holder, name))
 
     def _maker(self, name: Any, original: Any) -> Any:
         is_compiling = self.is_compiling
@@ -191,22 +183,13 @@ class Tracer:
         if original is None or getattr(original, "_fadoctor", False) or not callable(original):
             return
         if entry["backend"] == LOADER:
-            self._patch(module, attribute, self.hub.loader(original))
-            self._rebind()  # the package has taken it from itself already
+            self.patches.put(module, attribute, self.hub.loader(original))
+            self.patches.rebind()  # the package has taken it from itself already
             return
         entry = dict(entry, order=calls.order_of(original, entry))
-        wrapper = _placed(self._wrapped(entry, original), module, attribute)
-        self._patch(module, attribute, wrapper)
-        _tell_script(wrapper, original)
-
-    def _patch(self, owner: Any, name: Any, ours: Any) -> None:
-        before = getattr(owner, name)
-        try:
-            setattr(owner, name, ours)
-        except (AttributeError, TypeError) as error:
-            self.fault("patching %s" % name, error)
-            return
-        self._patched.append((owner, name, before, ours))
+        wrapper = placed(self._wrapped(entry, original), module, attribute)
+        self.patches.put(module, attribute, wrapper)
+        tell_script(wrapper, original)
 
     def _wrapped(self, entry: Any, original: Any) -> Any:
         current, is_compiling = CURRENT, self.is_compiling
@@ -216,6 +199,9 @@ class Tracer:
                 return original(*args, **kwargs)
             return current[0].call(entry, original, args, kwargs)
 
+        names = getattr(original, "__globals__", None)
+        if names is not None:  # torch.jit.script before torch 2.3 reads the original's names here
+            wrapper = FunctionType(wrapper.__code__, names, closure=wrapper.__closure__)
         try:
             functools.update_wrapper(wrapper, original)
         except Exception as error:
@@ -279,18 +265,6 @@ class Tracer:
         self.choose = getattr(torch, "_fused_sdp_choice", None)
 
 
-def _placed(wrapper: Any, owner: Any, name: Any) -> Any:
-    """Say where a wrapper is found: whoever pickles the function finds it there, also untraced."""
-    if isinstance(owner, ModuleType):
-        wrapper.__module__, wrapper.__qualname__ = owner.__name__, name
-    return wrapper
-
-
-def _fits(pattern: Any, name: Any) -> Any:
-    start, _, rest = pattern.partition("*")
-    return name.startswith(start) and rest.split("*")[0].lstrip(".") in name[len(start) :]
-
-
 def _asks_whether_compiling() -> Any:
     compiler = getattr(torch, "compiler", None)
     found = getattr(compiler, "is_compiling", None)
@@ -299,15 +273,6 @@ def _asks_whether_compiling() -> Any:
     return found
 
 
-def _tell_script(wrapper: Any, original: Any) -> None:
-    """Let torch.jit.script take a wrapper for the operation, or compile the function, below it."""
-    try:
-        from torch.jit._builtins import _find_builtin, _register_builtin
-
-        builtin = _find_builtin(original)
-        if builtin is not None:
-            _register_builtin(wrapper, builtin)
-        else:
-            setattr(wrapper, "__prepare_scriptable__", lambda: original)
-    except Exception:
-        pass
+def _fits(pattern: Any, name: Any) -> Any:
+    start, _, rest = pattern.partition("*")
+    return name.startswith(start) and rest.split("*")[0].lstrip(".") in name[len(start) :]

@@ -196,7 +196,7 @@ def test_an_interrupted_undo_can_be_repeated(
             raise OSError(28, "No space left on device")
 
         patched.setattr("fadoctor.apply.restore._Work.bring_back", full)
-        with pytest.raises(ApplyError, match="say fadoctor fix --undo again"):
+        with pytest.raises(ApplyError, match="run fadoctor fix --undo again"):
             undo(machine.store)
     assert stage(machine) is Stage.UNDOING
     assert undo(machine.store).restored

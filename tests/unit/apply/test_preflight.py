@@ -84,6 +84,7 @@ def test_a_missing_record_and_what_brings_it_back(
     judge(folder)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(UV is None, reason="uv is not installed")
 def test_a_setting_of_uv_and_its_way_out_of_a_missing_record(
     template: tuple[Path, Path], tmp_path: Path

@@ -65,7 +65,7 @@ def test_an_agreement_lists_everything() -> None:
     report = '{"install": [{"metadata": {"name": "a", "version": "2"}}], "more": 1}'
     found = ask(Installer(stdout=report))
     assert (found.answer, found.would_install) == (Answer.RESOLVES, ("a 2",))
-    assert found.detail.startswith("f was not asked about")
+    assert found.detail.startswith("f was not checked")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_files_by_address_are_not_downloaded() -> None:
     found = ask(installer, ACTIONS[2])
     assert installer.argv == ()
     assert found.answer is Answer.RESOLVES
-    assert "f was not asked about" in found.detail
+    assert "f was not checked" in found.detail
 
 
 @pytest.mark.parametrize("stdout", ["", "{", "[]", '{"install": 1}'])

@@ -1,7 +1,12 @@
-"""Damaged and hostile files: nothing but BadBinaryError comes out, soon, and in little memory."""
+"""Damaged and hostile files: nothing but BadBinaryError comes out, soon, and in little memory.
+
+``FADOCTOR_TESTS_REQUIRE=long`` runs 20,000 mutations that follow the code, and
+``FADOCTOR_TESTS_MUTATIONS=100000`` says how many instead.
+"""
 
 from __future__ import annotations
 
+import os
 import struct
 import tracemalloc
 from pathlib import Path
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
     from fadoctor.binary.fatbin import Fatbins
 
     Read = Callable[..., Fatbins]
+
+MUTATIONS = int(os.environ.get("FADOCTOR_TESTS_MUTATIONS", "20000"))
 
 BODY = container(
     image(architecture=80),
@@ -86,7 +93,7 @@ def test_mutations_that_follow_the_code() -> None:
 @pytest.mark.property
 @pytest.mark.long
 def test_many_mutations() -> None:
-    found = fuzz(look, CORPUS, 100_000, seed=2)
+    found = fuzz(look, CORPUS, MUTATIONS, seed=2)
     assert found.slowest_s < 5
 
 

@@ -339,7 +339,7 @@ def test_a_notebook_in_one_line_is_read_too() -> None:
 
 @pytest.mark.parametrize("text", ["[]", "{", "[" * 100_000, '{"cells": 3}', ""])
 def test_what_is_no_notebook_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match=r"n\.ipynb: is no notebook"):
+    with pytest.raises(InputError, match=r"n\.ipynb: is not a notebook"):
         read(text, "n.ipynb", "python")
 
 

@@ -71,8 +71,8 @@ def facts(name: str, text: str = "", module: str = "transformers", **there: str)
 def test_a_name_that_is_gone_and_a_newer_asker_that_does_without() -> None:
     found = facts("Gone", frame("peft"), transformers="5.23.0", peft="0.17.1")
     assert found == {
-        "told": "transformers has it up to 4.57.6; here is 5.23.0. "
-        "peft asks for it from 0.16.0 to 0.17.1, no longer from 0.18.0 on; here is 0.17.1.",
+        "told": "transformers has it up to 4.57.6; installed is 5.23.0. "
+        "peft asks for it from 0.16.0 to 0.17.1, no longer from 0.18.0 on; installed is 0.17.1.",
         "upgrade": "peft>=0.18.0,<=0.21.2",
         "other": "transformers>=4.36.0,<=4.57.6",
         "way": "gone",
@@ -88,7 +88,7 @@ def test_without_a_traceback_everybody_who_asks_is_named() -> None:
 
 def test_a_name_that_came_later() -> None:
     found = facts("New", frame("trl"), transformers="4.57.1")
-    assert found["told"].startswith("transformers has it from 5.1.0 on; here is 4.57.1.")
+    assert found["told"].startswith("transformers has it from 5.1.0 on; installed is 4.57.1.")
     assert (found["way"], found["other"]) == ("new", "transformers>=5.1.0,<=5.23.0")
 
 
@@ -111,7 +111,7 @@ def test_a_name_that_no_release_has() -> None:
 
 
 def test_a_name_that_nobody_of_the_stack_asks_for() -> None:
-    assert facts("Odd")["told"].startswith("No release of another package of the stack")
+    assert facts("Odd")["told"].startswith("No package that fadoctor has read needs this name")
 
 
 def test_a_name_of_which_code_decides_tells_who_asks() -> None:
@@ -120,6 +120,11 @@ def test_a_name_of_which_code_decides_tells_who_asks() -> None:
         "told": "trl asks for it up to 1.2.0, no longer from 1.3.0 on.",
         "upgrade": "trl>=1.3.0,<=1.16.0",
     }
+
+
+def test_a_name_that_a_package_asks_for_under_a_condition_is_not_said_to_be_a_programs() -> None:
+    told = facts("Odd", frame("trl"))["told"]
+    assert told.startswith("Nobody has read which releases of transformers have it: what trl asks")
 
 
 def test_a_package_that_asks_itself_is_of_two_releases() -> None:

@@ -11,6 +11,7 @@ import io
 import os
 import random
 
+import msgspec
 import pytest
 
 from fadoctor.fleet.documents import document_of
@@ -37,23 +38,21 @@ FILLING = b"".join(hashlib.sha256(b"%d" % n).hexdigest().encode() for n in range
 
 
 def stream() -> list[bytes]:
-    """Return records, pieces and reports of the nodes, as lines."""
+    """Return records, pieces and reports of the nodes, on one line and on several, as lines."""
     lines = []
     for number in range(NODES):
         said = SICK.get(number, content())
         # A small document: what is broken is how it came.
         signed = document_of(node(number), said, None)
         document = signed[:-1] + b',"filling":"' + FILLING + b'"}'
-        form = number % 3
-        prefix = b"%d: " % number if number % 2 else b""
-        rows = (
-            [line(number, said)]
-            if form == 0
-            else [document + b"\n"]
-            if form == 1
-            else list(frames_of(node(number), document))
+        forms = (
+            [line(number, said)],
+            [document + b"\n"],
+            frames_of(node(number), document),
+            (msgspec.json.format(document, indent=2) + b"\n").splitlines(keepends=True),
         )
-        lines += [prefix + row for row in rows]
+        prefix = b"%d: " % number if number // 2 % 2 else b""
+        lines += [prefix + row for row in forms[number % len(forms)]]
     return lines
 
 

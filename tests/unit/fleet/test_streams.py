@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,6 +15,7 @@ from fadoctor.fleet.envelope import seal
 from fadoctor.fleet.frames import frames_of
 from fadoctor.fleet.gathered import Gathered, is_healthy
 from fadoctor.fleet.identity import Node
+from fadoctor.fleet.source import Source
 from fadoctor.fleet.sources import read_all
 from fadoctor.fleet.streams import Intake
 from fadoctor.model.errors import InputError
@@ -172,6 +174,57 @@ def test_an_indented_report_is_taken_at_once_and_a_cut_one_not_at_all(tmp_path: 
     read_all([str(tmp_path)], io.BytesIO(), gathered)
     assert sorted(gathered.nodes) == ["n01", "n03"]
     assert [each.node for each in gathered.unreadable] == ["n02"]
+
+
+def indented(number: int) -> bytes:
+    signed = document_of(node(number), content(), report())
+    return msgspec.json.format(signed, indent=2) + b"\n"
+
+
+def test_reports_over_many_lines_are_taken_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Line by line ten thousand of them took a minute."""
+    monkeypatch.delattr(Intake, "_go_on")
+    documents = [indented(number) for number in range(40)]
+    assert len(documents[0]) > 4_000
+    found = gather(b"a warning\n".join([*documents, line(40)])[:-1])
+    assert (len(found.nodes), len(found.groups), found.unreadable_count) == (41, 1, 0)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("seed", range(20))
+def test_line_by_line_the_same_is_found(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(seed)  # noqa: S311 -- not for secrets
+    parts = [indented(number) for number in range(6)]
+    for _ in range(4):
+        rows = parts[chance.randrange(len(parts))].splitlines(keepends=True)
+        rows.insert(chance.randrange(len(rows)), chance.choice([line(7), b"}\n", b"{\n", b"x\n"]))
+        del rows[chance.randrange(len(rows)) :][: chance.randrange(2)]
+        parts[chance.randrange(len(parts))] = b"".join(rows)[: chance.choice([None, -200])]
+    text = b"".join(parts)
+    ahead = gather(text)
+    monkeypatch.setattr(Source, "rest_of_report", lambda _: b"")
+    by_line = gather(text)
+    assert {name: group.content for name, group in ahead.nodes.items()} == {
+        name: group.content for name, group in by_line.nodes.items()
+    }
+    assert ahead.unreadable == by_line.unreadable
+
+
+@pytest.mark.parametrize(
+    "lines", [["{"], ["{", "}"], ["{", "x", "}", "y"], ["{"] * 9, ["{", "", "}"]]
+)
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_no_line_is_lost_by_reading_ahead(lines: list[str], end: str) -> None:
+    text = ("\n".join(lines) + end).encode()
+    source = Source(io.BytesIO(text))
+    found = []
+    while row := source.line():
+        found.append(row)
+        if row == b"{\n" and (rest := source.rest_of_report()):
+            assert rest.rstrip(b"\n").endswith(b"}")
+            source.put_back(rest)
+    assert b"".join(found) == text
+    assert found == text.splitlines(keepends=True)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,10 @@ def test_an_explicit_list() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (ENTRY.replace("2.7.1", "new"), r"given:3 at `package\[0\].version`: 'new' is no version"),
+        (
+            ENTRY.replace("2.7.1", "new"),
+            r"given:3 at `package\[0\].version`: 'new' is not a version",
+        ),
         (ENTRY.replace("2.7.1", "[2]"), r"given:3 at `package\[0\].version`: should be text"),
         (ENTRY.replace("  version: 2.7.1\n", ""), r"given:2 at `package\[0\]`: a package without"),
         ("package: 3", "given:1 at `package`: should be a list"),

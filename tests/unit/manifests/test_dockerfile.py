@@ -210,7 +210,7 @@ def test_a_device_is_not_read(tmp_path: Path) -> None:
         (PYTORCH + "ENV A=1 B\n", "given:2 at `ENV`: not as ENV is written"),
         (PYTORCH + "RUN <<EOF\npip install x\n", "given:2: the here-document EOF has no end"),
         (PYTORCH + "RUN a && \\\n pip install torch=2\n", "given:3: no requirement"),
-        (PYTORCH + "RUN conda install 'numpy=>1'\n", "given:2 at `numpy=>1`: '=>1' is no version"),
+        (PYTORCH + "RUN conda install 'numpy=>1'\n", "given:2 at `numpy=>1`: '=>1' is not"),
         (PYTORCH + "USER a\n" * 3000, "given:2001: more than 2,000 instructions"),
         ("FROM a\n" * 200, "given:101 at `FROM`: more than 100 stages"),
         (PYTORCH + "RUN pip install" + " a" * 6000, "given:2: more than 5,000 packages"),

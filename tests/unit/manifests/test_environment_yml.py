@@ -36,8 +36,8 @@ def test_what_conda_and_pip_would_install() -> None:
     [
         ("dependencies: torch", "given:1 at `dependencies`: should be a list"),
         ("dependencies:\n- [a]", r"given:2 at `dependencies\[0\]`: should be text"),
-        ("dependencies:\n- numpy=>1", r"given:2 at `dependencies\[0\]`: '=>1' is no version"),
-        ("dependencies:\n- '@ x'", r"given:2 at `dependencies\[0\]`: '@ x' is no package"),
+        ("dependencies:\n- numpy=>1", r"given:2 at `dependencies\[0\]`: '=>1' is not a version"),
+        ("dependencies:\n- '@ x'", r"given:2 at `dependencies\[0\]`: '@ x' is not a package name"),
         ("dependencies:\n- pip:\n  - torch=2", "given:3: no requirement as PEP 508 has it"),
         ("dependencies:\n- pip: 3", r"given:2 at `dependencies\[0\].pip`: should be a list"),
         ('dependencies:\n- pip:\n  - "a\\x3d1"', "folded or has escapes"),

@@ -33,7 +33,10 @@ def test_packages_without_groups_all_count() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (ENTRY.replace("2.7.1", "2.x"), r"given:3 at `package\[0\].version`: '2.x' is no version"),
+        (
+            ENTRY.replace("2.7.1", "2.x"),
+            r"given:3 at `package\[0\].version`: '2.x' is not a version",
+        ),
         (ENTRY + "dependencies = 'a'", r"given:4 at `package\[0\].dependencies`: should be a list"),
         (ENTRY + "groups = [1]", r"given:4 at `package\[0\].groups\[0\]`: should be text"),
         ("[[package]]\nversion = '1'", r"given:1 at `package\[0\]`: a package without a name"),

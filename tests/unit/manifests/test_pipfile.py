@@ -49,9 +49,12 @@ def test_a_lock() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[packages]\ntorch = '2.7.1'", "given:2 at `packages.torch`: '2.7.1' is no range"),
+        (
+            "[packages]\ntorch = '2.7.1'",
+            "given:2 at `packages.torch`: '2.7.1' is not a version range",
+        ),
         ("[packages]\ntorch = 2", "given:2 at `packages.torch`: should be text"),
-        ("[packages]\n'../x' = '*'", "given:2 at `packages.../x`: '../x' is no name"),
+        ("[packages]\n'../x' = '*'", "given:2 at `packages.../x`: '../x' is not the name"),
         ("[[source]]\nname = 'x'", r"given:1 at `source\[0\]`: a source without a url"),
         ("[packages\n", "given:1: no TOML: expected \\]"),
         ('{"default": {"torch": {"version": "2"}}}', "given:1 at `default.torch.version`: '2'"),

@@ -70,7 +70,7 @@ def test_a_lock_of_format_5() -> None:
     ("text", "problem"),
     [
         (LOCK.replace("version: 6", "version: 3"), "given:1 at `version`: a lock of a format"),
-        (LOCK.replace("'1.0'", "new"), r"given:8 at `packages\[0\]`: 'new' is no version"),
+        (LOCK.replace("'1.0'", "new"), r"given:8 at `packages\[0\]`: 'new' is not a version"),
         (LOCK.replace("  name: a\n", ""), r"given:8 at `packages\[0\]`: a package without a name"),
         (LOCK.replace("pypi: a.whl\np", "pypi: b.whl\np"), "there is no record of this package"),
         (LOCK.replace("pypi: a.whl\np", "wheel: a.whl\np"), "given:6 .* neither a package"),
@@ -87,8 +87,14 @@ def test_a_fault_of_a_lock_names_line_and_key(text: str, problem: str) -> None:
     ("text", "problem"),
     [
         ("[dependencies]\nnumpy = 2", "given:2 at `dependencies.numpy`: should be text"),
-        ("[dependencies]\nnumpy = '=>1'", "given:2 at `dependencies.numpy`: '=>1' is no version"),
-        ("[pypi-dependencies]\na = 'x y'", "given:2 at `pypi-dependencies.a`: 'x y' is no range"),
+        (
+            "[dependencies]\nnumpy = '=>1'",
+            "given:2 at `dependencies.numpy`: '=>1' is not a version",
+        ),
+        (
+            "[pypi-dependencies]\na = 'x y'",
+            "given:2 at `pypi-dependencies.a`: 'x y' is not a version range",
+        ),
         ("[dependencies", "given:1: no TOML: expected \\]"),
     ],
 )

@@ -48,12 +48,15 @@ def test_a_lock_of_poetry_1() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (ENTRY.replace("2.7.1", "two"), r"given:3 at `package\[0\].version`: 'two' is no version"),
+        (
+            ENTRY.replace("2.7.1", "two"),
+            r"given:3 at `package\[0\].version`: 'two' is not a version",
+        ),
         (ENTRY.replace('"2.7.1"', "2.7"), r"given:3 at `package\[0\].version`: should be text"),
-        (ENTRY.replace("torch", "../x"), r"given:2 at `package\[0\].name`: '../x' is no name"),
+        (ENTRY.replace("torch", "../x"), r"given:2 at `package\[0\].name`: '../x' is not the name"),
         (ENTRY.replace('name = "torch"', ""), r"given:1 at `package\[0\]`: a package without"),
         (ENTRY + "files = 3", r"given:4 at `package\[0\].files`: should be a list"),
-        (ENTRY + 'markers = "x"', r"given:4 at `package\[0\].markers`: 'x' is no marker"),
+        (ENTRY + 'markers = "x"', r"given:4 at `package\[0\].markers`: 'x' is not a marker"),
         (ENTRY + 'x = "', "given:4: no TOML: a text that does not end"),
         ("package = 3", "given:1 at `package`: should be a list"),
         (ENTRY + '[metadata]\npython-versions = "new"', "given:5 at `metadata.python-versions`"),

@@ -42,12 +42,12 @@ def test_extras_and_groups_are_settled_in_the_markers() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (ENTRY.replace("2.7.1", ""), r"given:3 at `packages\[0\].version`: '' is no version"),
-        (ENTRY + "marker = 'x'", r"given:4 at `packages\[0\].marker`: 'x' is no marker"),
+        (ENTRY.replace("2.7.1", ""), r"given:3 at `packages\[0\].version`: '' is not a version"),
+        (ENTRY + "marker = 'x'", r"given:4 at `packages\[0\].marker`: 'x' is not a marker"),
         (ENTRY + "wheels = {}", r"given:4 at `packages\[0\].wheels`: should be a list"),
         (ENTRY + "vcs = 'git'", r"given:4 at `packages\[0\].vcs`: should be a table"),
         ("[[packages]]\nversion = '1'", r"given:1 at `packages\[0\]`: a package without a name"),
-        ("requires-python = '3'", "given:1 at `requires-python`: '3' is no range"),
+        ("requires-python = '3'", "given:1 at `requires-python`: '3' is not a version range"),
         ("packages = [\n", "given:2: no TOML: expected a value"),
     ],
 )

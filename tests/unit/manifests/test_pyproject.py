@@ -132,10 +132,10 @@ def test_pixi_can_stand_in_it() -> None:
         ("[tool.poetry.dependencies]\ntorch = '^x'", "at `tool.poetry.dependencies.torch`: '"),
         ("[tool.poetry.dependencies]\ntorch = 2", "at `tool.poetry.dependencies.torch`: should be"),
         ("[tool.poetry.dependencies]\nt = {source='x', version='1'}", "there is no source named x"),
-        ("[tool.poetry.dependencies]\nt = {version='1', markers='x'}", "'x' is no marker"),
+        ("[tool.poetry.dependencies]\nt = {version='1', markers='x'}", "'x' is not a marker"),
         ("[project]\ndependencies=['t']\n[tool.uv.sources]\nt={index='x'}", "no index named x"),
         ("[[tool.uv.index]]\nname = 'x'", "an index without a url"),
-        ("[tool.pdm.resolution.overrides]\nx = 'y z'", "'y z' is no range of versions"),
+        ("[tool.pdm.resolution.overrides]\nx = 'y z'", "'y z' is not a version range"),
         ("[tool]\nuv = 3", "given:2 at `tool.uv`: should be a table"),
     ],
 )  # fmt: skip

@@ -167,3 +167,45 @@ def test_large_tables_are_found_where_nothing_can_be_written(checkout: Path) -> 
     write(checkout / "own", area__own_rule=rule_text("own-rule"))
     (checkout / "fadoctor" / "compiled").write_text("a file, no folder")
     assert load(checkout, WITH_OWN) == "own-rule some-rule large-table"
+
+
+LOOKED = """
+import sys
+from fadoctor.matrix.load import compiled_in_use, load_apart, load_knowledge
+knowledge = load_knowledge()
+load_apart()
+print(knowledge.version, knowledge.origin or "shipped", compiled_in_use().name, end=" ")
+print("fadoctor.matrix.fetched" in sys.modules)
+"""
+
+
+def test_an_installation_looks_once_for_fetched_rules_and_loads_nothing_for_it(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkout / "fadoctor" / "__init__.py").write_text('__version__ = "1"\n')
+    write_compiled(checkout / "rules", checkout / "fadoctor" / "compiled")
+    shutil.rmtree(checkout / "rules")
+    monkeypatch.setenv("XDG_DATA_HOME", str(checkout / "data"))
+    assert load(checkout, LOOKED) == "7 shipped compiled False"
+    pointer = checkout / "data" / "fadoctor" / "rules" / "current.json"
+    pointer.parent.mkdir(parents=True)
+    pointer.write_text("{")
+    assert load(checkout, LOOKED).startswith("7 as shipped, because what was fetched is damaged")
+    assert load(checkout, LOOKED).endswith(" compiled True")
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    monkeypatch.setenv("HOME", "")
+    assert load(checkout, LOOKED) == "7 shipped compiled False"
+    monkeypatch.setenv("HOME", str(checkout))
+    pointer.parent.parent.rename(checkout / "share")
+    (checkout / ".local").mkdir()
+    (checkout / ".local" / "share").mkdir()
+    (checkout / "share").rename(checkout / ".local" / "share" / "fadoctor")
+    assert load(checkout, LOOKED).endswith(" compiled True")
+
+
+def test_a_checkout_goes_by_its_own_files(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(checkout / "data"))
+    pointer = checkout / "data" / "fadoctor" / "rules" / "current.json"
+    pointer.parent.mkdir(parents=True)
+    pointer.write_text("{")
+    assert load(checkout, LOOKED) == "7 shipped compiled False"

@@ -34,3 +34,10 @@ def test_what_is_not_known_is_not_replaced_with_a_newer_driver() -> None:
     found = [each for conflict in made.conflicts for each in conflict.alternatives]
     [newer] = [each for each in found if each.give_up == "a newer NVIDIA driver"]
     assert newer.changes == ()
+
+
+def test_what_only_another_major_of_transformers_would_break_is_not_decided_about() -> None:
+    """Each such package makes the search three times as long; nobody asked for that major."""
+    driver = {"driver__version": "470.82.01", "driver__library_version": "470.82.01"}
+    here = golden("linux-a100-healthy", driver__cuda="11.4", **driver)
+    assert {"peft", "liger_kernel"}.isdisjoint(problem(here).packages)

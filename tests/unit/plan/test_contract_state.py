@@ -92,7 +92,7 @@ def test_the_tables_say_which_version_has_it_and_what_to_install() -> None:
     facts = with_contract().facts
     told, upgrade, other = (facts[f"contract[0].{name}"] for name in ("told", "upgrade", "other"))
     assert isinstance(told, Known)
-    assert str(told.value).startswith("transformers has it up to 4.57.6; here is 5.23.0.")
+    assert str(told.value).startswith("transformers has it up to 4.57.6; installed is 5.23.0.")
     assert isinstance(upgrade, Known)
     assert str(upgrade.value).startswith("trl>=0.23.0")
     assert isinstance(other, Known)

@@ -61,7 +61,7 @@ def test_what_goes_wrong_with_what_a_resolver_takes_today_is_a_warning(tmp_path:
     finding = findings(found)["driver-too-old"]
     assert finding.severity is Severity.WARNING
     assert finding.message.endswith(
-        "A resolver takes torch 2.11.0 today; it goes wrong from 2.11.0 on."
+        "A resolver picks torch 2.11.0 today; it goes wrong from 2.11.0 on."
     )
     [cell] = [
         each
@@ -69,14 +69,14 @@ def test_what_goes_wrong_with_what_a_resolver_takes_today_is_a_warning(tmp_path:
         if (each.backend, each.dtype) == (Backend.SDPA_FLASH, Dtype.BF16)
     ]
     assert cell.predicted is Predicted.UNKNOWN
-    assert cell.detail.startswith("it hangs on the version: fails with torch 2.11.0, works with")
+    assert cell.detail.startswith("it depends on the version: fails with torch 2.11.0, works with")
 
 
 def test_what_goes_wrong_elsewhere_in_the_range_is_a_note(tmp_path: Path) -> None:
     found = findings(judged(tmp_path, "torch>=2.6,<2.9\n", "RTX 5090", "580.65"))
     finding = found["torch-arch-unsupported"]
     assert finding.severity is Severity.NOTE
-    assert "This is so up to torch 2.7.1; torch 2.8.0, which a resolver takes" in finding.message
+    assert "This happens up to torch 2.7.1; torch 2.8.0, which a resolver picks" in finding.message
 
 
 def test_what_goes_wrong_nowhere_is_not_said(tmp_path: Path) -> None:
@@ -98,12 +98,14 @@ def test_what_a_resolver_brings_fits_what_is_named(tmp_path: Path) -> None:
         Known("3.3.1", "triton==3.3.1"),
     ]
     notes = found.shown.environment.target.notes
-    assert "Assumed of what a resolver decides: torch 2.7.1, triton 3.3.1." in notes
+    assert "Assumed to be picked by a resolver: torch 2.7.1, triton 3.3.1." in notes
 
 
 def test_releases_that_do_not_fit_together_are_said(tmp_path: Path) -> None:
     found = judged(tmp_path, "torch>=2.8,<2.9\nxformers==0.0.31\n", "H100", "580.65")
-    assert any("no releases that fit" in note for note in found.shown.environment.target.notes)
+    assert any(
+        "no releases that meet everything" in note for note in found.shown.environment.target.notes
+    )
 
 
 def test_files_are_unknown_in_what_is_shown_and_by_label_in_what_is_planned(tmp_path: Path) -> None:
@@ -119,14 +121,18 @@ def test_files_are_unknown_in_what_is_shown_and_by_label_in_what_is_planned(tmp_
 def test_other_worlds_end_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "TIME_LIMIT_S", 0.0)
     found = judged(tmp_path, "torch>=2.4\n", "H100")
-    assert any("were not tried: no time" in note for note in found.shown.environment.target.notes)
+    assert any(
+        "were not tried, for lack of time" in note for note in found.shown.environment.target.notes
+    )
 
 
 def test_what_does_not_fit_is_judged_with_what_it_brings_all_the_same(tmp_path: Path) -> None:
     found = judged(tmp_path, "torch==2.11.0\nvllm==0.9.2\n", "H100", "580.65")
     assert "vllm-torch-mismatch" in findings(found)
     assert "triton-missing" not in findings(found)
-    assert any("no releases that fit" in note for note in found.shown.environment.target.notes)
+    assert any(
+        "no releases that meet everything" in note for note in found.shown.environment.target.notes
+    )
 
 
 PEFT = "torch==2.8.0\npeft==0.17.0\n"
@@ -136,7 +142,7 @@ def test_a_helper_that_goes_wrong_from_a_version_on(tmp_path: Path) -> None:
     today = findings(judged(tmp_path, f"{PEFT}transformers>=4.56\n", "H100", "580.65"))
     assert today["peft-hybrid-cache"].severity is Severity.WARNING
     assert today["peft-hybrid-cache"].message.endswith(
-        "A resolver takes transformers 5.23.0 today; it goes wrong from 5.0.0 on."
+        "A resolver picks transformers 5.23.0 today; it goes wrong from 5.0.0 on."
     )
     always = findings(judged(tmp_path, f"{PEFT}transformers>=5\n", "H100", "580.65"))
     assert always["peft-hybrid-cache"].severity is Severity.ERROR
@@ -150,12 +156,12 @@ def test_a_helper_that_something_may_bound_stays_open(tmp_path: Path, other: str
     always = judged(tmp_path, f"{PEFT}transformers>=5\n{other}", "H100", "580.65")
     said = findings(always)["peft-hybrid-cache"]
     assert said.severity is Severity.WARNING
-    assert "Which transformers>=5 comes is not known" in said.message
-    assert said.message.endswith("it is so with every release that the tables know.")
+    assert "Which transformers>=5 will be installed is not known" in said.message
+    assert said.message.endswith("this happens with every release that the tables know.")
     assert isinstance(always.planned.environment.fact("transformers.version"), Unknown)
     partly = findings(judged(tmp_path, f"{PEFT}transformers>=4.56\n{other}", "H100", "580.65"))
     assert partly["peft-hybrid-cache"].severity is Severity.NOTE
-    assert partly["peft-hybrid-cache"].message.endswith("it is so from 5.0.0 on.")
+    assert partly["peft-hybrid-cache"].message.endswith("this happens from 5.0.0 on.")
     never = judged(tmp_path, f"{PEFT}transformers>=4.50,<5\n{other}", "H100", "580.65")
     assert "peft-hybrid-cache" not in findings(never)
     assert "peft-hybrid-cache" in {each.rule_id for each in never.shown.assessment.unknown}
@@ -199,7 +205,9 @@ def test_helpers_draw_in_nothing_that_no_file_names(tmp_path: Path) -> None:
 def test_a_range_without_a_release_that_is_known_spoils_nothing(tmp_path: Path) -> None:
     found = judged(tmp_path, "torch>=2.9,<2.12\ntransformers<4.30\n", "H100")
     assert findings(found)["driver-too-old"].severity is Severity.WARNING
-    assert not any("no releases that fit" in n for n in found.shown.environment.target.notes)
+    assert not any(
+        "no releases that meet everything" in n for n in found.shown.environment.target.notes
+    )
 
 
 def test_no_world_breaks_what_a_pinned_package_requires(tmp_path: Path) -> None:
@@ -212,13 +220,15 @@ def test_helpers_that_do_not_fit_leave_the_rest_as_it_is(tmp_path: Path) -> None
     text = "torch>=2.9,<2.12\ntrl==0.12.2\ntransformers>=4.50\n"
     found = judged(tmp_path, text, "H100")
     assert findings(found)["driver-too-old"].severity is Severity.WARNING
-    assert any("no releases that fit" in n for n in found.shown.environment.target.notes)
+    assert any(
+        "no releases that meet everything" in n for n in found.shown.environment.target.notes
+    )
     assert isinstance(found.planned.environment.fact("transformers.version"), Unknown)
 
 
 def test_a_requirement_that_is_known_to_be_unmet_is_said(tmp_path: Path) -> None:
     broken = judged(tmp_path, "torch==2.8.0\ntrl==0.12.2\ntransformers==4.57.1\n", "H100", "580.65")
-    assert "transformers (<4.47.0, 4.57.1 is installed)" in (
+    assert "transformers (<4.47.0, but 4.57.1 is installed)" in (
         findings(broken)["requirement-unmet"].message
     )
     whole = judged(tmp_path, "torch==2.8.0\ntrl==0.12.2\ntransformers==4.46.3\n", "H100", "580.65")

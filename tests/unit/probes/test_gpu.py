@@ -144,7 +144,7 @@ def test_nvidia_smi_where_nvml_cannot_be_loaded(tmp_path: Path) -> None:
 def test_nvidia_smi_is_not_asked_where_nvml_answers_or_hangs(tmp_path: Path) -> None:
     assert value(look(tmp_path, nvml(), ROWS)["driver.nvml"]) == "nvml"
     facts = look(tmp_path, HUNG, ROWS)
-    assert reason(facts["gpu.count"]) == "NVML: nvmlInit gave no answer within 10 s and was ended"
+    assert reason(facts["gpu.count"]) == "NVML: nvmlInit gave no answer within 10 s and was stopped"
 
 
 def test_the_kernel_knows_the_version_when_the_libraries_fail(tmp_path: Path) -> None:

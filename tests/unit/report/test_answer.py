@@ -59,7 +59,7 @@ def test_a_gpu_that_is_too_old() -> None:
         ),
         (
             [cell(backend=Backend.SDPA_FLASH), cell(backend=Backend.HUB_FA2)],
-            ("works", "A: FlashAttention-2 of the Hub works in bf16."),
+            ("works", "A: FlashAttention-2 from the Hub works in bf16."),
         ),
         (
             [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
-from fadoctor.report.paper import Paper
+from fadoctor.report.paper import Paper, wrapped
 from fadoctor.report.style import Style
 
 COMMAND = "pip install 'flash-attn @ https://example.org/" + "a" * 120 + ".whl'"
@@ -48,6 +48,21 @@ def test_the_fix_that_risks_nothing_is_always_shown() -> None:
 def test_what_comes_first_is_no_alternative() -> None:
     """The fixes before it may be refuted, and not shown."""
     assert "fix: Take another" in printed(finding(fix("one", "Or take another")))
+
+
+def test_a_setting_stays_whole_and_goes_below_its_framework_where_both_are_too_long() -> None:
+    short, long = 'attn_implementation="sdpa"', 'attn_implementation="sdpa", dtype=torch.float16'
+    steps = tuple(Step(StepKind.SETTING, f"transformers: {each}") for each in (short, long))
+    paper = Paper(Style(width=50))
+    paper.finding(finding(Fix("one", "Use it", Safety.SAFE, steps)), ["environment"])
+    assert f"    - transformers: {short}" in paper.lines
+    assert paper.lines[paper.lines.index("    - transformers:") + 1] == f"      {long}"
+
+
+def test_what_is_typed_within_a_sentence_is_never_broken() -> None:
+    typed = "`fadoctor fix --dry-run --want fa4`"
+    for width in range(40, 60):
+        assert any(typed in line for line in wrapped(f"For this torch {typed} names one.", width))
 
 
 def test_commands_stay_whole_and_are_printed_once() -> None:

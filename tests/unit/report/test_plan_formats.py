@@ -46,6 +46,14 @@ PLAN = Plan(
 )  # fmt: skip
 
 
+def test_what_is_set_by_hand_stays_one_line_however_narrow_the_terminal() -> None:
+    line = 'transformers: attn_implementation="sdpa", dtype=torch.float16'
+    setting = Action(ActionKind.SETTING, line, findings=("gpu-too-old-fa2",))
+    plan = Plan(PlanOutcome.REPAIRS, TARGET, "pip", (setting,))
+    assert f"  - {line}  (for gpu-too-old-fa2)\n" in plan_text.render(plan, Style(width=100))
+    assert f"  - {line}\n    (for gpu-too-old-fa2)\n" in plan_text.render(plan, Style(width=50))
+
+
 def test_text_has_each_step_with_its_command() -> None:
     text = plan_text.render(PLAN)
     assert "1. Remove a\n     pip uninstall a\n" in text
@@ -147,7 +155,7 @@ def test_no_controls_and_no_new_lines_from_outside(render: object) -> None:
     ("found", "words"),
     [
         (Verification(Answer.RESOLVES, "pip", ("a 1",)), "pip agrees, and would install a 1."),
-        (Verification(Answer.RESOLVES, "uv"), "uv agrees: all of it is there."),
+        (Verification(Answer.RESOLVES, "uv"), "uv agrees: everything is there already."),
         (Verification(Answer.REFUSED, "pip", detail="x"), "pip refuses this plan: x"),
         (Verification(Answer.UNREACHABLE, "pip", detail="x"), "could not be verified: x"),
     ],
@@ -176,7 +184,7 @@ def test_what_is_left_to_a_person_is_not_called_nothing(
     assert "to be wrong" not in answer
     assert "below" in answer
     if by_setting and outcome is PlanOutcome.PARTIAL:
-        assert "something is left" in answer
+        assert "something is still wrong" in answer
 
 
 def test_what_is_lost_is_in_the_answer() -> None:
@@ -184,5 +192,5 @@ def test_what_is_lost_is_in_the_answer() -> None:
     proof = Proof(lost=("gpu[0] fa2 bf16",))
     text = plan_text.render(Plan(PlanOutcome.REPAIRS, TARGET, "pip", ACTIONS[:1], proof=proof))
     assert "nothing is wrong" not in text
-    assert "does not work any more" in " ".join(text.split())
+    assert "some of what works now stops working" in " ".join(text.split())
     assert "gpu[0] fa2 bf16" in text

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from fadoctor import __version__
 from fadoctor.engine.suite import RuleFile
 from fadoctor.matrix.compile import compile_rules
 from fadoctor.report import page_markdown, rule_list, table_page
@@ -32,17 +35,22 @@ def compiled(folder: Path) -> tuple[list[RuleFile], Knowledge]:
 
 
 def test_list_has_a_row_for_each_rule(tmp_path: Path) -> None:
-    files, _ = compiled(tmp_path)
-    assert rule_list.render(files, Style()).splitlines() == [
+    files, knowledge = compiled(tmp_path)
+    assert rule_list.render(files, Style(), knowledge).splitlines() == [
         "id           severity  area  title",
         "asking-rule  note      area  A title",
         "some-rule    error     area  Long [b] ?[31m title",
+        f"Rules 7, as shipped with fadoctor {__version__}.",
     ]
+    fetched = msgspec.structs.replace(knowledge, origin="fetched on \x1b[31m2026-12-02")
+    lines = rule_list.render(files, Style(), fetched).splitlines()
+    assert lines[-1] == "Rules 7, fetched on ?[31m2026-12-02."
+    assert json.loads(rule_list.render_json(files, fetched))["origin"] == fetched.origin
 
 
 def test_long_titles_are_wrapped_and_never_the_ids(tmp_path: Path) -> None:
-    files, _ = compiled(tmp_path)
-    lines = rule_list.render(files, Style(width=40)).splitlines()
+    files, knowledge = compiled(tmp_path)
+    lines = rule_list.render(files, Style(width=40), knowledge).splitlines()
     assert max(map(len, lines)) <= 40
     assert "some-rule    error     area  Long [b]" in lines
 
@@ -52,6 +60,7 @@ def test_list_as_json_is_ascii(tmp_path: Path) -> None:
     text = rule_list.render_json(files, knowledge)
     assert text.isascii()
     document = json.loads(text)
+    assert "origin" not in document
     assert document["version"] == "7"
     assert [rule["id"] for rule in document["rules"]] == ["asking-rule", "some-rule"]
     assert document["rules"][0]["path"] == "rules/area/asking-rule.yaml"

@@ -138,7 +138,7 @@ The best one first.
 
 ## Related
 
-- reported as a consequence where found together with [`some-rule`](some-rule.md)
+- reported as a consequence if found together with [`some-rule`](some-rule.md)
 
 ## Sources
 

@@ -31,8 +31,8 @@ def text(facts: dict[str, Any]) -> str:
 def test_without_torch_that_is_what_is_said() -> None:
     """It was "No findings", "there is no GPU here" beside --gpu, and a backend of torch to use."""
     said = text({"torch.version": ABSENT, **A_GPU})
-    assert "Nothing of the stack is installed here" in said
-    assert said.startswith("✗ Nothing of the stack is installed here")
+    assert "None of the packages that fadoctor checks is installed here" in said
+    assert said.startswith("✗ None of the packages that fadoctor checks is installed here")
     assert "No findings" not in said
     assert "no GPU here" not in said
     assert "\nUse " not in said
@@ -46,7 +46,7 @@ def test_without_torch_that_is_what_is_said() -> None:
     ("facts", "part"),
     [
         (HEALTHY, "There is no GPU here."),
-        ({**HEALTHY, "gpu.count": UNREAD}, "Which GPU is here could not be read."),
+        ({**HEALTHY, "gpu.count": UNREAD}, "fadoctor could not read which GPU is here."),
         ({**HEALTHY, **A_GPU, "gpu[0].visible": False}, "on a GPU that programs can see"),
     ],
 )

@@ -63,8 +63,8 @@ def test_the_rule_says_it_and_weighs_it(site: Path, tmp_path: Path) -> None:
     assert mine.subject == "peft: HybridCache"
     assert mine.severity.value == "error"
     assert mine.message.startswith(
-        "peft 0.15.0 asks transformers for HybridCache (peft/__init__.py:2), which transformers "
-        "5.23.0 does not have."
+        "peft 0.15.0 needs HybridCache from transformers (peft/__init__.py:2), but transformers "
+        "5.23.0 does not have it."
     )
 
 

@@ -133,7 +133,7 @@ def test_a_python_on_path_that_does_not_answer_is_passed_over_and_told(tmp_path:
     shims = tmp_path / "shims"
     shims.mkdir()
     (shims / "python").symlink_to("/bin/true")
-    with pytest.raises(TargetError, match=f"{shims / 'python'} on PATH was passed over"):
+    with pytest.raises(TargetError, match=f"{shims / 'python'} on PATH was skipped"):
         find(tmp_path, PATH=shims)
 
 

@@ -24,7 +24,7 @@ def told(trl: Any, installed: Any) -> Fact:
 def test_a_version_outside_of_what_a_package_names() -> None:
     found = told("1.16.0", {"trl": "1.16.0", "vllm": "0.33.0"})
     assert isinstance(found, Known)
-    assert found.value == {"vllm": "(it names >=0.22.0,<=0.31.0, 0.33.0 is installed)"}
+    assert found.value == {"vllm": "(it supports >=0.22.0,<=0.31.0, but 0.33.0 is installed)"}
 
 
 def test_what_fits_what_is_not_there_and_what_does_not_look() -> None:

@@ -33,7 +33,7 @@ def test_what_is_missing_and_what_is_too_old() -> None:
     found = unmet({**FA4, "packages.installed": {"nvidia-cutlass-dsl": "4.2.0", "torch": "2.14.0"}})
     assert values(found) == {
         "unmet": {
-            "nvidia-cutlass-dsl": "(>=4.6.2, 4.2.0 is installed)",
+            "nvidia-cutlass-dsl": "(>=4.6.2, but 4.2.0 is installed)",
             "einops": "(not installed)",
         },
         "unmet_alone": ("nvidia-cutlass-dsl>=4.6.2", "einops"),
@@ -47,7 +47,7 @@ def test_what_another_rule_speaks_of_is_not_said_twice() -> None:
     facts = {"vllm.version": "0.33.0", "vllm.requires": {"torch": "==2.14.0"}}
     host = {"torch.build": "pypi"}
     found = unmet({**facts, **host, "packages.installed": {"torch": "2.12.0"}}, "vllm")
-    assert values(found) == {"unmet": {"torch": "(==2.14.0, 2.12.0 is installed)"}}
+    assert values(found) == {"unmet": {"torch": "(==2.14.0, but 2.12.0 is installed)"}}
     found = unmet({**facts, **host, "packages.installed": {}}, "vllm")
     assert values(found) == {
         "unmet": {"torch": "(==2.14.0, not installed)"},
@@ -177,7 +177,7 @@ def test_what_installed_sources_compare_counts_before_the_table() -> None:
     }
     found = values(unmet(facts, "transformers"))
     assert found["unmet_told"] == {
-        "tqdm": "(>=4, 3.0 is installed)",
-        "accelerate": "(>=9.0, 8.0 is installed)",
+        "tqdm": "(>=4, but 3.0 is installed)",
+        "accelerate": "(>=9.0, but 8.0 is installed)",
     }
     assert found["unmet_checked"] == ("tqdm", "accelerate")

@@ -20,11 +20,11 @@ V1 = f"{FLASH}@v1"
 @pytest.mark.parametrize(
     ("facts", "text"),
     [
-        ({}, f"{V1} of the Hub ({EXACT}, in the cache)"),
+        ({}, f"{V1} from the Hub ({EXACT}, in the cache)"),
         (PACKAGE, ""),
         ({**PACKAGE, "gpu[0].compute_capability": "7.5"}, ""),
         # The newest transformers takes flash-attn from 2.3.3 on, else the kernel.
-        (OLD, f"{V1} of the Hub"),
+        (OLD, f"{V1} from the Hub"),
         ({**OLD, **NO_KERNELS}, "an error: transformers 5.15.1 accepts flash-attn >=2.3.3, not"),
         ({**OLD, "torch.hip": "6.4", "torch.cuda": ABSENT}, ""),
         ({"torch.hip": "6.4", "torch.cuda": ABSENT}, "not known: on ROCm another kernel"),
@@ -33,9 +33,9 @@ V1 = f"{FLASH}@v1"
         ({"flash_attn.version": UNREAD}, "not known: "),
         ({"kernels.version": "0.17.2"}, f"an error ({V1}): transformers 5.15.1 accepts kernels >="),
         ({**EMPTY, "env.HF_HUB_OFFLINE": "1"}, f"an error ({V1}): not in the cache, and HF_HUB"),
-        ({**EMPTY, "torch.version": "2.14.1"}, f"{V1} of the Hub, or an error: no build of it"),
-        (TAKES_V4, f"{FLASH}@v4 of the Hub, or an error: it would be downloaded, and nobody has"),
-        ({"transformers.version": "4.55.4"}, "an error: flash-attn is not installed, and it takes"),
+        ({**EMPTY, "torch.version": "2.14.1"}, f"{V1} from the Hub, or an error: no build of it"),
+        (TAKES_V4, f"{FLASH}@v4 from the Hub, or an error: it would be downloaded, and nobody has"),
+        ({"transformers.version": "4.55.4"}, "an error: flash-attn is not installed, and it uses"),
         ({"transformers.version": "5.99.0"}, "not known: this release was not read"),
     ],
 )

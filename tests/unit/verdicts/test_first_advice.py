@@ -89,8 +89,9 @@ def test_where_no_other_way_is_near_nothing_is_said_of_one() -> None:
 def test_inference_with_version_3_is_not_training() -> None:
     v3 = {**EMPTY, "transformers.version": "5.17.0"}
     assert "flash-attn2@v2" in said(v3)
-    assert "First advice with transformers 5.17.0 here: flash_attention_2 by the Hub. But" in said(
-        {**v3, "config.purpose": "inference"}
+    assert (
+        "First advice with transformers 5.17.0 here: flash_attention_2 from the Hub. But"
+        in said({**v3, "config.purpose": "inference"})
     )
 
 

@@ -68,7 +68,7 @@ def said(backend: Backend, facts: dict[str, Any], dtype: Dtype = Dtype.BF16) -> 
         ({"hub.archs": {}}, "unknown []", "name no architectures"),
         ({"env.HF_HUB_OFFLINE": "1"}, "works []", "in the cache"),
         ({"env.HF_HUB_OFFLINE": UNREAD}, "works []", "in the cache"),
-        ({"env.HF_HUB_OFFLINE": "1", "hub.offline": ()}, "fails [hub-offline]", "does not load it"),
+        ({"env.HF_HUB_OFFLINE": "1", "hub.offline": ()}, "fails [hub-offline]", "cannot load it"),
         ({"env.HF_HUB_OFFLINE": "1", "hub.offline": UNREAD}, "unknown []", "is not known"),
         ({"env.HF_HUB_OFFLINE": UNREAD, "hub.offline": ()}, "unknown []", "is not known"),
         (

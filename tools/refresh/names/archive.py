@@ -60,6 +60,10 @@ class WheelSources(Sources):
 
     def read(self, paths: Iterable[str]) -> dict[str, str]:
         """Return the text of some members; neighbours are fetched together."""
+        return {path: raw.decode("utf-8", "replace") for path, raw in self.read_raw(paths).items()}
+
+    def read_raw(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """Return what some members hold."""
         entries = sorted((self._entries[path] for path in paths), key=lambda e: e.header_offset)
         found = {}
         for group in _neighbours(entries):
@@ -86,7 +90,7 @@ def _neighbours(entries: list[zipfile.ZipInfo]) -> Iterator[list[zipfile.ZipInfo
         yield group
 
 
-def _unpacked(body: bytes, at: int, entry: zipfile.ZipInfo) -> str:
+def _unpacked(body: bytes, at: int, entry: zipfile.ZipInfo) -> bytes:
     header = body[at : at + 30]
     if header[:4] != b"PK\3\4" or entry.compress_type not in {_STORED, _DEFLATED}:
         raise WheelError(f"{entry.filename}: no member where the directory says")
@@ -94,12 +98,11 @@ def _unpacked(body: bytes, at: int, entry: zipfile.ZipInfo) -> str:
     start = at + 30 + name_length + extra_length
     packed = body[start : start + entry.compress_size]
     if entry.compress_type == _STORED:
-        return packed.decode("utf-8", "replace")
+        return packed
     try:
-        inflated = zlib.decompressobj(-15).decompress(packed, FILE_LIMIT)
+        return zlib.decompressobj(-15).decompress(packed, FILE_LIMIT)
     except zlib.error as error:
         raise WheelError(f"{entry.filename} is broken") from error
-    return inflated.decode("utf-8", "replace")
 
 
 class SdistSources(Sources):

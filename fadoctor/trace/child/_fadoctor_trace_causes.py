@@ -1,0 +1,191 @@
+"""Why a result is wide: the statement, the operand or the parameter that it comes from.
+
+What is given are the operands of one operation by how wide they are; what is known of their own
+origins decides whether this statement is the one, or hands on what another began.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from _fadoctor_trace_frames import place_of, storage_of
+from _fadoctor_trace_operands import called, dtype_giver
+from _fadoctor_trace_origin import (
+    CAST,
+    HALVES,
+    OTHER,
+    PROMOTION,
+    START,
+    Origin,
+    any_autocast,
+    is_factory,
+    is_parameter,
+    names_dtype,
+    parameter_name,
+)
+
+_BY_AUTOCAST = "autocast runs it in float32"
+
+
+class Causes:
+    """Finds the origin of a wide result."""
+
+    def __init__(self, roles: Any, table: Any) -> None:
+        self.roles = roles
+        self.table = table
+
+    def known(self, tensor: Any) -> Any:
+        """Return the origin of a tensor, None where no operation on it was seen."""
+        found = self.table.get(storage_of(tensor))
+        if found is None or (tensor.dtype in HALVES and found.dtype != tensor.dtype):
+            return None
+        return found
+
+    def of(self, name: Any, out: Any, same: Any, lower: Any, higher: Any, frame: Any) -> Any:
+        """Return the origin of a result of as wide, less wide and wider operands."""
+        if is_factory(name) or not (same or lower or higher):
+            place, _ = place_of(frame)
+            return Origin(START, name, place, out.dtype, static=True)
+        if higher and not same:
+            return self._inherited(name, out, [(each, storage_of(each)) for each in higher], frame)
+        if not same:
+            return self._widened(name, out, lower, frame)
+        if (
+            name in self.roles.casts and lower
+        ):  # type_as and the like: the operand only names the dtype
+            return self._cast_like(name, out, same[0], frame)
+        if lower:
+            return self._promoted(name, out, same, frame)
+        return self._inherited(name, out, same, frame)
+
+    def scaled(self, name: Any, out: Any, same: Any, frame: Any) -> Any:
+        """Return the origin of integers times something wide: quantized values, or positions."""
+        moving = False
+        for tensor, key in same:
+            known = self.table.get(key)
+            if known is not None and not known.static:
+                moving = True
+                if tensor.shape == out.shape:
+                    return known
+        place, at = place_of(frame)
+        found = Origin(PROMOTION, name, place, out.dtype, static=not moving)
+        tensor, found.key = same[0]
+        found.operand = called(tensor, found.key, at, (place.code, place.line, name))
+        return found
+
+    def _inherited(self, name: Any, out: Any, operands: Any, frame: Any) -> Any:
+        """Return the origin of a wide result of wide operands alone."""
+        static = None
+        parameter = None
+        for tensor, key in operands:
+            if is_parameter(tensor):
+                parameter = parameter or key
+                continue
+            known = self.table.get(key)
+            if known is not None and not known.static:
+                return known
+            static = static or known
+        if parameter is not None or (name in self.roles.flows and static is not None):
+            place, _ = place_of(frame)
+            found = Origin(START, name, place, out.dtype, static=name not in self.roles.flows)
+            found.key = parameter or operands[0][1]
+            found.operand = parameter_name(place.owner(), parameter)
+            return found
+        if static is not None:
+            return static
+        place, at = place_of(frame)
+        found = Origin(START, name, place, out.dtype, static=True)
+        found.key = operands[0][1]
+        found.operand = called(operands[0][0], operands[0][1], at, (place.code, place.line, name))
+        return found
+
+    def _promoted(self, name: Any, out: Any, same: Any, frame: Any) -> Any:
+        """Return the origin of a wide result of wide and half operands."""
+        if self.roles.by_autocast(name, out.device.type):
+            place, _ = place_of(frame)
+            return Origin(CAST, name, place, out.dtype, why=_BY_AUTOCAST)
+        guilty = [pair for pair in same if pair[0].dim()] or same
+        for tensor, key in guilty:
+            if is_parameter(tensor) or not tensor.numel():
+                continue
+            known = self.table.get(key)
+            if known is None or known.static:
+                continue
+            if name in self.roles.joins or tensor.shape == out.shape:
+                return known
+        place, at = place_of(frame)
+        found = Origin(PROMOTION, name, place, out.dtype)
+        tensor, found.key = guilty[0]
+        found.operand = called(tensor, found.key, at, (place.code, place.line, name))
+        if not tensor.numel():
+            found.why = "it is empty"
+        known = self.table.get(found.key)
+        if known is not None and not is_parameter(tensor):
+            found.key, found.via = known.key or found.key, known.place
+        return found
+
+    def _widened(self, name: Any, out: Any, lower: Any, frame: Any) -> Any:
+        """Return the origin of a wide result of half operands alone."""
+        place, at = place_of(frame)
+        if name in self.roles.casts and not names_dtype(place):
+            given = self._as_named(name, out, place, at) or self._given_wide(out, frame)
+            if given is not None:
+                return given
+        if name in self.roles.casts:
+            return Origin(CAST, name, place, out.dtype)
+        if len({each.dtype for each in lower}) > 1:
+            found = Origin(PROMOTION, name, place, out.dtype)
+            other = next(each for each in lower if each.dtype != lower[0].dtype)
+            found.key = storage_of(other)
+            found.operand = called(other, found.key, at, (place.code, place.line, name))
+            found.dtype = other.dtype
+            return found
+        if any_autocast() and not names_dtype(place):
+            return Origin(CAST, name, place, out.dtype, why=_BY_AUTOCAST)
+        return Origin(OTHER if "custom" in name else CAST, name, place, out.dtype)
+
+    def _as_named(self, name: Any, out: Any, place: Any, at: Any) -> Any:
+        """Return the origin of a cast to the dtype of a tensor that the line names: x.dtype."""
+        found = dtype_giver(at, place, out.dtype)
+        if found is None:
+            return None
+        tensor, text = found
+        known = self.known(tensor)
+        if known is not None and not known.static and not is_parameter(tensor):
+            return known
+        origin = Origin(CAST, name, place, out.dtype)
+        origin.key, origin.operand = storage_of(tensor), text
+        return origin
+
+    def _cast_like(self, name: Any, out: Any, pair: Any, frame: Any) -> Any:
+        tensor, key = pair
+        known = self.table.get(key)
+        if known is not None and not known.static and not is_parameter(tensor):
+            return known
+        place, at = place_of(frame)
+        found = Origin(CAST, name, place, out.dtype)
+        found.key, found.operand = key, called(tensor, key, at, (place.code, place.line, name))
+        return found
+
+    def _given_wide(self, out: Any, frame: Any) -> Any:
+        """Return the origin of the input of the module whose code casts its result back to it."""
+        for _ in range(12):
+            if frame is None:
+                return None
+            if frame.f_code.co_name in ("_call_impl", "_slow_forward"):
+                break
+            frame = frame.f_back
+        else:
+            return None
+        values = frame.f_locals
+        given = list(values.get("args", ())) + list(values.get("kwargs", {}).values())
+        for tensor in given[:16]:
+            if not isinstance(tensor, torch.Tensor) or tensor.dtype != out.dtype:
+                continue
+            known = self.known(tensor)
+            if known is None:
+                continue
+            if tensor.dim() > 1 and tensor.shape[:-1] == out.shape[:-1]:
+                return known
+        return None

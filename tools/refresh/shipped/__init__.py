@@ -1,0 +1,1 @@
+"""Tables of what the sources of released packages do at import: from wheels, for `contracts/`."""
