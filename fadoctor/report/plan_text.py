@@ -13,7 +13,7 @@ from fadoctor.report.style import Style
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.model.plan import (
         Action,
@@ -113,7 +113,7 @@ def steps(plan: Plan, style: Style) -> Iterator[str]:
 
 
 def _lines(plan: Plan, width: int) -> Iterator[str]:
-    yield from _wrapped(f"Environment: {plan.target.label} ({plan.target.reason})", width)
+    yield from wrapped(f"Environment: {plan.target.label} ({plan.target.reason})", width)
     yield from (f"Assumed: {overlay}" for overlay in plan.assumed)
     yield from _steps(plan, width)
 
