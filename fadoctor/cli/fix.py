@@ -95,6 +95,7 @@ def fix(
     format_: formats.PlanOutput = formats.PlanFormat.TEXT,
     output: showing.Outputs = [],  # noqa: B006
     redact: showing.Redact = False,
+    color: showing.ColourOption = showing.Colour.AUTO,
     no_cache: looking.NoCache = False,
     exit_zero: judging.ExitZero = False,
     quiet: showing.Quiet = False,
@@ -128,7 +129,7 @@ def fix(
     with spinner("reading and planning", quiet=quiet) as say:
         made, code = plan_for(request, rules, wanted, settings, say)
     in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
-    how = forms.How(quiet=in_short, redact=redact, recipe=made.recipe)
+    how = forms.How(color.value, quiet=in_short, redact=redact, recipe=made.recipe)
     forms.deliver(made.plan, sinks, how)
     if write_files:
         from fadoctor.preflight.write import write_all

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fadoctor.cli.support import EXIT_INTERRUPTED
 from fadoctor.model.errors import UsageError
 
 _MISSING = (
@@ -35,4 +39,16 @@ def mcp(
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "pydantic"):
             raise
         raise UsageError(_MISSING) from error
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _end)
     serve(folder)
+
+
+def _end(*_: object) -> None:
+    """End at once: the SDK's reader would wait for another line."""
+    from fadoctor.processes.strays import end_for_good
+
+    end_for_good()
+    sys.stderr.write("fadoctor: interrupted\n")
+    sys.stderr.flush()
+    os._exit(EXIT_INTERRUPTED)

@@ -45,8 +45,11 @@ def answer_of(report: FleetReport) -> str:
         return _of_two(report)
     if report.healthy == total and not report.unreadable_count:
         fine = "and are alike" if report.alike == total else "though not all are alike"
-        return f"All {counted(total, 'node')} are healthy {fine}."
-    return f"{report.healthy} of {counted(total, 'node')} are healthy."
+        return f"All {total} nodes are healthy {fine}." if total > 1 else "The node is healthy."
+    if total == 1:
+        some = "The node that could be read is healthy."
+        return some if report.healthy else "The node is not healthy."
+    return f"{report.healthy} of {total} nodes are healthy."
 
 
 def _of_two(report: FleetReport) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
@@ -12,7 +13,7 @@ from fadoctor.report.style import Style
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.model.plan import (
         Action,
@@ -58,12 +59,40 @@ _UNDECIDED_BY_HAND = (
 _UNDECIDED = "Nothing is known to be wrong. What could not be decided is listed below."
 
 
+# 1. Remove flash-attn
+_TITLE = re.compile(r"\d{1,3}\. ")
+_CONTINUED = re.compile(r" {3}\S(?!\w{1,12}: )")
+# By hand:
+_HEADING = re.compile(r"[A-Z][^:]{0,60}:$")
+#    but:     code that ...  |  +torch==2.8.0  |  -torch==2.6.0
+_BEGINNING = re.compile(r"^( {3}|)(but:|(?<! )[+-](?![+-]).*)")
+_COLOURS = {"b": "33", "+": "32", "-": "31"}
+
+
 def render(plan: Plan, style: Style = Style()) -> str:  # noqa: B008 -- frozen
     """Return the plan. Commands are never wrapped, so that they can be pasted."""
     found = [_one_line(plan)] if style.quiet else _lines(plan, style.width)
-    lines = [printable(line, _LINE_LIMIT) for line in found]
-    text = "\n".join(line.rstrip() for line in lines) + "\n"
+    lines = [printable(line, _LINE_LIMIT).rstrip() for line in found]
+    text = "\n".join(_painted(lines) if style.colour and not style.quiet else lines) + "\n"
     return text.encode("ascii", "replace").decode() if style.ascii_only else text
+
+
+def _painted(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines with what they begin with in colour, which only repeats what they say.
+
+    Titles of steps are bold, with their second lines (indented by three), and headings.
+    """
+    in_title = False
+    for line in lines:
+        in_title = bool(_TITLE.match(line)) or (in_title and bool(_CONTINUED.match(line)))
+        if in_title or _HEADING.match(line):
+            yield f"\x1b[1m{line}\x1b[0m"
+        else:
+            yield _BEGINNING.sub(_in_colour, line)
+
+
+def _in_colour(found: re.Match[str]) -> str:
+    return f"{found[1]}\x1b[{_COLOURS[found[2].strip()[0]]}m{found[2]}\x1b[0m"
 
 
 def _one_line(plan: Plan) -> str:
@@ -84,7 +113,7 @@ def steps(plan: Plan, style: Style) -> Iterator[str]:
 
 
 def _lines(plan: Plan, width: int) -> Iterator[str]:
-    yield f"Environment: {plan.target.label} ({plan.target.reason})"
+    yield from wrapped(f"Environment: {plan.target.label} ({plan.target.reason})", width)
     yield from (f"Assumed: {overlay}" for overlay in plan.assumed)
     yield from _steps(plan, width)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -97,7 +98,7 @@ def asked(python: Path, folder: Path, calls: list[tuple[str, dict[str, Any]]]) -
 
 
 @pytest.mark.network
-def test_the_clients_of_the_sdk_gets_answers_and_errors(with_sdk: Path, tmp_path: Path) -> None:
+def test_the_client_of_the_sdk_gets_answers_and_errors(with_sdk: Path, tmp_path: Path) -> None:
     facts = FACTS.read_text(encoding="utf-8")
     (tmp_path / "requirements.txt").write_text("torch==2.8.0\nflash-attn==2.8.3\n")
     manifest = {"requirements": ["requirements.txt"], "gpu": ["V100"], "driver": "550.54"}
@@ -138,3 +139,26 @@ def test_the_clients_of_the_sdk_gets_answers_and_errors(with_sdk: Path, tmp_path
     assert "at most 16" in errors[3]
     assert "no text" in errors[4]
     assert "no-such-thing" in errors[5]
+
+
+@pytest.mark.network
+def test_ctrl_c_ends_it_though_the_other_side_is_there(with_sdk: Path, tmp_path: Path) -> None:
+    """It waited for another line of standard input first."""
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {},
+                   "clientInfo": {"name": "test", "version": "1"}},
+    }  # fmt: skip
+    with subprocess.Popen(
+        [str(with_sdk), "-m", "fadoctor", "mcp"], cwd=tmp_path, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        server.stdin.write(f"{json.dumps(hello)}\n")
+        server.stdin.flush()
+        assert json.loads(server.stdout.readline())["result"]["serverInfo"]["name"] == "fadoctor"
+        server.send_signal(signal.SIGINT)
+        assert server.wait(timeout=60) == 130
+        assert server.stderr.read().endswith("fadoctor: interrupted\n")

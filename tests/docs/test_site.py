@@ -44,6 +44,8 @@ def test_it_builds_strictly_and_fetches_nothing(tmp_path: Path) -> None:
     pages = list(built.rglob("*.html"))
     assert len(pages) > 200
     assert [page.name for page in pages if _FETCHED.search(page.read_text(encoding="utf-8"))] == []
+    assert 'href="site.css"' in (built / "formats.html").read_text(encoding="utf-8")
+    assert "white-space: normal" in (built / "site.css").read_text(encoding="utf-8")
     index = (built / "search" / "search_index.json").read_text(encoding="utf-8")
     assert "FlashAttention only supports Ampere" in index
 

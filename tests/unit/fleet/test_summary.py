@@ -29,6 +29,13 @@ BAD = content(1, ("e flash-attn-missing",), pkg={"flash-attn": None}, bin={"flas
 
 
 @pytest.mark.parametrize(
+    ("others", "said"), [({}, "The node is healthy."), ({"n0": BAD}, "The node is not healthy.")]
+)
+def test_one_node_is_no_fleet_in_words(others: dict[str, Content], said: str) -> None:
+    assert answer_of(summarise(gathered(1, (), **others), KNOWLEDGE, Asked())) == said
+
+
+@pytest.mark.parametrize(
     ("nodes", "room", "shown"),
     [
         ("n[01-16]", 20, "n[01-16]"),

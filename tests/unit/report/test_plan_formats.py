@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -14,6 +15,7 @@ from fadoctor.model.plan import (
     Answer,
     Change,
     Conflict,
+    Edit,
     Plan,
     PlanOutcome,
     Proof,
@@ -73,6 +75,36 @@ def test_prose_is_wrapped_and_commands_are_not(width: int) -> None:
     assert any(URL in line for line in commands)
     prose = [line for line in lines if line not in commands and "undo:" not in line]
     assert max(map(len, prose)) <= width
+
+
+def test_colour_only_repeats_what_the_words_say() -> None:
+    plain = plan_text.render(PLAN, Style(width=40))
+    coloured = plan_text.render(PLAN, Style(width=40, colour=True))
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == plain
+    assert "\x1b" not in plain
+    assert "\n\x1b[1m1. Remove a\x1b[0m\n" in coloured
+    assert "\x1b[33mbut:\x1b[0m     a is gone" in coloured
+    assert "\x1b[1mBy hand:\x1b[0m" in coloured
+    assert coloured.count("\x1b[1m") == coloured.count("\x1b[0m") - coloured.count("\x1b[33m")
+
+
+def test_a_title_of_two_lines_is_bold_to_its_end() -> None:
+    long = Action(ActionKind.INSTALL, "install this and that and everything else", ("pip", "x"))
+    text = plan_text.render(Plan(PlanOutcome.REPAIRS, TARGET, "pip", (long,), proof=Proof()),
+                            Style(width=40, colour=True))  # fmt: skip
+    assert re.search(
+        r"\x1b\[1m1\. Install this.*\x1b\[0m\n\x1b\[1m   \w.*\x1b\[0m\n     pip x", text
+    )
+
+
+def test_the_lines_of_a_file_that_change_are_told_apart() -> None:
+    diff = "--- a\n+++ b\n-torch==2.6.0\n+torch==2.8.0\n einops"
+    target = Target("manifest", "requirements.txt", "--requirements")
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", ACTIONS[1:2], proof=Proof(),
+                edits=(Edit("requirements.txt", diff),))  # fmt: skip
+    text = plan_text.render(plan, Style(colour=True))
+    assert "\n\x1b[31m-torch==2.6.0\x1b[0m\n\x1b[32m+torch==2.8.0\x1b[0m\n" in text
+    assert "\n--- a\n+++ b\n" in text
 
 
 def test_the_script_is_a_script() -> None:
