@@ -146,5 +146,5 @@ def test_a_wrapper_reads_the_names_of_what_it_wraps() -> None:
     functional = torch.nn.functional
     with api.trace():
         wrapper = functional.multi_head_attention_forward
-        assert wrapper._fadoctor  # type: ignore[attr-defined]
+        assert wrapper._fadoctor
         assert wrapper.__globals__ is vars(functional)
