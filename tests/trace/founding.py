@@ -46,7 +46,7 @@ def unguarded(module, query, key, value, attention_mask, **options):
 
 
 def on_cpu():
-    """Return whether autocast is on for a CPU; torch before 2.4 has a function of its own for it."""
+    """Return whether autocast is on for a CPU, also in a torch before 2.4."""
     try:
         return torch.is_autocast_enabled("cpu")
     except TypeError:
