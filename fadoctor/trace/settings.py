@@ -35,6 +35,8 @@ class Config(msgspec.Struct, frozen=True):
     """Role -> names of torch's operations that have it."""
     kernels: tuple[dict[str, str], ...]
     """Those among which torch chooses: number, backend, node."""
+    refusals: tuple[dict[str, str], ...]
+    """Why no flash kernel ran: entry, device, sees, takes, says."""
     limits: dict[str, int]
     """Backend -> largest head dimension that any version takes."""
     variables: tuple[str, ...]
@@ -69,6 +71,7 @@ def config_of(settings: Settings, knowledge: Knowledge) -> Config:
         entries=_entries(table(ENTRY_POINTS)),
         operations=_operations(table("trace-operations")),
         kernels=_kernels(table("sdpa-kernels")),
+        refusals=_refusals(table("trace-refusals")),
         limits=_limits(knowledge),
         variables=tuple(name for name in ENVIRONMENT_VARIABLES if name != "PYTHONPATH"),
         packages=tuple(PACKAGES),
@@ -107,6 +110,11 @@ def _kernels(table: Table) -> tuple[dict[str, str], ...]:
         }
         for row in table.rows
     )
+
+
+def _refusals(table: Table) -> tuple[dict[str, str], ...]:
+    names = ("entry", "device", "sees", "takes", "says")
+    return tuple({name: str(row.get(name) or "") for name in names} for row in table.rows)
 
 
 def _limits(knowledge: Knowledge) -> dict[str, int]:

@@ -45,9 +45,17 @@ def unguarded(module, query, key, value, attention_mask, **options):
     return flash_attn.flash_attn_func(*heads, causal=True), None
 
 
+def on_cpu():
+    """Return whether autocast is on for a CPU, also in a torch before 2.4."""
+    try:
+        return torch.is_autocast_enabled("cpu")
+    except TypeError:
+        return torch.is_autocast_cpu_enabled()
+
+
 def guarded(module, query, key, value, attention_mask, **options):
     """Cast a float32 query, and the others with it, as transformers does before it calls."""
-    if query.dtype == torch.float32 and torch.is_autocast_enabled("cpu"):
+    if query.dtype == torch.float32 and on_cpu():
         query, key, value = (each.to(BF16) for each in (query, key, value))
     return unguarded(module, query, key, value, attention_mask, **options)
 

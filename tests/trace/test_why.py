@@ -44,6 +44,48 @@ def test_dropout_on_a_cpu() -> None:
     assert call.why_not_flash == ("dropout 0.5 on the CPU",)
 
 
+def mask(*shape: int, gradient: bool = False) -> Any:
+    return torch.zeros(*shape, dtype=torch.bfloat16, requires_grad=gradient)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "reason"),
+    [
+        ((1, 2, 4, 8), {"attn_mask": mask(4, 4, gradient=True)}, "mask: it needs a gradient"),
+        ((3, 2, 4, 8), {"attn_mask": mask(2, 4, 4)}, "mask: 3 dimensions"),
+        ((2, 4, 8), {}, "tensors of 3 dimensions, not 4"),
+        ((1, 2, 0, 8), {}, "a tensor is empty"),
+    ],
+)
+def test_what_the_flash_kernel_of_the_cpu_refuses(
+    shape: tuple[int, ...], options: dict[str, Any], reason: str
+) -> None:
+    q = half(*shape)
+    call = call_of(lambda: torch.nn.functional.scaled_dot_product_attention(q, q, q, **options))
+    assert call.backend != "sdpa-flash"
+    assert call.why_not_flash == (reason,)
+
+
+def test_a_mask_that_the_flash_kernel_of_the_cpu_takes_is_no_reason() -> None:
+    q = half(1, 2, 4, 8)
+    functional = torch.nn.functional
+    call = call_of(lambda: functional.scaled_dot_product_attention(q, q, q, attn_mask=mask(4, 4)))
+    assert (call.backend, call.why_not_flash) == ("sdpa-flash", ())
+
+
+def test_each_reason_is_of_something_that_is_looked_at() -> None:
+    with api.trace() as trace:
+        import _fadoctor_trace_refusals as refusals  # noqa: PLC0415
+    q = half(1, 2, 4, 8)
+    before: Any = SimpleNamespace(
+        tensors={"q": q}, entry={"backend": "sdpa"}, autocast=None, owner=None,
+        values={"mask": mask(4, 4)}, tracer=trace._tracer,
+    )  # fmt: skip
+    looks = (refusals._of_tensors, refusals._of_sdpa, refusals._of_framework)
+    seen = {name for look in looks for name in look(before)} | {"device", "error"}
+    assert {row["sees"] for row in trace._tracer.refusals._rows} == seen
+
+
 def test_float32_alone_is_no_reason_on_a_cpu() -> None:
     q = torch.randn(1, 2, 4, 8)
     call = call_of(lambda: sdpa(q, q, q))

@@ -9,6 +9,7 @@ import _fadoctor_trace_why as why
 import torch
 from _fadoctor_trace_frames import file_of, line_of, modules_above, place_of, source_of, storage_of
 from _fadoctor_trace_origin import OTHER, RANK, START, is_parameter
+from _fadoctor_trace_refusals import why_not
 
 LETTERS = ("q", "k", "v")
 ABSTRACT = ("eager", "setting", "unknown")
@@ -93,7 +94,7 @@ class Before:
             "grad": grad,
             "ran_in": _dtype(ran) if ran is not None else None,
             "error": _error(problem),
-            "why_not_flash": why.why_not(self, backend, problem),
+            "why_not_flash": why_not(self, backend, problem),
             "setting": _setting(self.owner),
             "culprits": {},
         }

@@ -22,6 +22,7 @@ from _fadoctor_trace_lineage import Lineage
 from _fadoctor_trace_modes import Modes
 from _fadoctor_trace_patches import Patches, placed, tell_script
 from _fadoctor_trace_record import Record
+from _fadoctor_trace_refusals import Refusals
 
 _DYNAMO = "torch._dynamo.eval_frame"
 _MAKERS = ("from_numpy", "frombuffer", "from_dlpack", "_utils._rebuild_tensor")
@@ -78,6 +79,7 @@ class Tracer:
         self.is_compiling = _asks_whether_compiling()
         self.lineage = Lineage(watch.fault, config["operations"])
         self.kernels = why.Kernels(config["kernels"])
+        self.refusals = Refusals(config["refusals"])
         self.modes = Modes(self.lineage)
         self.compiled = Compiled(self)
         self._local = threading.local()
