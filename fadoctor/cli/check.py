@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from fadoctor.cli import forms, support
-from fadoctor.cli import options as opt
+from fadoctor.cli.options import formats, judging, looking, showing
 from fadoctor.cli.support import EXIT_INTERRUPTED, leave
 
 if TYPE_CHECKING:
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 
 def check(
-    target: opt.Target = "",
-    python: opt.Python = "",
-    site_packages: opt.SitePackages = "",
-    facts: opt.Facts = "",
-    requirements: opt.Requirements = [],  # noqa: B006
-    extra: opt.Extra = [],  # noqa: B006
-    group: opt.Group = [],  # noqa: B006
-    config: opt.Config = [],  # noqa: B006
-    config_kind: opt.ConfigKind = "",
-    gpu: opt.Gpu = [],  # noqa: B006 -- typer copies defaults
-    driver: opt.Driver = "",
-    glibc: opt.Glibc = "",
-    python_version: opt.PythonVersion = "",
-    platform: opt.Platform = "",
+    target: looking.Target = "",
+    python: looking.Python = "",
+    site_packages: looking.SitePackages = "",
+    facts: looking.Facts = "",
+    requirements: looking.Requirements = [],  # noqa: B006
+    extra: looking.Extra = [],  # noqa: B006
+    group: looking.Group = [],  # noqa: B006
+    config: looking.Config = [],  # noqa: B006
+    config_kind: looking.ConfigKind = "",
+    gpu: looking.Gpu = [],  # noqa: B006 -- typer copies defaults
+    driver: looking.Driver = "",
+    glibc: looking.Glibc = "",
+    python_version: looking.PythonVersion = "",
+    platform: looking.Platform = "",
     smoke: Annotated[
         bool,
         typer.Option(
             "--smoke/--no-smoke", help="Prove the answer with a short forward and backward pass."
         ),
     ] = True,
-    thorough: opt.CheckAll = False,
-    no_cache: opt.NoCache = False,
-    fail_on: opt.FailOnOption = None,
+    thorough: looking.CheckAll = False,
+    no_cache: looking.NoCache = False,
+    fail_on: judging.FailOnOption = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -51,18 +51,18 @@ def check(
             "stack, a smoke run that could not start.",
         ),
     ] = False,
-    ignore: opt.Ignore = [],  # noqa: B006
-    rules: opt.Rules = [],  # noqa: B006
-    no_config_file: opt.NoConfigFile = False,
-    format_: opt.CheckOutput = opt.CheckFormat.TEXT,
-    output: opt.Outputs = [],  # noqa: B006
-    output_dir: opt.OutputDir = "",
-    redact: opt.Redact = False,
-    color: opt.ColourOption = opt.Colour.AUTO,
-    exit_zero: opt.ExitZero = False,
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
-    debug: opt.Debug = False,
+    ignore: judging.Ignore = [],  # noqa: B006
+    rules: judging.Rules = [],  # noqa: B006
+    no_config_file: judging.NoConfigFile = False,
+    format_: formats.CheckOutput = formats.CheckFormat.TEXT,
+    output: showing.Outputs = [],  # noqa: B006
+    output_dir: showing.OutputDir = "",
+    redact: showing.Redact = False,
+    color: showing.ColourOption = showing.Colour.AUTO,
+    exit_zero: judging.ExitZero = False,
+    quiet: showing.Quiet = False,
+    verbose: showing.Verbose = False,
+    debug: showing.Debug = False,
 ) -> None:
     """Say whether FlashAttention works here, if not why, and what to do."""
     from fadoctor.cli.terminal import log_to_stderr
@@ -91,7 +91,7 @@ class Asked(NamedTuple):
     smoke: bool = False
     thorough: bool = False
     strict: bool = False
-    fail_on: opt.FailOn = opt.FailOn.ERROR
+    fail_on: judging.FailOn = judging.FailOn.ERROR
     settings: Settings | None = None
 
     def by(self, settings: Settings) -> Asked:
@@ -102,12 +102,12 @@ class Asked(NamedTuple):
 
 
 def judge_file(
-    request: Request, ignore: tuple[str, ...], fail_on: opt.FailOn | None, settings: Settings
+    request: Request, ignore: tuple[str, ...], fail_on: judging.FailOn | None, settings: Settings
 ) -> int:
     """Report what is wrong with a file, and nothing else; return the exit code."""
     failing = support.failing_from(fail_on, settings)
-    how = forms.How(opt.Colour.AUTO.value, fail_on=failing, brief=True)
-    sinks = forms.sinks_of([], opt.ReportFormat.TEXT)
+    how = forms.How(showing.Colour.AUTO.value, fail_on=failing, brief=True)
+    sinks = forms.sinks_of([], formats.ReportFormat.TEXT)
     return _examine(Asked(request, ignore=ignore, fail_on=failing).by(settings), sinks, how)
 
 

@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from fadoctor.cli import forms, support
-from fadoctor.cli import options as opt
+from fadoctor.cli.options import formats, judging, looking, showing
 from fadoctor.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,27 +27,27 @@ LogFile = Annotated[
 
 def explain(
     log: LogFile = "-",
-    target: opt.Target = "",
-    python: opt.Python = "",
-    site_packages: opt.SitePackages = "",
-    facts: opt.Facts = "",
-    gpu: opt.Gpu = [],  # noqa: B006 -- typer copies defaults
-    driver: opt.Driver = "",
-    glibc: opt.Glibc = "",
-    python_version: opt.PythonVersion = "",
-    platform: opt.Platform = "",
-    fail_on: opt.FailOnOption = None,
-    ignore: opt.Ignore = [],  # noqa: B006
-    rules: opt.Rules = [],  # noqa: B006
-    no_config_file: opt.NoConfigFile = False,
-    format_: opt.ReportOutput = opt.ReportFormat.TEXT,
-    output: opt.Outputs = [],  # noqa: B006
-    redact: opt.Redact = False,
-    color: opt.ColourOption = opt.Colour.AUTO,
-    exit_zero: opt.ExitZero = False,
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
-    debug: opt.Debug = False,
+    target: looking.Target = "",
+    python: looking.Python = "",
+    site_packages: looking.SitePackages = "",
+    facts: looking.Facts = "",
+    gpu: looking.Gpu = [],  # noqa: B006 -- typer copies defaults
+    driver: looking.Driver = "",
+    glibc: looking.Glibc = "",
+    python_version: looking.PythonVersion = "",
+    platform: looking.Platform = "",
+    fail_on: judging.FailOnOption = None,
+    ignore: judging.Ignore = [],  # noqa: B006
+    rules: judging.Rules = [],  # noqa: B006
+    no_config_file: judging.NoConfigFile = False,
+    format_: formats.ReportOutput = formats.ReportFormat.TEXT,
+    output: showing.Outputs = [],  # noqa: B006
+    redact: showing.Redact = False,
+    color: showing.ColourOption = showing.Colour.AUTO,
+    exit_zero: judging.ExitZero = False,
+    quiet: showing.Quiet = False,
+    verbose: showing.Verbose = False,
+    debug: showing.Debug = False,
 ) -> None:
     """Explain a log, a traceback or one pasted line: what went wrong, why, and what to do."""
     from fadoctor.cli.terminal import log_to_stderr, spinner

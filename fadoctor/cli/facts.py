@@ -5,34 +5,34 @@ Heavy modules are imported inside the command, so that each pays only for what i
 
 from __future__ import annotations
 
-from fadoctor.cli import options as opt
 from fadoctor.cli import support
+from fadoctor.cli.options import formats, judging, looking, showing
 from fadoctor.cli.output import write
 
 
 def facts(
-    target: opt.Target = "",
-    python: opt.Python = "",
-    site_packages: opt.SitePackages = "",
-    facts: opt.Facts = "",
-    requirements: opt.Requirements = [],  # noqa: B006
-    extra: opt.Extra = [],  # noqa: B006
-    group: opt.Group = [],  # noqa: B006
-    config: opt.Config = [],  # noqa: B006
-    config_kind: opt.ConfigKind = "",
-    gpu: opt.Gpu = [],  # noqa: B006
-    driver: opt.Driver = "",
-    glibc: opt.Glibc = "",
-    python_version: opt.PythonVersion = "",
-    platform: opt.Platform = "",
-    rules: opt.Rules = [],  # noqa: B006
-    no_config_file: opt.NoConfigFile = False,
-    thorough: opt.ReadAll = False,
-    no_cache: opt.NoCache = False,
-    output_format: opt.FactsOutput = opt.FactsFormat.JSON,  # noqa: ARG001 -- the one that there is
-    output: opt.Output = None,
-    redact: opt.Redact = False,
-    debug: opt.Debug = False,
+    target: looking.Target = "",
+    python: looking.Python = "",
+    site_packages: looking.SitePackages = "",
+    facts: looking.Facts = "",
+    requirements: looking.Requirements = [],  # noqa: B006
+    extra: looking.Extra = [],  # noqa: B006
+    group: looking.Group = [],  # noqa: B006
+    config: looking.Config = [],  # noqa: B006
+    config_kind: looking.ConfigKind = "",
+    gpu: looking.Gpu = [],  # noqa: B006
+    driver: looking.Driver = "",
+    glibc: looking.Glibc = "",
+    python_version: looking.PythonVersion = "",
+    platform: looking.Platform = "",
+    rules: judging.Rules = [],  # noqa: B006
+    no_config_file: judging.NoConfigFile = False,
+    thorough: looking.ReadAll = False,
+    no_cache: looking.NoCache = False,
+    output_format: formats.FactsOutput = formats.FactsFormat.JSON,  # noqa: ARG001 -- the one that there is
+    output: showing.Output = None,
+    redact: showing.Redact = False,
+    debug: showing.Debug = False,
 ) -> None:
     """Print everything that was read, as JSON: what a bug report should contain."""
     from fadoctor.cli.terminal import log_to_stderr

@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from fadoctor.cli import forms, support
-from fadoctor.cli import options as opt
+from fadoctor.cli.options import formats, judging, looking, planning, showing
 from fadoctor.cli.support import (
     EXIT_FINDINGS,
     EXIT_INTERNAL,
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
 
 
 def fix(
-    target: opt.Target = "",
-    python: opt.Python = "",
-    site_packages: opt.SitePackages = "",
-    facts: opt.Facts = "",
-    requirements: opt.Requirements = [],  # noqa: B006
-    extra: opt.Extra = [],  # noqa: B006
-    group: opt.Group = [],  # noqa: B006
-    config: opt.Config = [],  # noqa: B006
-    config_kind: opt.ConfigKind = "",
-    gpu: opt.Gpu = [],  # noqa: B006
-    driver: opt.Driver = "",
-    glibc: opt.Glibc = "",
-    python_version: opt.PythonVersion = "",
-    platform: opt.Platform = "",
+    target: looking.Target = "",
+    python: looking.Python = "",
+    site_packages: looking.SitePackages = "",
+    facts: looking.Facts = "",
+    requirements: looking.Requirements = [],  # noqa: B006
+    extra: looking.Extra = [],  # noqa: B006
+    group: looking.Group = [],  # noqa: B006
+    config: looking.Config = [],  # noqa: B006
+    config_kind: looking.ConfigKind = "",
+    gpu: looking.Gpu = [],  # noqa: B006
+    driver: looking.Driver = "",
+    glibc: looking.Glibc = "",
+    python_version: looking.PythonVersion = "",
+    platform: looking.Platform = "",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan, and change nothing.")
     ] = False,
@@ -81,23 +81,24 @@ def fix(
             "--smoke/--no-smoke", help="Run a short forward and backward pass afterwards."
         ),
     ] = True,
-    want: opt.Want = [],  # noqa: B006
-    keep: opt.Keep = [],  # noqa: B006
-    allow_build: opt.AllowBuild = False,
-    no_hub: opt.NoHub = False,
+    want: planning.Want = [],  # noqa: B006
+    keep: planning.Keep = [],  # noqa: B006
+    allow_build: planning.AllowBuild = False,
+    no_hub: planning.NoHub = False,
     installer: Annotated[
-        opt.Installer, typer.Option("--installer", help="The installer whose commands are used.")
-    ] = opt.Installer.AUTO,
-    ignore: opt.Ignore = [],  # noqa: B006
-    rules: opt.Rules = [],  # noqa: B006
-    no_config_file: opt.NoConfigFile = False,
-    format_: opt.PlanOutput = opt.PlanFormat.TEXT,
-    output: opt.Outputs = [],  # noqa: B006
-    redact: opt.Redact = False,
-    no_cache: opt.NoCache = False,
-    exit_zero: opt.ExitZero = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+        planning.Installer,
+        typer.Option("--installer", help="The installer whose commands are used."),
+    ] = planning.Installer.AUTO,
+    ignore: judging.Ignore = [],  # noqa: B006
+    rules: judging.Rules = [],  # noqa: B006
+    no_config_file: judging.NoConfigFile = False,
+    format_: formats.PlanOutput = formats.PlanFormat.TEXT,
+    output: showing.Outputs = [],  # noqa: B006
+    redact: showing.Redact = False,
+    no_cache: looking.NoCache = False,
+    exit_zero: judging.ExitZero = False,
+    quiet: showing.Quiet = False,
+    debug: showing.Debug = False,
 ) -> None:
     """Plan the smallest change that ends in a working environment, proved before it is shown."""
     from fadoctor.cli import apply

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from fadoctor.cli import forms, support
-from fadoctor.cli import options as opt
+from fadoctor.cli.options import formats, judging, showing
 from fadoctor.model.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -126,19 +126,20 @@ def fleet(
         ),
     ] = 60,
     fail_on: Annotated[
-        opt.FailOn, typer.Option("--fail-on", help="Lowest severity that makes the exit code 1.")
-    ] = opt.FailOn.ERROR,
-    rules: opt.Rules = [],  # noqa: B006
+        judging.FailOn,
+        typer.Option("--fail-on", help="Lowest severity that makes the exit code 1."),
+    ] = judging.FailOn.ERROR,
+    rules: judging.Rules = [],  # noqa: B006
     format_: Annotated[
-        opt.FleetFormat, typer.Option("--format", help="Output format.")
-    ] = opt.FleetFormat.TEXT,
-    output: opt.Outputs = [],  # noqa: B006
-    redact: opt.Redact = False,
-    color: opt.ColourOption = opt.Colour.AUTO,
-    exit_zero: opt.ExitZero = False,
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
-    debug: opt.Debug = False,
+        formats.FleetFormat, typer.Option("--format", help="Output format.")
+    ] = formats.FleetFormat.TEXT,
+    output: showing.Outputs = [],  # noqa: B006
+    redact: showing.Redact = False,
+    color: showing.ColourOption = showing.Colour.AUTO,
+    exit_zero: judging.ExitZero = False,
+    quiet: showing.Quiet = False,
+    verbose: showing.Verbose = False,
+    debug: showing.Debug = False,
 ) -> None:
     """Put many nodes onto one page: who differs in what, who is silent, what is wrong where."""
     from fadoctor.cli.terminal import log_to_stderr
@@ -232,11 +233,11 @@ def _code_of_two(report: FleetReport) -> int:
     return support.EXIT_FINDINGS if is_other else 0
 
 
-def code_of(report: FleetReport, fail_on: opt.FailOn) -> int:
+def code_of(report: FleetReport, fail_on: judging.FailOn) -> int:
     """Return the exit code: 1 for what is wrong, 3 where nodes are silent or unreadable."""
     is_loud = any(support.is_loud(each.severity.value, fail_on) for each in report.findings)
     is_ill = any(each.exit_code or each.worst == "error" for each in report.groups)
-    if is_loud or (is_ill and fail_on is not opt.FailOn.NEVER):
+    if is_loud or (is_ill and fail_on is not judging.FailOn.NEVER):
         return support.EXIT_FINDINGS
     is_blind = report.silent_count or report.unreadable_count or report.contradicting
     return support.EXIT_COULD_NOT_LOOK if is_blind or not report.answered else 0

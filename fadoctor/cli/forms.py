@@ -19,7 +19,7 @@ from fadoctor.model.fact import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fadoctor.cli.options import FailOn
+    from fadoctor.cli.options.judging import FailOn
     from fadoctor.model.finding import Severity
     from fadoctor.model.recipe import Recipe
     from fadoctor.report.style import Style

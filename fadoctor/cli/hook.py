@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from fadoctor.cli import options as opt
 from fadoctor.cli import support
+from fadoctor.cli.options import judging, looking
 
 
 class Kind(str, enum.Enum):
@@ -23,14 +23,14 @@ class Kind(str, enum.Enum):
 def hook(
     kind: Annotated[Kind, typer.Argument(help="What the files are.")],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of the commit.")],
-    gpu: opt.Gpu = [],  # noqa: B006 -- typer copies defaults
-    driver: opt.Driver = "",
-    glibc: opt.Glibc = "",
-    python_version: opt.PythonVersion = "",
-    platform: opt.Platform = "",
-    fail_on: opt.FailOnOption = None,
-    ignore: opt.Ignore = [],  # noqa: B006
-    no_config_file: opt.NoConfigFile = False,
+    gpu: looking.Gpu = [],  # noqa: B006 -- typer copies defaults
+    driver: looking.Driver = "",
+    glibc: looking.Glibc = "",
+    python_version: looking.PythonVersion = "",
+    platform: looking.Platform = "",
+    fail_on: judging.FailOnOption = None,
+    ignore: judging.Ignore = [],  # noqa: B006
+    no_config_file: judging.NoConfigFile = False,
 ) -> None:
     """Check the files of a commit, for pre-commit: print only what is wrong.
 

@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from fadoctor.cli import options as opt
 from fadoctor.cli import values
 from fadoctor.cli.examples import epilog
+from fadoctor.cli.options import formats, judging, showing
 from fadoctor.cli.output import write
 from fadoctor.cli.rules_update import update
 from fadoctor.model.errors import UsageError
@@ -65,10 +65,10 @@ def list_rules(
         Severity | None,
         typer.Option("--severity", help="Only this severity.", show_default=False),
     ] = None,
-    rules: opt.Rules = [],  # noqa: B006 -- typer copies defaults
-    format_: opt.OutputFormat = opt.Format.TEXT,
-    output: opt.Output = None,
-    color: opt.ColourOption = opt.Colour.AUTO,
+    rules: judging.Rules = [],  # noqa: B006 -- typer copies defaults
+    format_: formats.OutputFormat = formats.Format.TEXT,
+    output: showing.Output = None,
+    color: showing.ColourOption = showing.Colour.AUTO,
 ) -> None:
     """List the rules: id, severity, area, title."""
     from fadoctor.cli.terminal import style_of
@@ -82,7 +82,7 @@ def list_rules(
         raise UsageError(f"--area {printable(area, 60)}: the areas are {', '.join(areas)}")
     found = [file for file in found if not area or file.rule.area == area]
     found = [file for file in found if severity is None or file.rule.severity is severity]
-    if format_ is opt.Format.JSON:
+    if format_ is formats.Format.JSON:
         write(rule_list.render_json(found, suite.knowledge), output)
     else:
         style = style_of(color.value, output, quiet=False, verbose=False)
@@ -96,13 +96,13 @@ def show(
         str,
         typer.Argument(metavar="ID", autocompletion=values.rule_ids, help="The rule's id."),
     ],
-    rules: opt.Rules = [],  # noqa: B006
+    rules: judging.Rules = [],  # noqa: B006
     format_: Annotated[
         PageFormat,
         typer.Option("--format", help="Output format.", rich_help_panel="Output"),
     ] = PageFormat.TEXT,
-    output: opt.Output = None,
-    color: opt.ColourOption = opt.Colour.AUTO,
+    output: showing.Output = None,
+    color: showing.ColourOption = showing.Colour.AUTO,
 ) -> None:
     """Show the page of a rule: what, why, how to confirm, what to do, sources."""
     from fadoctor.cli.terminal import style_of
@@ -139,8 +139,8 @@ def run_cases(
             show_default=False,
         ),
     ] = None,
-    format_: opt.OutputFormat = opt.Format.TEXT,
-    output: opt.Output = None,
+    format_: formats.OutputFormat = formats.Format.TEXT,
+    output: showing.Output = None,
 ) -> None:
     """Run the cases that stand in the rules' own files; exit 1 where one fails."""
     from fadoctor.cli.terminal import spinner
@@ -151,7 +151,7 @@ def run_cases(
         suite = load_suite(folders or ())
         tell("running the cases of the rules")
         tested = run_suite(suite, own=bool(folders))
-    as_json = format_ is opt.Format.JSON
+    as_json = format_ is formats.Format.JSON
     write(suite_text.render_json(tested) if as_json else suite_text.render(tested), output)
     raise typer.Exit(1 if tested.failures else 0)
 
@@ -162,7 +162,7 @@ def schema(
         SchemaName,
         typer.Argument(metavar="[report|smoke|plan|explanation|facts|rule|table]", help="Of what."),
     ] = SchemaName.RULE,
-    output: opt.Output = None,
+    output: showing.Output = None,
 ) -> None:
     """Print a JSON Schema: of reports, smoke runs, plans, explanations, facts, rules or tables."""
     from fadoctor.report.schema import render

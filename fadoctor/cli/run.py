@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from fadoctor.cli import options as opt
 from fadoctor.cli import support
+from fadoctor.cli.options import judging, showing
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 
@@ -22,10 +22,10 @@ def run(
     command: Annotated[
         list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
     ],
-    rules: opt.Rules = [],  # noqa: B006
-    color: opt.ColourOption = opt.Colour.AUTO,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    rules: judging.Rules = [],  # noqa: B006
+    color: showing.ColourOption = showing.Colour.AUTO,
+    quiet: showing.Quiet = False,
+    debug: showing.Debug = False,
 ) -> None:
     """Run a command unchanged and explain on standard error if it fails; exit with its code."""
     from fadoctor.cli.terminal import log_to_stderr
@@ -42,7 +42,7 @@ def run(
     raise typer.Exit(ended.code or (UsageError.exit_code if ended.lost else 0))
 
 
-def _explain_failure(tail: bytes, rules: list[Path], color: opt.Colour, *, quiet: bool) -> None:
+def _explain_failure(tail: bytes, rules: list[Path], color: showing.Colour, *, quiet: bool) -> None:
     """Explain the end of an output; what shows nothing of ours is not worth a word."""
     from fadoctor.cli.terminal import style_of
     from fadoctor.commands.explaining import lies_in_active, with_imports

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fadoctor.cli import forms, support, values
-from fadoctor.cli import options as opt
 from fadoctor.cli.forms import Form, style
+from fadoctor.cli.options import formats, judging, looking, showing
 from fadoctor.cli.support import EXIT_COULD_NOT_LOOK, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from fadoctor.model.errors import UsageError
 from fadoctor.model.verdict import Dtype
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def smoke(
-    target: opt.Target = "",
-    python: opt.Python = "",
+    target: looking.Target = "",
+    python: looking.Python = "",
     dtype: Annotated[
         list[Dtype],
         typer.Option("--dtype", help="Only this dtype. Repeatable.", show_default=False),
@@ -67,20 +67,20 @@ def smoke(
         bool,
         typer.Option("--imports", help="Also import each package of the stack, one by one."),
     ] = False,
-    thorough: opt.Thorough = False,
-    rules: opt.Rules = [],  # noqa: B006
-    no_config_file: opt.NoConfigFile = False,
+    thorough: looking.Thorough = False,
+    rules: judging.Rules = [],  # noqa: B006
+    no_config_file: judging.NoConfigFile = False,
     format_: Annotated[
-        opt.SmokeFormat,
+        formats.SmokeFormat,
         typer.Option("--format", help="Output format.", rich_help_panel="Output"),
-    ] = opt.SmokeFormat.TEXT,
-    output: opt.Outputs = [],  # noqa: B006
-    redact: opt.Redact = False,
-    color: opt.ColourOption = opt.Colour.AUTO,
-    exit_zero: opt.ExitZero = False,
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
-    debug: opt.Debug = False,
+    ] = formats.SmokeFormat.TEXT,
+    output: showing.Outputs = [],  # noqa: B006
+    redact: showing.Redact = False,
+    color: showing.ColourOption = showing.Colour.AUTO,
+    exit_zero: judging.ExitZero = False,
+    quiet: showing.Quiet = False,
+    verbose: showing.Verbose = False,
+    debug: showing.Debug = False,
 ) -> None:
     """Run attention forward and backward on this machine, and compare it with float64."""
     from fadoctor.cli.terminal import log_to_stderr, spinner

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import typer
 
-from fadoctor.cli.options import FailOn
+from fadoctor.cli.options.judging import FailOn
 from fadoctor.model.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fadoctor.cli import options as opt
 from fadoctor.cli import support
+from fadoctor.cli.options import judging, showing
 from fadoctor.cli.output import write
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
@@ -42,17 +42,17 @@ def trace(
         bool,
         typer.Option("--eager", help="Turn torch.compile off, to see inside what it compiles."),
     ] = False,
-    rules: opt.Rules = [],  # noqa: B006 -- typer copies defaults
+    rules: judging.Rules = [],  # noqa: B006 -- typer copies defaults
     format_: Annotated[
         TraceFormat,
         typer.Option("--format", help="Output format.", rich_help_panel="Output"),
     ] = TraceFormat.TEXT,
-    output: opt.Output = None,
-    redact: opt.Redact = False,
-    color: opt.ColourOption = opt.Colour.AUTO,
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
-    debug: opt.Debug = False,
+    output: showing.Output = None,
+    redact: showing.Redact = False,
+    color: showing.ColourOption = showing.Colour.AUTO,
+    quiet: showing.Quiet = False,
+    verbose: showing.Verbose = False,
+    debug: showing.Debug = False,
 ) -> None:
     """Run a command unchanged and report its attention: who made q, k or v float32; what ran."""
     from fadoctor.cli.terminal import log_to_stderr, style_of

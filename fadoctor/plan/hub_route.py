@@ -62,6 +62,7 @@ class HubRoute:
         """Take the matrix, and the exact releases."""
         self.matrix = matrix
         self.helpers = helpers
+        self._found: dict[object, list[Choice]] = {}
 
     def kernels(
         self, environment: Environment, wanted: Iterable[Backend] = (Backend.HUB_FA2,)
@@ -88,9 +89,20 @@ class HubRoute:
 
         Of those that take the same kernels and the same branch of a kernel the newest alone.
         """
+        torch = environment.fact("torch.version")
+        here = text_of(environment, "transformers.version")
+        wanted = tuple(sorted(specifiers))
+        version = text_of(environment, "torch.version")
+        asked = (version, torch.__class__, here, python_of(environment), wanted)
+        if asked not in self._found:  # every state of a search asks, and few differ in these
+            self._found[asked] = self._transformers(environment, wanted, here)
+        return list(self._found[asked])
+
+    def _transformers(
+        self, environment: Environment, specifiers: Iterable[str], here: str
+    ) -> list[Choice]:
         there = {"torch": text_of(environment, "torch.version")}
         releases = self.helpers.fitting("transformers", environment, specifiers, there)
-        here = text_of(environment, "transformers.version")
         found: dict[tuple[str, str], Choice] = {}
         for age, release in enumerate(releases):
             takes = self._takes(release.version, environment)

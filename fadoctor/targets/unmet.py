@@ -105,12 +105,15 @@ def _violated(
 def _told(unmet: list[_Unmet], checks: _Checks) -> dict[str, Value]:
     """Return what one rule for all packages says of them."""
     checked = checks.words("checks") | _names(checks.words("if_there"))
+    wanted = checks.words("there") if checks.is_by_table else frozenset()
+    refused = [each.name for each in unmet
+               if each.name in checked or (each.name in wanted and not each.version)]  # fmt: skip
     notes = [(checks.note(each.name, "why"), checks.note(each.name, "stake")) for each in unmet]
     return {
         "unmet_alone": tuple(f"{each.name}{each.specifier}" for each in unmet),
         "unmet_told": {each.name: each.state for each in unmet},
         "unmet_outside": {each.name: each.version for each in unmet if each.version},
-        "unmet_checked": tuple(each.name for each in unmet if each.name in checked),
+        "unmet_checked": tuple(refused),
         "unmet_why": " ".join(why for why, _ in notes if why),
         "unmet_stake": " ".join(stake for _, stake in notes if stake),
     }
@@ -129,6 +132,11 @@ class _Checks:
         build, loads = facts.get("torch.build"), facts.get(f"{package}.loads")
         self._own_torch = not isinstance(build, Known) or build.value == "other"
         self._loads = isinstance(loads, Known) and loads.value is True
+
+    @property
+    def is_by_table(self) -> bool:
+        """Return whether its row says what it compares, and not its installed sources."""
+        return not isinstance(self._read, Known)
 
     def asked(self, name: str, specifier: str) -> str:
         """Return the specifier that a version is held against: "" where evidence outranks it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from fadoctor.matrix.compile import Compiled
+
+
+_ABANDONED_S = 86_400.0
+"""How old the workplace of an update is that nobody works in any more, seconds."""
 
 
 def unpack(files: Mapping[str, bytes], folder: Path) -> Path:
@@ -113,14 +118,22 @@ def _point(pointer: Path, to: Pointer) -> None:
 
 
 def _remove_others(pointer: Path, kept: set[str]) -> None:
-    """Remove releases that neither are in use nor were before; what cannot be removed stays."""
-    for folder in _releases(pointer):
-        if folder.name not in kept:
+    """Remove releases that neither are in use nor were before; what cannot be removed stays.
+
+    So are workplaces of updates that were killed; another update may be at work in a fresh one.
+    """
+    for folder in _folders(pointer):
+        if folder.name not in kept and (folder.name[0] != "." or _is_abandoned(folder)):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _releases(pointer: Path) -> Iterator[Path]:
+def _is_abandoned(folder: Path) -> bool:
+    try:
+        return folder.stat().st_mtime < time.time() - _ABANDONED_S
+    except OSError:
+        return False
+
+
+def _folders(pointer: Path) -> Iterator[Path]:
     with suppress(OSError):
-        yield from [
-            path for path in pointer.parent.iterdir() if path.is_dir() and path.name[:1] != "."
-        ]
+        yield from [path for path in pointer.parent.iterdir() if path.is_dir()]

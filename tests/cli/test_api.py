@@ -228,7 +228,7 @@ def test_the_types_of_the_model_show_nothing_themselves() -> None:
 
 
 def test_an_interrupted_run_is_an_interrupt(stack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> SmokeRun:
+    def interrupted(*_: object, **__: object) -> SmokeRun:
         return SmokeRun((), interrupted=True)
 
     monkeypatch.setattr("fadoctor.smoke.parent.run_smoke", interrupted)

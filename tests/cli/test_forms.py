@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.cli.forms import Form, Sink, sinks_of
-from fadoctor.cli.options import PlanFormat, ReportFormat
+from fadoctor.cli.options.formats import PlanFormat, ReportFormat
 from fadoctor.model.errors import UsageError
 
 if TYPE_CHECKING:

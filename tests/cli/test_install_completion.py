@@ -9,6 +9,8 @@ import select
 import shlex
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -32,6 +34,12 @@ READY = {
 _CONTROL = re.compile(
     r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[()][A-Z0-9])|[\x00-\x08\x0b-\x1f]"
 )
+
+_OWN_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execvp(sys.argv[1], sys.argv[1:])"
+)
+"""Makes what it has as standard input the terminal of the shell, as a login does."""
 
 
 class Terminal:
@@ -67,10 +75,12 @@ def shell_in(shell: str, home: Path) -> Iterator[Terminal]:
         "HOME": str(home), "PATH": f"{home / 'bin'}:/usr/local/bin:/usr/bin:/bin",
         "TERM": "xterm", "LC_ALL": "C.UTF-8",
     }  # fmt: skip
-    pid, descriptor = pty.fork()
-    if pid == 0:
-        os.chdir(home)
-        os.execvpe(shell, [shell, "-i"], env)  # noqa: S606 -- it is a shell that is started
+    descriptor, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", _OWN_TERMINAL, shell, "-i"],
+        stdin=theirs, stdout=theirs, stderr=theirs, env=env, cwd=home, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
     try:
         terminal = Terminal(descriptor)
         terminal.types(f"{READY[shell]}\r", "ready-2")
@@ -78,8 +88,8 @@ def shell_in(shell: str, home: Path) -> Iterator[Terminal]:
     finally:
         os.close(descriptor)
         with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait(PATIENCE_S)
 
 
 @pytest.fixture

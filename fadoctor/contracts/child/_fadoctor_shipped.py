@@ -78,7 +78,10 @@ def read_lines(path: str, version: str) -> "Iterator[Tuple[str, bytes]]":
             for number in head["releases"].get(version, ()):
                 at, size = head["layers"][number]
                 file.seek(start + at)
-                text = LZMADecompressor().decompress(file.read(size), LAYER_LIMIT)
+                stream = LZMADecompressor()
+                text = stream.decompress(file.read(size), LAYER_LIMIT)
+                if not stream.eof:
+                    return  # cut off, or larger than any
                 for line in text.split(b"\n"):
                     yield line[:DIGEST].decode("ascii"), line[DIGEST + 1 :]
     except (*_UNREADABLE, LZMAError):

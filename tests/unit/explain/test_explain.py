@@ -136,7 +136,7 @@ def test_without_an_environment_a_fix_says_what_it_depends_on(knowledge: Knowled
     (finding,) = explained(knowledge, CAUSES["triton-torch-version"]).findings
     steps = [step.text for fix in finding.fixes for step in fix.steps]
     assert any(text.startswith("It depends on ") for text in steps)
-    assert any(text.endswith(": name the environment to have it worked out.") for text in steps)
+    assert any(text.endswith(": name the environment, and fadoctor works it out.") for text in steps)
 
 
 def test_where_one_is_named_it_does_not_ask_for_one(knowledge: Knowledge) -> None:

@@ -190,8 +190,9 @@ def test_an_installation_looks_once_for_fetched_rules_and_loads_nothing_for_it(
     pointer = checkout / "data" / "fadoctor" / "rules" / "current.json"
     pointer.parent.mkdir(parents=True)
     pointer.write_text("{")
-    assert load(checkout, LOOKED).startswith("7 as shipped, because what was fetched is damaged")
-    assert load(checkout, LOOKED).endswith(" compiled True")
+    said = load(checkout, LOOKED)
+    assert said.startswith("7 as shipped, because what was fetched is damaged")
+    assert said.endswith(" compiled True")
     monkeypatch.setenv("XDG_DATA_HOME", "relative")
     monkeypatch.setenv("HOME", "")
     assert load(checkout, LOOKED) == "7 shipped compiled False"

@@ -181,3 +181,23 @@ def test_what_installed_sources_compare_counts_before_the_table() -> None:
         "accelerate": "(>=9.0, but 8.0 is installed)",
     }
     assert found["unmet_checked"] == ("tqdm", "accelerate")
+
+
+@pytest.mark.parametrize(
+    ("installed", "refused"), [({}, ("unsloth-zoo",)), ({"unsloth-zoo": "2026.8.1"}, None)]
+)
+def test_what_only_has_to_be_there_is_refused_where_it_is_not(
+    installed: dict[str, str], refused: tuple[str, ...] | None
+) -> None:
+    """unsloth stops without its second half; beside an old one it prints a line and goes on."""
+    facts = {"unsloth.version": "2026.10.9", "unsloth.requires": {"unsloth-zoo": ">=2026.10.9"}}
+    found = values(unmet({**facts, "packages.installed": installed}, "unsloth"))
+    assert found["unmet_alone"] == ("unsloth-zoo>=2026.10.9",)
+    assert found.get("unmet_checked") == refused
+
+
+def test_what_diffusers_compares_at_import_is_an_error() -> None:
+    facts = {"diffusers.version": "0.42.1", "diffusers.requires": {"filelock": "", "pillow": ""}}
+    facts["diffusers.distribution"] = "diffusers"
+    found = values(unmet({**facts, "packages.installed": {}}, "diffusers"))
+    assert found["unmet_checked"] == ("filelock",)

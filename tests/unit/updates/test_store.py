@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -147,6 +148,20 @@ def test_a_newer_fadoctor_with_newer_rules_says_nothing(
     assert used(pointer) == FIRST
     newer = msgspec.structs.replace(SHIPPED, version="2026.12.10")
     assert fetched_knowledge(pointer, lambda: newer) is newer
+
+
+def test_what_killed_updates_left_behind_goes_with_the_next_one_of_another_day(
+    pointer: Path,
+) -> None:
+    take(pointer, FIRST)
+    old, fresh = pointer.parent / ".new-old", pointer.parent / ".new-fresh"
+    for folder in (old, fresh):
+        (folder / "release").mkdir(parents=True)
+    os.utime(old, (1, 1))
+    take(pointer, SECOND)
+    assert not old.exists()
+    assert fresh.exists()
+    assert used(pointer) == SECOND
 
 
 def test_where_nothing_can_be_written_it_is_said(tmp_path: Path) -> None:

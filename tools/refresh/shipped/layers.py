@@ -53,4 +53,7 @@ def _nearest(lines: Lines, whole: Mapping[int, Lines]) -> int:
 
 def _stream(lines: Lines) -> bytes:
     text = b"\n".join(key.encode() + b" " + line for key, line in lines.items())
-    return lzma.compress(text, check=lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME)
+    # A dictionary of the size of the text: readers and writers make room for all of it.
+    size = max(1 << 16, len(text))
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": size}]
+    return lzma.compress(text, check=lzma.CHECK_CRC32, filters=filters)
