@@ -91,6 +91,7 @@ def test_a_region_is_named_and_the_mode_comes_back_to_whoever_left(module: Any) 
     assert {name: getattr(module, name) for name in before} == before
 
 
+@pytest.mark.long
 def test_a_torch_whose_switch_is_not_known_is_traced_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
