@@ -27,7 +27,8 @@ sys.path.insert(0, str(ROOT))
 
 from fadoctor.contracts import read as reading  # noqa: E402 -- the checkout this file stands in
 from fadoctor.contracts.model import Answer, Entry, Site  # noqa: E402
-from fadoctor.examine import Examination, Request  # noqa: E402
+from fadoctor.examine.examination import Examination  # noqa: E402
+from fadoctor.examine.request import Request  # noqa: E402
 from fadoctor.matrix.load import load_knowledge  # noqa: E402
 from fadoctor.targets.contracts import asked_site  # noqa: E402
 

@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no fault of what is tested.
+settings.register_profile("patient", settings(), deadline=None)
+settings.load_profile("patient")
 
 _INHERITED: dict[int, Any] = {signal.SIGINT: signal.default_int_handler}
 if hasattr(signal, "SIGHUP"):

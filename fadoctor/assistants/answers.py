@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 
 from fadoctor.commands.looking import foreseen, look
-from fadoctor.examine import Request, facts_in
+from fadoctor.examine.gather import facts_in
+from fadoctor.examine.request import Request
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.overlays import Overlays

@@ -11,7 +11,7 @@ import msgspec
 from fadoctor.cli.support import EXIT_FINDINGS, environment_of, smoke_of_check
 from fadoctor.cli.undo import agreed, say, store_of, way_back
 from fadoctor.commands.naming import how_to_name
-from fadoctor.examine import Request
+from fadoctor.examine.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from fadoctor.cli.support import EXIT_INTERRUPTED, leave
 
 if TYPE_CHECKING:
     from fadoctor.commands.settings import Settings
-    from fadoctor.examine import Request
+    from fadoctor.examine.request import Request
 
 
 def check(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fadoctor.commands.planning import Made
     from fadoctor.commands.settings import Settings
-    from fadoctor.examine import Request
+    from fadoctor.examine.request import Request
 
 
 def fix(

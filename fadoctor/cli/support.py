@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fadoctor.commands.settings import Settings
     from fadoctor.diagnose import Prognosis
-    from fadoctor.examine import Request
+    from fadoctor.examine.request import Request
     from fadoctor.model.environment import Environment
     from fadoctor.model.report import Report, Summary
     from fadoctor.model.rule import Knowledge
@@ -43,7 +43,7 @@ def request_of(
     contracts: bool = False, cache: bool = True, new: bool = False, new_if_none: bool = False,
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
-    from fadoctor.examine import Request
+    from fadoctor.examine.request import Request
     from fadoctor.model.overlays import Overlays
 
     if target and python:
@@ -59,7 +59,7 @@ def request_of(
 
 def no_request() -> Request:
     """Return the request of a command line that names no target: the active environment."""
-    from fadoctor.examine import Request
+    from fadoctor.examine.request import Request
 
     return Request()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fadoctor.apply.store import Store
     from fadoctor.apply.undo import Outlook, Undone
-    from fadoctor.examine import Request
+    from fadoctor.examine.request import Request
     from fadoctor.model.environment import Target
 
 LINES = 20

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.examine import Request
+from fadoctor.examine.request import Request
 from fadoctor.model.environment import Environment
 from fadoctor.model.errors import UsageError
 from fadoctor.model.overlays import Overlays

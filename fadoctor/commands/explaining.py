@@ -15,7 +15,7 @@ CONTRACT = "contract"
 """Kind of what rules about names that packages ask of each other are judged for."""
 
 if TYPE_CHECKING:
-    from fadoctor.examine import Request
+    from fadoctor.examine.request import Request
     from fadoctor.explain.explain import Reading
     from fadoctor.explain.reading import Readable
     from fadoctor.model.environment import Environment

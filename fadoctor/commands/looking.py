@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fadoctor.diagnose import Prognosis
-    from fadoctor.examine import Request
+    from fadoctor.examine.request import Request
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
 
@@ -30,7 +30,7 @@ def look(
     """
     from importlib import import_module
 
-    from fadoctor.examine import Examination
+    from fadoctor.examine.examination import Examination
 
     examination = Examination(request, os.environ, announce)
     for name in needed:

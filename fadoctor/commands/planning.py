@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fadoctor.diagnose import Prognosis
-    from fadoctor.examine import Request
+    from fadoctor.examine.request import Request
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
     from fadoctor.model.fix import Step

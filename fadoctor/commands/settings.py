@@ -16,7 +16,7 @@ from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
-    from fadoctor.examine import Request
+    from fadoctor.examine.request import Request
     from fadoctor.model.rule import Knowledge
 
 OWN, SHARED = "fadoctor.toml", "pyproject.toml"
@@ -80,7 +80,7 @@ class Settings(msgspec.Struct, frozen=True):
         """
         if not self.path:
             return request
-        from fadoctor.examine import Meant
+        from fadoctor.examine.request import Meant
 
         named = request.site_packages or request.facts or request.new
         meant = Meant(

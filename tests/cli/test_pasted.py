@@ -22,6 +22,7 @@ TOOLS = {
     "pip show": (sys.executable, "-m", "pip", "show", "torch", "numpy"),
     "nvcc": ("nvcc", "--version"),
 }
+LONG = ("collect_env", "pip freeze", "pip show")
 
 
 def test_a_maintainer_pastes_a_report_and_gets_findings(run: Run) -> None:
@@ -55,7 +56,9 @@ def test_a_paste_without_a_report_is_refused(run: Run) -> None:
 
 @pytest.mark.torch
 @pytest.mark.slow
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize(
+    "tool", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in TOOLS]
+)
 def test_real_output_says_what_the_probes_read(run: Run, tool: str) -> None:
     """Wherever a tool and a probe both state a fact of this very environment, they agree."""
     if tool == "nvcc" and shutil.which("nvcc") is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Rule
 
-FEW = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+FEW = settings(max_examples=30, deadline=None, derandomize=True, database=None)
 BRINGING = ("torch", "triton", *ATTENTION)
 LOST = Unknown("nobody could look", "property")
 

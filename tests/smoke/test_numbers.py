@@ -147,6 +147,7 @@ def test_silent_fall_back_to_another_kernel_is_seen(judgements: Judgements) -> N
     assert "another kernel ran" in found.detail
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("factor", [1.0, 1.01])
 def test_timed_shape_of_a_gpu_is_compared(factor: float) -> None:
     """On a CPU, where it takes the same code: nothing of it has run on a GPU."""
@@ -162,6 +163,7 @@ def test_timed_shape_of_a_gpu_is_compared(factor: float) -> None:
         assert ("backward_ms" in each) == (each["case"] == "causal")
 
 
+@pytest.mark.long
 def test_pinning_undoes_the_switch_of_a_container() -> None:
     """NGC's images set it, and float32 products are then computed in TF32 from the start."""
     code = (
@@ -175,6 +177,7 @@ def test_pinning_undoes_the_switch_of_a_container() -> None:
     assert result.stdout == "high\nhighest False\n", result.stderr
 
 
+@pytest.mark.long
 def test_fault_is_found_from_end_to_end(tmp_path: Path) -> None:
     """Through processes and files: a sitecustomize wraps attention, its flash kernel still runs."""
     (tmp_path / "sitecustomize.py").write_text(

@@ -54,7 +54,7 @@ EVERY = ON_BOTH if "whole-enumeration" in REQUIRED else [*ON_BOTH[::4], *ON_BOTH
 """Of two cases that differ in Python alone one, in turns."""
 ON_ONE: list[Case] = list(product(STARTS, WISHES, MACHINES, PYTHONS[:1]))
 SOME = random.Random(12).sample(ON_ONE, 9)  # noqa: S311 -- a sample
-LEAST = 20
+LEAST = 12
 """Distinct sequences of commands from each start; there are up to thirty."""
 
 

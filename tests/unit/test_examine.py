@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.examine import Examination, Request
+from fadoctor.examine.examination import Examination
+from fadoctor.examine.request import Request
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.model.environment import Environment
 from fadoctor.model.errors import TargetError

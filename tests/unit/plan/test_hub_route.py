@@ -109,7 +109,7 @@ def test_what_breaks_beside_the_pair_moves_with_it() -> None:
     [
         ("torch", ("torch 2.8.0 stays as it is",)),
         ("transformers", ("transformers 4.56.2 stays as it is",)),
-        ("peft", ("peft 0.17.1 stays as it is", "peft 0.17.1 cannot be imported beside")),
+        ("peft", ("peft 0.17.1 stays as it is", "peft 0.17.1 cannot be imported with")),
     ],
 )
 def test_the_reason_is_what_was_to_stay(kept: str, because: tuple[str, ...]) -> None:

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from fadoctor.diagnose import foresee
-from fadoctor.examine import Examination, Request
+from fadoctor.examine.examination import Examination
+from fadoctor.examine.request import Request
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.model.overlays import Overlays
 from tests.unit.targets.made_requirements import write_environment
