@@ -48,14 +48,21 @@ class Store:
         is_held = False
         with ExitStack() as stack:
             try:
-                with _interrupted_later():
-                    stack.enter_context(self._held())
-                    is_held = True
-                yield
-            finally:
-                with _interrupted_later():
-                    if is_held and not self.journal.exists():
-                        self._clear()
+                try:
+                    with interrupted_later():
+                        stack.enter_context(self._held())
+                        is_held = True
+                    yield
+                finally:
+                    self._leave(is_held=is_held)
+            except KeyboardInterrupt:
+                self._leave(is_held=is_held)  # it may have come before that had begun
+                raise
+
+    def _leave(self, *, is_held: bool) -> None:
+        with interrupted_later():
+            if is_held and not self.journal.exists():
+                self._clear()
 
     def _clear(self) -> None:
         if not self.kept.exists():
@@ -95,7 +102,7 @@ class Store:
 
 
 @contextmanager
-def _interrupted_later() -> Iterator[None]:
+def interrupted_later() -> Iterator[None]:
     """Let Ctrl-C wait: nobody would remove a lock half made, or what is half removed with it."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -41,6 +41,7 @@ class Job(msgspec.Struct, frozen=True):
 def apply_for(job: Job, plan: Plan) -> int:
     """Carry a plan out, after asking, and return the exit code; on failure offer the way back."""
     from fadoctor.apply.carry_out import carry_out, refuse_interrupted
+    from fadoctor.apply.store import interrupted_later
     from fadoctor.model.errors import ApplyError
     from fadoctor.processes.run import run
 
@@ -49,7 +50,8 @@ def apply_for(job: Job, plan: Plan) -> int:
     if not any(action.kind.is_run for action in plan.actions):
         return EXIT_FINDINGS
     store = store_of(plan.target)
-    with store.locked():  # a change that still runs is not one that was interrupted
+    # A change that still runs is not one that was interrupted. Over in a moment: Ctrl-C can wait.
+    with interrupted_later(), store.locked():
         refuse_interrupted(store)
     refuse_unready_for(plan, store)
     if not job.yes and not agreed("Do this?", otherwise=False):

@@ -7,16 +7,17 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
-from fadoctor.apply.store import Store, write_safely
+from fadoctor.apply.store import Store, interrupted_later, write_safely
 from fadoctor.model.errors import ApplyError
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import FrameType
 
 _HOLD = """
 import sys
@@ -91,6 +92,49 @@ def test_ctrl_c_while_the_folder_is_removed_leaves_nothing(
     finally:
         signal.signal(signal.SIGINT, before)
     assert list(tmp_path.iterdir()) == []
+
+
+def held(folder: Path) -> None:
+    with interrupted_later(), Store(folder).locked():
+        pass
+
+
+def interrupted_at(step: int, folder: Path) -> bool:
+    """Interrupt a lock before one of its operations; return whether there are so many."""
+    left = step
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        frame.f_trace_opcodes = frame.f_code.co_filename.endswith(("store.py", "contextlib.py"))
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    former = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        held(folder)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(former)
+    return left <= 0
+
+
+def test_ctrl_c_leaves_nothing_whenever_it_comes(tmp_path: Path) -> None:
+    """It was left where Ctrl-C came between the end of the block and the clearing away."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        step = 1
+        while interrupted_at(step, tmp_path):
+            assert list(tmp_path.iterdir()) == [], step
+            assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, step
+            step += 1
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert step > 100
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
