@@ -32,10 +32,10 @@ def official(wheels: Wheels) -> tuple[WheelFile, ...]:
 
 
 _ALL = "long" in os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
-_A_THIRD, _EVERY = pytest.param(3, id="a third"), pytest.param(1, marks=pytest.mark.long, id="all")
+_A_NINTH, _EVERY = pytest.param(9, id="a ninth"), pytest.param(1, marks=pytest.mark.long, id="all")
 
 
-@pytest.fixture(scope="package", params=[_EVERY if _ALL else _A_THIRD])
+@pytest.fixture(scope="package", params=[_EVERY if _ALL else _A_NINTH])
 def step(request: pytest.FixtureRequest) -> int:
     """Return how many files there are to each that is tried."""
     return int(request.param)

@@ -17,12 +17,14 @@ from tests.history.environments import GPUS, stacks
 from tests.history.table import DTYPES, Cells, cells, render
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fadoctor.model.rule import Knowledge
 
 GOLDEN = Path(__file__).with_name("history.txt")
 
 
-def test_the_table_is_what_it_was(releases: dict[str, Cells]) -> None:
+def test_the_table_is_what_it_was(releases: Mapping[str, Cells]) -> None:
     text = render(releases)
     if os.environ.get("FADOCTOR_UPDATE_GOLDEN") == "1":
         GOLDEN.write_text(text, encoding="utf-8")
@@ -57,14 +59,14 @@ def known(fact: Fact) -> object:
 
 @pytest.mark.parametrize("gpu", ["V100", "H100", "MI300X"])
 def test_a_gpu_has_the_same_verdicts_alone_and_among_others(
-    gpu: str, knowledge: Knowledge, releases: dict[str, Cells]
+    gpu: str, knowledge: Knowledge, releases: Mapping[str, Cells]
 ) -> None:
     for key, verdict in cells(stacks()["2.10.0"], knowledge, (gpu,)).items():
         other = releases["2.10.0"][key]
         assert (verdict.predicted, verdict.because) == (other.predicted, other.because)
 
 
-def test_a_backend_has_all_dtypes_on_all_gpus_or_no_row(releases: dict[str, Cells]) -> None:
+def test_a_backend_has_all_dtypes_on_all_gpus_or_no_row(releases: Mapping[str, Cells]) -> None:
     for found in releases.values():
         for backend in {key[0] for key in found}:
             assert {(backend, d, gpu) for d in DTYPES for gpu in GPUS} <= found.keys()

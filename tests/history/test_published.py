@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -12,6 +12,9 @@ from fadoctor.matrix.versions import is_in
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from tests.history.environments import Stack, stacks
 from tests.history.table import BROUGHT_BY, DTYPES, Cells
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PUBLISHED: dict[str, Any] = yaml.load(
     Path(__file__).with_name("published.yaml").read_text(encoding="utf-8"),
@@ -23,6 +26,13 @@ SURE = (Backend.SDPA_FLASH, Backend.SDPA_EFFICIENT, Backend.SDPA_MATH)
 """Backends of which the published ranges say everything, in half precision."""
 
 Capability = tuple[int, ...]
+
+ALWAYS = list(stacks())[::8]
+TORCHES = pytest.mark.parametrize(
+    "torch",
+    [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.long) for name in stacks()],
+)
+"""All of them take half a minute."""
 
 
 def parsed(text: str) -> Capability:
@@ -51,8 +61,10 @@ def published(stack: Stack, backend: Backend, dtype: Dtype, gpu: Capability) -> 
     return "works" if backend in SURE else "may work"
 
 
-@pytest.mark.parametrize("torch", list(stacks()))
-def test_every_cell_agrees_with_what_is_published(torch: str, releases: dict[str, Cells]) -> None:
+@TORCHES
+def test_every_cell_agrees_with_what_is_published(
+    torch: str, releases: Mapping[str, Cells]
+) -> None:
     differing = []
     for (backend, dtype, gpu), verdict in releases[torch].items():
         if gpu in NVIDIA and backend is not Backend.SDPA_CUDNN and dtype in DTYPES:
@@ -63,8 +75,8 @@ def test_every_cell_agrees_with_what_is_published(torch: str, releases: dict[str
     assert differing == []
 
 
-@pytest.mark.parametrize("torch", list(stacks()))
-def test_nothing_is_promised_on_amd(torch: str, releases: dict[str, Cells]) -> None:
+@TORCHES
+def test_nothing_is_promised_on_amd(torch: str, releases: Mapping[str, Cells]) -> None:
     amd = {v.predicted for (_, _, gpu), v in releases[torch].items() if gpu not in NVIDIA}
     assert Predicted.WORKS not in amd
     assert amd

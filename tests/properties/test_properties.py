@@ -140,8 +140,13 @@ def test_losing_any_fact_never_makes_a_verdict_better(
     assert found <= allowed_steps(overruled=overruled), f"without {name}"
 
 
+OTHERS = ["", *(each for each in ATTENTION if each != "flash_attn")]
+
+
 @pytest.mark.parametrize("gone", ["", "triton.version"])
-@pytest.mark.parametrize("package", ["", *ATTENTION])
+@pytest.mark.parametrize(
+    "package", ["flash_attn", *(pytest.param(each, marks=pytest.mark.long) for each in OTHERS)]
+)
 def test_losing_each_fact_of_one_machine_never_makes_a_verdict_better(
     package: str, gone: str
 ) -> None:

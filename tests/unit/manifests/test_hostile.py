@@ -64,6 +64,7 @@ def conda() -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "make"),
     [
