@@ -5,7 +5,8 @@
 #   unshare --net --pid --fork --mount-proc --kill-child tools/ray_nodes.sh BIN FOLDER FADOCTOR...
 #
 # BIN holds `ray`; FADOCTOR is a command that asks nodes. Writes alike.json and dead.json into
-# FOLDER: of two nodes, and of two of which one has just died.
+# FOLDER: of two nodes, and of two of which one has just died. Where RAY_OTHER is an environment with
+# another Python and ray, other.txt is what is said where that one asks.
 set -euo pipefail
 bin=$1 folder=$2
 shift 2
@@ -23,6 +24,11 @@ first=$(pgrep -x raylet)
   --object-store-memory=80000000 --disable-usage-stats >"$folder/second.log" 2>&1
 
 "$@" --ray 127.0.0.1:6399 --format json --exit-zero >"$folder/alike.json"
+if [ -n "${RAY_OTHER:-}" ]; then
+  code=0
+  "$@" --python "$RAY_OTHER" --ray 127.0.0.1:6399 >"$folder/other.txt" 2>&1 || code=$?
+  echo "exit $code" >>"$folder/other.txt"
+fi
 second=$(pgrep -x raylet | grep -vx "$first")
 kill -9 "$second"
 "$@" --ray 127.0.0.1:6399 --format json --exit-zero >"$folder/dead.json"

@@ -15,6 +15,8 @@ import pytest
 pytestmark = pytest.mark.ray
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "ray_nodes.sh"
+OTHER = os.environ.get("FADOCTOR_TESTS_RAY_OTHER", "")
+"""An environment with ray and another Python, where there is one: no node of it can join."""
 ISOLATED = ["unshare", "--net", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
 
@@ -41,6 +43,7 @@ def test_two_nodes_are_alike_and_one_that_died_is_named(ray: Path, tmp_path: Pat
     done = subprocess.run(
         [*ISOLATED, str(SCRIPT), str(ray / "bin"), str(tmp_path), *ask, "--timeout", "30"],
         capture_output=True, text=True, timeout=400, check=False, cwd=SCRIPT.parents[1],
+        env={**os.environ, "RAY_OTHER": OTHER},
     )  # fmt: skip
     logs = [path.read_text()[-2_000:] for path in tmp_path.glob("*.log")]
     assert done.returncode == 0, (done.stderr, logs)
@@ -49,3 +52,8 @@ def test_two_nodes_are_alike_and_one_that_died_is_named(ray: Path, tmp_path: Pat
     dead: dict[str, Any] = json.loads((tmp_path / "dead.json").read_text())
     assert (dead["answered"], dead["silent_count"]) == (1, 1)
     assert [each["who"] for each in dead["spoke"]] == [dead["silent"]]
+    if OTHER:
+        said = (tmp_path / "other.txt").read_text()
+        assert "Version mismatch" in said
+        assert "--python must name an interpreter with the cluster's Python and ray" in said
+        assert said.endswith("exit 2\n")
