@@ -13,6 +13,7 @@ from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.fix import Safety, StepKind
 from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
 from fadoctor.model.smoke import Failure
+from fadoctor.model.typed import convert
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
 from fadoctor.probes.redaction import hide_tokens
 
@@ -72,7 +73,7 @@ def redact(document: _T, environ: Mapping[str, str], host: str) -> _T:
             text = form.sub(replacement, text)
         return hide_tokens(text)
 
-    return msgspec.convert(_clean(plain, clean_text), type(document))
+    return convert(_clean(plain, clean_text), type(document))
 
 
 def _words(environ: Mapping[str, str], host: str, roots: Mapping[str, str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from fadoctor.apply.ownership import (
 from fadoctor.apply.snapshot import Entry, gone, present, read_manifest, same
 from fadoctor.apply.store import write_safely
 from fadoctor.model.errors import ApplyError
+from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -87,7 +88,7 @@ def write_changes(store: Store, changes: Changes) -> None:
 def read_changes(store: Store) -> Changes | None:
     """Return the record; None where there is none, ApplyError where it cannot be read."""
     try:
-        return msgspec.json.decode(store.changes.read_bytes(), type=Changes)
+        return decode(store.changes.read_bytes(), Changes)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:

@@ -21,6 +21,7 @@ from fadoctor.apply.ownership import (
 from fadoctor.apply.snapshot import present, read_manifest
 from fadoctor.apply.store import write_safely
 from fadoctor.model.errors import ApplyError
+from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,7 +69,7 @@ def write_decision(store: Store, decision: Decision) -> None:
 def read_decision(store: Store) -> Decision:
     """Return what an undo that was interrupted had decided; ApplyError where it is gone."""
     try:
-        return msgspec.json.decode(store.decision.read_bytes(), type=Decision)
+        return decode(store.decision.read_bytes(), Decision)
     except (OSError, msgspec.DecodeError) as error:
         raise ApplyError(f"{store.decision} cannot be read: {error}") from error
 

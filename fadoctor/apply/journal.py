@@ -10,6 +10,7 @@ import msgspec
 from fadoctor.apply.store import write_safely
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.plan import ActionKind, Plan
+from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
     from fadoctor.apply.store import Store
@@ -66,7 +67,7 @@ def read_journal(store: Store) -> Journal | None:
     try:
         with store.journal.open("rb") as file:
             data = file.read(_SIZE_LIMIT)
-        return msgspec.json.decode(data, type=Journal)
+        return decode(data, Journal)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError, RecursionError) as error:

@@ -18,6 +18,7 @@ import msgspec
 from fadoctor.apply.ownership import in_packages
 from fadoctor.apply.store import FOLDER, write_safely
 from fadoctor.model.errors import ApplyError
+from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -178,7 +179,7 @@ def _is_edited_in_place(entry: Entry) -> bool:
 def read_manifest(store: Store) -> dict[str, Entry]:
     """Return the manifest by path; ApplyError where there is none that can be read."""
     try:
-        entries = msgspec.json.decode(store.manifest.read_bytes(), type=list[Entry])
+        entries = decode(store.manifest.read_bytes(), list[Entry])
     except (OSError, msgspec.DecodeError) as error:
         raise ApplyError(f"the snapshot in {store.folder} cannot be read: {error}") from error
     links = {entry.path for entry in entries if entry.kind == "link"}

@@ -14,6 +14,7 @@ import msgspec
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.plan import ActionKind, Answer, Verification
+from fadoctor.model.typed import decode
 from fadoctor.plan.requirements import violations
 from fadoctor.processes.run import NO_TRACES, Command, Ending, child_environment
 
@@ -154,7 +155,7 @@ def _skipped(items: list[str]) -> str:
 def _pip_installs(result: Result) -> tuple[str, ...]:
     """Return name and version of what pip's report lists; nothing where it cannot be read."""
     try:
-        report = msgspec.json.decode(result.stdout, type=_Report)
+        report = decode(result.stdout, _Report)
     except (msgspec.DecodeError, RecursionError):
         return ()
     names = (item.metadata for item in report.install)

@@ -10,6 +10,7 @@ import msgspec
 from fadoctor.configs.shell import configuration_of
 from fadoctor.configs.shell_commands import Command, Script
 from fadoctor.configs.shell_words import Splitter, Word
+from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
     from fadoctor.configs.intent import Configuration
@@ -68,7 +69,7 @@ def _started(source: Source, text: str, line: int) -> list[Word]:
     """Return the words of a command: a list in JSON, or a line of the shell."""
     if text.lstrip().startswith("["):
         try:
-            found = msgspec.json.decode(text.replace("\\\n", "\n"), type=list[str])
+            found = decode(text.replace("\\\n", "\n"), list[str])
         except (msgspec.DecodeError, RecursionError):
             return []
         if found[:1] and found[0].rpartition("/")[2] in ("sh", "bash") and len(found) > 2:

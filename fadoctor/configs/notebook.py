@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.typed import decode
+
 if TYPE_CHECKING:
     from fadoctor.configs.source import Source
 
@@ -46,7 +48,7 @@ def read_notebook(source: Source) -> Notebook:
     stands in line 1 of the file.
     """
     try:
-        book = msgspec.json.decode(source.text, type=_Book)
+        book = decode(source.text, _Book)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
         raise source.error(f"is not a notebook: {error}") from error
     finder = _Finder(source.text.split("\n"))

@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
+from fadoctor.model.typed import convert
 from fadoctor.processes.asked import ask_script
 from fadoctor.processes.run import Ending, Result
 
@@ -92,7 +93,7 @@ def read_calls(
     found, result = ask_script(_SCRIPT, msgspec.json.encode(request), TIMEOUT_S, _OUTPUT_LIMIT)
     if found is None:
         raise InputError(file, _trouble(result))
-    answer = msgspec.convert(found, Answer)
+    answer = convert(found, Answer)
     if not answer.ok:
         column = f" (column {answer.column})" if answer.column else ""
         problem = printable(f"not Python that can be read: {answer.error}{column}")

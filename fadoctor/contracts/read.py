@@ -20,6 +20,7 @@ from fadoctor.contracts.verdicts import (
     verdict_file,
 )
 from fadoctor.model.fact import printable
+from fadoctor.model.typed import convert
 from fadoctor.processes.asked import ask_script
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _asked(
     if answer is None:
         return None, printable(f"the process that follows imports {result.describe()}")
     try:
-        reply = msgspec.convert(answer, _Reply)
+        reply = convert(answer, _Reply)
     except msgspec.ValidationError as error:
         return None, printable(f"the process that follows imports answers otherwise: {error}")
     return (reply, "") if reply.ok else (None, printable(reply.error))

@@ -17,6 +17,7 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.contracts.model import Broken, Entry, Site
+from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,7 +65,7 @@ def kept_answer(file: Path, site: Site) -> tuple[Broken, ...] | None:
     """Return what was found before, where nothing that it hangs on has changed."""
     try:
         with file.open("rb") as stream:
-            verdict = msgspec.json.decode(stream.read(SIZE_LIMIT), type=Verdict)
+            verdict = decode(stream.read(SIZE_LIMIT), Verdict)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
     is_set = set(site.variables)

@@ -13,6 +13,7 @@ from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Outcome, Severity
+from fadoctor.model.typed import convert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +73,7 @@ def _is_part(name: str, facts: Mapping[str, Fact]) -> bool:
 
 def read_case(raw: Any) -> Case:
     """Return a case; msgspec.ValidationError where it has another shape."""
-    return msgspec.convert(raw, Case)
+    return convert(raw, Case)
 
 
 def case_environment(case: Case) -> Environment:

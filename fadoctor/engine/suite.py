@@ -13,6 +13,7 @@ from fadoctor.model.errors import FadoctorError, RuleDataError
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Outcome
 from fadoctor.model.rule import Knowledge, Rule
+from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -133,7 +134,7 @@ def _shipped_knowledge() -> Knowledge:
 def _shipped_cases(compiled: Path, source: Path) -> dict[str, Any]:
     """Return the compiled cases; of a checkout that cannot be written to, its files' cases."""
     with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode((compiled / "cases.json").read_bytes(), type=dict[str, Any])
+        return decode((compiled / "cases.json").read_bytes(), dict[str, Any])
     if not (source / "knowledge.yaml").is_file():
         raise FadoctorError("this installation has no compiled cases: install fadoctor again")
     return dict(_compile(source, None).cases)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fadoctor.fleet.identity import UNREADABLE
+from fadoctor.model.typed import decode
 from fadoctor.processes.run import Command, Ending, run
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def note_problems(asked: Asked, gathered: Gathered) -> None:
 
 def _said(row: str) -> _Said:
     try:
-        return msgspec.json.decode(row, type=_Said)
+        return decode(row, _Said)
     except UNREADABLE:
         return _Said()
 

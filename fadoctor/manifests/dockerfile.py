@@ -15,6 +15,7 @@ from fadoctor.manifests.planned import Setting
 from fadoctor.manifests.planned_stage import STAGE_LIMIT, Stage, Tally
 from fadoctor.manifests.shell_words import Word, assignment, read_commands
 from fadoctor.matrix.load import load_knowledge
+from fadoctor.model.typed import decode
 from fadoctor.probes.metadata import clean_url
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ class _Build:
             installs.run(text, start)
             return
         try:
-            words = msgspec.json.decode(text[start:].strip(), type=list[str])
+            words = decode(text[start:].strip(), list[str])
         except msgspec.DecodeError:
             installs.run(text, start)  # Docker takes what is no JSON for shell, too
             return

@@ -24,6 +24,7 @@ from fadoctor.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
 from fadoctor.model.rule import Cell, Knowledge, Rule, Table
+from fadoctor.model.typed import convert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -195,7 +196,7 @@ def _as_list(value: Any) -> Any:
 
 def _convert(document: Document, raw: dict[str, Any], kind: Any) -> Any:
     try:
-        return msgspec.convert(raw, kind)
+        return convert(raw, kind)
     except msgspec.ValidationError as error:
         problem, _, place = str(error).rpartition(" - at `")
         path = _path(place.rstrip("`").removeprefix("$")) if problem else ()

@@ -15,6 +15,7 @@ import msgspec
 
 from fadoctor.model.errors import FadoctorError
 from fadoctor.model.rule import Knowledge, Table
+from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
     from fadoctor.matrix.compile import Compiled
@@ -58,7 +59,7 @@ def load_apart(*, as_shipped: bool = False) -> dict[str, Table]:
         shipped()
     for folder in (COMPILED if as_shipped else compiled_in_use(), COMPILED):
         with suppress(OSError, msgspec.DecodeError):
-            return msgspec.json.decode((folder / "apart.json").read_bytes(), type=dict[str, Table])
+            return decode((folder / "apart.json").read_bytes(), dict[str, Table])
     if not is_checkout():
         raise FadoctorError("this installation has no compiled tables: install fadoctor again")
     from fadoctor.matrix.compile import compile_rules  # noqa: PLC0415 -- see load_knowledge
@@ -109,7 +110,7 @@ def shipped() -> Knowledge:
     checkout = is_checkout()
     stamp = source_stamp(SOURCE) if checkout else ""
     with suppress(OSError, msgspec.DecodeError):
-        found = msgspec.json.decode((COMPILED / "knowledge.json").read_bytes(), type=Stamped)
+        found = decode((COMPILED / "knowledge.json").read_bytes(), Stamped)
         if not checkout or found.stamp == stamp:
             return found.knowledge
     if not checkout:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from fadoctor.model.fact import printable
+from fadoctor.model.typed import convert
 from fadoctor.probes.interpreter_files import facts_of_files, is_folder, read_pyvenv
 from fadoctor.probes.world import absent, known, unknown
 from fadoctor.processes.run import Command, Result, child_environment, last_json_object
@@ -113,7 +114,7 @@ def ask_interpreter(
     if not answer.get("ok"):
         return Problem(printable(f"could not describe itself: {answer.get('error')}"))
     try:
-        found = msgspec.convert(answer, InterpreterAnswer)
+        found = convert(answer, InterpreterAnswer)
     except msgspec.ValidationError as error:
         return Problem(printable(f"gave an answer that cannot be understood: {error}"))
     return refuse_old(found.version) or found

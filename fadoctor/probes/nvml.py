@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from fadoctor.model.typed import convert
 from fadoctor.probes.nvidia import NvidiaGpu, Obstacle, Reading, Trouble, failed_reading
 from fadoctor.probes.world import World, known, unknown
 from fadoctor.processes.run import Command, Ending, Result, child_environment, last_json_object
@@ -94,7 +95,7 @@ def read_nvml(world: World, timeout_s: float = NVML_TIMEOUT_S) -> Reading:
     if found is None:
         return _without_report(result)
     try:
-        report = msgspec.convert(found, _Report)
+        report = convert(found, _Report)
     except msgspec.ValidationError as error:
         return failed_reading("nvml", Obstacle.FAILED, f"NVML: answer not understood: {error}")
     return _reading(report)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Known
+from fadoctor.model.typed import decode
 from fadoctor.probes.interpreter_files import is_file, is_folder, list_folder
 from fadoctor.probes.world import known, read_text
 
@@ -157,7 +158,7 @@ def _version_from_json(world: World, file: str) -> Fact | None:
     """Read ``{"cuda": {"version": "12.4.1"}, "cuda_nvcc": {"version": "12.4.131"}, ...}``."""
     text = read_text(_place(world, file), _JSON_LIMIT)
     try:
-        parts = msgspec.json.decode(text or "null", type=dict[str, dict[str, object]] | None)
+        parts = decode(text or "null", dict[str, dict[str, object]] | None)
     except (msgspec.DecodeError, RecursionError):
         return None
     for name in ("cuda_nvcc", "cuda"):

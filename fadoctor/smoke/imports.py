@@ -15,6 +15,7 @@ import msgspec
 
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.smoke import ImportProof
+from fadoctor.model.typed import decode
 from fadoctor.model.verdict import Measured
 from fadoctor.probes.world import read_text
 from fadoctor.processes.run import Command, Ending, Result
@@ -151,7 +152,7 @@ def _read_events(text: str) -> list[Event]:
     found = []
     for line in text.split("\n")[:-1]:
         try:
-            event = msgspec.json.decode(line, type=Event)
+            event = decode(line, Event)
         except (msgspec.DecodeError, RecursionError):
             continue
         if event.schema == SCHEMA:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from fadoctor.hub.choice import Choice, Habits, System, choose
 from fadoctor.hub.local import KIND as LOCAL
 from fadoctor.hub.variant import Interface, Variant, parse_variant
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.typed import convert
 from fadoctor.targets.hub_builds import SOURCE, Published, choose_published, published
 from fadoctor.targets.hub_local import NOUN, local_facts, local_folder, local_kernel
 from fadoctor.targets.hub_pick import Picked, pick
@@ -38,7 +37,7 @@ def habits_of(version: str, matrix: Matrix) -> Habits | None:
     known = {name: cell.value for name, cell in cells.items() if isinstance(cell, Known)}
     if not {"by_name", "python_only", "stable_abi", "everywhere"} <= known.keys():
         return None
-    return msgspec.convert(known, Habits)
+    return convert(known, Habits)
 
 
 def hub_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:

@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.model.environment import FACTS_SCHEMA_VERSION, Environment, Target
 from fadoctor.model.errors import InputError
+from fadoctor.model.typed import convert
 
 SIZE_LIMIT = 32 << 20
 """Bytes of a facts file that are read."""
@@ -24,7 +25,7 @@ def read_facts(data: bytes, name: str) -> Environment:
         raw = msgspec.json.decode(data)
         if not isinstance(raw, dict):
             raise InputError(name, "not facts: a JSON object is needed")
-        environment = msgspec.convert(_as_facts(raw), Environment)
+        environment = convert(_as_facts(raw), Environment)
     except msgspec.ValidationError as error:
         raise InputError(name, f"not facts: {error}") from error
     except (msgspec.DecodeError, RecursionError) as error:

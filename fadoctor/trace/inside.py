@@ -11,6 +11,7 @@ import msgspec
 
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.model.trace import Record
+from fadoctor.model.typed import convert
 from fadoctor.trace.join import build_report
 from fadoctor.trace.parent import CHILD, process_of
 from fadoctor.trace.settings import Settings, config_of
@@ -75,7 +76,7 @@ class Trace:
     def document(self) -> TraceReport:
         """Return what was seen, as `fadoctor trace --format json` says it."""
         plain = self._tracer.record.document()
-        process = process_of(msgspec.convert(plain, Record))
+        process = process_of(convert(plain, Record))
         return build_report(tuple(sys.argv), 0, (process,), self._knowledge)
 
     def report(self) -> str:

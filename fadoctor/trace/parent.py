@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.trace import NotEntered, Record, TracedProcess
+from fadoctor.model.typed import decode
 from fadoctor.processes.live import LiveRun, run_live
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _text(path: Path) -> str:
 def _record(path: Path, problems: list[str]) -> Record | None:
     try:
         with path.open("rb") as file:
-            return msgspec.json.decode(file.read(_LIMIT), type=Record)
+            return decode(file.read(_LIMIT), Record)
     except (OSError, msgspec.MsgspecError) as error:
         problems.append(f"{path.name}: {error}")
         return None

@@ -20,6 +20,7 @@ import msgspec
 from fadoctor.matrix.fetched import version_key
 from fadoctor.matrix.yaml_reader import SIZE_LIMIT
 from fadoctor.model.fact import printable
+from fadoctor.model.typed import decode
 from fadoctor.updates import FOLDER, FORMAT, ReleaseError
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _release(members: Iterable[tuple[str, bytes]], digest: str) -> Release:
 
 def _stated(said: bytes) -> Stated:
     try:
-        stated = msgspec.json.decode(said, type=Stated)
+        stated = decode(said, Stated)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ReleaseError(f"the archive is no release of rules: {_SAID} is not right") from error
     if stated.format != FORMAT:

@@ -41,6 +41,7 @@ def test_what_is_written_from_nothing_works_by_its_own_check(run: Run, tmp_path:
             "check", "--requirements", name, "--format", "json", *MACHINE, "--glibc", "2.35",
             "--platform", "linux_x86_64",
         )  # fmt: skip
+        assert checked.returncode == 0, checked.stderr
         report = json.loads(checked.stdout)
         assert (checked.returncode, report["summary"]["error"]) == (0, 0), name
         works = {

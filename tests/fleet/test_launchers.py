@@ -1,9 +1,10 @@
-"""What runs a command on many hosts, for real: pdsh and clush by their way `exec`, and Open MPI."""
+"""What runs a command on many hosts, for real: pdsh, clush, Open MPI and Ansible."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,8 @@ pytestmark = pytest.mark.launchers
 
 HOSTS = "n[06-09,11]"
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--tag-output"]
+ANSIBLE = os.environ.get("FADOCTOR_TESTS_ANSIBLE", "")
+"""An environment with ansible-core."""
 AS_A_NODE = 'SLURMD_NODENAME=n0$((6 + OMPI_COMM_WORLD_RANK)) OMPI_COMM_WORLD_LOCAL_RANK=0 exec "$@"'
 
 
@@ -63,3 +66,24 @@ def test_ranks_of_one_node_report_once(node: Path) -> None:
     _, page = fleet(text)
     assert text.count(b"@fad1 ") == 3
     assert (page["answered"], page["unreadable_count"]) == (1, 0)
+
+
+@pytest.mark.skipif(not ANSIBLE, reason="FADOCTOR_TESTS_ANSIBLE names no environment")
+@pytest.mark.parametrize("through", ["files", "output"])
+def test_hosts_of_an_inventory_that_differ_are_named(
+    through: str, node: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "reports"
+    kind = f"--output-dir {folder}" if through == "files" else "--format fleet"
+    command = (
+        f"env SLURMD_NODENAME={{{{ inventory_hostname }}}} FADOCTOR_TEST_DRIFT=1 {node} {kind}"
+    )
+    inventory = tmp_path / "hosts"
+    host = f"ansible_connection=local ansible_python_interpreter={sys.executable}"
+    inventory.write_text(f"n[06:09] {host}\n")
+    argv = [f"{ANSIBLE}/bin/ansible", "all", "-o", "-i", str(inventory), "-m", "command"]
+    text = output([*argv, "-a", command], LC_ALL="C.UTF-8", HOME=str(tmp_path))
+    places = [str(folder)] if through == "files" else []
+    _, differs, silent = differing(b"" if places else text, *places, "--expect", "n[06-09]")
+    assert differs == {"n07": {"gpu.driver"}, "n09": {"pkg.flash-attn"}}, text
+    assert silent == ""
