@@ -87,6 +87,7 @@ def is_parameter(tensor: Any) -> Any:
 
 
 def is_factory(name: Any) -> Any:
+    """Return whether an operation takes a tensor only to know what kind to make."""
     return name.startswith("new_") or name.endswith("_like")
 
 
