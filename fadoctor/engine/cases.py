@@ -10,7 +10,7 @@ from fadoctor.engine.given import given_by
 from fadoctor.engine.judge import judge
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.environment import Environment, Target
+from fadoctor.model.environment import OF_A_LOG, Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.typed import convert
@@ -117,7 +117,7 @@ class Cases:
     def matcher(self, case: Case) -> Matcher:
         """Return what matches a case's log; facts that a log does not say are Unknown."""
         facts = dict(case_environment(case).facts)
-        environment = Environment("0", Target("log", "case", "case"), facts)
+        environment = Environment("0", Target(OF_A_LOG, "case", "case"), facts)
         return self._matcher.with_facts(given_by(lambda: environment, self._matrix))
 
 

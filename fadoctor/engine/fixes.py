@@ -11,6 +11,8 @@ import msgspec
 from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
 from fadoctor.engine.settings import setting_steps, shown_frameworks
+from fadoctor.engine.shell_lines import assignment, unassignment
+from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Step, StepKind
 from fadoctor.model.rule import with_rows
@@ -26,9 +28,6 @@ _REQUIREMENT = re.compile(
     r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,24}"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?")
-_LOG = "log"
-"""Kind of a target of which only a log tells."""
-
 _SPECIAL = re.compile(r"[^A-Za-z0-9_.:/+=-]")
 _OR = "Or "
 _INDEX = re.compile(r"(https://[A-Za-z0-9./_-]{1,200})?")
@@ -105,7 +104,7 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     ]
     unknown = (n for n in aside.unknown_facts() if n.partition(".")[0] not in aside.matrix.tables)
     needs = ", ".join(unknown) or "this environment"
-    is_log = aside.environment.target.kind == _LOG
+    is_log = aside.environment.target.kind == OF_A_LOG
     way_out = ": name the environment, and fadoctor works it out."
     advice = f"It depends on {needs}{way_out if is_log else ', which could not be read.'}"
     return Fix(
@@ -240,24 +239,12 @@ def command(
             before = ("pip", "install", *(("--index-url", index) if index else ()), *options)
         case StepKind.UNINSTALL:
             before = ("pip", "uninstall")
+        case StepKind.SET:
+            return assignment(*items, windows=windows)
         case _:
-            return _of_variables(kind, items, windows=windows)
+            return unassignment(*items, windows=windows)
     if windows:
         return " ".join(
             (*before, *(f'"{item}"' if _SPECIAL.search(item) else item for item in items))
         )
     return shlex.join((*before, *items))
-
-
-def _of_variables(kind: StepKind, items: tuple[str, ...], *, windows: bool) -> str:
-    """Return the line that sets or unsets variables.
-
-    A POSIX shell takes ``set A=1`` for its own arguments: pasted, it would do nothing, silently.
-    """
-    if windows:
-        ends = "" if kind is StepKind.SET else "="
-        return "&".join(f"set {item}{ends}" for item in items)
-    if kind is StepKind.UNSET:
-        return f"unset {' '.join(items)}"
-    pairs = (item.partition("=") for item in items)
-    return f"export {' '.join(f'{name}={shlex.quote(value)}' for name, _, value in pairs)}"

@@ -10,7 +10,7 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.explain.mentions import mentions
-from fadoctor.model.environment import Environment, Target
+from fadoctor.model.environment import OF_A_LOG, Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.pasted.claims import RUNTIME, Claim, machine_facts
 from fadoctor.pasted.claims import Line as PlainLine
@@ -63,7 +63,7 @@ def facts_of(lines: Sequence[Line], name: str, matrix: Matrix) -> LogFacts:
     named: dict[str, Fact] = {
         key: fact for key, fact in combined.facts.items() if isinstance(fact, Known)
     }
-    target = Target(kind="log", label="log", reason="named in the log")
+    target = Target(kind=OF_A_LOG, label="log", reason="named in the log")
     facts = {**combined.facts, **assumed(combined, read)}
     environment = Environment(__version__, target, facts)
     return LogFacts(derive(environment, matrix), named)

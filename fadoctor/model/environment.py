@@ -23,6 +23,9 @@ SUBJECT_LIMIT = 64
 REQUIRER_LIMIT = 500
 """Most distributions beside the packages whose requirements are judged."""
 
+OF_A_LOG = "log"
+"""The kind of a target of which only a log tells."""
+
 PASTED = "pasted report"
 """The reason of a target that was read out of what other tools print."""
 
@@ -35,7 +38,7 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     kind: str
-    """``environment``, ``site-packages``, ``facts`` or ``manifest``."""
+    """``environment``, ``site-packages``, ``facts``, ``manifest`` or ``log``."""
     label: str
     """How a person names it: a folder or a file."""
     reason: str

@@ -108,13 +108,3 @@ def command_line(argv: tuple[str, ...], *, windows: bool, env: Mapping[str, str]
         return subprocess.list2cmdline(argv)
     words = [f"{name}={shlex.quote(value)}" for name, value in env.items()]
     return " ".join([*words, shlex.join(argv)])
-
-
-def assignment(name: str, value: str, *, windows: bool) -> str:
-    """Return the line that sets a variable."""
-    return f"set {name}={value}" if windows else f"export {name}={shlex.quote(value)}"
-
-
-def unassignment(name: str, *, windows: bool) -> str:
-    """Return the line that unsets a variable."""
-    return f"set {name}=" if windows else f"unset {name}"

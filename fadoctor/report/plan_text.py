@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.engine.shell_lines import assignment, unassignment
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
-from fadoctor.plan.dialect import assignment, command_line, unassignment
+from fadoctor.plan.dialect import command_line
 from fadoctor.report.paper import wrapped
 from fadoctor.report.style import Style
 from fadoctor.report.words import counted
@@ -220,12 +221,14 @@ def command_lines(action: Action, *, windows: bool) -> list[str]:
     """Return what is pasted into a shell for an action; none for what is done by hand."""
     if action.kind in (ActionKind.SET, ActionKind.UNSET):
         return [
-            assignment(name, value, windows=windows)
+            assignment(f"{name}={value}", windows=windows)
             if value
             else unassignment(name, windows=windows)
             for name, value in action.env.items()
         ]
-    before = [assignment(n, v, windows=True) for n, v in action.env.items()] if windows else []
+    before = (
+        [assignment(f"{n}={v}", windows=True) for n, v in action.env.items()] if windows else []
+    )
     if not action.argv:
         return []
     return [*before, command_line(action.argv, windows=windows, env=action.env)]

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from fadoctor.plan.dialect import Dialect, assignment, choose_dialect, command_line, unassignment
+from fadoctor.plan.dialect import Dialect, choose_dialect, command_line
 from tests.unit.engine.builders import environment
 
 PYTHON = "/opt/my envs/bin/python"
@@ -74,10 +74,3 @@ def test_variables_stand_before_a_posix_command() -> None:
 def test_windows_quoting() -> None:
     line = command_line(("C:\\my env\\python.exe", "install", "a b"), windows=True)
     assert line == '"C:\\my env\\python.exe" install "a b"'
-
-
-def test_lines_that_set_and_unset() -> None:
-    assert assignment("A", "x y", windows=False) == "export A='x y'"
-    assert assignment("A", "x y", windows=True) == "set A=x y"
-    assert unassignment("A", windows=False) == "unset A"
-    assert unassignment("A", windows=True) == "set A="
