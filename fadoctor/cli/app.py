@@ -17,7 +17,7 @@ import typer
 from fadoctor import __version__
 from fadoctor.cli.examples import epilog
 from fadoctor.cli.output import drop_output, fill_missing_streams, refuse_closed, write
-from fadoctor.cli.support import EXIT_INTERNAL, EXIT_INTERRUPTED
+from fadoctor.cli.support import EXIT_INTERNAL, EXIT_INTERRUPTED, interrupted
 from fadoctor.model.errors import FadoctorError, UsageError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -104,7 +104,7 @@ def main() -> None:
     try:
         code = _asked()(standalone_mode=False, prog_name="fadoctor")
         if code == EXIT_INTERRUPTED:  # typer's word for Ctrl-C
-            code = _interrupted()
+            code = interrupted()
     except FadoctorError as error:
         if debug:
             raise
@@ -114,7 +114,7 @@ def main() -> None:
         drop_output()
         code = 0
     except (typer.Abort, KeyboardInterrupt):
-        code = _interrupted()
+        code = interrupted()
     except Exception as error:  # isolation point: the user sees a line, not a stack
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # the parser's own errors
             error.show()
@@ -129,12 +129,3 @@ def main() -> None:
         sys.stderr.write(f"fadoctor: internal error: {name}: {error} (--debug shows the stack)\n")
         code = EXIT_INTERNAL
     sys.exit(code)
-
-
-def _interrupted() -> int:
-    """Leave no process behind; return what shells return for Ctrl-C."""
-    from fadoctor.processes.strays import end_for_good
-
-    end_for_good()
-    sys.stderr.write("fadoctor: interrupted\n")
-    return EXIT_INTERRUPTED

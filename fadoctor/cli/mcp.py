@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from fadoctor.cli.support import EXIT_INTERRUPTED
+from fadoctor.cli.support import interrupted
 from fadoctor.model.errors import UsageError
 
 _MISSING = (
@@ -46,9 +46,6 @@ def mcp(
 
 def _end(*_: object) -> None:
     """End at once: the SDK's reader would wait for another line."""
-    from fadoctor.processes.strays import end_for_good
-
-    end_for_good()
-    sys.stderr.write("fadoctor: interrupted\n")
+    code = interrupted()
     sys.stderr.flush()
-    os._exit(EXIT_INTERRUPTED)
+    os._exit(code)

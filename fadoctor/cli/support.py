@@ -177,3 +177,12 @@ def is_loud(severity: str, fail_on: FailOn) -> bool:
     order = list(FailOn)
     is_asked = fail_on is not FailOn.NEVER
     return is_asked and order.index(FailOn(severity)) <= order.index(fail_on)
+
+
+def interrupted() -> int:
+    """Leave no process behind; return what shells return for Ctrl-C."""
+    from fadoctor.processes.strays import end_for_good
+
+    end_for_good()
+    sys.stderr.write("fadoctor: interrupted\n")
+    return EXIT_INTERRUPTED

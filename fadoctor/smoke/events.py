@@ -141,15 +141,10 @@ Event = Start | ImportFailed | Imported | DeviceFailed | Phase | Proved | Done |
 _DECODER = msgspec.json.Decoder(Event)
 
 
-def read_event(line: str) -> Event | None:
-    """Return the event of a line; None where it is none."""
-    return _decode(line)
-
-
 def read_account(text: str) -> Account:
     """Return what a worker's file of events tells."""
     lines = text.split("\n")[:-1]  # what follows the last line end was cut off
-    events = [_decode(line) for line in lines]
+    events = [read_event(line) for line in lines]
     begun = [event for event in events if isinstance(event, Phase | Done)]
     last = begun[-1] if begun else None
     running = last if isinstance(last, Phase) else None
@@ -167,7 +162,8 @@ def read_account(text: str) -> Account:
     )
 
 
-def _decode(line: str) -> Event | None:
+def read_event(line: str) -> Event | None:
+    """Return the event of a line; None where it is none."""
     try:
         event = _DECODER.decode(line)
     except (msgspec.DecodeError, RecursionError):  # ValidationError is a DecodeError
