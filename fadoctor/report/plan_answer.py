@@ -21,17 +21,18 @@ _CLEAN = "Afterwards nothing is wrong"
 _NOT_KNOWN = "Afterwards nothing is known to be wrong"
 _NO_ERROR = "Afterwards no rule finds an error"
 _NO_ERROR_NOW = "No rule finds an error"
-_LOSES = "Afterwards no rule finds an error, but something that works now may stop working"
+_LOSES = "Afterwards some of what works now stops working, or nobody can prove that it still works"
 _SETTINGS = "What one of the GPUs cannot run is left to settings"
 _STILL_WRONG = "Afterwards something is still wrong"
 _NO_COMMAND = "No command that fadoctor could run repairs this"
 _OPEN = "Nothing is known to be wrong"
 
 _PROVED = "every rule was checked against the result."
+_EACH = "each was checked against the result."
 _LISTED: Mapping[str, str] = {
     _CLEAN: f": {_PROVED}",
     _NOT_KNOWN: f": {_PROVED} What could not be proved is listed below.",
-    _LOSES: ", as listed below.",
+    _LOSES: f", as listed below. No rule finds an error: {_EACH}",
     _SETTINGS: ", as listed below.",
     _STILL_WRONG: ", as listed below.",
     _OPEN: ". What could not be decided is listed below.",
@@ -48,7 +49,7 @@ def answer_text(plan: Plan) -> str:
     by_hand = any(not action.is_step for action in plan.actions)
     if said == _NO_ERROR:
         how = _BY_HAND_AND_OPEN.format("proved") if plan.proof.unknown else _BY_HAND
-        return f"{said}: each was checked against the result. {how}"
+        return f"{said}: {_EACH} {how}"
     if said == _NO_ERROR_NOW:
         how = _BY_HAND_AND_OPEN.format("decided") if plan.proof.unknown else _BY_HAND
         return f"{said}. {how}"

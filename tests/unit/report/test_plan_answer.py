@@ -32,14 +32,16 @@ _LEFT = {
 }
 
 
-def plan(outcome: PlanOutcome, *actions: Action, notes: tuple[str, ...] = (), **left: str) -> Plan:
+def plan(
+    outcome: PlanOutcome, *actions: Action, notes: tuple[str, ...] = (), left: tuple[str, ...] = ()
+) -> Plan:
     target = Target(kind="environment", label="/opt/venv", reason="named")
-    proof = Proof(**{name: (item,) for name, item in left.items()})
+    proof = Proof(**{name: (_LEFT[name],) for name in left})
     return Plan(outcome, target, "pip", actions=actions, proof=proof, notes=notes)
 
 
 PLANS = [
-    plan(outcome, *actions, **{name: _LEFT[name] for name in left})
+    plan(outcome, *actions, left=left)
     for outcome, actions, left in product(
         PlanOutcome,
         ((), (_INSTALL,), (_UNSET,), (_BY_HAND,), (_INSTALL, _BY_HAND)),
