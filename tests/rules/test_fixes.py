@@ -136,6 +136,7 @@ def test_a_line_that_does_not_take_what_is_recommended_says_so() -> None:
             continue
         for backend in set(str(row["backend"]).split()) & others.keys():
             settings = row["settings"]
+            assert isinstance(settings, dict)
             asks = {str(value).strip('"') for value in settings.values()}
             if "use_flash_attention_2" not in settings and not asks & {*others[backend].split()}:
                 assert "note" in settings, row
