@@ -136,12 +136,18 @@ def _of_a_paste(
     return told, mentioned_verdicts(verdicts, prognosis.kernels), left
 
 
+def is_without_stack(environment: Environment) -> bool:
+    """Return whether nothing is there that a rule could be about."""
+    versions = (environment.fact(f"{key}.version") for key in PACKAGES if key not in BYSTANDERS)
+    return all(isinstance(version, Absent) for version in versions)
+
+
 def _not_looked(environment: Environment) -> Iterable[str]:
     """Say what kept the report from an answer: "no findings" then proves nothing."""
-    versions = (environment.fact(f"{key}.version") for key in PACKAGES if key not in BYSTANDERS)
-    if all(isinstance(version, Absent) for version in versions):
+    if is_without_stack(environment):
+        yield "None of the packages that fadoctor checks is installed here."
         yield (
-            "None of the packages that fadoctor checks is installed here. If you mean "
+            "To plan what to install: `fadoctor fix --dry-run --want flash-attn`. To examine "
             "another environment, name it with --python PATH."
         )
     elif isinstance(environment.fact("torch.version"), Absent):

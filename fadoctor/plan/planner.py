@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.diagnose import Prognosis, foresee
+from fadoctor.diagnose import Prognosis, foresee, is_without_stack
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.load import load_apart
 from fadoctor.model.fact import Absent, Known
@@ -101,6 +101,7 @@ class _Planning:
         self.target = before.environment.target
         self.assumed = before.environment.overlays
         self.findings = before.assessment.findings
+        self.undecided = len(before.open)
         self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
         self.variables = tuple(variable_actions(before.environment, self.findings))
         self.base = Base(self.findings, before.verdicts, frozenset(self.broken_rules))
@@ -146,10 +147,11 @@ class _Planning:
             ),
         )
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
+        outcome = outcome_of(actions, proof, conflicts)
         by_hub = explains and not conflicts and not self.wishes.no_hub and is_costly(solution)
         alternatives = tuple(hub_instead(self.problem, self.base)) if by_hub else ()
         return Plan(
-            outcome=outcome_of(actions, proof, conflicts),
+            outcome=outcome,
             target=self.target,
             installer=dialect.name,
             actions=actions,
@@ -158,7 +160,7 @@ class _Planning:
             conflicts=conflicts,
             alternatives=alternatives,
             wishes=describe(self.wishes),
-            notes=tuple(self._notes(solution)),
+            notes=(*self._notes(solution), *self._unseen(actions, outcome)),
             assumed=self.assumed,
             rule_errors=self.broken_rules,
             windows=is_windows(self.problem.environment),
@@ -206,9 +208,24 @@ class _Planning:
             if isinstance(made_by, Known) and made_by.value == "conda":
                 name = choice.distribution
                 yield f"{name} was installed by conda: remove it with `conda remove` first"
-        count = self.problem.environment.fact("gpu.visible_count")
-        if isinstance(count, Known) and count.value == 0:
-            yield "there is no GPU here: nothing that needs one was planned or proved"
+        seen, here = (self.problem.environment.fact(f"gpu.{n}") for n in ("visible_count", "count"))
+        if isinstance(seen, Known) and seen.value == 0:
+            hidden = isinstance(here, Known) and here.value
+            why = "programs see no GPU here" if hidden else "there is no GPU here"
+            yield f"{why}: nothing that needs one was planned or proved"
+
+    def _unseen(self, actions: tuple[Action, ...], outcome: PlanOutcome) -> Iterable[str]:
+        """Say what was not seen where little is to be done: it may be why."""
+        if outcome is PlanOutcome.REPAIRS or any(action.is_step for action in actions):
+            return
+        if outcome is PlanOutcome.NOTHING and is_without_stack(self.problem.environment):
+            yield (
+                "none of the packages that fadoctor checks is installed here: "
+                "`--want flash-attn` plans what to install"
+            )
+        if self.undecided:
+            rules = "1 rule" if self.undecided == 1 else f"{self.undecided} rules"
+            yield f"{rules} could not be decided: `fadoctor check` says why"
 
 
 def outcome_of(

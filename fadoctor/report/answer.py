@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _FLASH = (Backend.FA4, Backend.FA3, Backend.FA2, Backend.FA1)
 """FlashAttention as its own packages bring it, the newest first."""
 
+_OF_VLLM = "vLLM's FlashAttention"
+"""What vLLM computes with, whether flash-attn is there or not."""
+
 _OF_HUB = {
     Backend.HUB_FA4: "FlashAttention-4 from the Hub",
     Backend.HUB_FA3: "FlashAttention-3 from the Hub",
@@ -51,7 +54,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 def is_flash(verdict: Verdict) -> bool:
     """Return whether the answer speaks of a cell: FlashAttention in half precision."""
-    return verdict.backend in _FLASH and verdict.dtype in _HALF
+    return verdict.backend in (*_FLASH, Backend.VLLM_FA) and verdict.dtype in _HALF
 
 
 def answers_of(report: Report) -> tuple[Answer, ...]:
@@ -96,6 +99,10 @@ def _of_gpu(gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) 
             what = f"FlashAttention-{backend.value.removeprefix('fa')}"
             state, sentence = _of_backend(what, mine, of_hardware)
             return Answer(state, f"{name}: {sentence}")
+    mine = [each for each in verdicts if each.backend is Backend.VLLM_FA and each.dtype in _HALF]
+    if mine:
+        state, sentence = _of_backend(_OF_VLLM, mine, of_hardware)
+        return Answer(state, f"{name}: {sentence}")
     for backend, what in _OF_HUB.items():
         mine = [each for each in verdicts if each.backend is backend and each.dtype in _HALF]
         if State.WORKS in map(state_of, mine):
@@ -138,6 +145,9 @@ def _without_table(report: Report) -> Answer:
     if isinstance(count, Unknown):
         text = f"fadoctor could not read which GPU is here. {_ASK}"
         return Answer(State.UNKNOWN, text)
+    visible = facts.get("gpu.visible_count")
+    if isinstance(visible, Known) and visible.value == 0:
+        return Answer(State.UNKNOWN, f"Programs see no GPU here, because all are hidden. {_ASK}")
     return Answer(
         State.UNKNOWN, "No attention that is installed runs on a GPU that programs can see here."
     )

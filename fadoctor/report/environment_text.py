@@ -89,12 +89,13 @@ def _gpu_lines(facts: dict[str, Fact]) -> Iterable[str]:
         get = {n: _fact(facts, f"gpu[{index}].{n}") for n in ("name", "compute_capability", "gfx")}
         kind = get["gfx"] if isinstance(get["gfx"], Known) else get["compute_capability"]
         label = "" if kind is get["gfx"] else "compute capability "
+        said = dict.fromkeys((_say(get["name"]), f"{label}{_say(kind)}"))
         memory = _fact(facts, f"gpu[{index}].memory_bytes")
         size = f", {memory.value / _GIB:.0f} GiB" if _is_number(memory) else ""  # type: ignore[union-attr, operator]  # _is_number saw to it
         visible = _fact(facts, f"gpu[{index}].visible")
         hidden = isinstance(visible, Known) and visible.value is False
         tail = ", hidden by CUDA_VISIBLE_DEVICES" if hidden else ""
-        yield f"GPU {index}: {_say(get['name'])}, {label}{_say(kind)}{size}{tail}"
+        yield f"GPU {index}: {', '.join(said)}{size}{tail}"
 
 
 def _is_number(fact: Fact) -> bool:

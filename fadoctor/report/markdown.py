@@ -19,7 +19,8 @@ from fadoctor.report.answer import State, answers_of
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import SILENCE
 from fadoctor.report.page_markdown import code_span, escape
-from fadoctor.report.plan_text import answer_text, command_lines
+from fadoctor.report.plan_answer import answer_text, left_over
+from fadoctor.report.plan_text import command_lines
 from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ def _plan(plan: Plan) -> Iterator[str]:
             yield _fence(edit.diff, "diff")
         if edit.command:
             yield _fence(" ".join(edit.command), "sh")
+    for words, items in left_over(plan.proof).items():
+        yield f"{escape(words)}: {escape('; '.join(items))}"
     for conflict in plan.conflicts:
         yield f"**{escape(conflict.wish)}** cannot be met: {escape('; '.join(conflict.because))}"
     yield from map(escape, plan.notes)

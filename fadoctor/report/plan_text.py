@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from fadoctor.engine.shell_lines import assignment, unassignment
 from fadoctor.model.fact import printable
-from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
+from fadoctor.model.plan import ActionKind, Answer
 from fadoctor.plan.dialect import command_line
 from fadoctor.report.paper import wrapped
+from fadoctor.report.plan_answer import answer_text, change_text, left_over, one_line
 from fadoctor.report.style import Style
 from fadoctor.report.words import counted
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from fadoctor.model.plan import (
         Action,
         Alternative,
-        Change,
         Conflict,
         Edit,
         Plan,
@@ -28,37 +28,6 @@ if TYPE_CHECKING:
     )
 
 _LINE_LIMIT = 4_000
-
-_ANSWERS = {
-    PlanOutcome.NOTHING: "Nothing to repair.",
-    PlanOutcome.PARTIAL: "Afterwards something is still wrong, as listed below.",
-    PlanOutcome.IMPOSSIBLE: "No known release helps.",
-}
-_CLEAN = "Afterwards nothing is wrong: every rule was checked against the result."
-_BY_HAND = (
-    "Afterwards no rule finds an error: each was checked against the result. What is left to do by "
-    "hand is listed below."
-)
-_UNPROVED = (
-    "Afterwards nothing is known to be wrong: every rule was checked against the result. What "
-    "could not be proved is listed below."
-)
-
-_LOST = (
-    "Afterwards no rule finds an error: each was checked against the result. But some of what "
-    "works now stops working, or nobody can prove that it still works, as listed below."
-)
-_UNPROVED_BY_HAND = (
-    "Afterwards no rule finds an error: each was checked against the result. What is left to do by "
-    "hand, and what could not be proved, is listed below."
-)
-
-_UNDECIDED_BY_HAND = (
-    "No rule finds an error. What is left to do by hand, and what could not be decided, is listed "
-    "below."
-)
-_UNDECIDED = "Nothing is known to be wrong. What could not be decided is listed below."
-
 
 # 1. Remove flash-attn
 _TITLE = re.compile(r"\d{1,3}\. ")
@@ -72,7 +41,7 @@ _COLOURS = {"b": "33", "+": "32", "-": "31"}
 
 def render(plan: Plan, style: Style = Style()) -> str:  # noqa: B008 -- frozen
     """Return the plan. Commands are never wrapped, so that they can be pasted."""
-    found = [_one_line(plan)] if style.quiet else _lines(plan, style.width)
+    found = [one_line(plan)] if style.quiet else _lines(plan, style.width)
     lines = [printable(line, _LINE_LIMIT).rstrip() for line in found]
     text = "\n".join(_painted(lines) if style.colour and not style.quiet else lines) + "\n"
     return text.encode("ascii", "replace").decode() if style.ascii_only else text
@@ -96,17 +65,6 @@ def _in_colour(found: re.Match[str]) -> str:
     return f"{found[1]}\x1b[{_COLOURS[found[2].strip()[0]]}m{found[2]}\x1b[0m"
 
 
-def _one_line(plan: Plan) -> str:
-    """Return what would change and how it ends, for ``--quiet``."""
-    changes = ", ".join(change_text(change) for change in plan.changes)
-    parts = [f"{changes}."] if changes else []
-    by_hand = sum(not action.is_step for action in plan.actions)
-    parts += [f"{counted(by_hand, 'thing')} to do by hand."] if by_hand else []
-    return " ".join(
-        [*parts, answer_text(plan), *(f"Impossible: {e.wish}." for e in plan.conflicts)]
-    )
-
-
 def steps(plan: Plan, style: Style) -> Iterator[str]:
     """Yield the lines about what a plan does and leaves, without those about the environment."""
     for line in _steps(plan, style.width):
@@ -123,7 +81,9 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
     run = [action for action in plan.actions if action.is_step]
     by_hand = [action for action in plan.actions if action not in run]
     in_files = plan.target.kind == "manifest"
-    steps = f"{counted(len(run), 'step')} for {plan.installer}. " if run and not in_files else ""
+    installs = any(action.argv for action in run)
+    whose = f" for {plan.installer}" if installs else ""
+    steps = f"{counted(len(run), 'step')}{whose}. " if run and not in_files else ""
     yield from wrapped(f"{steps}{answer_text(plan)}", width)
     for edit in plan.edits:
         yield from _edited(edit, width, windows=plan.windows)
@@ -158,21 +118,6 @@ def _edited(edit: Edit, width: int, *, windows: bool) -> Iterator[str]:
         yield from wrapped(edit.text, width)
     if edit.command:
         yield f"    {command_line(edit.command, windows=windows)}"
-
-
-def answer_text(plan: Plan) -> str:
-    """Return the answer in a sentence, which what follows must not contradict."""
-    by_hand = [action for action in plan.actions if not action.is_step]
-    is_clean = plan.proof.clean and not plan.proof.by_setting
-    if plan.outcome is PlanOutcome.PARTIAL and is_clean and plan.proof.unknown:
-        return _UNDECIDED_BY_HAND if by_hand else _UNDECIDED
-    if plan.outcome is not PlanOutcome.REPAIRS:
-        return _ANSWERS[plan.outcome]
-    if plan.proof.lost:
-        return _LOST
-    if plan.proof.unknown:
-        return _UNPROVED_BY_HAND if by_hand else _UNPROVED
-    return _BY_HAND if by_hand else _CLEAN
 
 
 def _verified(found: Verification) -> str:
@@ -235,15 +180,7 @@ def command_lines(action: Action, *, windows: bool) -> list[str]:
 
 
 def _left(proof: Proof, width: int) -> Iterator[str]:
-    named = {
-        "Still wrong": proof.errors,
-        "Only by settings, because another GPU needs the package": proof.by_setting,
-        "Not reached": proof.missed,
-        "Stops working": proof.lost,
-        "Would be broken": proof.requirements,
-        "Cannot be decided": proof.unknown,
-    }
-    found = {words: items for words, items in named.items() if items}
+    found = left_over(proof)
     if found:
         yield ""
     for words, items in found.items():
@@ -269,14 +206,3 @@ def _alternative(alternative: Alternative) -> str:
     if alternative.needs:
         text += f"; needs {', '.join(alternative.needs)}"
     return text
-
-
-def change_text(change: Change) -> str:
-    """Return a change in words: ``torch 2.6.0 -> 2.8.0``."""
-    match change.before, change.after:
-        case "", after:
-            return f"{change.distribution} {after}".rstrip()
-        case before, "":
-            return f"{change.distribution} {before} removed"
-        case before, after:
-            return f"{change.distribution} {before} -> {after}"

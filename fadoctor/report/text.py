@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Absent
-from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 from fadoctor.report.answer import State, answers_of, is_flash
 from fadoctor.report.environment_text import environment_lines, with_gpus_alike
@@ -31,6 +30,7 @@ _STATES = {
 }
 
 _NOT_KNOWN = "; whether it runs here is not known"
+_NO_DRIVER = "; add --driver to know whether it runs"
 
 
 def render(report: Report, style: Style) -> str:
@@ -70,14 +70,21 @@ def _use(report: Report) -> str:
     """Return what to use, and what that hangs on."""
     advice = report.recommendation
     assert advice is not None  # noqa: S101 -- callers looked
-    works = all(
-        verdict.predicted is Predicted.WORKS or verdict.measured is Measured.PASSED
+    mine = [
+        verdict
         for verdict in report.verdicts
-        if verdict.backend is advice.backend and verdict.dtype is advice.dtype
-    )
-    is_wrong = any(each.severity is not Severity.NOTE for each in report.findings)
-    later = ", once the problems are repaired" if is_wrong else _NOT_KNOWN
-    return f"{use_text(advice.dtype, advice.backend)}{'' if works else later}"
+        if verdict.backend is advice.backend
+        and verdict.dtype is advice.dtype
+        and verdict.measured is not Measured.PASSED
+    ]
+    said = {verdict.predicted for verdict in mine}
+    if Predicted.FAILS in said:
+        later = ", once the problems are repaired"
+    else:
+        assumed = {overlay.partition(" ")[0] for overlay in report.overlays}
+        why = _NO_DRIVER if "--gpu" in assumed and "--driver" not in assumed else _NOT_KNOWN
+        later = why if Predicted.UNKNOWN in said else ""
+    return f"{use_text(advice.dtype, advice.backend)}{later}"
 
 
 class _Page(Paper):

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = msgspec.toml.decode((ROOT / "pyproject.toml").read_bytes())
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 _PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
+_USES = re.compile(r"^ *(?:- )?uses: *(\S+)(.*)$", re.MULTILINE)
 _IN_JINJA = re.compile(r"\$\{\{ (\w+) \}\}")
 
 
@@ -77,17 +78,26 @@ def test_a_workflow_pins_what_it_uses_and_holds_no_secret(path: Path) -> None:
     assert workflow["permissions"] == {}
     assert "secrets." not in text
     assert "pull_request_target" not in text
-    for line in text.splitlines():
-        if "uses:" in line:
-            used, _, version = line.partition("uses:")[2].partition(" # ")
-            assert _PINNED.fullmatch(used.strip()), line
-            assert re.fullmatch(r"v\d+\.\d+\.\d+", version), line
     for name, job in workflow["jobs"].items():
         rights = {right for right, kind in job["permissions"].items() if kind == "write"}
         assert rights <= {"id-token", "attestations", "contents"}, name
         assert "timeout-minutes" in job, name
         if rights:  # what holds a right runs nothing that comes from the checkout
             assert not any("checkout" in step.get("uses", "") for step in job["steps"]), name
+
+
+def test_every_action_is_pinned_by_one_commit_with_its_version() -> None:
+    """A tag can be moved to other code; what people copy from a page is held to the same."""
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "rules"]
+    found: dict[str, set[str]] = {}
+    for path in (*WORKFLOWS, ROOT / "action.yml", ROOT / "README.md", *pages):
+        for used, version in _USES.findall(path.read_text(encoding="utf-8")):
+            if used != "OWNER/fadoctor@REVISION":
+                assert _PINNED.fullmatch(used), f"{path.name}: {used}"
+                assert re.fullmatch(r" # v\d+\.\d+\.\d+", version), f"{path.name}: {used}"
+                found.setdefault(used.partition("@")[0], set()).add(used + version)
+    assert {"actions/checkout", "github/codeql-action/upload-sarif"} <= found.keys()
+    assert [each for each in found.values() if len(each) > 1] == []
 
 
 def test_a_release_is_built_once_tested_attested_and_then_published() -> None:

@@ -123,6 +123,27 @@ def test_setting_lines_say_what_the_recommendation_says() -> None:
     assert checked > 20
 
 
+def test_a_line_that_does_not_take_what_is_recommended_says_so() -> None:
+    """Below "Use bfloat16 with FlashAttention-4" stood attn_implementation="sdpa", and no word."""
+    others = {
+        "fa2": "flash_attention_2 fa2",
+        "fa3": "flash_attention_3",
+        "fa4": "flash_attention_4",
+    }
+    checked = 0
+    for row in knowledge().tables["framework-settings"].rows:
+        if row["framework"] not in {"transformers", "llamafactory"} or row["dtype"] == "fp32":
+            continue
+        for backend in set(str(row["backend"]).split()) & others.keys():
+            settings = row["settings"]
+            assert isinstance(settings, dict)
+            asks = {str(value).strip('"') for value in settings.values()}
+            if "use_flash_attention_2" not in settings and not asks & {*others[backend].split()}:
+                assert "note" in settings, row
+                checked += 1
+    assert checked > 5
+
+
 def _find(matrix: Matrix, table: str, keys: dict[str, str]) -> Rows:
     return matrix.find(table, {name: Known(value, "asked") for name, value in keys.items()})
 

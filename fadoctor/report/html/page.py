@@ -14,7 +14,8 @@ from fadoctor.report.html.document import document
 from fadoctor.report.html.elements import Html, command, folded, listed, quoted, tag
 from fadoctor.report.html.findings import article
 from fadoctor.report.html.matrix import tables
-from fadoctor.report.plan_text import answer_text, change_text, command_lines
+from fadoctor.report.plan_answer import answer_text, change_text, left_over
+from fadoctor.report.plan_text import command_lines
 from fadoctor.report.words import becomes_text, counted, frameworks_here, rules_text, setting_text
 
 if TYPE_CHECKING:
@@ -129,6 +130,9 @@ def _plan(plan: Plan) -> Iterator[Html]:
     if plan.changes:
         yield listed(map(change_text, plan.changes))
     yield from _steps(plan)
+    for words, items in left_over(plan.proof).items():
+        yield tag("p", f"{words}:")
+        yield listed(items)
     for conflict in plan.conflicts:
         yield tag("p", f"Impossible: {conflict.wish}, because {'; '.join(conflict.because)}.")
         yield listed(each.give_up for each in conflict.alternatives)

@@ -68,6 +68,21 @@ def test_a_gpu_that_is_too_old() -> None:
             ],
             ("works", "A: FlashAttention is not installed; attention works without it."),
         ),
+        (  # it was "FlashAttention is not installed; attention works without it", broken or not
+            [cell(backend=Backend.SDPA_FLASH), cell(backend=Backend.VLLM_FA)],
+            ("works", "A: vLLM's FlashAttention works in bf16."),
+        ),
+        (
+            [
+                cell(backend=Backend.SDPA_FLASH),
+                cell(backend=Backend.VLLM_FA, predicted=Predicted.FAILS),
+            ],
+            ("fails", "A: vLLM's FlashAttention does not work here."),
+        ),
+        (
+            [CELL, cell(backend=Backend.VLLM_FA, predicted=Predicted.FAILS)],
+            ("works", "A: FlashAttention-2 works in bf16."),
+        ),
     ],
 )
 def test_one_sentence_for_a_gpu(cells: list[Verdict], answer: tuple[str, str]) -> None:

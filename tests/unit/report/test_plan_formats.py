@@ -184,7 +184,7 @@ def test_what_is_left_to_a_person_is_not_called_nothing(
     assert "to be wrong" not in answer
     assert "below" in answer
     if by_setting and outcome is PlanOutcome.PARTIAL:
-        assert "something is still wrong" in answer
+        assert "is left to settings" in answer
 
 
 def test_what_is_lost_is_in_the_answer() -> None:

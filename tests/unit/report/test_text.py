@@ -47,7 +47,7 @@ def test_without_torch_that_is_what_is_said() -> None:
     [
         (HEALTHY, "There is no GPU here."),
         ({**HEALTHY, "gpu.count": UNREAD}, "fadoctor could not read which GPU is here."),
-        ({**HEALTHY, **A_GPU, "gpu[0].visible": False}, "on a GPU that programs can see"),
+        ({**HEALTHY, **A_GPU, "gpu.visible_count": 0, "gpu[0].visible": False}, "all are hidden"),
     ],
 )
 def test_why_there_is_no_table(facts: dict[str, Any], part: str) -> None:
@@ -69,3 +69,18 @@ def test_a_backend_of_which_nothing_is_known_is_not_simply_to_be_used() -> None:
         said = render(structs.replace(report, findings=(), verdicts=verdicts), Style(width=200))
         [heading] = [line for line in said.splitlines() if line.startswith("  Use ")]
         assert heading.endswith(f" ({name}){words}.")
+
+
+def test_problems_are_blamed_only_for_what_fails() -> None:
+    """ "Once the problems are repaired" stood over cells that nobody knows for want of --driver."""
+    report = diagnose(environment(complete({**HEALTHY, **A_GPU, **SERVED})), shipped())
+    for predicted, overlays, words in (
+        (Predicted.FAILS, (), ", once the problems are repaired."),
+        (Predicted.UNKNOWN, (), "; whether it runs here is not known."),
+        (Predicted.UNKNOWN, ("--gpu T4",), "; add --driver to know whether it runs."),
+        (Predicted.UNKNOWN, ("--gpu T4", "--driver 550"), "; whether it runs here is not known."),
+    ):
+        cells = tuple(structs.replace(each, predicted=predicted) for each in report.verdicts)
+        said = render(structs.replace(report, verdicts=cells, overlays=overlays), Style(width=200))
+        [heading] = [line for line in said.splitlines() if line.startswith("  Use ")]
+        assert heading.endswith(words)

@@ -1,0 +1,130 @@
+"""What a plan comes to: in a sentence, in one line, and what it leaves, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.plan import ActionKind, PlanOutcome
+from fadoctor.report.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.plan import Change, Plan, Proof
+
+_VARIABLES = (ActionKind.SET, ActionKind.UNSET)
+
+_NOTHING = "Nothing to repair"
+_NOTHING_KNOWN = "Nothing is known to need repair"
+_HOPELESS = "No known release helps"
+_CLEAN = "Afterwards nothing is wrong"
+_NOT_KNOWN = "Afterwards nothing is known to be wrong"
+_NO_ERROR = "Afterwards no rule finds an error"
+_NO_ERROR_NOW = "No rule finds an error"
+_LOSES = "Afterwards some of what works now stops working, or nobody can prove that it still works"
+_SETTINGS = "What one of the GPUs cannot run is left to settings"
+_STILL_WRONG = "Afterwards something is still wrong"
+_NO_COMMAND = "No command that fadoctor could run repairs this"
+_OPEN = "Nothing is known to be wrong"
+
+_PROVED = "every rule was checked against the result."
+_EACH = "each was checked against the result."
+_LISTED: Mapping[str, str] = {
+    _CLEAN: f": {_PROVED}",
+    _NOT_KNOWN: f": {_PROVED} What could not be proved is listed below.",
+    _LOSES: f", as listed below. No rule finds an error: {_EACH}",
+    _SETTINGS: ", as listed below.",
+    _STILL_WRONG: ", as listed below.",
+    _OPEN: ". What could not be decided is listed below.",
+}
+"""How a sentence goes on where what it speaks of follows."""
+
+_BY_HAND = "What is left to do by hand is listed below."
+_BY_HAND_AND_OPEN = "What is left to do by hand, and what could not be {}, is listed below."
+
+
+def answer_text(plan: Plan) -> str:
+    """Return the answer in a sentence, which what follows must not contradict."""
+    said = _said(plan)
+    by_hand = any(not action.is_step for action in plan.actions)
+    if said == _NO_ERROR:
+        how = _BY_HAND_AND_OPEN.format("proved") if plan.proof.unknown else _BY_HAND
+        return f"{said}: {_EACH} {how}"
+    if said == _NO_ERROR_NOW:
+        how = _BY_HAND_AND_OPEN.format("decided") if plan.proof.unknown else _BY_HAND
+        return f"{said}. {how}"
+    if said == _NO_COMMAND:
+        return f"{said}. {_BY_HAND if by_hand else ''}".rstrip()
+    return f"{said}{_LISTED.get(said, '.')}"
+
+
+def _said(plan: Plan) -> str:
+    """Return what the plan comes to, without what is listed."""
+    match plan.outcome:
+        case PlanOutcome.NOTHING:
+            return _NOTHING_KNOWN if plan.notes else _NOTHING
+        case PlanOutcome.IMPOSSIBLE:
+            return _HOPELESS
+        case PlanOutcome.PARTIAL:
+            return _said_of_part(plan)
+        case PlanOutcome.REPAIRS:
+            return _said_of_repair(plan)
+
+
+def _said_of_repair(plan: Plan) -> str:
+    if plan.proof.lost:
+        return _LOSES
+    if any(not action.is_step for action in plan.actions):
+        return _NO_ERROR
+    return _NOT_KNOWN if plan.proof.unknown else _CLEAN
+
+
+def _said_of_part(plan: Plan) -> str:
+    by_hand = any(not action.is_step for action in plan.actions)
+    if not plan.proof.clean:
+        runs = any(action.is_step for action in plan.actions)
+        return _STILL_WRONG if runs else _NO_COMMAND
+    if plan.proof.by_setting:
+        return _SETTINGS
+    return _NO_ERROR_NOW if by_hand else _OPEN
+
+
+def one_line(plan: Plan) -> str:
+    """Return what would change and how it ends, for ``--quiet``: nothing stands below it."""
+    changes = [change_text(change) for change in plan.changes]
+    changes += [action.text for action in plan.actions if action.kind in _VARIABLES]
+    parts = [f"{', '.join(changes)}."] if changes else []
+    by_hand = sum(not action.is_step for action in plan.actions)
+    parts += [f"{counted(by_hand, 'thing')} to do by hand."] if by_hand else []
+    parts.append(f"{_said(plan)}.")
+    parts += [f"{words}: {'; '.join(items)}." for words, items in left_over(plan.proof).items()]
+    parts += [f"Impossible: {each.wish}." for each in plan.conflicts]
+    if plan.outcome is PlanOutcome.NOTHING:
+        parts += [f"{note[:1].upper()}{note[1:]}." for note in plan.notes]
+    return " ".join(parts)
+
+
+def left_over(proof: Proof) -> dict[str, tuple[str, ...]]:
+    """Return what a plan leaves open or wrong, by what that is called; nothing that is empty."""
+    named = {
+        "Still wrong": proof.errors,
+        "Only by settings, because another GPU needs the package": proof.by_setting,
+        "Not reached": proof.missed,
+        "Stops working": proof.lost,
+        "Would be broken": proof.requirements,
+        "Cannot be decided": proof.unknown,
+    }
+    return {words: items for words, items in named.items() if items}
+
+
+def change_text(change: Change) -> str:
+    """Return a change in words: ``torch 2.6.0 -> 2.8.0``."""
+    match change.before, change.after:
+        case "", after:
+            return f"{change.distribution} {after}".rstrip()
+        case before, "":
+            return f"{change.distribution} {before} removed"
+        case before, after if before == after:
+            return f"{change.distribution} {after} (another build)"
+        case before, after:
+            return f"{change.distribution} {before} -> {after}"

@@ -1,0 +1,104 @@
+"""What a plan says of itself agrees with what stands below it, in each form."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.model.environment import Target
+from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome, Proof
+from fadoctor.report import markdown, plan_text
+from fadoctor.report.html import page
+from fadoctor.report.plan_answer import answer_text, change_text
+from fadoctor.report.style import Style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_INSTALL = Action(
+    ActionKind.INSTALL, "install torch==2.8.0", argv=("pip", "install", "torch==2.8.0")
+)
+_UNSET = Action(ActionKind.UNSET, "unset CUDA_VISIBLE_DEVICES", env={"CUDA_VISIBLE_DEVICES": ""})
+_BY_HAND = Action(ActionKind.ADVICE, "Restart the machine.", findings=("driver-too-old",))
+_LEFT = {
+    "errors": "driver-too-old",
+    "by_setting": "gpu-too-old-fa2",
+    "missed": "fa2 on gpu[0] fails",
+    "lost": "gpu[0] xformers fp16",
+    "requirements": "vllm requires torch",
+    "unknown": "flex: nobody knows",
+}
+
+
+def plan(
+    outcome: PlanOutcome, *actions: Action, notes: tuple[str, ...] = (), left: tuple[str, ...] = ()
+) -> Plan:
+    target = Target(kind="environment", label="/opt/venv", reason="named")
+    proof = Proof(**{name: (_LEFT[name],) for name in left})
+    return Plan(outcome, target, "pip", actions=actions, proof=proof, notes=notes)
+
+
+PLANS = [
+    plan(outcome, *actions, left=left)
+    for outcome, actions, left in product(
+        PlanOutcome,
+        ((), (_INSTALL,), (_UNSET,), (_BY_HAND,), (_INSTALL, _BY_HAND)),
+        ((), *((name,) for name in _LEFT), ("errors", "unknown"), ("by_setting", "unknown")),
+    )
+]
+
+
+@pytest.mark.parametrize("render", [plan_text.render, markdown.render, page.render])
+def test_what_is_said_to_be_listed_is_listed(render: Callable[[Plan], str]) -> None:
+    for each in PLANS:
+        text = " ".join(render(each).replace("\\", "").split())
+        if "could not be" in answer_text(each):
+            assert all(item in text for item in each.proof.unknown), each
+        for name, item in _LEFT.items():
+            if getattr(each.proof, name):
+                assert item in text, each
+        if "by hand" in answer_text(each):
+            assert _BY_HAND.text in text
+
+
+def test_one_line_points_at_nothing_below() -> None:
+    for each in PLANS:
+        line = plan_text.render(each, Style(quiet=True))
+        assert line.count("\n") == 1
+        assert "below" not in line
+        if _UNSET in each.actions:
+            assert "CUDA_VISIBLE_DEVICES" in line
+
+
+def test_what_is_done_by_hand_alone_is_no_repair_of_ours() -> None:
+    """It said that "afterwards something is still wrong", and listed nothing that is."""
+    text = plan_text.render(plan(PlanOutcome.PARTIAL, _BY_HAND), Style())
+    assert "still wrong" not in text
+    assert "by hand is listed below" in text
+
+
+def test_an_installer_is_named_only_where_it_is_run() -> None:
+    assert "1 step. " in plan_text.render(plan(PlanOutcome.REPAIRS, _UNSET), Style())
+    assert "1 step for pip. " in plan_text.render(plan(PlanOutcome.REPAIRS, _INSTALL), Style())
+
+
+def test_nothing_to_repair_is_hedged_where_something_was_not_seen() -> None:
+    assert answer_text(plan(PlanOutcome.NOTHING)) == "Nothing to repair."
+    unseen = plan(PlanOutcome.NOTHING, notes=("7 rules could not be decided",))
+    assert answer_text(unseen) == "Nothing is known to need repair."
+    assert "7 rules could not be decided." in plan_text.render(unseen, Style(quiet=True))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("", "2.8.0", "torch 2.8.0"),
+        ("2.6.0", "", "torch 2.6.0 removed"),
+        ("2.6.0", "2.8.0", "torch 2.6.0 -> 2.8.0"),
+        ("2.8.3", "2.8.3", "torch 2.8.3 (another build)"),
+    ],
+)
+def test_changes(before: str, after: str, said: str) -> None:
+    assert change_text(Change("torch", before, after)) == said
