@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import torch
 
-from tests.trace import models, reported
+from tests.trace import models, reported, reported_later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,10 +241,44 @@ _REPORTED = {
     "wide_weight": ("q", "promotion", "variance: float32"),
 }
 
-OF_REPORTS: dict[str, Scene] = {
-    name: Scene(getattr(reported, name), letters, kind, ANY, because, name)
-    for name, (letters, kind, because) in _REPORTED.items()
-} | {name: Scene(run) for name, run in vars(reported).items() if name.startswith("well_")}
+_REPORTED_LATER = {
+    "averaged": ("q", "promotion", "weight: float32"),
+    "coded": ("k", "cast", ""),
+    "computing_hook": ("k", "cast", ""),
+    "controlled": ("k", "float32-from-start", "weight: float32"),
+    "cosine": ("q", "promotion", "scale"),
+    "doubled_rope": ("qk", "cast", ""),
+    "followed": ("qkv", "cast", ""),
+    "fused": ("q", "float32-from-start", ""),
+    "given_back": ("q", "float32-from-start", "weight: float32"),
+    "latents": ("qkv", "", "latents"),
+    "made_anew": ("k", "promotion", "table: float32"),
+    "merged_weight": ("k", "promotion", "delta"),
+    "nested": ("k", "cast", ""),
+    "outputs_widened": ("kv", "cast", ""),
+    "packed_weight": ("k", "other", "made by the code of Packed"),
+    "precise": ("qk", "cast", ""),
+    "recomputed": ("qkv", "float32-from-start", "weight: float32"),
+    "registered_cache": ("kv", "float32-from-start", ""),
+    "residual_in_float32": ("qkv", "cast", ""),
+    "scripted": ("k", "promotion", "scripted_turn"),
+    "scripted_module": ("k", "", ""),
+    "tiny_weight": ("k", "cast", ""),
+    "to_another": ("k", "cast", ""),
+    "turned_in_a_batch": ("k", "promotion", "table: float32"),
+    "xpos": ("k", "promotion", "scale"),
+}
+
+
+def _scenes(module: Any, labels: dict[str, tuple[str, str, str]]) -> dict[str, Scene]:
+    """Return the scenes of a module of reports, and those of it that have no fault."""
+    return {
+        name: Scene(getattr(module, name), letters, kind, ANY, because, name)
+        for name, (letters, kind, because) in labels.items()
+    } | {name: Scene(run) for name, run in vars(module).items() if name.startswith("well_")}
+
+
+OF_REPORTS = _scenes(reported, _REPORTED) | _scenes(reported_later, _REPORTED_LATER)
 
 
 def lines_marked(module: Any) -> dict[str, set[int]]:
@@ -258,7 +292,11 @@ def lines_marked(module: Any) -> dict[str, set[int]]:
     return found
 
 
-LINES = {**lines_marked(models), **lines_marked(reported)}
+LINES = {
+    name: lines
+    for module in (models, reported, reported_later)
+    for name, lines in lines_marked(module).items()
+}
 
 
 def differences(scene: Scene, calls: Any) -> list[str]:

@@ -23,6 +23,7 @@ from _fadoctor_trace_origin import (
     Operations,
     Origin,
     is_factory,
+    own_code,
     tensors_of,
 )
 from _fadoctor_trace_table import Table
@@ -30,6 +31,8 @@ from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 _MODULES = sys.modules
 _BACKWARD = torch.Tensor.backward
+_TENSOR = torch.Tensor
+_SEEN = (torch.Tensor, tuple, list)
 
 
 class Lineage(TorchFunctionMode):
@@ -56,25 +59,30 @@ class Lineage(TorchFunctionMode):
         out = func(*args, **kwargs) if kwargs else func(*args)
         if self.active:
             try:
-                self._look(func, out, args, kwargs)
+                told = type(out) is _TENSOR and out.dtype not in WIDE and func not in self._choosers
+                if not told and isinstance(out, _SEEN):
+                    with torch._C.DisableTorchFunction():  # a class may have code for each look
+                        self._look(func, out, args, kwargs)
+                        if types:
+                            self._by_own_code(types[0], out)
+                if len(_MODULES) != self._modules:
+                    self._modules = len(_MODULES)
+                    if self.modules_came is not None:
+                        self.modules_came()
             except Exception as error:
                 self._fault("lineage", error)
         return out
 
     def _look(self, func: Any, out: Any, args: Any, kwargs: Any) -> None:
-        if isinstance(out, torch.Tensor):
+        if isinstance(out, _TENSOR):
             if out.dtype in WIDE:
                 self._note(func, out, args, kwargs, sys._getframe(2))
             elif func in self._choosers and out.dtype in HALVES:
                 self._note_half(func, out, args, kwargs, sys._getframe(2))
-        elif isinstance(out, (tuple, list)):  # also those with names: sort, max
+        else:  # also those with names: sort, max
             for item in out[:MEMBERS]:
-                if isinstance(item, torch.Tensor) and item.dtype in WIDE:
+                if isinstance(item, _TENSOR) and item.dtype in WIDE:
                     self._note(func, item, args, kwargs, sys._getframe(2))
-        if len(_MODULES) != self._modules:
-            self._modules = len(_MODULES)
-            if self.modules_came is not None:
-                self.modules_came()
 
     def _backward(
         self,
@@ -94,6 +102,15 @@ class Lineage(TorchFunctionMode):
         finally:
             self.held -= 1
             _pop_mode()
+
+    def _by_own_code(self, kind: Any, out: Any) -> None:
+        """Say so where a class computed it in Python: no mode sees inside."""
+        if isinstance(out, torch.Tensor) and out.dtype in WIDE and own_code(kind):
+            key = storage_of(out)
+            origin = self.table.get(key)
+            if origin is not None and origin.key == key:  # not what another began
+                origin.kind, origin.sure = OTHER, False
+                origin.why = "made by the code of %s" % kind.__name__
 
     def get(self, tensor: Any) -> Any:
         """Return the origin of a tensor, None where no operation on it was seen."""
@@ -124,10 +141,15 @@ class Lineage(TorchFunctionMode):
         self._put(key, out, Origin(kind, name, place, out.dtype, static=True))
 
     def _note(self, func: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
+        name = getattr(func, "__name__", "") or str(func)
+        if name != "__get__":
+            self.note(name, out, args, kwargs, frame)
+
+    def note(self, name: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> Any:
+        """Note where a wide result comes from, and return that; None where nothing is new."""
         key = storage_of(out)
         if not key or torch._C._get_tracing_state() is not None:
-            return
-        name = getattr(func, "__name__", "") or str(func)
+            return None
         rank = RANK[out.dtype]
         same, lower, higher, whole = [], [], [], False
         for tensor in tensors_of(args, kwargs):
@@ -138,17 +160,16 @@ class Lineage(TorchFunctionMode):
             if at == rank:
                 operand = storage_of(tensor)
                 if operand == key:  # a view, or in place: it is what it was
-                    return
+                    return None
                 same.append((tensor, operand))
             elif at < rank:
                 lower.append(tensor)
             else:
                 higher.append(tensor)
-        if name == "__get__":
-            return
         if whole and same and not lower and name in self.roles.arithmetic:
             origin = self.causes.scaled(name, out, same, frame)
         else:
             origin = self.causes.of(name, out, same, lower, higher, frame)
         if origin is not None:
             self._put(key, out, origin)
+        return origin

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import Any
 
@@ -21,6 +22,8 @@ WIDE = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 HALVES = (torch.float16, torch.bfloat16)
 
 MEMBERS = 32
+RAGGED = -1
+"""Stands in a shape where the parts of a nested tensor differ in size."""
 
 CAST, PROMOTION, START, OTHER = "cast", "promotion", "float32-from-start", "other"
 
@@ -28,7 +31,9 @@ CAST, PROMOTION, START, OTHER = "cast", "promotion", "float32-from-start", "othe
 class Origin:
     """How a tensor came to be wide."""
 
-    __slots__ = ("dtype", "key", "kind", "op", "operand", "place", "static", "via", "why")
+    __slots__ = (
+        "dtype", "key", "kind", "op", "operand", "place", "static", "sure", "via", "why",
+    )  # fmt: skip
 
     def __init__(
         self, kind: Any, op: Any, place: Any, dtype: Any, static: Any = False, why: Any = ""
@@ -46,6 +51,14 @@ class Origin:
         """Where the other operand was made wide."""
         self.key = 0
         """Storage of the other operand, or of the parameter it began with."""
+        self.sure = True
+        """Whether the operation itself was seen, not only the call of code that no mode sees."""
+
+    def moving(self) -> Any:
+        """Return the same of what became an activation."""
+        found = copy.copy(self)
+        found.static = False
+        return found
 
 
 class Operations:
@@ -91,6 +104,23 @@ def is_factory(name: Any) -> Any:
     return name.startswith("new_") or name.endswith("_like")
 
 
+def own_code(kind: Any) -> Any:
+    """Return whether a class computes in Python itself, as quantized weights do."""
+    known = _OWN_CODE.get(kind)
+    if known is None:
+        if len(_OWN_CODE) > 1024:
+            _OWN_CODE.clear()
+        stands = (vars(each).get("__torch_function__") for each in kind.__mro__)
+        first = next((each for each in stands if each is not None), None)
+        known = isinstance(first, classmethod) and not kind.__module__.startswith("torch.")
+        known = known and first is not vars(torch.Tensor).get("__torch_function__")
+        _OWN_CODE[kind] = known
+    return known
+
+
+_OWN_CODE: dict[Any, bool] = {}
+
+
 def names_dtype(place: Any) -> Any:
     """Return whether the statement itself says float32: then it is the one."""
     code, line = place.code, place.line
@@ -117,6 +147,15 @@ def _autocast_asker() -> Any:
 
 
 any_autocast = _autocast_asker()
+
+
+def sizes_of(tensor: Any) -> Any:
+    """Return the shape of a tensor, with -1 where what it nests differs in size."""
+    if not tensor.is_nested:
+        return [int(size) for size in tensor.shape]
+    if tensor.layout is torch.strided:
+        return [tensor.size(0)] + [RAGGED] * (tensor.dim() - 1)
+    return [size if type(size) is int else RAGGED for size in tensor.shape]
 
 
 def tensors_of(args: Any, kwargs: Any) -> Any:

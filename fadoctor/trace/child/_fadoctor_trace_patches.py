@@ -20,6 +20,8 @@ class Patches:
     def put(self, owner: Any, name: Any, ours: Any) -> None:
         """Put something of ours in place of what stands there."""
         before = getattr(owner, name)
+        if isinstance(owner, type):  # what stands in a class may be more than what it gives out
+            before = vars(owner).get(name, before)
         try:
             setattr(owner, name, ours)
         except (AttributeError, TypeError) as error:

@@ -15,7 +15,7 @@ import _fadoctor_trace_calls as calls
 import _fadoctor_trace_frames as frames
 import _fadoctor_trace_why as why
 import torch
-from _fadoctor_trace_compiled import Compiled
+from _fadoctor_trace_compiled import Compiled, Scripted
 from _fadoctor_trace_hide import hide_our_frames
 from _fadoctor_trace_hub import LOADER, PREFIX, Hub
 from _fadoctor_trace_lineage import Lineage
@@ -81,6 +81,7 @@ class Tracer:
         self.kernels = why.Kernels(config["kernels"])
         self.refusals = Refusals(config["refusals"])
         self.modes = Modes(self.lineage)
+        self.scripted = Scripted(self)
         self.compiled = Compiled(self)
         self._local = threading.local()
         self._seen: set[str] = set()
@@ -90,6 +91,7 @@ class Tracer:
     def begin(self, every_thread: Any) -> None:
         """Patch what is there already, and put the mode in place."""
         self._flash_probe()
+        self.scripted.patch()
         for name in list(sys.modules):
             module = sys.modules.get(name)
             if module is not None and name.partition(".")[0] != "fadoctor":
