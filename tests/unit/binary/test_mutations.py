@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     Read = Callable[..., Fatbins]
 
-MUTATIONS = int(os.environ.get("FADOCTOR_TESTS_MUTATIONS", "20000"))
+MUTATIONS = int(os.environ.get("FADOCTOR_TESTS_MUTATIONS", "8000"))
 
 BODY = container(
     image(architecture=80),
