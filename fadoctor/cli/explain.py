@@ -46,7 +46,7 @@ def explain(
     color: showing.ColourOption = showing.Colour.AUTO,
     exit_zero: judging.ExitZero = False,
     quiet: showing.Quiet = False,
-    verbose: showing.Verbose = False,
+    verbose: showing.ExplainVerbose = False,
     debug: showing.Debug = False,
 ) -> None:
     """Explain a log, a traceback or one pasted line: what went wrong, why, and what to do."""

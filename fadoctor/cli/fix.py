@@ -93,7 +93,7 @@ def fix(
     rules: judging.Rules = [],  # noqa: B006
     no_config_file: judging.NoConfigFile = False,
     format_: formats.PlanOutput = formats.PlanFormat.TEXT,
-    output: showing.Outputs = [],  # noqa: B006
+    output: showing.PlanOutputs = [],  # noqa: B006
     redact: showing.Redact = False,
     color: showing.ColourOption = showing.Colour.AUTO,
     no_cache: looking.NoCache = False,

@@ -131,14 +131,15 @@ def fleet(
     ] = judging.FailOn.ERROR,
     rules: judging.Rules = [],  # noqa: B006
     format_: Annotated[
-        formats.FleetFormat, typer.Option("--format", help="Output format.")
+        formats.FleetFormat,
+        typer.Option("--format", help="Output format.", rich_help_panel="Output"),
     ] = formats.FleetFormat.TEXT,
-    output: showing.Outputs = [],  # noqa: B006
+    output: showing.FleetOutputs = [],  # noqa: B006
     redact: showing.Redact = False,
     color: showing.ColourOption = showing.Colour.AUTO,
     exit_zero: judging.ExitZero = False,
     quiet: showing.Quiet = False,
-    verbose: showing.Verbose = False,
+    verbose: showing.FleetVerbose = False,
     debug: showing.Debug = False,
 ) -> None:
     """Put many nodes onto one page: who differs in what, who is silent, what is wrong where."""

@@ -52,7 +52,7 @@ class Form(str, enum.Enum):
     COLAB = "colab"
 
 
-_ENDINGS = {
+ENDINGS = {
     ".txt": Form.TEXT, ".json": Form.JSON, ".jsonl": Form.JSONL, ".md": Form.MARKDOWN,
     ".html": Form.HTML, ".sarif": Form.SARIF, ".xml": Form.JUNIT, ".sh": Form.SCRIPT,
     ".dockerfile": Form.DOCKERFILE, ".ipynb": Form.COLAB,
@@ -151,7 +151,7 @@ def _sink(text: str, chosen: Form, allowed: list[Form]) -> Sink:
         raise UsageError(
             f"--output {printable(text)}: {printable(name)} is not a format of this command.{hint}"
         )
-    by_ending = _ENDINGS.get(Path(text).suffix.lower(), Form.TEXT)
+    by_ending = ENDINGS.get(Path(text).suffix.lower(), Form.TEXT)
     plain = by_ending if by_ending in allowed else Form.TEXT
     return Sink(chosen if chosen is not Form.TEXT else plain, _path(text))
 

@@ -21,7 +21,9 @@ class Kind(str, enum.Enum):
 
 
 def hook(
-    kind: Annotated[Kind, typer.Argument(help="What the files are.")],
+    kind: Annotated[
+        Kind, typer.Argument(metavar="requirements|config", help="What the files are.")
+    ],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of the commit.")],
     gpu: looking.Gpu = [],  # noqa: B006 -- typer copies defaults
     driver: looking.Driver = "",

@@ -41,6 +41,7 @@ class SchemaName(str, enum.Enum):
 
     REPORT = "report"
     SMOKE = "smoke"
+    TRACE = "trace"
     PLAN = "plan"
     EXPLANATION = "explanation"
     FACTS = "facts"
@@ -160,11 +161,14 @@ def run_cases(
 def schema(
     name: Annotated[
         SchemaName,
-        typer.Argument(metavar="[report|smoke|plan|explanation|facts|rule|table]", help="Of what."),
+        typer.Argument(
+            metavar="[NAME]",
+            help=f"Of what: {', '.join(each.value for each in SchemaName)}.",
+        ),
     ] = SchemaName.RULE,
     output: showing.Output = None,
 ) -> None:
-    """Print a JSON Schema: of reports, smoke runs, plans, explanations, facts, rules or tables."""
+    """Print the JSON Schema of what fadoctor writes, or of rules and tables."""
     from fadoctor.report.schema import render
 
     write(render(name.value), output)

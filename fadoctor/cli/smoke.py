@@ -32,9 +32,10 @@ def smoke(
         list[str],
         typer.Option(
             "--backend",
-            metavar=f"[{'|'.join(RUN)}]",
+            metavar="NAME",
             autocompletion=values.backends,
-            help="Only this backend, even if the default set leaves it out. Repeatable.",
+            help="Only this backend, even if the default set leaves it out. Repeatable. One of "
+            f"{', '.join(RUN)}.",
             show_default=False,
         ),
     ] = [],  # noqa: B006
@@ -74,12 +75,12 @@ def smoke(
         formats.SmokeFormat,
         typer.Option("--format", help="Output format.", rich_help_panel="Output"),
     ] = formats.SmokeFormat.TEXT,
-    output: showing.Outputs = [],  # noqa: B006
+    output: showing.SmokeOutputs = [],  # noqa: B006
     redact: showing.Redact = False,
     color: showing.ColourOption = showing.Colour.AUTO,
     exit_zero: judging.ExitZero = False,
     quiet: showing.Quiet = False,
-    verbose: showing.Verbose = False,
+    verbose: showing.SmokeVerbose = False,
     debug: showing.Debug = False,
 ) -> None:
     """Run attention forward and backward on this machine, and compare it with float64."""

@@ -51,7 +51,7 @@ def trace(
     redact: showing.Redact = False,
     color: showing.ColourOption = showing.Colour.AUTO,
     quiet: showing.Quiet = False,
-    verbose: showing.Verbose = False,
+    verbose: showing.TraceVerbose = False,
     debug: showing.Debug = False,
 ) -> None:
     """Run a command unchanged and report its attention: who made q, k or v float32; what ran."""

@@ -41,7 +41,8 @@ def read_file(name: str, knowledge: Knowledge) -> Reading:
         with Path(name).open("rb") as stream:
             return read_text(stream, name, knowledge)
     except OSError as error:
-        raise InputError(name, error.strerror or str(error)) from error
+        hint = "; a line itself is piped in, for `fadoctor explain -`" if " " in name else ""
+        raise InputError(name, f"{error.strerror or error}{hint}") from error
 
 
 def lies_in_active(reading: Reading, *others: str) -> bool:

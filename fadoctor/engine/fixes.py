@@ -107,6 +107,11 @@ def _is_sure(scope: Scope, fix: FixTemplate) -> bool:
     return _truth(scope, fix) is Truth.TRUE and _can_write(_aside(scope, fix), fix)
 
 
+_FROM_A_LOG = (
+    "What fits depends on the environment: name it with --python PATH, and fadoctor works it out."
+)
+
+
 def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     """Return a fix with those of its steps that can be written out, and what the others need."""
     if fix.when:
@@ -122,8 +127,7 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     unknown = (n for n in aside.unknown_facts() if n.partition(".")[0] not in aside.matrix.tables)
     needs = ", ".join(unknown) or "this environment"
     is_log = aside.environment.target.kind == OF_A_LOG
-    way_out = ": name the environment, and fadoctor works it out."
-    advice = f"It depends on {needs}{way_out if is_log else ', which could not be read.'}"
+    advice = _FROM_A_LOG if is_log else f"It depends on {needs}, which could not be read."
     return Fix(
         id=fix.id,
         title=aside.fill(fix.title) if aside.can_fill(fix.title) else fix.id.replace("-", " "),

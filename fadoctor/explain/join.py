@@ -13,7 +13,7 @@ from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Agreement, Check
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.finding import Finding, Outcome, Severity
 from fadoctor.targets.derived import derive
 from fadoctor.targets.tegra import driver_facts
@@ -148,14 +148,20 @@ def _why_open(mine: list[Judgement]) -> str:
     if not mine:
         return _NO_TRACE
     if all(each.outcome is Outcome.NOT_APPLICABLE for each in mine):
-        if any(name.startswith("config.") for each in mine for name in each.scope.read):
-            return _CONFIGURED
-        return _NOT_THERE
+        read = {name: fact for each in mine for name, fact in each.scope.read.items()}
+        if any(_is_missing(name, fact) for name, fact in read.items()):
+            return _NOT_THERE
+        return _CONFIGURED if any(name.startswith("config.") for name in read) else _NOT_THERE
     unknown = [name for each in mine for name in each.scope.unknown_facts()]
     if unknown:
         return f"Not confirmed: {', '.join(dict.fromkeys(unknown))} could not be read here."
     reasons = [each.reason for each in mine if each.reason]
     return f"Not confirmed: {reasons[0] if reasons else 'a fact that it depends on is not known'}."
+
+
+def _is_missing(name: str, fact: Fact) -> bool:
+    """Return whether a package that a rule asks for is known to be missing."""
+    return name.endswith(".version") and isinstance(fact, Absent)
 
 
 def _leads_to(finding: Finding, cause: Cause, around: Surroundings) -> bool:

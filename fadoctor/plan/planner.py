@@ -25,6 +25,7 @@ from fadoctor.plan.problem import Base, Problem, Session
 from fadoctor.plan.proof import prove
 from fadoctor.plan.solve import solve
 from fadoctor.plan.wishes import Asked, describe, wishes_of
+from fadoctor.texts.rules_version import rules_version
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ class _Planning:
 
     def _notes(self, solution: Solution) -> Iterable[str]:
         if origin := self.session.knowledge.origin:
-            yield f"rules {self.session.knowledge.version} ({origin})"
+            yield f"rules {rules_version(self.session.knowledge.version, origin)}"
         if not solution.complete:
             yield "the search was cut off: a smaller change may exist"
         if self.problem.is_foreign:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from fadoctor.report.style import Style
 
 _GROUPS, _DIFFERENCES, _UNREADABLE, _SPOKE, _FINDINGS = 12, 5, 6, 6, 10
+_IN_A_LINE = 3
+"""Findings that --quiet names."""
+
+_MARK = {True: ("✓", "+"), False: ("✗", "x")}
 _MARKS = {
     Severity.ERROR: (("✗", "x"), "bold red"),
     Severity.WARNING: (("!", "!"), "yellow"),
@@ -24,6 +28,9 @@ _MARKS = {
 def render(report: FleetReport, style: Style) -> str:
     """Return the page as text; the words alone carry the meaning."""
     page = _Page(style)
+    if style.quiet:
+        page.whole(f"{page.mark(_MARK[is_fine(report)])} {_one_line(report)}")
+        return page.text()
     page.answer(report)
     page.findings(report)
     page.silence(report)
@@ -52,6 +59,35 @@ def answer_of(report: FleetReport) -> str:
     return f"{report.healthy} of {total} nodes are healthy."
 
 
+def is_fine(report: FleetReport) -> bool:
+    """Return whether all nodes answered, are healthy and, with a baseline, like it."""
+    total = report.answered + report.silent_count
+    fine = report.healthy == total and not report.unreadable_count and bool(total)
+    return fine and not (report.baseline and report.alike < total)
+
+
+def _counts(report: FleetReport) -> str:
+    """Return how many nodes answered: ``30 answered of 32, 2 silent.``."""
+    counts = [
+        f"{report.answered} answered" + (f" of {report.expected}" if report.expected else ""),
+        f"{report.silent_count} silent" if report.silent_count else "",
+        f"{report.unreadable_count} unreadable" if report.unreadable_count else "",
+    ]
+    return ", ".join(filter(None, counts)) + "."
+
+
+def _one_line(report: FleetReport) -> str:
+    """Return how the fleet is, who is silent, and what is wrong where, for ``--quiet``."""
+    found = [f"{each.title} ({shortened(each.nodes)})" for each in report.findings[:_IN_A_LINE]]
+    more = len(report.findings) - len(found)
+    found += [f"{counted(more, 'finding')} more"] if more else []
+    silent = [f"silent: {shortened(report.silent)}"] if report.silent else []
+    tail = "; ".join((*silent, *found))
+    return (
+        f"{answer_of(report)} {_counts(report)}{f' {tail[:1].upper()}{tail[1:]}.' if tail else ''}"
+    )
+
+
 def _of_two(report: FleetReport) -> str:
     """Return how one report stands to another one."""
     (group,) = report.groups
@@ -74,17 +110,10 @@ class _Page(Paper):
 
     def answer(self, report: FleetReport) -> None:
         """Say first how the fleet is."""
-        total = report.answered + report.silent_count
-        fine = report.healthy == total and not report.unreadable_count and bool(total)
-        fine = fine and not (report.baseline and report.alike < total)
-        mark = self.mark(("✓", "+") if fine else ("✗", "x"))
+        fine = is_fine(report)
+        mark = self.mark(_MARK[fine])
         self.line(f"{mark} {answer_of(report)}", "bold green" if fine else "bold red", hang=2)
-        counts = [
-            f"{report.answered} answered" + (f" of {report.expected}" if report.expected else ""),
-            f"{report.silent_count} silent" if report.silent_count else "",
-            f"{report.unreadable_count} unreadable" if report.unreadable_count else "",
-        ]
-        self.line(", ".join(filter(None, counts)) + ".", indent=2)
+        self.line(_counts(report), indent=2)
         self.line("")
 
     def findings(self, report: FleetReport) -> None:
@@ -105,8 +134,7 @@ class _Page(Paper):
         self.line(f"{self.mark((mark, plain))} {title}", colour, hang=2)
         if finding.message:
             self.line(finding.message, indent=2)
-        if not self.style.quiet:
-            self.line(f"rule: {finding.rule_id}", "dim", indent=2)
+        self.line(f"rule: {finding.rule_id}", "dim", indent=2)
 
     def silence(self, report: FleetReport) -> None:
         """Name who is silent, and what came that cannot be read."""

@@ -14,6 +14,7 @@ from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 from fadoctor.report.page import Heading, Item, Listing, Page, Paragraph, Span, spans
 from fadoctor.report.page_text import finished, make_console
+from fadoctor.texts.rules_version import rules_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,12 +47,9 @@ def render(
         table.add_row(_text(old), "retired", "", _text(f"{new} replaces it"))
     console = make_console(style, buffer)
     console.print(table)
-    console.print(_text(f"Rules {knowledge.version}, {_origin(knowledge)}."))
+    said = rules_version(knowledge.version, knowledge.origin)
+    console.print(_text(f"Rules {said}, fadoctor {__version__}."))
     return finished(buffer.getvalue(), style)
-
-
-def _origin(knowledge: Knowledge) -> str:
-    return knowledge.origin or f"as shipped with fadoctor {__version__}"
 
 
 def _text(text: str) -> Text:

@@ -50,7 +50,7 @@ def build_list(asked: Choice, thorough: Choice) -> CellList:
 def render(listed: CellList, style: Style) -> str:
     """Return the list as text: one line for backends, dtypes and cases that share a fate."""
     page = Paper(style)
-    where = "a GPU" if listed.device == "cuda" else "the CPU: there is no GPU, or it was asked for"
+    where = "a GPU" if listed.device == "cuda" else "the CPU (no GPU is here, or it was asked for)"
     page.line(f"Cells on {where}", "bold")
     rows = [[("backend", ""), ("dtypes", ""), ("default", ""), ("with --thorough", "")]]
     for backend in dict.fromkeys(each.cell.backend for each in listed.cells if each.runs != "no"):
@@ -61,8 +61,11 @@ def render(listed: CellList, style: Style) -> str:
             (_cases(mine, "default"), "green"),
             (_cases(mine, "thorough"), ""),
         ])  # fmt: skip
-    page.columns(_fitting(rows, style.width))
-    page.line("")
+    if len(rows) > 1:
+        page.columns(_fitting(rows, style.width))
+        page.line("")
+    else:
+        page.line("None can run here.", indent=2)
     reasons: dict[str, dict[str, None]] = {}
     for each in listed.cells:
         if each.runs == "no":

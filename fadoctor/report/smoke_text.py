@@ -8,6 +8,15 @@ from fadoctor.model.fact import printable
 from fadoctor.model.smoke import CPU, NO_DEVICE, ImportProof, SmokeCell, SmokeReport
 from fadoctor.model.verdict import Backend, Measured, Predicted
 from fadoctor.report.paper import Paper
+from fadoctor.report.smoke_answer import (
+    NO_PROOF,
+    answer_of,
+    colour_of,
+    one_line,
+    proved_nothing,
+    sign_of,
+    sum_of,
+)
 from fadoctor.report.words import rules_text
 
 if TYPE_CHECKING:
@@ -38,8 +47,9 @@ def render(report: SmokeReport, style: Style) -> str:
     """Return the report as text. The words alone carry the meaning; colour only repeats it."""
     page = _Page(style)
     if style.quiet:
-        page.whole(_one_line(page, report))
+        page.whole(one_line(page, report))
         return page.text()
+    page.answer(report)
     target = report.target
     page.line(f"Environment: {target.label} ({target.reason})", "bold")
     if report.torch_version:
@@ -56,6 +66,11 @@ def render(report: SmokeReport, style: Style) -> str:
 
 class _Page(Paper):
     """The report of ``smoke``."""
+
+    def answer(self, report: SmokeReport) -> None:
+        """Say first how many cells passed where, and which failed."""
+        self.line(f"{self.mark(sign_of(report))} {answer_of(report)}", colour_of(report), hang=2)
+        self.line("")
 
     def device(self, cells: list[SmokeCell]) -> None:
         """Print the cells of one device: those that ran in a table, the others by reason."""
@@ -148,37 +163,9 @@ class _Page(Paper):
             self.line(f"rule {error.rule_id} broke: {error.reason}", "bold red")
         for note in report.notes:
             self.line(note, "bold")
-        if _proved_nothing(report):
-            self.line(_NO_PROOF, "bold")
-        self.line(f"{_sum(report)} Rules {rules_text(report.rules)}, fadoctor {report.fadoctor}.")
-
-
-def _one_line(page: Paper, report: SmokeReport) -> str:
-    """Return how many cells came out how and which failed, for ``--quiet``."""
-    failed = [cell for cell in report.cells if cell.measured is Measured.FAILED]
-    imports = [each.distribution for each in report.imports if each.measured is Measured.FAILED]
-    sign = ("✗", "x") if failed or imports else ("✓", "+") if report.summary.passed else ("?", "?")
-    cells = dict.fromkeys(f"{each.backend.value} {each.dtype.value}" for each in failed)
-    parts = [page.mark(sign), _sum(report)]
-    parts += [f"Failed: {', '.join(cells)}."] if cells else []
-    parts += [f"Failed to import: {', '.join(imports)}."] if imports else []
-    parts += [f"{note}." for note in report.notes]
-    return " ".join([*parts, *([f"{_NO_PROOF}."] if _proved_nothing(report) else [])])
-
-
-_NO_PROOF = "NOTHING WAS PROVED: no cell passed and none failed"
-
-
-def _proved_nothing(report: SmokeReport) -> bool:
-    return not (report.summary.passed or report.summary.failed or report.imports)
-
-
-def _sum(report: SmokeReport) -> str:
-    total = report.summary
-    return (
-        f"{total.passed} passed, {total.refused} refused, {total.failed} failed, "
-        f"{total.not_run} not run."
-    )
+        if proved_nothing(report):
+            self.line(NO_PROOF, "bold")
+        self.line(f"{sum_of(report)} Rules {rules_text(report.rules)}, fadoctor {report.fadoctor}.")
 
 
 def _share_a_fate(cells: list[SmokeCell]) -> bool:
@@ -190,12 +177,13 @@ def _share_a_fate(cells: list[SmokeCell]) -> bool:
 def _device(cell: SmokeCell) -> str:
     """Return ``cuda:0 NVIDIA A100, compute capability 8.0``."""
     if cell.device == NO_DEVICE:
-        return "No device: no worker got that far"
+        return "Nothing was run on any device"
     name = "" if cell.device == cell.device_name else f" {cell.device_name}"
     if cell.compute_capability:
         return f"{cell.device}{name}, compute capability {cell.compute_capability}"
-    label = ", the CPU and not a GPU" if cell.device == CPU else ""
-    return f"{cell.device}{name}{label}"
+    return (
+        f"{cell.device_name or cell.device}, no GPU" if cell.device == CPU else cell.device + name
+    )
 
 
 def _names(cells: list[SmokeCell]) -> str:

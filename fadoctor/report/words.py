@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.verdict import Backend, Dtype, Origin
+from fadoctor.texts.rules_version import rules_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,4 +121,4 @@ def counted(number: int, noun: str) -> str:
 
 def rules_text(rules: RulesInfo) -> str:
     """Return the version of the rules, and where they came from if not with fadoctor."""
-    return f"{rules.version} ({rules.origin})" if rules.origin else rules.version
+    return rules_version(rules.version, rules.origin)

@@ -12,14 +12,13 @@ from fadoctor import __version__
 from fadoctor.matrix.fetched import Release, version_key
 from fadoctor.matrix.load import FORM, load_apart, load_knowledge, pointer_file, shipped
 from fadoctor.model.errors import UsageError
+from fadoctor.texts.rules_version import rules_version
 from fadoctor.updates import ReleaseError
 from fadoctor.updates.judge import Judged, judge
 from fadoctor.updates.store import put, undo, unpack, workplace
 
 if TYPE_CHECKING:
     from fadoctor.updates import archive
-
-_SHIPPED = "as shipped with fadoctor"
 
 
 class Update(msgspec.Struct, frozen=True):
@@ -42,18 +41,13 @@ def home() -> Path:
     return found
 
 
-def described(version: str, origin: str) -> str:
-    """Return a version of rules with where it came from."""
-    return f"{version} ({origin or _SHIPPED})"
-
-
 def take(release: archive.Release, source: str, date: str, *, dry_run: bool, named: bool) -> Update:
     """Judge a release and use it from now on; `dry_run` only judges.
 
     ReleaseError where it is not fit; where it was `named`, also where it is older.
     """
     used = load_knowledge()
-    before = described(used.version, used.origin)
+    before = rules_version(used.version, used.origin, shipped=True)
     mine, theirs = version_key(release.version), version_key(used.version)
     newer = mine is not None and (theirs is None or mine > theirs)
     if named and not newer and mine != theirs and not dry_run:
@@ -79,4 +73,4 @@ def go_back() -> tuple[str, str]:
     left = undo(pointer)
     used = load_knowledge()
     gone = f"rules {left.version}" if left is not None else "damaged rules"
-    return gone, described(used.version, used.origin)
+    return gone, rules_version(used.version, used.origin, shipped=True)

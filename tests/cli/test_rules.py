@@ -247,7 +247,7 @@ def test_names_of_files_and_keys_do_no_harm(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["report", "smoke", "plan", "explanation", "facts", "rule", "table"]
+    "name", ["report", "smoke", "trace", "plan", "explanation", "facts", "fleet", "rule", "table"]
 )
 def test_schemas_are_those_in_the_repository(run: Run, name: str) -> None:
     schema = json.loads(run("rules", "schema", name).stdout)

@@ -123,6 +123,18 @@ def test_setting_lines_say_what_the_recommendation_says() -> None:
     assert checked > 20
 
 
+def test_a_title_is_a_sentence_whatever_is_known() -> None:
+    """A list of alternatives said "take a pair": the id of a fix whose title wanted a fact."""
+    optional = re.compile(r"\[\[[^\[\]]*\]\]|\{[^{}|]*\|[^{}]*\}")
+    wanting = [
+        (rule.id, fix.title)
+        for rule in knowledge().rules
+        for fix in rule.fixes
+        if "{" in optional.sub("", fix.title)
+    ]
+    assert wanting == []
+
+
 def test_a_line_that_does_not_take_what_is_recommended_says_so() -> None:
     """Below "Use bfloat16 with FlashAttention-4" stood attn_implementation="sdpa", and no word."""
     others = {

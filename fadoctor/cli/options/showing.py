@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,21 @@ class Colour(str, enum.Enum):
     NEVER = "never"
 
 
+def _outputs(endings: str) -> Any:
+    return typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Write to a file instead of standard output (-), in the format of its ending: "
+        f"{endings} ...; FORM:FILE names another. Repeatable.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    )
+
+
+def _verbose(more: str) -> Any:
+    return typer.Option("--verbose", "-v", help=f"Also show {more}.", rich_help_panel=_OUTPUT)
+
+
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -29,17 +44,10 @@ Output = Annotated[
         show_default=False,
     ),
 ]
-Outputs = Annotated[
-    list[str],
-    typer.Option(
-        "--output",
-        metavar="FILE",
-        help="Write to a file instead of standard output (-), in the format of its ending: .sarif, "
-        ".md, .json ...; FORM:FILE names another. Repeatable.",
-        rich_help_panel=_OUTPUT,
-        show_default=False,
-    ),
-]
+Outputs = Annotated[list[str], _outputs(".sarif, .md, .json")]
+PlanOutputs = Annotated[list[str], _outputs(".sh, .md, .dockerfile")]
+SmokeOutputs = Annotated[list[str], _outputs(".xml, .md, .json")]
+FleetOutputs = Annotated[list[str], _outputs(".html, .json, .prom")]
 OutputDir = Annotated[
     str,
     typer.Option(
@@ -73,14 +81,12 @@ Quiet = Annotated[
     ),
 ]
 Verbose = Annotated[
-    bool,
-    typer.Option(
-        "--verbose",
-        "-v",
-        help="Also show the evidence, every fix, and the reason for each cell of the table.",
-        rich_help_panel=_OUTPUT,
-    ),
+    bool, _verbose("the evidence, every fix, and the reason for each cell of the table")
 ]
+ExplainVerbose = Annotated[bool, _verbose("the evidence, every fix, and what the log names")]
+SmokeVerbose = Annotated[bool, _verbose("the evidence, every fix, and what was seen in each cell")]
+TraceVerbose = Annotated[bool, _verbose("the evidence, every fix, and all kinds of calls")]
+FleetVerbose = Annotated[bool, _verbose("the evidence, every fix, and all groups and differences")]
 Debug = Annotated[
     bool,
     typer.Option(

@@ -11,7 +11,7 @@ import pytest
 from fadoctor.explain.explain import explain, read_log
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.explanation import Agreement, Explanation
-from fadoctor.model.fact import Fact, Known, Value
+from fadoctor.model.fact import Absent, Fact, Known, Value
 from tests.unit.explain.conftest import CAUSES, noise
 
 if TYPE_CHECKING:
@@ -135,10 +135,7 @@ def test_what_a_log_names(knowledge: Knowledge, line: str, named: dict[str, str]
 def test_without_an_environment_a_fix_says_what_it_depends_on(knowledge: Knowledge) -> None:
     (finding,) = explained(knowledge, CAUSES["triton-torch-version"]).findings
     steps = [step.text for fix in finding.fixes for step in fix.steps]
-    assert any(text.startswith("It depends on ") for text in steps)
-    assert any(
-        text.endswith(": name the environment, and fadoctor works it out.") for text in steps
-    )
+    assert any("name it with --python PATH" in text for text in steps)
 
 
 def test_where_one_is_named_it_does_not_ask_for_one(knowledge: Knowledge) -> None:
@@ -146,7 +143,21 @@ def test_where_one_is_named_it_does_not_ask_for_one(knowledge: Knowledge) -> Non
     (finding,) = explained(knowledge, CAUSES["triton-torch-version"], here).findings
     steps = [step.text for fix in finding.fixes for step in fix.steps]
     assert any(text.endswith(", which could not be read.") for text in steps)
-    assert not any("name the environment" in text for text in steps)
+    assert not any("name it with" in text for text in steps)
+
+
+def test_a_package_that_is_not_there_is_not_a_matter_of_configuration(knowledge: Knowledge) -> None:
+    """Of a GPU that is too old it said that the run's configuration decides."""
+    facts: dict[str, Fact] = {
+        "flash_attn.version": Absent("metadata"),
+        "gpu.count": Known(1, "nvml"),
+        "gpu[0].visible": Known(True, "nvml"),
+        "gpu[0].compute_capability": Known("7.0", "nvml"),
+    }
+    here = msgspec.structs.replace(environment(), facts=facts)
+    log = "RuntimeError: FlashAttention only supports Ampere GPUs or newer."
+    (check,) = explained(knowledge, log, here).checks
+    assert "is not installed in this environment" in check.detail
 
 
 @pytest.mark.parametrize(

@@ -40,11 +40,11 @@ def test_list_has_a_row_for_each_rule(tmp_path: Path) -> None:
         "id           severity  area  title",
         "asking-rule  note      area  A title",
         "some-rule    error     area  Long [b] ?[31m title",
-        f"Rules 7, as shipped with fadoctor {__version__}.",
+        f"Rules 7, fadoctor {__version__}.",
     ]
     fetched = msgspec.structs.replace(knowledge, origin="fetched on \x1b[31m2026-12-02")
     lines = rule_list.render(files, Style(), fetched).splitlines()
-    assert lines[-1] == "Rules 7, fetched on ?[31m2026-12-02."
+    assert lines[-1] == f"Rules 7 (fetched on ?[31m2026-12-02), fadoctor {__version__}."
     assert json.loads(rule_list.render_json(files, fetched))["origin"] == fetched.origin
 
 

@@ -55,7 +55,7 @@ MATH = cell(Backend.SDPA_MATH, speed=SLOW, errors={"out": 1e-3, "dq": 1e-3})
 
 def table(width: int, *cells: SmokeCell, **style: Any) -> list[list[str]]:
     text = smoke_text.render(report(*cells), Style(width=width, **style))
-    return [line.split() for line in text.splitlines()]
+    return [line.split() for line in text[text.index("Environment:") :].splitlines()]
 
 
 def test_speed_and_error_stand_beside_the_plain_form() -> None:
@@ -92,9 +92,9 @@ def test_device_says_what_it_is() -> None:
     assert "cuda:0 NVIDIA A100, compute capability 8.0" in text
     on_cpu = cell(device="cpu", device_name="CPU x86_64", compute_capability="")
     text = smoke_text.render(report(on_cpu), Style(width=100))
-    assert "cpu CPU x86_64, the CPU and not a GPU" in text
+    assert "CPU x86_64, no GPU" in text
     nowhere = cell(device=NO_DEVICE, device_name=NO_DEVICE, compute_capability="")
-    assert "No device: " in smoke_text.render(report(nowhere), Style(width=100))
+    assert "Nothing was run on any device" in smoke_text.render(report(nowhere), Style(width=100))
 
 
 def test_reasons_are_said_once() -> None:
@@ -205,3 +205,22 @@ def test_imports_are_a_suite_of_junit() -> None:
     suite = ET.fromstring(text).findall("testsuite")[-1]  # noqa: S314 -- our own output
     assert (suite.get("name"), suite.get("failures"), suite.get("skipped")) == ("imports", "1", "1")
     assert [case.get("name") for case in suite] == ["trl", "peft", "vllm"]
+
+
+def test_the_answer_comes_first() -> None:
+    """It stood in the last line, below every cell."""
+
+    def first(*cells: SmokeCell, **changes: Any) -> str:
+        document = msgspec.structs.replace(report(*cells), **changes)
+        return smoke_text.render(document, Style(width=200)).splitlines()[0]
+
+    assert first(MATH, cell()) == "✓ Attention works on NVIDIA A100: sdpa-math, fa2."
+    failed = cell(measured=Measured.FAILED, detail="nan")
+    assert first(MATH, failed) == "✗ Attention fails on NVIDIA A100: fa2 bf16."
+    idle: dict[str, Any] = {"measured": Measured.NOT_RUN, "errors": {}, "speed": None}
+    plain = cell(Backend.SDPA_MATH, detail="torch is not installed", **idle)
+    other = cell(detail="flash-attn is not installed", **idle)
+    said = first(other, plain, gpu_tested=False)
+    assert said == "? No attention was run: torch is not installed. No GPU was tested."
+    broken = ImportProof("peft", "peft", "0.17.1", Measured.FAILED, "ImportError")
+    assert first(imports=(broken,)) == "✗ Packages cannot be imported: peft."
