@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import torch
 
-from tests.trace import models, reported, reported_later
+from tests.trace import habits, models, reported, reported_later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -270,6 +270,25 @@ _REPORTED_LATER = {
 }
 
 
+_HABITS = {
+    "by_operator": ("k", "cast", ""),
+    "by_own_operator": ("k", "other", "widen"),
+    "counted": ("k", "cast", ""),
+    "differentiated": ("k", "cast", ""),
+    "dispatched": ("k", "other", "Dispatching"),
+    "flushed": ("k", "cast", ""),
+    "half_in_between": ("k", "cast", ""),
+    "joined_by_operator": ("k", "cast", ""),
+    "kept_before": ("k", "cast", ""),
+    "learned": ("k", "promotion", "float32"),
+    "listed": ("kv", "cast", ""),
+    "mapped": ("k", "cast", ""),
+    "multiplied_by_operator": ("k", "promotion", "table: float32"),
+    "on_a_device": ("k", "cast", ""),
+    "parametrized": ("k", "promotion", "weight"),
+}
+
+
 def _scenes(module: Any, labels: dict[str, tuple[str, str, str]]) -> dict[str, Scene]:
     """Return the scenes of a module of reports, and those of it that have no fault."""
     return {
@@ -278,7 +297,11 @@ def _scenes(module: Any, labels: dict[str, tuple[str, str, str]]) -> dict[str, S
     } | {name: Scene(run) for name, run in vars(module).items() if name.startswith("well_")}
 
 
-OF_REPORTS = _scenes(reported, _REPORTED) | _scenes(reported_later, _REPORTED_LATER)
+OF_REPORTS = (
+    _scenes(reported, _REPORTED)
+    | _scenes(reported_later, _REPORTED_LATER)
+    | _scenes(habits, _HABITS)
+)
 
 
 def lines_marked(module: Any) -> dict[str, set[int]]:
@@ -292,11 +315,9 @@ def lines_marked(module: Any) -> dict[str, set[int]]:
     return found
 
 
-LINES = {
-    name: lines
-    for module in (models, reported, reported_later)
-    for name, lines in lines_marked(module).items()
-}
+FILES = (models, reported, reported_later, habits)
+
+LINES = {name: lines for module in FILES for name, lines in lines_marked(module).items()}
 
 
 def differences(scene: Scene, calls: Any) -> list[str]:

@@ -8,6 +8,7 @@ import sys
 import threading
 import weakref
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -21,7 +22,7 @@ from fadoctor import api  # noqa: E402
 from tests.trace import models, reported_later, scenes, standin  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.torch
 
@@ -96,6 +97,31 @@ def test_what_torch_jit_compiled_is_called_as_before() -> None:
     assert all(torch.equal(one, other) for one, other in zip(bare, traced, strict=True))
     assert [vars(kind)["__call__"] for kind in kinds] == before
     assert trace.document().processes[0].faults == ()
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        lambda: torch.nn.functional.softmax(torch.ones(1), dim=7),
+        lambda: torch.ops.aten.mm(torch.ones(2, 3), torch.ones(2, 3)),
+        lambda: torch.nn.functional.linear(torch.ones(2, 3), torch.ones(2, 4)),
+        lambda: models.sdpa(*(torch.ones(1, 2, 3, size) for size in (4, 5, 4))),
+    ],
+)
+def test_a_traceback_has_the_frames_that_it_had(fails: Callable[[], object]) -> None:
+    def frames() -> list[Any]:
+        try:
+            fails()
+        except (RuntimeError, IndexError) as error:
+            hide._strip(error, set())
+            return [(each.f_code.co_name, line) for each, line in walk_tb(error.__traceback__)]
+        return []
+
+    with api.trace():
+        import _fadoctor_trace_hide as hide  # noqa: PLC0415
+
+        traced = frames()
+    assert traced == frames() != []
 
 
 class Counting(torch.Tensor):  # type: ignore[name-defined,misc]

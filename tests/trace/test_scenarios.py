@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from fadoctor import api  # noqa: E402
-from tests.trace import models, reported, reported_later, scenes, standin  # noqa: E402
+from tests.trace import models, scenes, standin  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,8 +65,7 @@ def test_a_flash_kernel_ran_where_all_is_well(name: str) -> None:
 
 
 def test_each_guilty_line_has_a_scene() -> None:
-    files = (models, reported, reported_later)
-    marked = {name for module in files for name in scenes.lines_marked(module)}
+    marked = {name for module in scenes.FILES for name in scenes.lines_marked(module)}
     assert marked == {scene.line for scene in SCENES.values() if scene.line}
 
 

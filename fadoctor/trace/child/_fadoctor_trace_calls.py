@@ -41,6 +41,9 @@ class Before:
         self.values = {
             name: values.get(entry[name]) for name in ("mask", "causal", "dropout") if entry[name]
         }
+        held = values.get("self")  # what a module class is told when it is made
+        if self.values.get("causal") is None and isinstance(held, torch.nn.Module):
+            self.values["causal"] = vars(held).get(entry["causal"])
         self.tensors = _qkv(entry["tensors"].split(), values)
         self.frame = frame
         above = modules_above(frame)

@@ -23,8 +23,9 @@ from _fadoctor_trace_origin import (
     Operations,
     Origin,
     is_factory,
-    own_code,
+    plain_name,
     tensors_of,
+    unseen,
 )
 from _fadoctor_trace_table import Table
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
@@ -48,6 +49,10 @@ class Lineage(TorchFunctionMode):
         self.modules_came: Any = None
         """Called where modules have come since, also those that nobody imported."""
         self._modules = len(sys.modules)
+        self.entries: dict[int, Any] = {}
+        """Address of a function of torch that is attention -> the function and its entry."""
+        self.entered: Any = None
+        """Called in place of such a function, whatever name it was called by."""
         self.held = 0
         """How many backward passes have the mode on the stack, and take it off themselves."""
         self._fault = fault
@@ -56,15 +61,16 @@ class Lineage(TorchFunctionMode):
         """Run the operation as it is, then note where a wide result comes from."""
         if func is _BACKWARD and self.active:
             return self._backward(*args, **(kwargs or {}))
-        out = func(*args, **kwargs) if kwargs else func(*args)
+        if id(func) in self.entries and self.active:
+            out = self.entered(func, args, kwargs or {})
+        else:
+            out = func(*args, **kwargs) if kwargs else func(*args)
         if self.active:
             try:
                 told = type(out) is _TENSOR and out.dtype not in WIDE and func not in self._choosers
                 if not told and isinstance(out, _SEEN):
                     with torch._C.DisableTorchFunction():  # a class may have code for each look
                         self._look(func, out, args, kwargs)
-                        if types:
-                            self._by_own_code(types[0], out)
                 if len(_MODULES) != self._modules:
                     self._modules = len(_MODULES)
                     if self.modules_came is not None:
@@ -103,15 +109,6 @@ class Lineage(TorchFunctionMode):
             self.held -= 1
             _pop_mode()
 
-    def _by_own_code(self, kind: Any, out: Any) -> None:
-        """Say so where a class computed it in Python: no mode sees inside."""
-        if isinstance(out, torch.Tensor) and out.dtype in WIDE and own_code(kind):
-            key = storage_of(out)
-            origin = self.table.get(key)
-            if origin is not None and origin.key == key:  # not what another began
-                origin.kind, origin.sure = OTHER, False
-                origin.why = "made by the code of %s" % kind.__name__
-
     def get(self, tensor: Any) -> Any:
         """Return the origin of a tensor, None where no operation on it was seen."""
         return self.causes.known(tensor)
@@ -133,7 +130,7 @@ class Lineage(TorchFunctionMode):
         """Note who chose one of the two half dtypes: they may differ at the kernel."""
         key = storage_of(out)
         given = [each for each in tensors_of(args, kwargs) if each.dtype in RANK]
-        name = func.__name__
+        name = plain_name(func)
         if not key or any(storage_of(each) == key for each in given):
             return
         place, _ = place_of(frame)
@@ -141,9 +138,13 @@ class Lineage(TorchFunctionMode):
         self._put(key, out, Origin(kind, name, place, out.dtype, static=True))
 
     def _note(self, func: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
-        name = getattr(func, "__name__", "") or str(func)
-        if name != "__get__":
-            self.note(name, out, args, kwargs, frame)
+        name = plain_name(func)
+        origin = self.note(name, out, args, kwargs, frame) if name != "__get__" else None
+        if origin is None or origin.key != storage_of(out):  # or another began it
+            return
+        by = unseen(func, args, kwargs)
+        if by:
+            origin.kind, origin.sure, origin.why = OTHER, False, "made by %s" % by
 
     def note(self, name: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> Any:
         """Note where a wide result comes from, and return that; None where nothing is new."""

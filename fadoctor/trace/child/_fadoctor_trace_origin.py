@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from _fadoctor_trace_frames import source_of, storage_of
+from _fadoctor_trace_table import PLAIN
 
 RANK = {
     torch.float16: 0, torch.bfloat16: 0, torch.complex32: 0, torch.float32: 1,
@@ -104,21 +105,44 @@ def is_factory(name: Any) -> Any:
     return name.startswith("new_") or name.endswith("_like")
 
 
+def unseen(func: Any, args: Any, kwargs: Any) -> Any:
+    """Return what computed a result where no mode sees it, "" where torch itself did."""
+    space = getattr(func, "namespace", "aten")
+    if space not in _OF_TORCH and isinstance(space, str):
+        return "the operator %s::%s" % (space, plain_name(func))
+    for tensor in tensors_of(args, kwargs):
+        if type(tensor) not in PLAIN and own_code(type(tensor)):
+            return "the code of %s" % type(tensor).__name__
+    return ""
+
+
+def plain_name(func: Any) -> Any:
+    """Return what an operation is called, without the name of its overload: cat.default."""
+    name = getattr(func, "__name__", "") or str(func)
+    return name.partition(".")[0]
+
+
 def own_code(kind: Any) -> Any:
     """Return whether a class computes in Python itself, as quantized weights do."""
     known = _OWN_CODE.get(kind)
     if known is None:
         if len(_OWN_CODE) > 1024:
             _OWN_CODE.clear()
-        stands = (vars(each).get("__torch_function__") for each in kind.__mro__)
-        first = next((each for each in stands if each is not None), None)
-        known = isinstance(first, classmethod) and not kind.__module__.startswith("torch.")
-        known = known and first is not vars(torch.Tensor).get("__torch_function__")
+        known = not kind.__module__.startswith("torch.") and any(
+            _first(kind, name) is not vars(torch.Tensor).get(name)
+            and isinstance(_first(kind, name), classmethod)
+            for name in ("__torch_function__", "__torch_dispatch__")
+        )
         _OWN_CODE[kind] = known
     return known
 
 
+def _first(kind: Any, name: Any) -> Any:
+    return next((vars(each)[name] for each in kind.__mro__ if name in vars(each)), None)
+
+
 _OWN_CODE: dict[Any, bool] = {}
+_OF_TORCH = ("aten", "prims", "prim")
 
 
 def names_dtype(place: Any) -> Any:

@@ -8,6 +8,8 @@ import torch
 from _fadoctor_trace_origin import RAGGED, RANK, sizes_of
 from _fadoctor_trace_why import FLASH
 
+_LISTED = "is not supported because:"
+
 
 class Refusals:
     """The rows of the table, by what they look at."""
@@ -28,7 +30,8 @@ class Refusals:
 
 def why_not(before: Any, name: Any, problem: Any) -> Any:
     """Return the reasons why no flash kernel ran, or why the one that was called refused."""
-    told, seen = before.tracer.refusals.told, _of_tensors(before)
+    told = before.tracer.refusals.told
+    seen = {**_of_tensors(before), **_of_error(problem)}
     is_sdpa = before.entry["backend"] == "sdpa"
     if name == "sdpa-flash" and problem is None:
         return []
@@ -92,6 +95,18 @@ def _of_sdpa(before: Any) -> Any:
         found["mask-gradient"] = [""] if mask.requires_grad else []
         found["mask-dimensions"] = [str(mask.dim())]
     return found
+
+
+def _of_error(problem: Any) -> Any:
+    """Return the reasons that an error lists below each operator that does not take the call."""
+    found: dict[str, Any] = {}
+    listed = False
+    for line in str(problem).splitlines()[:200] if problem is not None else ():
+        if not line.startswith(" "):
+            listed = line.rstrip().endswith(_LISTED)
+        elif listed:  # what is supported instead is a set: its order differs from run to run
+            found.setdefault(line.strip().partition(" (supported")[0][:200])
+    return {"operators": list(found)[:8]}
 
 
 def _of_framework(before: Any) -> Any:

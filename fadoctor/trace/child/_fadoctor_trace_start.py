@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import threading
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import _fadoctor_trace_calls as calls
@@ -78,6 +78,7 @@ class Tracer:
         self.names = frames.Names()
         self.is_compiling = _asks_whether_compiling()
         self.lineage = Lineage(watch.fault, config["operations"])
+        self.lineage.entered = self._entered
         self.kernels = why.Kernels(config["kernels"])
         self.refusals = Refusals(config["refusals"])
         self.modes = Modes(self.lineage)
@@ -191,9 +192,22 @@ class Tracer:
             self.patches.rebind()  # the package has taken it from itself already
             return
         entry = dict(entry, order=calls.order_of(original, entry))
+        self._by_other_names(entry, original)
         wrapper = placed(self._wrapped(entry, original), module, attribute)
         self.patches.put(module, attribute, wrapper)
         tell_script(wrapper, original)
+
+    def _by_other_names(self, entry: Any, original: Any) -> None:
+        """See a function of torch also where somebody kept it, or calls its operator."""
+        if not isinstance(original, BuiltinFunctionType):
+            return
+        packet = getattr(torch.ops.aten, original.__name__, None)
+        for function in (original, packet, getattr(packet, "default", None)):
+            if function is not None:
+                self.lineage.entries[id(function)] = (function, entry)
+
+    def _entered(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return self.call(self.lineage.entries[id(function)][1], function, args, kwargs)
 
     def _wrapped(self, entry: Any, original: Any) -> Any:
         current, is_compiling = CURRENT, self.is_compiling
