@@ -184,12 +184,15 @@ def site_of(place: Path) -> Site:
     """Return a stack as the reader of names wants it."""
     own = next(path for path in sys.path if path.endswith("site-packages"))
     installed: dict[str, str] = {}
+    records: dict[str, str] = {}
     for folder in (str(place), own):
         for name in sorted(each.name for each in Path(folder).iterdir()):
             match = re.fullmatch(r"(.+?)-([^-]+)\.dist-info", name)
             if match:
-                installed.setdefault(re.sub(r"[-_.]+", "-", match[1]).lower(), match[2])
-    return Site((str(place), own), installed, {}, tuple(sys.version_info[:3]), "linux", False,
+                normal = re.sub(r"[-_.]+", "-", match[1]).lower()
+                installed.setdefault(normal, match[2])
+                records.setdefault(normal, str(Path(folder, name, "RECORD")))
+    return Site((str(place), own), installed, records, tuple(sys.version_info[:3]), "linux", False,
                 tuple(sorted(os.environ)))  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from fadoctor.contracts.child._fadoctor_calls import (
@@ -32,10 +33,11 @@ Node = List[Any]
 _BUILTINS = frozenset((
     "getattr", "hasattr", "len", "isinstance", "tuple", "list", "dict", "set", "frozenset", "str",
     "int", "bool", "any", "all", "globals", "vars", "locals", "setattr", "sorted", "__import__",
-    "exec", "eval", "dir",
+    "exec", "eval", "dir", "float",
 ))  # fmt: skip
 _KEYS = (*PLAIN, frozenset)
 ITEM_LIMIT = 5_000
+ENVIRON = Ext("os.environ")
 
 
 class Evaluator:
@@ -116,7 +118,7 @@ class Evaluator:
             return self.runner.call(target, given, named)
         if isinstance(target, Ext):
             return call_known(self.runner, target.name, given, named, frame)
-        self.runner.note_unknown_call(func, given, frame)
+        self.runner.names.note_call(func, given, frame)
         return UNKNOWN
 
     def keywords(self, keywords: List[Any], frame: Frame) -> Dict[str, Any]:
@@ -129,7 +131,7 @@ class Evaluator:
         result: Any = True
         for sign, right_node in zip(node[2], node[3]):
             right = self.value(right_node, frame)
-            known = compared(left, sign, right)
+            known = self.is_set(left, sign) if right == ENVIRON else compared(left, sign, right)
             if known is False:
                 return False
             result = UNKNOWN if known is UNKNOWN else result
@@ -164,7 +166,8 @@ class Evaluator:
         if base == Ext("globals"):
             return self.name(["n", key], frame) if type(key) is str else UNKNOWN
         if isinstance(base, Packages):
-            return self.runner.distributions_of(key)
+            own = re.sub(r"[-_.]+", "-", key).lower() if type(key) is str else ""
+            return [own] if own in self.runner.world.installed else UNKNOWN
         try:
             if isinstance(base, (dict, list, tuple, str)) and not isinstance(base, (Mod, Ext)):
                 return base[key] if key is not UNKNOWN else UNKNOWN
@@ -214,22 +217,12 @@ class Evaluator:
         return UNKNOWN if known is None else self.value(node[2] if known else node[3], frame)
 
     def comprehension(self, node: Node, frame: Frame) -> Any:
-        """Tell a list, set or dict made by one loop over what is known."""
-        _, kind, made, target, over, tests = node
-        items = self.value(over, frame)
-        if type(items) not in (list, tuple, set, dict) or len(items) > ITEM_LIMIT:
-            return UNKNOWN
-        inner = Frame(frame.module, dict(frame.names), is_function=True)
+        """Tell a list, set or dict made by loops over what is known."""
+        _, kind, made, loops = node
         found: List[List[Any]] = []
-        for item in list(items):
-            if item is UNKNOWN:
-                return UNKNOWN
-            self.runner.names.bind(target, item, inner)
-            wanted = [truth(self.value(test, inner)) for test in tests]
-            if None in wanted:
-                return UNKNOWN
-            if all(wanted):
-                found.append([self.value(part, inner) for part in made])
+        inner = Frame(frame.module, dict(frame.names), is_function=True)
+        if not self.looped(loops, made, inner, found):
+            return UNKNOWN
         if kind == "D":
             known = all(isinstance(key, _KEYS) for key, _ in found)
             return dict(found) if known else UNKNOWN
@@ -237,6 +230,37 @@ class Evaluator:
         if kind == "S":
             return set(values) if all(isinstance(v, _KEYS) for v in values) else UNKNOWN
         return values
+
+    def looped(self, loops: List[Any], made: List[Node], frame: Frame, found: List[Any]) -> bool:
+        """Add what loops give; return whether all of it is known."""
+        if not loops:
+            found.append([self.value(part, frame) for part in made])
+            return len(found) <= ITEM_LIMIT
+        target, over, tests = loops[0]
+        items = self.value(over, frame)
+        if type(items) not in (list, tuple, set, dict) or len(items) > ITEM_LIMIT:
+            return False
+        for item in list(items):
+            if item is UNKNOWN:
+                return False
+            self.runner.names.bind(target, item, frame)
+            wanted = [truth(self.value(test, frame)) for test in tests]
+            if None in wanted:
+                return False
+            if all(wanted) and not self.looped(loops[1:], made, frame, found):
+                return False
+        return True
+
+    def walrus(self, node: Node, frame: Frame) -> Any:
+        """Tell ``(a := b)`` and bind it."""
+        value = self.value(node[2], frame)
+        frame.bind(node[1], value)
+        return value
+
+    def is_set(self, name: Any, sign: str) -> Any:
+        """``name in os.environ``."""
+        known = self.runner.variables.is_set(name) if sign in ("in", "not in") else None
+        return UNKNOWN if known is None else known == (sign == "in")
 
     def joined(self, node: Node, frame: Frame) -> Any:
         """Tell an f-string."""
@@ -265,5 +289,6 @@ _KINDS: Dict[str, Any] = {
     "=": Evaluator.compare, "b": Evaluator.boolean, "!": Evaluator.negated, "s": Evaluator.item,
     "d": Evaluator.mapping, "l": Evaluator.display, "t": Evaluator.display,
     "e": Evaluator.display, "o": Evaluator.binary, "i": Evaluator.choice, "j": Evaluator.joined,
-    "h": Evaluator.comprehension, "u": Evaluator.unknown, "*": lambda *_: UNKNOWN,
+    "h": Evaluator.comprehension, "w": Evaluator.walrus,
+    "u": Evaluator.unknown, "*": lambda *_: UNKNOWN,
 }  # fmt: skip

@@ -6,16 +6,18 @@ against anybody.
 
 from __future__ import annotations
 
-import re
-from typing import Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List
 
 from fadoctor.contracts.child import _fadoctor_compound as compound
+from fadoctor.contracts.child._fadoctor_decide import PLACES
 from fadoctor.contracts.child._fadoctor_eval import Evaluator
+from fadoctor.contracts.child._fadoctor_getters import given_by
 from fadoctor.contracts.child._fadoctor_loose import Loose
 from fadoctor.contracts.child._fadoctor_names import Names, lazy_of_call
 from fadoctor.contracts.child._fadoctor_values import (
     ENTRY,
     UNKNOWN,
+    Asker,
     ExhaustedError,
     Ext,
     Frame,
@@ -27,14 +29,19 @@ from fadoctor.contracts.child._fadoctor_values import (
     Returned,
     lengthen,
 )
-from fadoctor.contracts.child._fadoctor_world import Asker, World
+from fadoctor.contracts.child._fadoctor_variables import Variables
+from fadoctor.contracts.child._fadoctor_version import VersionText
+
+if TYPE_CHECKING:
+    from fadoctor.contracts.child._fadoctor_world import World
 
 Node = List[Any]
 
 STEP_LIMIT = 3_000_000
 DEPTH_LIMIT = 12
 
-_CHANGES = re.compile(r"(?i).*(export|alias|lazy|module|register|install|patch|inject|attach)")
+_COMPARES_VERSIONS = frozenset(("torch",))
+"""Modules whose ``__version__`` compares as versions do."""
 
 
 class Runner:
@@ -45,9 +52,7 @@ class Runner:
         self.world = world
         self.python = python
         self.system = system
-        self.set_variables = set_variables
-        self.variables: "set[str]" = set()
-        """Names of the environment variables that decided something."""
+        self.variables = Variables(set_variables)
         self.evaluator = Evaluator(self)
         self.loose = Loose(self)
         self.names = Names(self)
@@ -57,6 +62,7 @@ class Runner:
         self.guards: List[List[bool]] = []
         """For each try that is open: whether it may have been left already."""
         world.run = self.module
+        world.getter = lambda module, name: given_by(self, module, name)
 
     def step(self) -> None:
         """Count; ExhaustedError where there is too much."""
@@ -155,11 +161,23 @@ class Runner:
         if known is not UNKNOWN:
             return known
         try:
-            return self.world.get(base.name, name, self.asker(frame, line), attribute=attribute)
+            asker = self.asker(frame, line)
+            known = self.world.get(base.name, name, asker, attribute=attribute)
         except Raised as raised:
             if raised.kind == "unsure":
                 return UNKNOWN
             raise
+        return self.told(base.name, name) if known is UNKNOWN else known
+
+    def told(self, module: str, name: str) -> Any:
+        """Return what is known of a name that is there without its source."""
+        if f"{module}.{name}" in PLACES:
+            return Ext(f"{module}.{name}")
+        if name != "__version__" or "." in module or self.world.hooked:
+            return UNKNOWN
+        version = self.world.version_of(self.world.distribution_of(module))
+        compares = module in _COMPARES_VERSIONS
+        return (VersionText(version) if compares else version) or UNKNOWN
 
     def known_attribute(self, name: str) -> Any:
         """Return what a dotted name outside of the stack is."""
@@ -172,13 +190,6 @@ class Runner:
         if name == "os.name" and self.system:
             return "nt" if self.system == "windows" else "posix"
         return Ext(name)
-
-    def distributions_of(self, name: Any) -> Any:
-        """Return the distributions that bring a module, where that is sure."""
-        if type(name) is not str:
-            return UNKNOWN
-        own = re.sub(r"[-_.]+", "-", name).lower()
-        return [own] if own in self.world.installed else UNKNOWN
 
     def call(self, target: Func, given: List[Any], named: Dict[str, Any]) -> Any:
         """Return what a function gives; it is followed where its body was kept."""
@@ -202,17 +213,6 @@ class Runner:
         finally:
             self.depth -= 1
         return None
-
-    def note_unknown_call(self, func: Any, given: List[Any], frame: Frame) -> None:
-        """Note what a call of something unknown may do to the module that calls."""
-        last = str(
-            func[-1] if func and func[0] == "a" else func[1] if func and func[0] == "n" else ""
-        )
-        whole = Ext("globals") in given or any(
-            isinstance(g, Mod) and g.name == frame.module.name for g in given
-        )
-        if whole or (frame.module.name in given and _CHANGES.match(last)):
-            frame.module.open = f"{last} may add names"
 
     def assign(self, node: Node, frame: Frame) -> None:
         """Follow ``a = b``."""
@@ -280,6 +280,11 @@ class Runner:
         """Follow a break; a continue is taken for one, which follows less."""
         raise Left
 
+    def named(self, node: Node, frame: Frame) -> None:
+        """Note names that an expression of the next statement may bind."""
+        for name in node[2]:
+            frame.names.setdefault(name, UNKNOWN)
+
     def outer(self, node: Node, frame: Frame) -> None:
         """``global a``."""
         frame.outer.update(node[2])
@@ -290,5 +295,5 @@ _STATEMENTS: Dict[str, Any] = {
     "G": Runner.augment, "D": Runner.function, "C": Runner.class_, "?": compound.if_,
     "T": compound.try_, "W": compound.with_, "L": compound.loop, "E": Runner.express,
     "R": Runner.raise_, "V": Runner.return_, "X": Runner.delete, "B": Runner.stop,
-    "Z": Runner.outer,
+    "Z": Runner.outer, "N": Runner.named,
 }  # fmt: skip
