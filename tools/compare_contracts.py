@@ -110,7 +110,7 @@ def compare(
 
 def judged(stack: str, statement: str, said: list[str], broken: Broken | None) -> Row:
     """Return how prediction and truth compare."""
-    named = (broken.name or broken.module) if broken else ""
+    named = (broken.name.rpartition(".")[2] or broken.module) if broken else ""
     predicted = f"{broken.asker}: {broken.module} {broken.name}" if broken else ""
     causes = [each for each in said if is_contract(each)]
     if not said:
@@ -127,6 +127,7 @@ def judged(stack: str, statement: str, said: list[str], broken: Broken | None) -
 def is_contract(said: str) -> bool:
     """Return whether an error is about a name or a part of a package that is there."""
     return bool(re.match(r"(?:ImportError: cannot import name|AttributeError: module|"
+                         r"AttributeError: type object|"
                          r"ModuleNotFoundError: No module named '\w+\.)", said))  # fmt: skip
 
 

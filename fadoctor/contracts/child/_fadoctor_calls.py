@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 
+from fadoctor.contracts.child._fadoctor_classes import changed
 from fadoctor.contracts.child._fadoctor_decide import DECIDED
 from fadoctor.contracts.child._fadoctor_lazy import FILE_LIMIT
 from fadoctor.contracts.child._fadoctor_values import (
@@ -117,6 +118,7 @@ def _import_module(call: Call) -> Any:
 
 def _setattr(call: Call) -> Any:
     base, name = call.given[0], call.given[1]
+    changed(call.runner.world, base)
     module = (
         call.frame.module
         if base is UNKNOWN

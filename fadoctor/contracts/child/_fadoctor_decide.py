@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Dict
 
 from fadoctor.contracts.child._fadoctor_compare import compared
 from fadoctor.contracts.child._fadoctor_values import UNKNOWN, Ext, Raised
-from fadoctor.contracts.child._fadoctor_version import Version, parse
+from fadoctor.contracts.child._fadoctor_version import Version, VersionText, parse
 
 if TYPE_CHECKING:
     from fadoctor.contracts.child._fadoctor_calls import Call
+    from fadoctor.contracts.child._fadoctor_run import Runner
+    from fadoctor.contracts.child._fadoctor_world import World
 
 JSON_LIMIT = 10_000
 CMAKE_LIMIT = METADATA_LIMIT = 1 << 20
@@ -149,3 +151,30 @@ DECIDED: Dict[str, Any] = {
 
 PLACES = frozenset(("torch.distributed", "torch.distributed.is_available"))
 """Functions of foundations that are told here, by their full names, and their modules."""
+
+_COMPARES_VERSIONS = frozenset(("torch",))
+"""Modules whose ``__version__`` compares as versions do."""
+
+
+def told_of(world: World, module: str, name: str) -> Any:
+    """Return what is known of a name that is there without its source."""
+    if f"{module}.{name}" in PLACES:
+        return Ext(f"{module}.{name}")
+    if name != "__version__" or "." in module or world.hooked:
+        return UNKNOWN
+    version = world.version_of(world.distribution_of(module))
+    compares = module in _COMPARES_VERSIONS
+    return (VersionText(version) if compares else version) or UNKNOWN
+
+
+def outside(runner: Runner, name: str) -> Any:
+    """Return what a dotted name outside of the stack is."""
+    if name.endswith("TYPE_CHECKING"):
+        return False
+    if name == "sys.version_info":
+        return runner.python or UNKNOWN
+    if name == "sys.platform" and runner.system:
+        return {"windows": "win32", "macos": "darwin"}.get(runner.system, runner.system)
+    if name == "os.name" and runner.system:
+        return "nt" if runner.system == "windows" else "posix"
+    return Ext(name)

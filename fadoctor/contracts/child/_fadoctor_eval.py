@@ -10,10 +10,16 @@ from fadoctor.contracts.child._fadoctor_calls import (
     KNOWN_FUNCTIONS,
     call_known,
 )
+from fadoctor.contracts.child._fadoctor_classes import asked_of_class, changed
 from fadoctor.contracts.child._fadoctor_compare import PLAIN, compared
+from fadoctor.contracts.child._fadoctor_decide import outside
+from fadoctor.contracts.child._fadoctor_loops import comprehended
 from fadoctor.contracts.child._fadoctor_methods import call_method
 from fadoctor.contracts.child._fadoctor_values import (
+    STEP_LIMIT,
     UNKNOWN,
+    Class,
+    ExhaustedError,
     Ext,
     Frame,
     Func,
@@ -36,7 +42,6 @@ _BUILTINS = frozenset((
     "exec", "eval", "dir", "float",
 ))  # fmt: skip
 _KEYS = (*PLAIN, frozenset)
-ITEM_LIMIT = 5_000
 ENVIRON = Ext("os.environ")
 
 
@@ -52,7 +57,10 @@ class Evaluator:
             return UNKNOWN
         if node[0] == "c":
             return node[1]
-        self.runner.step()
+        runner = self.runner  # asked very often: no function is called
+        runner.steps += 1
+        if runner.steps > STEP_LIMIT:
+            raise ExhaustedError
         return _KINDS[node[0]](self, node, frame)
 
     def values(self, nodes: List[Node], frame: Frame) -> List[Any]:
@@ -89,7 +97,10 @@ class Evaluator:
         if isinstance(base, Mod):
             return self.runner.attribute(base, name, line, frame)
         if isinstance(base, Ext):
-            return self.runner.known_attribute(f"{base.name}.{name}")
+            return outside(self.runner, f"{base.name}.{name}")
+        if isinstance(base, Class):
+            asker = self.runner.asker(frame, line)
+            return asked_of_class(self.runner.world, base, name, asker)
         if isinstance(base, Place) and name in ("parent", "name"):
             split = posixpath.split(base.text)
             return Place(split[0]) if name == "parent" else split[1]
@@ -106,11 +117,11 @@ class Evaluator:
         if func and func[0] == "a":
             base = self.value(func[2], frame)
             if not isinstance(base, (Mod, Ext)):
-                given = self.values(args, frame)
+                given = self.given(args, frame)
                 named = self.keywords(keywords, frame)
                 return call_method(base, func[3], given, named)
         target = self.value(func, frame)
-        given = self.values(args, frame)
+        given = self.given(args, frame)
         named = self.keywords(keywords, frame)
         if isinstance(target, Func):
             if target.node[2] in KNOWN_FUNCTIONS:
@@ -120,6 +131,13 @@ class Evaluator:
             return call_known(self.runner, target.name, given, named, frame)
         self.runner.names.note_call(func, given, frame)
         return UNKNOWN
+
+    def given(self, args: List[Node], frame: Frame) -> List[Any]:
+        """Return arguments; what is called may set attributes of a class that is one."""
+        found = self.values(args, frame)
+        for each in found:
+            changed(self.runner.world, each)
+        return found
 
     def keywords(self, keywords: List[Any], frame: Frame) -> Dict[str, Any]:
         """Return the keyword arguments."""
@@ -218,38 +236,7 @@ class Evaluator:
 
     def comprehension(self, node: Node, frame: Frame) -> Any:
         """Tell a list, set or dict made by loops over what is known."""
-        _, kind, made, loops = node
-        found: List[List[Any]] = []
-        inner = Frame(frame.module, dict(frame.names), is_function=True)
-        if not self.looped(loops, made, inner, found):
-            return UNKNOWN
-        if kind == "D":
-            known = all(isinstance(key, _KEYS) for key, _ in found)
-            return dict(found) if known else UNKNOWN
-        values = [value for [value] in found]
-        if kind == "S":
-            return set(values) if all(isinstance(v, _KEYS) for v in values) else UNKNOWN
-        return values
-
-    def looped(self, loops: List[Any], made: List[Node], frame: Frame, found: List[Any]) -> bool:
-        """Add what loops give; return whether all of it is known."""
-        if not loops:
-            found.append([self.value(part, frame) for part in made])
-            return len(found) <= ITEM_LIMIT
-        target, over, tests = loops[0]
-        items = self.value(over, frame)
-        if type(items) not in (list, tuple, set, dict) or len(items) > ITEM_LIMIT:
-            return False
-        for item in list(items):
-            if item is UNKNOWN:
-                return False
-            self.runner.names.bind(target, item, frame)
-            wanted = [truth(self.value(test, frame)) for test in tests]
-            if None in wanted:
-                return False
-            if all(wanted) and not self.looped(loops[1:], made, frame, found):
-                return False
-        return True
+        return comprehended(self, node, frame)
 
     def walrus(self, node: Node, frame: Frame) -> Any:
         """Tell ``(a := b)`` and bind it."""

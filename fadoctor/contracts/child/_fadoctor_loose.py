@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List
 
+from fadoctor.contracts.child._fadoctor_classes import changed
 from fadoctor.contracts.child._fadoctor_thin import blocks_of
 from fadoctor.contracts.child._fadoctor_values import (
     OWN,
@@ -117,6 +118,8 @@ class Loose:
                 self.target(each, [], frame, keep=keep)
         elif kind == "s":
             self.item(target, value, frame)
+        elif kind == "a":
+            changed(self.runner.world, self.quietly(target[2], frame))
 
     def item(self, target: Node, value: Node, frame: Frame) -> None:
         """Look at ``a[b] = c``: of a dict, of the names of a module, of the modules."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, List
 
+from fadoctor.contracts.child._fadoctor_classes import changed
+from fadoctor.contracts.child._fadoctor_decide import outside
 from fadoctor.contracts.child._fadoctor_thin import blocks_of
 from fadoctor.contracts.child._fadoctor_values import (
     UNKNOWN,
@@ -45,14 +47,19 @@ class Names:
         elif target[0] == "s":
             self.item(target, value, frame)
         elif target[0] == "a":
-            base = self.runner.evaluator.value(target[2], frame)
-            module = self.runner.world.modules.get(base.name) if isinstance(base, Mod) else None
-            if module is not None:
-                module.ns[target[3]] = value
-            elif target[3] == "__class__":
-                frame.module.open = frame.module.open or "another class may be its type"
+            self.attribute(target, value, frame)
         elif target[0] == "*":
             self.bind(target[1], UNKNOWN, frame)
+
+    def attribute(self, target: Node, value: Any, frame: Frame) -> None:
+        """``a.b = c``: of a module, or of a class."""
+        base = self.runner.evaluator.value(target[2], frame)
+        module = self.runner.world.modules.get(base.name) if isinstance(base, Mod) else None
+        changed(self.runner.world, base)
+        if module is not None:
+            module.ns[target[3]] = value
+        elif target[3] == "__class__":
+            frame.module.open = frame.module.open or "another class may be its type"
 
     def item(self, target: Node, value: Any, frame: Frame) -> None:
         """``a[b] = c``: of a dict, of the names of a module, of the modules."""
@@ -160,7 +167,7 @@ class Names:
         own = full.partition(".")[0] == frame.module.name.partition(".")[0]
         for wanted, renamed in names:
             if wanted != "*":
-                value = self.runner.known_attribute(f"{full}.{wanted}") if not own else UNKNOWN
+                value = outside(self.runner, f"{full}.{wanted}") if not own else UNKNOWN
                 frame.bind(renamed or wanted, value)
                 continue
             try:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List
 
 from fadoctor.contracts.child import _fadoctor_compound as compound
-from fadoctor.contracts.child._fadoctor_decide import PLACES
+from fadoctor.contracts.child._fadoctor_decide import PLACES, outside, told_of
 from fadoctor.contracts.child._fadoctor_eval import Evaluator
 from fadoctor.contracts.child._fadoctor_getters import given_by
 from fadoctor.contracts.child._fadoctor_loose import Loose
 from fadoctor.contracts.child._fadoctor_names import Names, lazy_of_call
 from fadoctor.contracts.child._fadoctor_values import (
     ENTRY,
+    STEP_LIMIT,
     UNKNOWN,
     Asker,
+    Class,
     ExhaustedError,
     Ext,
     Frame,
@@ -30,18 +32,15 @@ from fadoctor.contracts.child._fadoctor_values import (
     lengthen,
 )
 from fadoctor.contracts.child._fadoctor_variables import Variables
-from fadoctor.contracts.child._fadoctor_version import VersionText
 
 if TYPE_CHECKING:
     from fadoctor.contracts.child._fadoctor_world import World
 
 Node = List[Any]
 
-STEP_LIMIT = 3_000_000
 DEPTH_LIMIT = 12
 
-_COMPARES_VERSIONS = frozenset(("torch",))
-"""Modules whose ``__version__`` compares as versions do."""
+_TOLD = frozenset(place.rpartition(".")[2] for place in PLACES)
 
 
 class Runner:
@@ -137,18 +136,29 @@ class Runner:
         _, line, level, name, names = node
         full = self.world.resolve(frame.module, level, name)
         found = self.import_(full, line, frame)
+        missing: List[Raised] = []
         for wanted, renamed in names:
             if wanted == "*":
                 self.names.star(found, frame)
                 continue
-            frame.bind(renamed or wanted, self.taken(found, wanted, line, frame))
+            try:
+                value = self.taken(found, wanted, line, frame)
+            except Raised as raised:
+                # Python asks a package for all of the names before it misses one of them.
+                if not self.world.is_missing(raised, found, wanted):
+                    raise
+                missing.append(raised)
+                value = UNKNOWN
+            frame.bind(renamed or wanted, value)
+        if missing:
+            raise missing[0]
 
     def taken(self, found: Any, name: str, line: int, frame: Frame) -> Any:
         """Return what ``from`` takes out of a module."""
         if isinstance(found, Mod):
             return self.asked(found, name, line, frame, attribute=False)
         if isinstance(found, Ext):
-            return self.known_attribute(f"{found.name}.{name}")
+            return outside(self, f"{found.name}.{name}")
         return UNKNOWN
 
     def attribute(self, base: Mod, name: str, line: int, frame: Frame) -> Any:
@@ -157,9 +167,11 @@ class Runner:
 
     def asked(self, base: Mod, name: str, line: int, frame: Frame, *, attribute: bool) -> Any:
         """Return what a module gives for a name; Raised where it surely has none."""
-        known = self.world.bound(base.name, name)
-        if known is not UNKNOWN:
-            return known
+        module = self.world.modules.get(base.name)
+        if module is not None and name in module.ns and name[:2] != "__":
+            known = module.ns[name]
+            is_told = known is UNKNOWN and name in _TOLD
+            return told_of(self.world, base.name, name) if is_told else known
         try:
             asker = self.asker(frame, line)
             known = self.world.get(base.name, name, asker, attribute=attribute)
@@ -167,29 +179,7 @@ class Runner:
             if raised.kind == "unsure":
                 return UNKNOWN
             raise
-        return self.told(base.name, name) if known is UNKNOWN else known
-
-    def told(self, module: str, name: str) -> Any:
-        """Return what is known of a name that is there without its source."""
-        if f"{module}.{name}" in PLACES:
-            return Ext(f"{module}.{name}")
-        if name != "__version__" or "." in module or self.world.hooked:
-            return UNKNOWN
-        version = self.world.version_of(self.world.distribution_of(module))
-        compares = module in _COMPARES_VERSIONS
-        return (VersionText(version) if compares else version) or UNKNOWN
-
-    def known_attribute(self, name: str) -> Any:
-        """Return what a dotted name outside of the stack is."""
-        if name.endswith("TYPE_CHECKING"):
-            return False
-        if name == "sys.version_info":
-            return self.python or UNKNOWN
-        if name == "sys.platform" and self.system:
-            return {"windows": "win32", "macos": "darwin"}.get(self.system, self.system)
-        if name == "os.name" and self.system:
-            return "nt" if self.system == "windows" else "posix"
-        return Ext(name)
+        return told_of(self.world, base.name, name) if known is UNKNOWN else known
 
     def call(self, target: Func, given: List[Any], named: Dict[str, Any]) -> Any:
         """Return what a function gives; it is followed where its body was kept."""
@@ -249,7 +239,8 @@ class Runner:
         if node[4]:
             inner = Frame(frame.module, dict(frame.names) if frame.is_function else {})
             self.block(node[4], inner)
-        frame.bind(node[2], UNKNOWN)
+        is_of_module = frame.names is frame.module.ns
+        frame.bind(node[2], Class(frame.module.name, node[2]) if is_of_module else UNKNOWN)
 
     def express(self, node: Node, frame: Frame) -> None:
         """Follow an expression as a statement."""

@@ -13,6 +13,9 @@ ENTRY = "entry"
 OWN = "a __getattr__ of its own"
 """Why a module may have any name."""
 
+STEP_LIMIT = 3_000_000
+"""Statements, expressions and rounds of loops that are followed."""
+
 LENGTH_LIMIT = 50_000
 """Members of a list or a set that is followed."""
 
@@ -44,6 +47,13 @@ class Func(NamedTuple):
 
     module: str
     node: List[Any]
+
+
+class Class(NamedTuple):
+    """A class that a module of the stack defines."""
+
+    module: str
+    name: str
 
 
 class Place(NamedTuple):

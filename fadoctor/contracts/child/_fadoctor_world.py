@@ -14,6 +14,7 @@ from fadoctor.contracts.child._fadoctor_values import (
     UNKNOWN,
     Asker,
     Broken,
+    Class,
     ExhaustedError,
     Ext,
     LazyNames,
@@ -60,6 +61,8 @@ class World:
         self.imported: "set[str]" = set()
         """Full names of modules whose import ended well, with those of their parents."""
         self.aliases: "set[str]" = set()
+        self.changed: "set[Class]" = set()
+        """Classes that somebody sets attributes of."""
         self.run: Callable[[Module, Dict[str, Any]], None] = lambda _module, _code: None
         self.getter: Callable[[Module, str], Any] = lambda _module, _name: NOTHING
 
@@ -177,6 +180,15 @@ class World:
         wanted = (provider.distribution, module, "" if is_module else name)
         return Raised(kind, Broken(*place, *wanted))
 
+    def is_missing(self, raised: Raised, package: Any, name: str) -> bool:
+        """Return whether what was raised says that a package has no such name."""
+        module = self.modules.get(package.name) if isinstance(package, Mod) else None
+        broken = raised.broken
+        if module is None or broken is None or not module.spec.path:
+            return False
+        below = (f"{module.name}.{name}", "")
+        return (broken.module, broken.name) in ((module.name, name), below)
+
     def _execute(self, module: Module) -> None:
         if module.spec.kind == find.NAMESPACE:
             module.state = "done"
@@ -198,13 +210,6 @@ class World:
         except RecursionError:
             module.open = "nested too deeply"
         module.state = "done"
-
-    def bound(self, module_name: str, name: str) -> Any:
-        """Return what a name of a module is bound to, where that is known already."""
-        module = self.modules.get(module_name)
-        if module is None or name in _ALWAYS:
-            return UNKNOWN
-        return module.ns.get(name, UNKNOWN)
 
     def get(self, module_name: str, name: str, asker: Asker, *, attribute: bool = False) -> Any:
         """Return a name of a module as ``from module import name`` or ``module.name`` gives it."""

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.contracts.model import Entry
+from fadoctor.contracts.read import read_contracts
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -124,9 +127,6 @@ def test_the_metadata_of_a_distribution_tell_whose_it_is(told: Told, tree: Tree)
 
 
 def test_torch_compares_versions_and_says_how_it_was_built(tree: Tree) -> None:
-    from fadoctor.contracts.model import Entry  # noqa: PLC0415
-    from fadoctor.contracts.read import read_contracts  # noqa: PLC0415
-
     built = "def is_available():\n    return hasattr(torch._C, 'x')"
     init = "from . import v, distributed\n__version__ = v.it"
     tree.install("torch", "2.13.0+cpu", init=init, distributed__init=built)
