@@ -81,6 +81,9 @@ class Lowering(Expressions):
         found = []
         for statement in statements:
             lowered = self.statement(statement)
+            if self.bound:
+                found.append(["N", 0, self.bound])
+                self.bound = []
             if lowered is not None:
                 found.append(lowered)
         return found
