@@ -101,7 +101,7 @@ CASES = (
         "CUDA_HOME names a folder that is gone",
         r"CUDA_HOME(?!.*not set)",
         A100, TORCH_28, _RIGHT,
-        covered=(_ENV, _CUDA, _OURS),
+        covered=(_ENV, _CUDA),
         environ={"CUDA_HOME": "{root}/cuda-12.4"},
     ),
     Case(
@@ -109,7 +109,7 @@ CASES = (
         "nvcc on PATH is 12.4, CUDA_HOME is 11.8",
         r"(?i)CUDA_HOME(?!.*not set)|resolution conflict",
         A100, TORCH_28, _RIGHT,
-        covered=(_ENV, _CUDA, _OURS),
+        covered=(_ENV, _CUDA),
         environ={"CUDA_HOME": "{root}/cuda-11.8", "PATH": "{root}/cuda-12.4/bin"},
         toolkits=("11.8", "12.4"),
     ),
