@@ -108,3 +108,10 @@ def _follows(key: str, keys: set[str]) -> bool:
     return name == ALL and any(
         each.startswith(others.get(section, ())) and each != key for each in keys
     )
+
+
+def differs(label: str, here: str, there: str) -> str:
+    """Return ``driver 550.54 instead of 580.95``, ``no flash-attn instead of 2.8.3``."""
+    if here == NONE:
+        return f"no {label.removeprefix('the ')} instead of {there}"
+    return f"{label} {here} instead of {there}"

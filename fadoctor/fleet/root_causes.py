@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.engine.judge import judge
-from fadoctor.fleet.compare import NONE
+from fadoctor.fleet.compare import NONE, differs
 from fadoctor.fleet.content import SEVERITIES
 from fadoctor.fleet.fingerprint import UNKNOWN
 from fadoctor.fleet.hostlist import compress
@@ -180,7 +180,7 @@ def _common(mine: Sequence[NodeGroup], groups: Sequence[NodeGroup]) -> str:
         return ""
     sets = [{(each.label, each.here, each.reference) for each in group.differs} for group in mine]
     shared = set.intersection(*sets)
-    said = sorted(f"{label} {here} instead of {there}" for label, here, there in shared)
+    said = sorted(differs(label, here, there) for label, here, there in shared)
     return f"They have {', '.join(said[:_COMMON_SHOWN])}." if said else ""
 
 

@@ -78,8 +78,10 @@ def package_of(name: str, option: str) -> str:
     for prefix, names in PACKAGES.items():
         if plain == prefix or plain in {other.replace("-", "_") for other in names}:
             return prefix
-    known = [name for names in PACKAGES.values() for name in names]
-    otherwise = f" It plans for {', '.join(names[0] for names in PACKAGES.values())}."
+    kernels = [backend.value for backend in HUB.values()] if option == "--want" else []
+    known = [*(name for names in PACKAGES.values() for name in names), *kernels]
+    plans = [*(names[0] for names in PACKAGES.values()), *kernels]
+    otherwise = f" It plans for {', '.join(plans)}."
     hint = did_you_mean(name, known, otherwise)
     raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows.{hint}")
 

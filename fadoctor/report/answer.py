@@ -12,8 +12,9 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from fadoctor.model.fact import Fact
     from fadoctor.model.fix import Fix
     from fadoctor.model.report import Report
     from fadoctor.model.verdict import Verdict
@@ -139,15 +140,19 @@ def _without_table(report: Report) -> Answer:
         return Answer(State.FAILS, report.not_looked[0] if report.not_looked else without)
     if report.not_looked:
         return Answer(State.UNKNOWN, report.not_looked[0])
-    count = facts.get("gpu.count")
+    return Answer(State.UNKNOWN, _why_no_table(facts))
+
+
+def _why_no_table(facts: Mapping[str, Fact]) -> str:
+    """Return why nothing can be said of torch on a GPU."""
+    count, visible = facts.get("gpu.count"), facts.get("gpu.visible_count")
     if isinstance(count, Known) and count.value == 0:
-        return Answer(State.UNKNOWN, f"There is no GPU here. {_ASK}")
+        return f"There is no GPU here. {_ASK}"
     if isinstance(count, Unknown):
-        text = f"fadoctor could not read which GPU is here. {_ASK}"
-        return Answer(State.UNKNOWN, text)
-    visible = facts.get("gpu.visible_count")
+        return f"fadoctor could not read which GPU is here. {_ASK}"
+    torch = facts.get("torch.version")
+    if isinstance(torch, Unknown):
+        return f"It is not known which torch is here: {torch.reason}."
     if isinstance(visible, Known) and visible.value == 0:
-        return Answer(State.UNKNOWN, f"Programs see no GPU here, because all are hidden. {_ASK}")
-    return Answer(
-        State.UNKNOWN, "No attention that is installed runs on a GPU that programs can see here."
-    )
+        return f"Programs see no GPU here, because all are hidden. {_ASK}"
+    return "No attention that is installed runs on a GPU that programs can see here."

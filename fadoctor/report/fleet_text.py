@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.fleet.compare import differs
 from fadoctor.fleet.root_causes import shortened
 from fadoctor.model.finding import Severity
 from fadoctor.report.paper import Paper
@@ -102,7 +103,7 @@ def difference_text(each: Difference) -> str:
     """Return ``driver 550.54 instead of 580.95``."""
     if each.here == each.reference:
         return f"{each.label} differs (the records had no room for it)"
-    return f"{each.label} {each.here} instead of {each.reference}"
+    return differs(each.label, each.here, each.reference)
 
 
 class _Page(Paper):

@@ -131,7 +131,7 @@ def _smoke(report: SmokeReport) -> Iterator[str]:
 
 
 def _plan(plan: Plan) -> Iterator[str]:
-    yield f"### fadoctor fix: {plan.outcome.value}"
+    yield "### fadoctor fix"
     if plan.changes:
         rows = [(each.distribution, each.before or "-", each.after or "-") for each in plan.changes]
         yield _table(("package", "now", "then"), rows)

@@ -58,6 +58,11 @@ def answer_text(plan: Plan) -> str:
     return f"{said}{_LISTED.get(said, '.')}"
 
 
+def short_answer(plan: Plan) -> str:
+    """Return what the plan comes to, where nothing is listed below."""
+    return f"{_said(plan)}."
+
+
 def _said(plan: Plan) -> str:
     """Return what the plan comes to, without what is listed."""
     match plan.outcome:
@@ -96,7 +101,7 @@ def one_line(plan: Plan) -> str:
     parts = [f"{', '.join(changes)}."] if changes else []
     by_hand = sum(not action.is_step for action in plan.actions)
     parts += [f"{counted(by_hand, 'thing')} to do by hand."] if by_hand else []
-    parts.append(f"{_said(plan)}.")
+    parts.append(short_answer(plan))
     parts += [f"{words}: {'; '.join(items)}." for words, items in left_over(plan.proof).items()]
     parts += [f"Impossible: {each.wish}." for each in plan.conflicts]
     if plan.outcome is PlanOutcome.NOTHING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind
+from fadoctor.report.plan_answer import short_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ def render(plan: Plan) -> str:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    yield f"# {plan.target.label}: {plan.outcome.value}"
+    yield f"# {plan.target.label}: {short_answer(plan)}"
     for action in plan.actions:
         match action.kind:
             case ActionKind.UNINSTALL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
+from fadoctor.report.plan_answer import short_answer
 from fadoctor.report.plan_text import command_lines
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def _opening(plan: Plan, comment: str) -> Iterator[str]:
     yield "@echo off" if plan.windows else "#!/bin/sh"
     yield f"{comment} {plan.target.label} ({plan.target.reason})"
     yield from (f"{comment} assumed: {overlay}" for overlay in plan.assumed)
-    yield f"{comment} {plan.outcome.value}; undo each step with the command beside it"
+    yield f"{comment} {short_answer(plan)} Each step has the command that undoes it beside it."
     if not plan.windows:
         yield "set -eu"
 

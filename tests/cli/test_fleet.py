@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -12,9 +14,9 @@ import pytest
 
 from tests.unit.fleet.samples import content, line
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROOT = Path(__file__).resolve().parents[2]
 
+if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
 FINE = b"".join(map(line, range(16))).decode()
@@ -110,3 +112,13 @@ def test_asking_through_srun(run: Run, tmp_path: Path) -> None:
     assert (stale.returncode, "an earlier run" in stale.stderr) == (2, True)
     none = run("fleet", "--slurm", "--run", env={"PATH": str(tmp_path)})
     assert (none.returncode, "is this a node of a Slurm cluster?" in none.stderr) == (2, True)
+
+
+def test_the_page_about_fleets_shows_what_is_printed(run: Run) -> None:
+    """Its example was written by hand, and had titles that no rule has."""
+    printed = run("fleet", "tests/golden/fleet/records.txt", cwd=ROOT, env={"COLUMNS": "96"})
+    shown = textwrap.indent(printed.stdout, " " * 4)
+    assert shown in (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
+    short = run("fleet", "--quiet", "tests/golden/fleet/records.txt", cwd=ROOT)
+    assert short.stdout.count("\n") == 1
+    assert all(node in short.stdout for node in ("n[09,12]", "n[03,05]", "n20", "n07"))

@@ -114,7 +114,7 @@ def test_explain_points_into_the_log(run: Run, tmp_path: Path) -> None:
 
 def test_a_plan_has_its_forms_too(run: Run, stack: Path) -> None:
     plan = ("fix", "--dry-run", "--exit-zero", "--gpu", "V100", "--python", str(stack))
-    assert run(*plan, "--format", "markdown").stdout.startswith("### fadoctor fix: ")
+    assert run(*plan, "--format", "markdown").stdout.startswith("### fadoctor fix\n")
     first = run(*plan, "--format", "jsonl").stdout.splitlines()[0]
     assert json.loads(first)["kind"] == "plan"
 

@@ -16,6 +16,8 @@ from fadoctor.cli.rules import SchemaName
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.cli.conftest import Run
+
 SCHEMAS = Path(__file__).parents[2] / "rules" / "schema"
 
 
@@ -65,3 +67,11 @@ def test_verbose_promises_a_table_only_where_there_is_one() -> None:
 def test_every_schema_of_the_repository_can_be_printed() -> None:
     files = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
     assert files == {name.value for name in SchemaName}
+
+
+def test_a_wrong_wish_is_told_all_that_can_be_wished_for(run: Run) -> None:
+    """It named packages alone, though the help has hub-fa2."""
+    said = run("fix", "--dry-run", "--want", "no-such-thing").stderr
+    assert "flash-attn, " in said
+    assert ", hub-fa2" in said
+    assert "hub-fa2" not in run("fix", "--dry-run", "--keep", "no-such-thing").stderr

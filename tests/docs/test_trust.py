@@ -24,3 +24,36 @@ def test_no_module_of_ours_can_reach_a_network() -> None:
 def test_the_page_says_so() -> None:
     page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
     assert "fadoctor opens no connection" in page
+
+
+STARTERS = {
+    "probes/toolkit.py": "`nvcc`, `gcc`, `g++` and `ninja`",
+    "probes/interpreter.py": "under the interpreter of the environment",
+    "probes/nvml.py": "asks NVML",
+    "probes/nvidia_smi.py": "`nvidia-smi`",
+    "processes/asked.py": "Processes of fadoctor's own Python that parse",
+    "updates/fetch.py": "`rules update` runs pip or uv",
+    "apply/verify.py": "`fix` runs the installer",
+    "apply/carry_out.py": "`fix` runs the installer",
+    "apply/preflight.py": "`fix` runs the installer",
+    "smoke/worker.py": "The smoke run of `check` and `smoke`",
+    "smoke/imports.py": "The smoke run of `check` and `smoke`",
+    "fleet/ray.py": "`fleet --ray`",
+    "fleet/slurm.py": "runs `srun`",
+}
+"""Modules that start a process -> what the page says of it."""
+
+
+def test_whatever_starts_a_process_stands_on_the_page() -> None:
+    """Compilers that are asked for their versions, and srun, did not."""
+    page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+    starts = re.compile(r"from fadoctor\.processes\.run import [^\n]*\bCommand\b")
+    used = re.compile(r"(?<![\w.])Command\(")
+    found = {
+        path.relative_to(ROOT / "fadoctor").as_posix()
+        for path in (ROOT / "fadoctor").rglob("*.py")
+        if starts.search(text := path.read_text(encoding="utf-8")) and used.search(text)
+    }
+    assert found <= STARTERS.keys(), "say it in docs/trust.md, and here"
+    assert len(found) > 8
+    assert [words for words in STARTERS.values() if words not in page] == []

@@ -83,7 +83,7 @@ def test_each_that_differs_is_named_with_what() -> None:
     report = page(gathered(n7=content(gpu={"driver": "550.54"}), n3=BAD, lost=(12,)))
     said = text(report)
     assert "n07: driver 550.54 instead of 580.95.05" in said
-    assert "n03: flash-attn none instead of 2.8.3" in said
+    assert "n03: no flash-attn instead of 2.8.3" in said
     assert "Silent: 1 node: n12" in said
     assert (report.healthy, report.answered, report.expected) == (14, 15, 16)
     assert report.findings[0].rule_id == "flash-attn-missing"
@@ -99,7 +99,7 @@ def test_what_a_whole_rack_has_is_said_once() -> None:
     (first, *_) = page(found).findings
     assert (first.rule_id, first.nodes, first.count) == ("flash-attn-missing", "r4n[01-08]", 8)
     assert "On all 8 nodes of r4n*, on no other." in first.message
-    assert "They have flash-attn none instead of 2.8.3." in first.message
+    assert "They have no flash-attn instead of 2.8.3." in first.message
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,10 @@ def test_without_torch_that_is_what_is_said() -> None:
     [
         (HEALTHY, "There is no GPU here."),
         ({**HEALTHY, "gpu.count": UNREAD}, "fadoctor could not read which GPU is here."),
+        (
+            {**HEALTHY, **A_GPU, "torch.version": UNREAD, "gpu[0].visible": False},
+            "It is not known which torch is here: ",
+        ),
         ({**HEALTHY, **A_GPU, "gpu.visible_count": 0, "gpu[0].visible": False}, "all are hidden"),
     ],
 )
