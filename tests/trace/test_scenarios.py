@@ -26,7 +26,7 @@ pytestmark = [
 
 SCENES = scenes.OF_MODELS | scenes.OF_REPORTS
 
-SLOW = ("flexible",)
+SLOW = ("flexible", "by_own_operator", "well_own_operator")
 
 
 @pytest.fixture(autouse=True)

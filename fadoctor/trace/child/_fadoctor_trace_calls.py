@@ -141,7 +141,7 @@ class Before:
         names, place = self.tracer.names, origin.place
         owner = place.owner()
         module = names.search(owner)
-        unsure = self.tracer.record.compiled or origin.kind == OTHER or not origin.sure
+        unsure = self.tracer.record.compiled or origin.kind == OTHER or origin.sure is False
         unsure = unsure or RANK.get(self.tensors[letter].dtype) == 0
         confidence = "medium" if unsure else "high"
         line = line_of(place.code, place.line, origin.op)

@@ -168,7 +168,7 @@ class Scripted:
             if item.dtype not in WIDE:
                 continue
             origin = lineage.note(said, item, args, kwargs, frame)
-            if origin is not None and origin.op is said:  # else another began it
+            if origin is not None:
                 origin.sure = False
                 owner = _owner(frame) if isinstance(compiled, torch._C.ScriptMethod) else None
                 name = compiled.name if owner is None else owner.original_name

@@ -113,10 +113,15 @@ class Lineage(TorchFunctionMode):
         """Return the origin of a tensor, None where no operation on it was seen."""
         return self.causes.known(tensor)
 
-    def _put(self, key: Any, out: Any, origin: Any) -> None:
+    def _put(self, key: Any, out: Any, origin: Any) -> Any:
+        """Remember the origin of a tensor; return whether it began here."""
+        begins = origin.sure is None
+        if begins:
+            origin.sure = True
         if not origin.key:
             origin.key = key
         self.table.put(key, out, origin)
+        return begins
 
     def made(self, tensor: Any, name: Any, frame: Any) -> None:
         """Note a tensor that comes from outside torch: from numpy, from a file."""
@@ -140,14 +145,13 @@ class Lineage(TorchFunctionMode):
     def _note(self, func: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
         name = plain_name(func)
         origin = self.note(name, out, args, kwargs, frame) if name != "__get__" else None
-        if origin is None or origin.key != storage_of(out):  # or another began it
-            return
-        by = unseen(func, args, kwargs)
-        if by:
-            origin.kind, origin.sure, origin.why = OTHER, False, "made by %s" % by
+        by = unseen(func, args, kwargs) if origin is not None else ""
+        if origin is not None and by:
+            origin.kind = OTHER if origin.kind == CAST else origin.kind
+            origin.sure, origin.why = False, "made by %s" % by
 
     def note(self, name: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> Any:
-        """Note where a wide result comes from, and return that; None where nothing is new."""
+        """Note where a wide result comes from, and return that; None where another began it."""
         key = storage_of(out)
         if not key or torch._C._get_tracing_state() is not None:
             return None
@@ -171,6 +175,6 @@ class Lineage(TorchFunctionMode):
             origin = self.causes.scaled(name, out, same, frame)
         else:
             origin = self.causes.of(name, out, same, lower, higher, frame)
-        if origin is not None:
-            self._put(key, out, origin)
-        return origin
+        if origin is None:
+            return None
+        return origin if self._put(key, out, origin) else None

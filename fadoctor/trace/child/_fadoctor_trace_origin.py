@@ -52,7 +52,7 @@ class Origin:
         """Where the other operand was made wide."""
         self.key = 0
         """Storage of the other operand, or of the parameter it began with."""
-        self.sure = True
+        self.sure: Any = None
         """Whether the operation itself was seen, not only the call of code that no mode sees."""
 
     def moving(self) -> Any:

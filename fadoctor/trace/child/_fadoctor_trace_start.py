@@ -189,7 +189,8 @@ class Tracer:
             return
         if entry["backend"] == LOADER:
             self.patches.put(module, attribute, self.hub.loader(original))
-            self.patches.rebind()  # the package has taken it from itself already
+            if CURRENT[0] is self:  # else all is rebound once more
+                self.patches.rebind()  # the package has taken it from itself already
             return
         entry = dict(entry, order=calls.order_of(original, entry))
         self._by_other_names(entry, original)
