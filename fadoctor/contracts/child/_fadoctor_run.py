@@ -59,7 +59,7 @@ class Runner:
         self.depth = 0
         self.maybe = 0
         self.guards: List[List[bool]] = []
-        """For each try that is open: whether it may have been left already."""
+        """For each try and loop that is open: whether it may have been left; a loop has two."""
         world.run = self.module
         world.getter = lambda module, name: given_by(self, module, name)
 
@@ -268,8 +268,8 @@ class Runner:
                 frame.names.pop(target[1], None)
 
     def stop(self, node: Node, frame: Frame) -> None:  # noqa: ARG002 -- like the others
-        """Follow a break; a continue is taken for one, which follows less."""
-        raise Left
+        """Follow a break or a continue."""
+        raise Left(is_round=bool(node[1]))
 
     def named(self, node: Node, frame: Frame) -> None:
         """Note names that an expression of the next statement may bind."""
