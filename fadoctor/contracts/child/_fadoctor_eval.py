@@ -137,7 +137,8 @@ class Evaluator:
         """Return arguments; what is called may set attributes of a class that is one."""
         found = self.values(args, frame)
         for each in found:
-            changed(self.runner.world, each)
+            if type(each) is Class:  # asked very often: no function is called
+                changed(self.runner.world, each)
         return found
 
     def keywords(self, keywords: List[Any], frame: Frame) -> Dict[str, Any]:

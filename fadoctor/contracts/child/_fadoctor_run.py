@@ -13,6 +13,7 @@ from fadoctor.contracts.child._fadoctor_decide import PLACES, outside, told_of
 from fadoctor.contracts.child._fadoctor_eval import Evaluator
 from fadoctor.contracts.child._fadoctor_getters import given_by
 from fadoctor.contracts.child._fadoctor_loose import Loose
+from fadoctor.contracts.child._fadoctor_memory import NOTHING, Memory
 from fadoctor.contracts.child._fadoctor_names import Names, lazy_of_call
 from fadoctor.contracts.child._fadoctor_values import (
     ENTRY,
@@ -51,7 +52,8 @@ class Runner:
         self.world = world
         self.python = python
         self.system = system
-        self.variables = Variables(set_variables)
+        self.memory = Memory()
+        self.variables = Variables(set_variables, self.memory.forget)
         self.evaluator = Evaluator(self)
         self.loose = Loose(self)
         self.names = Names(self)
@@ -187,6 +189,10 @@ class Runner:
         params, body = target.node[6], target.node[7]
         if body is None or module is None or self.depth >= DEPTH_LIMIT or len(given) > len(params):
             return UNKNOWN
+        key = self.memory.key(target, module, given, named)
+        known = self.memory.get(key)
+        if known is not NOTHING:
+            return known
         names: Dict[str, Any] = dict(named) if "" not in named else {}
         names.update(zip([param for param, _ in params], given))
         frame = Frame(module, names, is_function=True)
@@ -197,6 +203,7 @@ class Runner:
         try:
             self.block(body, frame)
         except Returned as returned:
+            self.memory.keep(key, returned.value)
             return returned.value
         except Left:
             return UNKNOWN

@@ -286,3 +286,36 @@ def test_another_function_of_that_name_stops_nothing(tree: Tree) -> None:
     tree.install("asker", init=check + "from provider import Gone", other=VERSIONS_FILE)
     tree.install("provider", "2.5.1")
     assert tree.told() == ["asker/__init__.py:3 provider Gone"]
+
+
+KEEPERS = """
+import os
+def is_on():
+    return os.environ.get('SOME_VARIABLE', '1') == '1'
+def is_flag(value):
+    return isinstance(value, bool)
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "condition", "is_told"),
+    [
+        ("pass", "provider.is_on()", True),
+        ("os.environ['SOME_VARIABLE'] = '0'", "provider.is_on()", False),
+        ("os.environ.update(unknown())", "provider.is_on()", False),
+        ("pass", "provider.is_flag(True)", True),
+        ("pass", "provider.is_flag(1)", False),
+        ("pass", "provider.is_flag(unknown())", False),
+    ],
+)
+def test_an_answer_is_used_again_while_nothing_changed(
+    told: Told,
+    between: str,
+    condition: str,
+    is_told: bool,  # noqa: FBT001
+) -> None:
+    before = "import os, provider\nif provider.is_on() and provider.is_flag(False):\n    pass\n"
+    before += "if provider.is_flag(0):\n    from provider import Gone\n"
+    asker = before + between + ASKS.format(condition)
+    found = told(asker, KEEPERS)
+    assert found == (["asker/__init__.py:8 provider Gone"] if is_told else [])
