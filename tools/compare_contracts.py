@@ -112,7 +112,9 @@ def judged(stack: str, statement: str, said: list[str], broken: Broken | None) -
     """Return how prediction and truth compare."""
     named = (broken.name.rpartition(".")[2] or broken.module) if broken else ""
     predicted = f"{broken.asker}: {broken.module} {broken.name}" if broken else ""
-    causes = [each for each in said if is_contract(each)]
+    own = re.fullmatch(r"from (\S+) import (\w+)", statement)
+    absent = f"ImportError: cannot import name '{own[2]}' from '{own[1]}'" if own else "?"
+    causes = [each for each in said if is_contract(each) and not each.startswith(absent)]
     if not said:
         verdict = "ALARM" if broken else "silent"
     elif broken and any(re.search(rf"\b{re.escape(named)}\b", each) for each in said):

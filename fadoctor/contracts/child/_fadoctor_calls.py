@@ -13,6 +13,7 @@ from fadoctor.contracts.child._fadoctor_values import (
     UNKNOWN,
     Ext,
     Frame,
+    Func,
     LazyNames,
     Mod,
     Packages,
@@ -278,5 +279,13 @@ _CALLS: Dict[str, Any] = {
     "copy.deepcopy": _same,
 }
 _LAST: Dict[str, Any] = {"define_import_structure": _structure}
-KNOWN_FUNCTIONS = frozenset(_LAST)
-"""Functions of the stack that are known by name: what they do is done here."""
+_KNOWN_FUNCTIONS = frozenset((*_LAST, "require_version", "require_version_core"))
+
+
+def known_function(target: Func) -> str:
+    """Return what a function of the stack is known by, whose work is done here; or nothing."""
+    name = target.node[2]
+    if name not in _KNOWN_FUNCTIONS:
+        return ""
+    full = ".".join([*target.module.split(".")[-2:], name])
+    return name if name in _LAST else (full if full in _CALLS else "")

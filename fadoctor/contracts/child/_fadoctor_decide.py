@@ -120,6 +120,27 @@ def _is_final(version: Version) -> bool:
     return bool(re.fullmatch(r"[\d.]+", version.text.strip()))
 
 
+def _require_version(call: Call) -> Any:
+    """``require_version("peft>=0.17")`` of transformers and diffusers, which stops the import."""
+    text = call.given[0] if call.given else call.named.get("requirement")
+    match = _REQUIREMENT.fullmatch(text) if type(text) is str else None
+    world = call.runner.world
+    if match is None or world.hooked:
+        return UNKNOWN
+    found = _python_version(call) if match[1] == "python" else world.version_of(match[1])
+    if not found:
+        raise Raised("PackageNotFoundError")
+    here = parse(found) if type(found) is str else None
+    for bound in filter(None, match[2].split(",")):
+        wanted = _BOUND.fullmatch(bound.strip())
+        limit = parse(wanted[2]) if wanted else None
+        if wanted is None or limit is None or here is None:
+            return UNKNOWN
+        if compared(here, wanted[1], limit) is False:
+            raise Raised("ImportError")
+    return None
+
+
 def _package_available(call: Call) -> Any:
     there = call.runner.world.is_there(call.given[0]) if type(call.given[0]) is str else None
     return UNKNOWN if there is None else there
@@ -147,6 +168,8 @@ DECIDED: Dict[str, Any] = {
     "lightning_utilities.core.imports.package_available": _package_available,
     "lightning_utilities.core.imports.module_available": _package_available,
     "torch.distributed.is_available": _distributed,
+    "utils.versions.require_version": _require_version,
+    "utils.versions.require_version_core": _require_version,
 }
 
 PLACES = frozenset(("torch.distributed", "torch.distributed.is_available"))

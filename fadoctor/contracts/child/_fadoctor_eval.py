@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from fadoctor.contracts.child._fadoctor_calls import (
-    KNOWN_FUNCTIONS,
     call_known,
+    known_function,
 )
 from fadoctor.contracts.child._fadoctor_classes import asked_of_class, changed
 from fadoctor.contracts.child._fadoctor_compare import PLAIN, compared
@@ -124,8 +124,9 @@ class Evaluator:
         given = self.given(args, frame)
         named = self.keywords(keywords, frame)
         if isinstance(target, Func):
-            if target.node[2] in KNOWN_FUNCTIONS:
-                return call_known(self.runner, target.node[2], given, named, frame)
+            known = known_function(target)
+            if known:
+                return call_known(self.runner, known, given, named, frame)
             return self.runner.call(target, given, named)
         if isinstance(target, Ext):
             return call_known(self.runner, target.name, given, named, frame)
@@ -136,7 +137,8 @@ class Evaluator:
         """Return arguments; what is called may set attributes of a class that is one."""
         found = self.values(args, frame)
         for each in found:
-            changed(self.runner.world, each)
+            if type(each) is Class:  # asked very often: no function is called
+                changed(self.runner.world, each)
         return found
 
     def keywords(self, keywords: List[Any], frame: Frame) -> Dict[str, Any]:

@@ -82,6 +82,13 @@ class Loose:
         for guard in self.runner.guards:
             guard[0] = True
 
+    def stop(self, node: Node, frame: Frame, *, keep: bool) -> None:  # noqa: ARG002
+        """Note that the loop around this, or a round of it, may be left here."""
+        for guard in reversed(self.runner.guards):
+            guard[0] = True
+            if len(guard) > 1:
+                return
+
     def compound(self, node: Node, frame: Frame, *, keep: bool) -> None:
         """Look at the blocks of a statement."""
         if node[0] == "W":
@@ -160,5 +167,5 @@ class Loose:
 _STATEMENTS: Dict[str, Any] = {
     "I": Loose.import_, "F": Loose.from_, "D": Loose.define, "C": Loose.define,
     "A": Loose.assign, "G": Loose.assign, "E": Loose.express, "X": Loose.delete,
-    "R": Loose.raise_,
+    "R": Loose.raise_, "B": Loose.stop,
 }  # fmt: skip

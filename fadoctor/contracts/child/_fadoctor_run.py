@@ -13,6 +13,7 @@ from fadoctor.contracts.child._fadoctor_decide import PLACES, outside, told_of
 from fadoctor.contracts.child._fadoctor_eval import Evaluator
 from fadoctor.contracts.child._fadoctor_getters import given_by
 from fadoctor.contracts.child._fadoctor_loose import Loose
+from fadoctor.contracts.child._fadoctor_memory import NOTHING, Memory
 from fadoctor.contracts.child._fadoctor_names import Names, lazy_of_call
 from fadoctor.contracts.child._fadoctor_values import (
     ENTRY,
@@ -51,7 +52,8 @@ class Runner:
         self.world = world
         self.python = python
         self.system = system
-        self.variables = Variables(set_variables)
+        self.memory = Memory()
+        self.variables = Variables(set_variables, self.memory.forget)
         self.evaluator = Evaluator(self)
         self.loose = Loose(self)
         self.names = Names(self)
@@ -59,7 +61,7 @@ class Runner:
         self.depth = 0
         self.maybe = 0
         self.guards: List[List[bool]] = []
-        """For each try that is open: whether it may have been left already."""
+        """For each try and loop that is open: whether it may have been left; a loop has two."""
         world.run = self.module
         world.getter = lambda module, name: given_by(self, module, name)
 
@@ -187,6 +189,10 @@ class Runner:
         params, body = target.node[6], target.node[7]
         if body is None or module is None or self.depth >= DEPTH_LIMIT or len(given) > len(params):
             return UNKNOWN
+        key = self.memory.key(target, module, given, named)
+        known = self.memory.get(key)
+        if known is not NOTHING:
+            return known
         names: Dict[str, Any] = dict(named) if "" not in named else {}
         names.update(zip([param for param, _ in params], given))
         frame = Frame(module, names, is_function=True)
@@ -197,6 +203,7 @@ class Runner:
         try:
             self.block(body, frame)
         except Returned as returned:
+            self.memory.keep(key, returned.value)
             return returned.value
         except Left:
             return UNKNOWN
@@ -268,8 +275,8 @@ class Runner:
                 frame.names.pop(target[1], None)
 
     def stop(self, node: Node, frame: Frame) -> None:  # noqa: ARG002 -- like the others
-        """Follow a break; a continue is taken for one, which follows less."""
-        raise Left
+        """Follow a break or a continue."""
+        raise Left(is_round=bool(node[1]))
 
     def named(self, node: Node, frame: Frame) -> None:
         """Note names that an expression of the next statement may bind."""

@@ -122,7 +122,11 @@ class Returned(Exception):  # noqa: N818
 
 
 class Left(Exception):  # noqa: N818
-    """A loop is left."""
+    """A loop is left, or a round of it."""
+
+    def __init__(self, *, is_round: bool) -> None:
+        super().__init__()
+        self.is_round = is_round
 
 
 class ExhaustedError(Exception):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, FrozenSet, Optional, Set
+from typing import Any, Callable, FrozenSet, Optional, Set
 
 
 class Variables:
     """Names only: no value is known, but that of one which is not set."""
 
-    def __init__(self, are_set: FrozenSet[str]) -> None:
+    def __init__(self, are_set: FrozenSet[str], on_change: Callable[[], None]) -> None:
         self.are_set = are_set
+        self.on_change = on_change
+        """Called where what runs sets or deletes one."""
         self.asked: Set[str] = set()
         """Those that decided something."""
         self._changed: Set[str] = set()
@@ -24,6 +26,7 @@ class Variables:
 
     def change(self, name: Any) -> None:
         """Note that what runs sets or deletes a variable, or any of them."""
+        self.on_change()
         if type(name) is str:
             self._changed.add(name)
         else:

@@ -226,3 +226,96 @@ def test_a_name_that_a_getattr_asks_in_vain_is_told_where_it_asks(tree: Tree) ->
     tree.install("other", init="from asker import Fine").install("provider")
     tree.install("asker", init=getter + "    raise AttributeError(name)\nfrom . import Fine")
     assert tree.told() == ["asker/__init__.py:3 provider Gone"]
+
+
+LOOP = "for each in ['a', 'b']:\n    if {}:\n        {}\n    if each == 'b':\n"
+LOOP += "        from provider import Gone\n"
+
+
+@pytest.mark.parametrize(
+    ("condition", "leaves", "is_told"),
+    [
+        ("each == 'a'", "continue", True),
+        ("each == 'b'", "continue", False),
+        ("each == 'a'", "break", False),
+        ("unknown(each)", "continue", False),
+        ("unknown(each)", "break", False),
+        ("unknown(each)", "pass", True),
+    ],
+)
+def test_rounds_of_a_loop_that_are_left(
+    told: Told,
+    condition: str,
+    leaves: str,
+    is_told: bool,  # noqa: FBT001
+) -> None:
+    assert bool(told(LOOP.format(condition, leaves))) is is_told
+
+
+def test_what_follows_a_loop_that_may_be_left_surely_runs(told: Told) -> None:
+    loop = "for each in ['a', 'b']:\n    if unknown():\n        break\n"
+    assert told(loop + "from provider import Gone") == ["asker/__init__.py:4 provider Gone"]
+
+
+VERSIONS_FILE = "import importlib.metadata\ndef require_version(requirement, hint=None): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "stops"),
+    [
+        ("provider>=2.6", True), ("provider>=2.5,<2.5.1", True), ("nothing>=1", True),
+        ("nothing", True), ("python<3", True),
+        ("provider>=2.5", False), ("provider", False), ("provider!=2.4", False),
+        ("python>=3.8", False), ("provider~=9.0", False), ("provider>=2.*", False),
+    ],
+)  # fmt: skip
+def test_what_an_import_requires_at_once_comes_before_a_name(
+    tree: Tree,
+    requirement: str,
+    stops: bool,  # noqa: FBT001
+) -> None:
+    """The requirement is told by the rule for requirements: the name is not what stops."""
+    check = f"from .utils.versions import require_version\nrequire_version('{requirement}')\n"
+    tree.install("asker", init=check + "from provider import Gone", utils__versions=VERSIONS_FILE)
+    tree.install("provider", "2.5.1")
+    assert tree.told(python=(3, 11, 4)) == ([] if stops else ["asker/__init__.py:3 provider Gone"])
+
+
+def test_another_function_of_that_name_stops_nothing(tree: Tree) -> None:
+    check = "from .other import require_version\nrequire_version('provider>=9')\n"
+    tree.install("asker", init=check + "from provider import Gone", other=VERSIONS_FILE)
+    tree.install("provider", "2.5.1")
+    assert tree.told() == ["asker/__init__.py:3 provider Gone"]
+
+
+KEEPERS = """
+import os
+def is_on():
+    return os.environ.get('SOME_VARIABLE', '1') == '1'
+def is_flag(value):
+    return isinstance(value, bool)
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "condition", "is_told"),
+    [
+        ("pass", "provider.is_on()", True),
+        ("os.environ['SOME_VARIABLE'] = '0'", "provider.is_on()", False),
+        ("os.environ.update(unknown())", "provider.is_on()", False),
+        ("pass", "provider.is_flag(True)", True),
+        ("pass", "provider.is_flag(1)", False),
+        ("pass", "provider.is_flag(unknown())", False),
+    ],
+)
+def test_an_answer_is_used_again_while_nothing_changed(
+    told: Told,
+    between: str,
+    condition: str,
+    is_told: bool,  # noqa: FBT001
+) -> None:
+    before = "import os, provider\nif provider.is_on() and provider.is_flag(False):\n    pass\n"
+    before += "if provider.is_flag(0):\n    from provider import Gone\n"
+    asker = before + between + ASKS.format(condition)
+    found = told(asker, KEEPERS)
+    assert found == (["asker/__init__.py:8 provider Gone"] if is_told else [])

@@ -82,4 +82,4 @@ def stubs(folder: Path, modules: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Make empty modules that are only asked whether they are there; yield name and version."""
     for distribution, module in modules.items():
         _made(folder / module / "__init__.py").touch()
-        yield distribution, "999"
+        yield distribution, "9999"
