@@ -110,9 +110,11 @@ def compare(
 
 def judged(stack: str, statement: str, said: list[str], broken: Broken | None) -> Row:
     """Return how prediction and truth compare."""
-    named = (broken.name or broken.module) if broken else ""
+    named = (broken.name.rpartition(".")[2] or broken.module) if broken else ""
     predicted = f"{broken.asker}: {broken.module} {broken.name}" if broken else ""
-    causes = [each for each in said if is_contract(each)]
+    own = re.fullmatch(r"from (\S+) import (\w+)", statement)
+    absent = f"ImportError: cannot import name '{own[2]}' from '{own[1]}'" if own else "?"
+    causes = [each for each in said if is_contract(each) and not each.startswith(absent)]
     if not said:
         verdict = "ALARM" if broken else "silent"
     elif broken and any(re.search(rf"\b{re.escape(named)}\b", each) for each in said):
@@ -127,6 +129,7 @@ def judged(stack: str, statement: str, said: list[str], broken: Broken | None) -
 def is_contract(said: str) -> bool:
     """Return whether an error is about a name or a part of a package that is there."""
     return bool(re.match(r"(?:ImportError: cannot import name|AttributeError: module|"
+                         r"AttributeError: type object|"
                          r"ModuleNotFoundError: No module named '\w+\.)", said))  # fmt: skip
 
 
@@ -184,12 +187,15 @@ def site_of(place: Path) -> Site:
     """Return a stack as the reader of names wants it."""
     own = next(path for path in sys.path if path.endswith("site-packages"))
     installed: dict[str, str] = {}
+    records: dict[str, str] = {}
     for folder in (str(place), own):
         for name in sorted(each.name for each in Path(folder).iterdir()):
             match = re.fullmatch(r"(.+?)-([^-]+)\.dist-info", name)
             if match:
-                installed.setdefault(re.sub(r"[-_.]+", "-", match[1]).lower(), match[2])
-    return Site((str(place), own), installed, {}, tuple(sys.version_info[:3]), "linux", False,
+                normal = re.sub(r"[-_.]+", "-", match[1]).lower()
+                installed.setdefault(normal, match[2])
+                records.setdefault(normal, str(Path(folder, name, "RECORD")))
+    return Site((str(place), own), installed, records, tuple(sys.version_info[:3]), "linux", False,
                 tuple(sorted(os.environ)))  # fmt: skip
 
 

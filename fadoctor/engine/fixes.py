@@ -12,6 +12,7 @@ from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
 from fadoctor.engine.settings import setting_steps, shown_frameworks
 from fadoctor.engine.shell_lines import assignment, unassignment
+from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Step, StepKind
@@ -55,7 +56,8 @@ def begun(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
 def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
     """Return the fixes that may hold; one that hangs on facts nobody knows says on which.
 
-    `log`: the lines that were read. What they show to be tried already comes last, and says so.
+    `log`: the lines that were read. What they show to be tried already comes last, and says so;
+    before it comes what hangs on packages that the log does not name.
     """
     tells = any(step.settings for fix in scope.rule.fixes for step in fix.steps)
     named = (shown_frameworks(line, scope.matrix) for line in (log if tells else ()))
@@ -67,7 +69,22 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
     ]
     written = [(tried, fix) for tried, fix in found if fix.steps]
     fresh = [fix for tried, fix in written if not tried]
+    others = {fix.id for fix in scope.rule.fixes if _is_of_others(scope, fix)}
+    fresh.sort(key=lambda fix: fix.id in others)
     return begun((*fresh, *(_tried(fix) for tried, fix in written if tried)))
+
+
+def _is_of_others(scope: Scope, fix: FixTemplate) -> bool:
+    """Return whether a fix needs facts of a package that a log, read as it is, does not name."""
+    fact = scope.environment.facts.get("log.packages")
+    named = fact.value if isinstance(fact, Known) else ()
+    if scope.environment.target.kind != OF_A_LOG or not fix.when or not isinstance(named, tuple):
+        return False
+    aside = _aside(scope, fix)
+    if holds(fix.when, aside) is not Truth.UNKNOWN:
+        return False
+    about = {name.partition(".")[0] for name in aside.unknown_facts()} & PACKAGES.keys()
+    return not about <= {*named, scope.rule.subject.replace("-", "_")}
 
 
 def _possible(scope: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:

@@ -20,7 +20,7 @@ from fadoctor.pasted.report import claims_in
 from fadoctor.targets.derived import derive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fadoctor.explain.cleaning import Line
     from fadoctor.matrix.query import Matrix
@@ -40,6 +40,9 @@ _SILENT = "assumed: the log names no other platform"
 
 ENDS = 1_500
 """Lines at the beginning and at the end of a log in which facts are looked for."""
+
+_BUILD_KEYS = {"version": "torch.version", "build": "torch.build", "platform": "host.platform"}
+"""Column of the table torch-builds -> the fact that it is asked by."""
 
 _TORCH = (RUNTIME, "torch.version", "package:torch")
 
@@ -65,6 +68,7 @@ def facts_of(lines: Sequence[Line], name: str, matrix: Matrix) -> LogFacts:
     }
     target = Target(kind=OF_A_LOG, label="log", reason="named in the log")
     facts = {**combined.facts, **assumed(combined, read)}
+    facts |= _assumed_abi(facts, matrix)
     environment = Environment(__version__, target, facts)
     return LogFacts(derive(environment, matrix), named)
 
@@ -92,6 +96,23 @@ def assumed(combined: Combined, lines: Iterable[PlainLine]) -> dict[str, Fact]:
             said = machine_facts("linux", "x86_64")
         found |= {name: Known(value, _SILENT) for name, value in said.items()}
     return found
+
+
+def _assumed_abi(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return the C++ ABI of torch's own build, where the log says which build it is.
+
+    A release without a label may be conda's: then only what holds for all of its builds, and the
+    new ABI, which conda's have had for longer.
+    """
+    if not isinstance(facts.get("torch.cxx11_abi"), Unknown):
+        return {}
+    keys = {key: facts[fact] for key, fact in _BUILD_KEYS.items() if fact in facts}
+    is_labelled = isinstance(keys.get("build"), Known)
+    if not is_labelled:
+        keys.pop("build", None)
+    abi = matrix.find("torch-builds", keys).cell("cxx11_abi")
+    is_told = isinstance(abi, Known) and (is_labelled or abi.value is True)
+    return {"torch.cxx11_abi": abi} if is_told else {}
 
 
 def _names_windows(text: str) -> bool:

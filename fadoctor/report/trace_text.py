@@ -106,7 +106,8 @@ def kind_of(call: Call) -> tuple[str, ...]:
     """Return what makes calls alike: what ran, in which dtypes, and who is to blame."""
     culprits = (f"{letter} {each.file} {each.line}" for letter, each in call.culprits.items())
     error = call.error or ""
-    return (call.backend, _dtypes(call), call.autocast or "", error, *call.why_not_flash, *culprits)
+    ran = call.entry if call.backend == "unknown" else call.backend
+    return (ran, _dtypes(call), call.autocast or "", error, *call.why_not_flash, *culprits)
 
 
 def _group(paper: Paper, calls: list[Call], *, alone: bool) -> None:
@@ -156,6 +157,8 @@ def _who(modules: list[str], call: Call, *, alone: bool) -> str:
 def _name(call: Call) -> str:
     if call.error:
         return call.entry.rpartition(".")[2]
+    if call.backend == "unknown":
+        return f"{call.entry.rpartition('.')[2]} (which kernel is not known)"
     names = {"fa2": "flash-attn 2", "fa3": "flash-attn 3", "fa4": "flash-attn 4"}
     return names.get(call.backend, call.backend)
 

@@ -62,6 +62,23 @@ def test_a_check_of_nothing_that_imports_others_follows_nothing(tmp_path: Path) 
     assert [name for name in modules if name.startswith(followers)] == []
 
 
+def test_a_check_of_nothing_that_imports_others_opens_no_file_for_it(tmp_path: Path) -> None:
+    add_torch(make_environment(tmp_path / "env"), "2.8.0", "12.8")
+    hook = (
+        "touched = []\n"
+        "def note(event, given):\n"
+        "    if event in ('open', 'os.listdir', 'os.scandir', 'os.mkdir', 'subprocess.Popen'):\n"
+        "        touched.append(repr(given))\n"
+        "sys.addaudithook(note)\n"
+        "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        "sys.modules.update(dict.fromkeys(f'touched {each}' for each in touched))"
+    )
+    told = loaded(hook, "check", "--no-smoke", "--python", str(tmp_path / "env"))
+    touched = [line for line in told if line.startswith("touched ")]
+    assert any("METADATA" in line for line in touched)
+    assert [line for line in touched if "fadoctor/contracts" in line] == []
+
+
 def test_a_check_of_one_machine_loads_nothing_of_fleets(stack: Path) -> None:
     code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     modules = loaded(code, "check", "--no-smoke", "--python", str(stack))

@@ -138,7 +138,7 @@ def main(way: str) -> None:
     if way == "gone":
         os._exit(9)
     if way == "fails":
-        raise ValueError("the patient's own")
+        F.softmax(torch.ones(1), dim=7)
 
 
 if __name__ == "__main__":

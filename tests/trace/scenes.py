@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import torch
 
-from tests.trace import models, reported
+from tests.trace import habits, models, reported, reported_later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,10 +241,67 @@ _REPORTED = {
     "wide_weight": ("q", "promotion", "variance: float32"),
 }
 
-OF_REPORTS: dict[str, Scene] = {
-    name: Scene(getattr(reported, name), letters, kind, ANY, because, name)
-    for name, (letters, kind, because) in _REPORTED.items()
-} | {name: Scene(run) for name, run in vars(reported).items() if name.startswith("well_")}
+_REPORTED_LATER = {
+    "averaged": ("q", "promotion", "weight: float32"),
+    "coded": ("k", "cast", ""),
+    "computing_hook": ("k", "cast", ""),
+    "controlled": ("k", "float32-from-start", "weight: float32"),
+    "cosine": ("q", "promotion", "scale"),
+    "doubled_rope": ("qk", "cast", ""),
+    "followed": ("qkv", "cast", ""),
+    "fused": ("q", "float32-from-start", ""),
+    "given_back": ("q", "float32-from-start", "weight: float32"),
+    "latents": ("qkv", "", "latents"),
+    "made_anew": ("k", "promotion", "table: float32"),
+    "merged_weight": ("k", "promotion", "delta"),
+    "nested": ("k", "cast", ""),
+    "outputs_widened": ("kv", "cast", ""),
+    "packed_weight": ("k", "other", "made by the code of Packed"),
+    "precise": ("qk", "cast", ""),
+    "recomputed": ("qkv", "float32-from-start", "weight: float32"),
+    "registered_cache": ("kv", "float32-from-start", ""),
+    "residual_in_float32": ("qkv", "cast", ""),
+    "scripted": ("k", "promotion", "scripted_turn"),
+    "scripted_module": ("k", "", ""),
+    "tiny_weight": ("k", "cast", ""),
+    "to_another": ("k", "cast", ""),
+    "turned_in_a_batch": ("k", "promotion", "table: float32"),
+    "xpos": ("k", "promotion", "scale"),
+}
+
+
+_HABITS = {
+    "by_operator": ("k", "cast", ""),
+    "by_own_operator": ("k", "other", "widen"),
+    "counted": ("k", "cast", ""),
+    "differentiated": ("k", "cast", ""),
+    "dispatched": ("k", "other", "Dispatching"),
+    "flushed": ("k", "cast", ""),
+    "half_in_between": ("k", "cast", ""),
+    "joined_by_operator": ("k", "cast", ""),
+    "kept_before": ("k", "cast", ""),
+    "learned": ("k", "promotion", "float32"),
+    "listed": ("kv", "cast", ""),
+    "mapped": ("k", "cast", ""),
+    "multiplied_by_operator": ("k", "promotion", "table: float32"),
+    "on_a_device": ("k", "cast", ""),
+    "parametrized": ("k", "promotion", "weight"),
+}
+
+
+def _scenes(module: Any, labels: dict[str, tuple[str, str, str]]) -> dict[str, Scene]:
+    """Return the scenes of a module of reports, and those of it that have no fault."""
+    return {
+        name: Scene(getattr(module, name), letters, kind, ANY, because, name)
+        for name, (letters, kind, because) in labels.items()
+    } | {name: Scene(run) for name, run in vars(module).items() if name.startswith("well_")}
+
+
+OF_REPORTS = (
+    _scenes(reported, _REPORTED)
+    | _scenes(reported_later, _REPORTED_LATER)
+    | _scenes(habits, _HABITS)
+)
 
 
 def lines_marked(module: Any) -> dict[str, set[int]]:
@@ -258,7 +315,9 @@ def lines_marked(module: Any) -> dict[str, set[int]]:
     return found
 
 
-LINES = {**lines_marked(models), **lines_marked(reported)}
+FILES = (models, reported, reported_later, habits)
+
+LINES = {name: lines for module in FILES for name, lines in lines_marked(module).items()}
 
 
 def differences(scene: Scene, calls: Any) -> list[str]:

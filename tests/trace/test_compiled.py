@@ -57,7 +57,7 @@ def compiled_run(module: Any, modes: Modes) -> list[str]:
     regions: list[str] = []
     tracer: Any = SimpleNamespace(
         lineage=SimpleNamespace(active=True), modes=modes, fault=pytest.fail,
-        record=SimpleNamespace(note_compiled=regions.append),
+        record=SimpleNamespace(note_compiled=regions.append), scripted=SimpleNamespace(codes=[]),
     )  # fmt: skip
     watching = Compiled(tracer)
     watching.patch(module)

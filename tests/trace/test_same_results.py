@@ -8,7 +8,8 @@ import sys
 import threading
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -18,10 +19,10 @@ from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from fadoctor import api  # noqa: E402
-from tests.trace import models, scenes, standin  # noqa: E402
+from tests.trace import models, reported_later, scenes, standin  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.torch
 
@@ -57,9 +58,94 @@ def test_fast_paths_of_torch_stay_fast_paths() -> None:
     x = torch.randn(2, 3, 16)
     with torch.no_grad():
         bare = layer(x)
-        with api.trace():
+        with api.trace() as trace:
             traced = layer(x)
     assert torch.equal(bare, traced)
+    (call,) = trace.document().processes[0].calls
+    assert (call.entry, call.backend) == ("torch._transformer_encoder_layer_fwd", "unknown")
+    assert call.module_class == "TransformerEncoderLayer"
+
+
+def test_multihead_attention_in_evaluation_is_told_at_its_edge() -> None:
+    layer = torch.nn.MultiheadAttention(16, 2, batch_first=True).eval()
+    x = torch.randn(2, 3, 16)
+    with torch.no_grad():
+        bare, _ = layer(x, x, x)
+        with api.trace() as trace:
+            traced, _ = layer(x, x, x)
+    assert torch.equal(bare, traced)
+    (call,) = trace.document().processes[0].calls
+    assert call.entry == "torch._native_multi_head_attention"
+    assert call.q is not None
+    assert (call.q.dtype, call.q.shape) == ("float32", (2, 3, 16))
+    assert "(which kernel is not known) in fp32" in " ".join(trace.report().split())
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+def test_what_torch_jit_compiled_is_called_as_before() -> None:
+    """Also where it was compiled before, and its classes are left as they were."""
+    kinds = [torch._C.ScriptFunction, torch._C.ScriptMethod]
+    before = [vars(kind)["__call__"] for kind in kinds]
+    function = torch.jit.script(reported_later.scripted_turn)
+    module = torch.jit.script(reported_later.Lifting())
+    x, cos = torch.randn(1, 3, 8, dtype=torch.bfloat16), torch.randn(3, 8)
+    bare = function(x, cos), module(x)
+    with api.trace() as trace:
+        assert isinstance(function, torch.jit.ScriptFunction)
+        assert torch.jit.script(function) is function
+        traced = function(x, cos=cos), module(x)
+    assert all(torch.equal(one, other) for one, other in zip(bare, traced, strict=True))
+    assert [vars(kind)["__call__"] for kind in kinds] == before
+    assert trace.document().processes[0].faults == ()
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        lambda: torch.nn.functional.softmax(torch.ones(1), dim=7),
+        lambda: torch.ops.aten.mm(torch.ones(2, 3), torch.ones(2, 3)),
+        lambda: torch.nn.functional.linear(torch.ones(2, 3), torch.ones(2, 4)),
+        lambda: models.sdpa(*(torch.ones(1, 2, 3, size) for size in (4, 5, 4))),
+    ],
+)
+def test_a_traceback_has_the_frames_that_it_had(fails: Callable[[], object]) -> None:
+    def frames() -> list[Any]:
+        try:
+            fails()
+        except (RuntimeError, IndexError) as error:
+            hide._strip(error, set())
+            return [(each.f_code.co_name, line) for each, line in walk_tb(error.__traceback__)]
+        return []
+
+    with api.trace():
+        import _fadoctor_trace_hide as hide  # noqa: PLC0415
+
+        traced = frames()
+    assert traced == frames() != []
+
+
+class Counting(torch.Tensor):  # type: ignore[name-defined,misc]
+    """Keeps which of torch's functions were asked for on it."""
+
+    asked: ClassVar[list[object]] = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN206
+        cls.asked.append(func)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_the_code_of_a_class_of_tensors_runs_as_often_as_before() -> None:
+    def run() -> list[object]:
+        Counting.asked = []
+        x = torch.ones(1, 2, 3, 8).as_subclass(Counting)
+        models.sdpa(x, x + 1, torch.add(x, 2))
+        return Counting.asked
+
+    bare = run()
+    with api.trace() as trace:
+        assert run() == bare
+    assert trace.document().processes[0].faults == ()
 
 
 def test_nothing_is_left_behind() -> None:

@@ -83,7 +83,26 @@ def test_each_reason_is_of_something_that_is_looked_at() -> None:
     )  # fmt: skip
     looks = (refusals._of_tensors, refusals._of_sdpa, refusals._of_framework)
     seen = {name for look in looks for name in look(before)} | {"device", "error"}
+    seen |= set(refusals._of_error(None))
     assert {row["sees"] for row in trace._tracer.refusals._rows} == seen
+
+
+UNTAKEN = """No operator found for `memory_efficient_attention_forward` with inputs:
+     query       : shape=(1, 6, 4, 8) (torch.bfloat16)
+     p           : 0.0
+`fa2F@0.0.0` is not supported because:
+    device=cpu (supported: {'cuda'})
+    operator wasn't built - see `python -m xformers.info` for more info
+`cutlassF-blackwell` is not supported because:
+    device=cpu (supported: {'cuda'})"""
+
+
+def test_reasons_that_an_error_lists() -> None:
+    with api.trace():
+        import _fadoctor_trace_refusals as refusals  # noqa: PLC0415
+    listed = ["device=cpu", "operator wasn't built - see `python -m xformers.info` for more info"]
+    assert refusals._of_error(NotImplementedError(UNTAKEN)) == {"operators": listed}
+    assert refusals._of_error(RuntimeError("one line\n  and one below")) == {"operators": []}
 
 
 def test_float32_alone_is_no_reason_on_a_cpu() -> None:

@@ -60,6 +60,36 @@ def scripted():
     return layer(X[0]).shape, attention(*[X[0]] * 3)[0].shape
 
 
+def described():
+    """What is asked of a compiled function besides its result."""
+    turn = torch.jit.script(twice)
+    try:
+        signature = inspect.signature(turn)
+    except ValueError as error:
+        signature = str(error).partition(" at 0x")[0]
+    file = io.BytesIO()
+    torch.jit.save(torch.jit.script(Doubles()), file)
+    file.seek(0)
+    layer = copy.deepcopy(torch.jit.load(file))
+    looped = torch.compile(lambda x: turn(layer(x)), backend="eager")
+    return (
+        turn.__name__,
+        signature,
+        layer.code,
+        looped(X).sum().item(),
+        torch.jit.trace(turn, X).code,
+    )
+
+
+def twice(x: torch.Tensor):
+    return x.double() * 2
+
+
+class Doubles(nn.Module):
+    def forward(self, x: torch.Tensor):
+        return twice(x)
+
+
 USES = {
     "pickle of SDPA": lambda: pickled("scaled_dot_product_attention", F),
     "pickle of from_numpy": lambda: pickled("from_numpy", torch),
@@ -69,6 +99,7 @@ USES = {
     "exported model": exported,
     "compiled": compiled,
     "scripted": scripted,
+    "described": described,
     "traced": lambda: torch.jit.trace(nn.TransformerEncoderLayer(8, 2).eval(), X[0])(X[0]).shape,
     "symbolic": lambda: torch.fx.symbolic_trace(Holder())(X).shape,
     "functional": lambda: torch.func.functional_call(Holder(), {}, (X,)).shape,

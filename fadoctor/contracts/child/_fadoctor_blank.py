@@ -13,7 +13,10 @@ from typing import List
 KEPT_LINES = 60
 """Functions of a module that are no longer keep their bodies where they may be called at import."""
 
-ASKED = re.compile(r"is_|_is_|has_|_has|check|_check|get_.{0,40}version|.*(avail|version|support)")
+ASKED = re.compile(
+    r"is_|_is_|has_|_has|check|_check|get_.{0,40}version|.*(avail|version|support|_flag|_bool|_env)"
+    r"|__getattr__$"
+)
 """Names of functions that modules ask while they are imported."""
 
 _HEADER = re.compile(rb"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
@@ -36,7 +39,8 @@ def without_bodies(source: bytes) -> bytes:
             if after:
                 end = _end_of_body(lines, after, _indent(line))
                 kept += lines[index:after]
-                is_short = not _indent(line) and end - after <= KEPT_LINES
+                is_of_module = not _indent(line) or header[1] == b"__getattr__"
+                is_short = is_of_module and end - after <= KEPT_LINES
                 is_kept = is_short and _may_run(header[1], source)
                 kept += lines[after:end] if is_kept else _blank(line, end - after)
                 index = end

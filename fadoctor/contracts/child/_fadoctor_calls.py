@@ -6,11 +6,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 
+from fadoctor.contracts.child._fadoctor_classes import changed
+from fadoctor.contracts.child._fadoctor_decide import DECIDED
 from fadoctor.contracts.child._fadoctor_lazy import FILE_LIMIT
 from fadoctor.contracts.child._fadoctor_values import (
     UNKNOWN,
     Ext,
     Frame,
+    Func,
     LazyNames,
     Mod,
     Packages,
@@ -60,8 +63,8 @@ def _version_of(call: Call) -> Any:
     name = call.given[0]
     if type(name) is not str or not _NAMES.fullmatch(name):
         return UNKNOWN
-    found = call.runner.world.installed.get(re.sub(r"[-_.]+", "-", name).lower())
-    if found is None:
+    found = call.runner.world.version_of(name)
+    if not found:
         if call.runner.world.hooked:
             return UNKNOWN
         raise Raised("PackageNotFoundError")
@@ -72,7 +75,7 @@ def _parse(call: Call) -> Any:
     text = call.given[0]
     if isinstance(text, Version):
         return text
-    if type(text) is not str:
+    if not isinstance(text, str):
         return UNKNOWN
     found = parse(text)
     if found is None:
@@ -116,6 +119,7 @@ def _import_module(call: Call) -> Any:
 
 def _setattr(call: Call) -> Any:
     base, name = call.given[0], call.given[1]
+    changed(call.runner.world, base)
     module = (
         call.frame.module
         if base is UNKNOWN
@@ -132,13 +136,17 @@ def _setattr(call: Call) -> Any:
 
 
 def _environment(call: Call) -> Any:
-    name = call.given[0]
-    if type(name) is not str:
-        return UNKNOWN
-    call.runner.variables.add(name)
-    if name in call.runner.set_variables:
+    if call.runner.variables.is_set(call.given[0]) is not False:
         return UNKNOWN
     return call.given[1] if len(call.given) > 1 else call.named.get("default")
+
+
+def _change(call: Call) -> Any:
+    """Note that a variable of the environment is set or deleted by what runs."""
+    names = call.given[0] if call.given and type(call.given[0]) is dict else call.given[:1]
+    for name in [*names, *call.named] or [UNKNOWN]:
+        call.runner.variables.change(name)
+    return UNKNOWN
 
 
 def _globals(call: Call) -> Any:
@@ -173,7 +181,7 @@ def _text(call: Call) -> Any:
     value = call.given[0]
     if isinstance(value, Version):
         return value.text
-    return str(value) if type(value) in (str, int, bool) else UNKNOWN
+    return str(value) if isinstance(value, (str, int)) else UNKNOWN
 
 
 def _whole(call: Call) -> Any:
@@ -236,13 +244,19 @@ def _same(call: Call) -> Any:
 
 _CALLS: Dict[str, Any] = {
     "importlib.util.find_spec": _find_spec,
+    **DECIDED,
     "importlib.metadata.version": _version_of,
+    "importlib_metadata.version": _version_of,
     "importlib.metadata.packages_distributions": lambda _: Packages(),
     "packaging.version.parse": _parse,
     "packaging.version.Version": _parse,
     "importlib.import_module": _import_module,
     "os.environ.get": _environment,
     "os.getenv": _environment,
+    "os.environ.setdefault": _change,
+    "os.environ.pop": _change,
+    "os.environ.update": _change,
+    "os.putenv": _change,
     "builtins.getattr": _getattr,
     "builtins.hasattr": _hasattr,
     "builtins.setattr": _setattr,
@@ -265,5 +279,13 @@ _CALLS: Dict[str, Any] = {
     "copy.deepcopy": _same,
 }
 _LAST: Dict[str, Any] = {"define_import_structure": _structure}
-KNOWN_FUNCTIONS = frozenset(_LAST)
-"""Functions of the stack that are known by name: what they do is done here."""
+_KNOWN_FUNCTIONS = frozenset((*_LAST, "require_version", "require_version_core"))
+
+
+def known_function(target: Func) -> str:
+    """Return what a function of the stack is known by, whose work is done here; or nothing."""
+    name = target.node[2]
+    if name not in _KNOWN_FUNCTIONS:
+        return ""
+    full = ".".join([*target.module.split(".")[-2:], name])
+    return name if name in _LAST else (full if full in _CALLS else "")

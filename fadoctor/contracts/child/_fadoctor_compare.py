@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from fadoctor.contracts.child._fadoctor_values import UNKNOWN
-from fadoctor.contracts.child._fadoctor_version import Version
+from fadoctor.contracts.child._fadoctor_version import Version, VersionText, parse
 
 _ORDER = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -24,6 +24,8 @@ def compared(left: Any, sign: str, right: Any) -> Any:
             return _same(left, right, sign == "is")
         if sign in ("in", "not in"):
             return _within(left, right, sign == "in")
+        if isinstance(left, VersionText) or isinstance(right, VersionText):
+            left, right = _as_version(left), _as_version(right)
         if isinstance(left, Version) and isinstance(right, Version):
             return bool(_ORDER[sign](left.key, right.key))
         plain = (*PLAIN, tuple)
@@ -34,6 +36,13 @@ def compared(left: Any, sign: str, right: Any) -> Any:
     except TypeError:
         pass
     return UNKNOWN
+
+
+def _as_version(value: Any) -> Any:
+    """Return what ``torch.__version__`` makes of what it is compared with."""
+    if isinstance(value, tuple) and all(type(part) in (int, str) for part in value):
+        value = ".".join(map(str, value))
+    return (parse(value) if isinstance(value, str) else value) or UNKNOWN
 
 
 def _same(left: Any, right: Any, wanted: bool) -> Any:

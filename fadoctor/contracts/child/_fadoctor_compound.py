@@ -117,13 +117,27 @@ def loop(runner: Runner, node: Node, frame: Frame) -> None:
         if frame.is_function and _holds(body, "V"):
             raise Returned(UNKNOWN)
         return
+    is_left = False
+    runner.guards.append([False, True])
     try:
         for item in items:
             runner.names.bind(target, item, frame)
-            runner.block(body, frame)
+            is_left = _round(runner, body, frame)
+            if is_left:
+                break
+    finally:
+        runner.guards.pop()
+    if not is_left:
         runner.block(orelse, frame)
-    except Left:
-        pass
+
+
+def _round(runner: Runner, body: List[Node], frame: Frame) -> bool:
+    """Run the body of a loop once; return whether that leaves the loop."""
+    try:
+        runner.block(body, frame)
+    except Left as left:
+        return not left.is_round
+    return False
 
 
 def _only_raised_here(kinds: Optional[Node]) -> bool:

@@ -48,7 +48,7 @@ def follow(request: Dict[str, Any]) -> Dict[str, Any]:
     sources.keep()
     return {
         "broken": found, "files": {path: list(seen) for path, seen in sources.seen.items()},
-        "variables": sorted(runner.variables), "parsed": sources.parsed,
+        "variables": sorted(runner.variables.asked), "parsed": sources.parsed,
         "distributions": sorted({m.distribution for m in world.loaded()}),
     }  # fmt: skip
 
@@ -67,8 +67,7 @@ def _enter(runner: Any, entry: Dict[str, Any], found: List[Dict[str, Any]]) -> N
 
 
 def _asked(runner: Any, name: str, attribute: str) -> Any:
-    from fadoctor.contracts.child._fadoctor_values import Raised
-    from fadoctor.contracts.child._fadoctor_world import Asker
+    from fadoctor.contracts.child._fadoctor_values import Asker, Raised
 
     nobody = Asker(None, 0, is_sure=True)
     runner.depth = runner.maybe = 0

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from fadoctor.contracts.child._fadoctor_calls import (
-    KNOWN_FUNCTIONS,
     call_known,
+    known_function,
 )
+from fadoctor.contracts.child._fadoctor_classes import asked_of_class, changed
 from fadoctor.contracts.child._fadoctor_compare import PLAIN, compared
+from fadoctor.contracts.child._fadoctor_decide import outside
+from fadoctor.contracts.child._fadoctor_loops import comprehended
 from fadoctor.contracts.child._fadoctor_methods import call_method
 from fadoctor.contracts.child._fadoctor_values import (
+    STEP_LIMIT,
     UNKNOWN,
+    Class,
+    ExhaustedError,
     Ext,
     Frame,
     Func,
@@ -32,10 +39,10 @@ Node = List[Any]
 _BUILTINS = frozenset((
     "getattr", "hasattr", "len", "isinstance", "tuple", "list", "dict", "set", "frozenset", "str",
     "int", "bool", "any", "all", "globals", "vars", "locals", "setattr", "sorted", "__import__",
-    "exec", "eval", "dir",
+    "exec", "eval", "dir", "float",
 ))  # fmt: skip
 _KEYS = (*PLAIN, frozenset)
-ITEM_LIMIT = 5_000
+ENVIRON = Ext("os.environ")
 
 
 class Evaluator:
@@ -50,7 +57,10 @@ class Evaluator:
             return UNKNOWN
         if node[0] == "c":
             return node[1]
-        self.runner.step()
+        runner = self.runner  # asked very often: no function is called
+        runner.steps += 1
+        if runner.steps > STEP_LIMIT:
+            raise ExhaustedError
         return _KINDS[node[0]](self, node, frame)
 
     def values(self, nodes: List[Node], frame: Frame) -> List[Any]:
@@ -87,7 +97,10 @@ class Evaluator:
         if isinstance(base, Mod):
             return self.runner.attribute(base, name, line, frame)
         if isinstance(base, Ext):
-            return self.runner.known_attribute(f"{base.name}.{name}")
+            return outside(self.runner, f"{base.name}.{name}")
+        if isinstance(base, Class):
+            asker = self.runner.asker(frame, line)
+            return asked_of_class(self.runner.world, base, name, asker)
         if isinstance(base, Place) and name in ("parent", "name"):
             split = posixpath.split(base.text)
             return Place(split[0]) if name == "parent" else split[1]
@@ -104,20 +117,29 @@ class Evaluator:
         if func and func[0] == "a":
             base = self.value(func[2], frame)
             if not isinstance(base, (Mod, Ext)):
-                given = self.values(args, frame)
+                given = self.given(args, frame)
                 named = self.keywords(keywords, frame)
                 return call_method(base, func[3], given, named)
         target = self.value(func, frame)
-        given = self.values(args, frame)
+        given = self.given(args, frame)
         named = self.keywords(keywords, frame)
         if isinstance(target, Func):
-            if target.node[2] in KNOWN_FUNCTIONS:
-                return call_known(self.runner, target.node[2], given, named, frame)
+            known = known_function(target)
+            if known:
+                return call_known(self.runner, known, given, named, frame)
             return self.runner.call(target, given, named)
         if isinstance(target, Ext):
             return call_known(self.runner, target.name, given, named, frame)
-        self.runner.note_unknown_call(func, given, frame)
+        self.runner.names.note_call(func, given, frame)
         return UNKNOWN
+
+    def given(self, args: List[Node], frame: Frame) -> List[Any]:
+        """Return arguments; what is called may set attributes of a class that is one."""
+        found = self.values(args, frame)
+        for each in found:
+            if type(each) is Class:  # asked very often: no function is called
+                changed(self.runner.world, each)
+        return found
 
     def keywords(self, keywords: List[Any], frame: Frame) -> Dict[str, Any]:
         """Return the keyword arguments."""
@@ -129,7 +151,7 @@ class Evaluator:
         result: Any = True
         for sign, right_node in zip(node[2], node[3]):
             right = self.value(right_node, frame)
-            known = compared(left, sign, right)
+            known = self.is_set(left, sign) if right == ENVIRON else compared(left, sign, right)
             if known is False:
                 return False
             result = UNKNOWN if known is UNKNOWN else result
@@ -164,7 +186,8 @@ class Evaluator:
         if base == Ext("globals"):
             return self.name(["n", key], frame) if type(key) is str else UNKNOWN
         if isinstance(base, Packages):
-            return self.runner.distributions_of(key)
+            own = re.sub(r"[-_.]+", "-", key).lower() if type(key) is str else ""
+            return [own] if own in self.runner.world.installed else UNKNOWN
         try:
             if isinstance(base, (dict, list, tuple, str)) and not isinstance(base, (Mod, Ext)):
                 return base[key] if key is not UNKNOWN else UNKNOWN
@@ -214,29 +237,19 @@ class Evaluator:
         return UNKNOWN if known is None else self.value(node[2] if known else node[3], frame)
 
     def comprehension(self, node: Node, frame: Frame) -> Any:
-        """Tell a list, set or dict made by one loop over what is known."""
-        _, kind, made, target, over, tests = node
-        items = self.value(over, frame)
-        if type(items) not in (list, tuple, set, dict) or len(items) > ITEM_LIMIT:
-            return UNKNOWN
-        inner = Frame(frame.module, dict(frame.names), is_function=True)
-        found: List[List[Any]] = []
-        for item in list(items):
-            if item is UNKNOWN:
-                return UNKNOWN
-            self.runner.names.bind(target, item, inner)
-            wanted = [truth(self.value(test, inner)) for test in tests]
-            if None in wanted:
-                return UNKNOWN
-            if all(wanted):
-                found.append([self.value(part, inner) for part in made])
-        if kind == "D":
-            known = all(isinstance(key, _KEYS) for key, _ in found)
-            return dict(found) if known else UNKNOWN
-        values = [value for [value] in found]
-        if kind == "S":
-            return set(values) if all(isinstance(v, _KEYS) for v in values) else UNKNOWN
-        return values
+        """Tell a list, set or dict made by loops over what is known."""
+        return comprehended(self, node, frame)
+
+    def walrus(self, node: Node, frame: Frame) -> Any:
+        """Tell ``(a := b)`` and bind it."""
+        value = self.value(node[2], frame)
+        frame.bind(node[1], value)
+        return value
+
+    def is_set(self, name: Any, sign: str) -> Any:
+        """``name in os.environ``."""
+        known = self.runner.variables.is_set(name) if sign in ("in", "not in") else None
+        return UNKNOWN if known is None else known == (sign == "in")
 
     def joined(self, node: Node, frame: Frame) -> Any:
         """Tell an f-string."""
@@ -265,5 +278,6 @@ _KINDS: Dict[str, Any] = {
     "=": Evaluator.compare, "b": Evaluator.boolean, "!": Evaluator.negated, "s": Evaluator.item,
     "d": Evaluator.mapping, "l": Evaluator.display, "t": Evaluator.display,
     "e": Evaluator.display, "o": Evaluator.binary, "i": Evaluator.choice, "j": Evaluator.joined,
-    "h": Evaluator.comprehension, "u": Evaluator.unknown, "*": lambda *_: UNKNOWN,
+    "h": Evaluator.comprehension, "w": Evaluator.walrus,
+    "u": Evaluator.unknown, "*": lambda *_: UNKNOWN,
 }  # fmt: skip

@@ -15,6 +15,7 @@ _OPERATORS = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
+_TAKE_ALL = ("any", "all", "dict", "frozenset", "list", "set", "sorted", "tuple")
 _LITERALS = {ast.List: "l", ast.Tuple: "t", ast.Set: "e"}
 
 
@@ -25,6 +26,8 @@ class Expressions:
         self.called: "set[str]" = set()
         """Names of what is called."""
         self.text_limit = TEXT_LIMIT
+        self.bound: List[str] = []
+        """Names that the expressions of a statement bind themselves: ``(a := b)``."""
 
     def target(self, node: Optional[ast.expr]) -> Node:
         """Return what is assigned to."""
@@ -65,9 +68,20 @@ class Expressions:
         """Lower a call; the key of ``**x`` is empty."""
         if isinstance(node.func, ast.Name):
             self.called.add(node.func.id)
-        args = [self.expr(a) for a in node.args]
+        args = [self.argument(node.func, a) for a in node.args]
         return ["k", 0, self.expr(node.func), args,
                 [[k.arg or "", self.expr(k.value)] for k in node.keywords]]  # fmt: skip
+
+    def argument(self, func: ast.expr, node: ast.expr) -> Node:
+        """Lower an argument; a generator where the function takes all that it gives."""
+        takes_all = isinstance(func, ast.Name) and func.id in _TAKE_ALL
+        is_list = isinstance(node, ast.GeneratorExp) and takes_all
+        return self.comprehension(node) if is_list else self.expr(node)
+
+    def walrus(self, node: ast.NamedExpr) -> Node:
+        """Lower ``(a := b)``."""
+        self.bound.append(node.target.id)
+        return ["w", node.target.id, self.expr(node.value)]
 
     def compare(self, node: ast.Compare) -> Node:
         """Lower a comparison."""
@@ -107,14 +121,13 @@ class Expressions:
         return ["i", self.expr(node.test), self.expr(node.body), self.expr(node.orelse)]
 
     def comprehension(self, node: Any) -> Node:
-        """Lower a list, set or dict made by one loop."""
-        if len(node.generators) != 1:
-            return []
-        [loop] = node.generators
+        """Lower a list, set or dict made by loops."""
         made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        return ["h", type(node).__name__[0], [self.expr(m) for m in made],
-                self.target(loop.target), self.expr(loop.iter),
-                [self.expr(test) for test in loop.ifs]]  # fmt: skip
+        loops = [
+            [self.target(loop.target), self.expr(loop.iter), [self.expr(t) for t in loop.ifs]]
+            for loop in node.generators
+        ]
+        return ["h", type(node).__name__[0], [self.expr(m) for m in made], loops]
 
     def joined(self, node: ast.JoinedStr) -> Node:
         """Lower an f-string of plain parts."""
@@ -137,5 +150,6 @@ _EXPRESSIONS = {
     "Compare": "compare", "BoolOp": "boolean", "UnaryOp": "unary", "Subscript": "subscript",
     "List": "display", "Tuple": "display", "Set": "display", "Dict": "mapping",
     "BinOp": "binary", "IfExp": "choice", "JoinedStr": "joined", "Starred": "starred",
+    "NamedExpr": "walrus",
     "ListComp": "comprehension", "SetComp": "comprehension", "DictComp": "comprehension",
 }  # fmt: skip

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List
 
+from fadoctor.contracts.child._fadoctor_classes import changed
 from fadoctor.contracts.child._fadoctor_thin import blocks_of
 from fadoctor.contracts.child._fadoctor_values import (
+    OWN,
     UNKNOWN,
     Ext,
     Frame,
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 Node = List[Any]
 
-_CHANGERS = ("append", "extend", "update", "add", "setdefault")
+_CHANGERS = ("append", "extend", "update", "add", "setdefault", "pop")
 
 
 class Loose:
@@ -45,7 +47,7 @@ class Loose:
         if not (keep and name in home):
             home[name] = UNKNOWN
         if home is frame.module.ns and name == "__getattr__":
-            frame.module.open = "a __getattr__ of its own"
+            frame.module.open, frame.module.getter = OWN, None
 
     def statement(self, node: Node, frame: Frame, *, keep: bool) -> None:
         """Look at one statement."""
@@ -80,6 +82,13 @@ class Loose:
         for guard in self.runner.guards:
             guard[0] = True
 
+    def stop(self, node: Node, frame: Frame, *, keep: bool) -> None:  # noqa: ARG002
+        """Note that the loop around this, or a round of it, may be left here."""
+        for guard in reversed(self.runner.guards):
+            guard[0] = True
+            if len(guard) > 1:
+                return
+
     def compound(self, node: Node, frame: Frame, *, keep: bool) -> None:
         """Look at the blocks of a statement."""
         if node[0] == "W":
@@ -89,6 +98,9 @@ class Loose:
             self.target(node[2], [], frame, keep=keep)
         elif node[0] == "Z":
             frame.outer.update(node[2])
+        elif node[0] == "N":
+            for name in node[2]:
+                self.bind(name, frame, keep=keep)
         for block in blocks_of(node):
             self.block(block, frame, keep=keep)
 
@@ -113,6 +125,8 @@ class Loose:
                 self.target(each, [], frame, keep=keep)
         elif kind == "s":
             self.item(target, value, frame)
+        elif kind == "a":
+            changed(self.runner.world, self.quietly(target[2], frame))
 
     def item(self, target: Node, value: Node, frame: Frame) -> None:
         """Look at ``a[b] = c``: of a dict, of the names of a module, of the modules."""
@@ -121,6 +135,8 @@ class Loose:
             base[key if type(key) is str else UNKNOWN] = self.quietly(value, frame)
         elif base == Ext("globals"):
             frame.module.open = "names made by a program"
+        elif base == Ext("os.environ"):
+            self.runner.variables.change(key)
         elif base == Ext("sys.modules"):
             if key == frame.module.name or key is UNKNOWN:
                 frame.module.open = frame.module.open or "another module may take its place"
@@ -137,7 +153,7 @@ class Loose:
             frame.module.open = f"{last} that may run"
         elif node[2][0] == "a" and last in _CHANGERS:
             base = self.quietly(node[2][2], frame)
-            if type(base) in (list, dict, set):
+            if type(base) in (list, dict, set) or base == Ext("os.environ"):
                 self.quietly(node, frame)
 
     def quietly(self, node: Node, frame: Frame) -> Any:
@@ -151,5 +167,5 @@ class Loose:
 _STATEMENTS: Dict[str, Any] = {
     "I": Loose.import_, "F": Loose.from_, "D": Loose.define, "C": Loose.define,
     "A": Loose.assign, "G": Loose.assign, "E": Loose.express, "X": Loose.delete,
-    "R": Loose.raise_,
+    "R": Loose.raise_, "B": Loose.stop,
 }  # fmt: skip

@@ -81,6 +81,9 @@ class Lowering(Expressions):
         found = []
         for statement in statements:
             lowered = self.statement(statement)
+            if self.bound:
+                found.append(["N", 0, self.bound])
+                self.bound = []
             if lowered is not None:
                 found.append(lowered)
         return found
@@ -209,9 +212,9 @@ class Lowering(Expressions):
         """Lower a del."""
         return ["X", 0, [self.target(t) for t in node.targets]]
 
-    def stop(self, node: ast.stmt) -> Node:  # noqa: ARG002 -- like the others
+    def stop(self, node: ast.stmt) -> Node:
         """Lower a break or a continue."""
-        return ["B", 0]
+        return ["B", int(isinstance(node, ast.Continue))]
 
     def outer(self, node: ast.Global) -> Node:
         """Lower the names that are those of the module."""

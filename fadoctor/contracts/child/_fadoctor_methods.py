@@ -15,7 +15,7 @@ _TEXT_METHODS = frozenset((
 def call_method(base: Any, name: str, given: List[Any], named: Dict[str, Any]) -> Any:
     """Return what a method of a value gives, and change lists and dicts as it does."""
     try:
-        if type(base) is str and name in _TEXT_METHODS:
+        if isinstance(base, str) and name in _TEXT_METHODS:
             known = all(type(g) in (str, int, tuple, list) for g in given) and not named
             return getattr(base, name)(*given) if known and len(base) < 5000 else UNKNOWN
         if isinstance(base, LazyNames) and name == "update" and isinstance(given[0], dict):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, List
 
+from fadoctor.contracts.child._fadoctor_classes import changed
+from fadoctor.contracts.child._fadoctor_decide import outside
 from fadoctor.contracts.child._fadoctor_thin import blocks_of
 from fadoctor.contracts.child._fadoctor_values import (
     UNKNOWN,
     Ext,
     Frame,
+    Func,
     LazyNames,
     Mod,
     Raised,
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from fadoctor.contracts.child._fadoctor_run import Runner
 
 Node = List[Any]
+
+_CHANGES = re.compile(r"(?i).*(export|alias|lazy|module|register|install|patch|inject|attach)")
 
 
 class Names:
@@ -41,12 +47,19 @@ class Names:
         elif target[0] == "s":
             self.item(target, value, frame)
         elif target[0] == "a":
-            base = self.runner.evaluator.value(target[2], frame)
-            module = self.runner.world.modules.get(base.name) if isinstance(base, Mod) else None
-            if module is not None:
-                module.ns[target[3]] = value
+            self.attribute(target, value, frame)
         elif target[0] == "*":
             self.bind(target[1], UNKNOWN, frame)
+
+    def attribute(self, target: Node, value: Any, frame: Frame) -> None:
+        """``a.b = c``: of a module, or of a class."""
+        base = self.runner.evaluator.value(target[2], frame)
+        module = self.runner.world.modules.get(base.name) if isinstance(base, Mod) else None
+        changed(self.runner.world, base)
+        if module is not None:
+            module.ns[target[3]] = value
+        elif target[3] == "__class__":
+            frame.module.open = frame.module.open or "another class may be its type"
 
     def item(self, target: Node, value: Any, frame: Frame) -> None:
         """``a[b] = c``: of a dict, of the names of a module, of the modules."""
@@ -60,6 +73,8 @@ class Names:
                 frame.module.ns[key] = value
             else:
                 frame.module.open = "names made by a program"
+        elif base == Ext("os.environ"):
+            self.runner.variables.change(key)
         elif base == Ext("sys.modules"):
             if key == frame.module.name:
                 frame.module.open = "it puts something else in its place"
@@ -78,6 +93,17 @@ class Names:
                 frame.module.ns.update(given[0])
             else:
                 frame.module.open = "names made by a program"
+
+    def note_call(self, func: Any, given: List[Any], frame: Frame) -> None:
+        """Note what a call of something unknown may do to the module that calls."""
+        last = str(
+            func[-1] if func and func[0] == "a" else func[1] if func and func[0] == "n" else ""
+        )
+        whole = Ext("globals") in given or any(
+            isinstance(g, Mod) and g.name == frame.module.name for g in given
+        )
+        if whole or (frame.module.name in given and _CHANGES.match(last)):
+            frame.module.open = f"{last} may add names"
 
     def star(self, found: Any, frame: Frame) -> None:
         """``from a import *``."""
@@ -111,6 +137,8 @@ class Names:
                 self.read_from(node, frame)
             elif node[0] == "A":
                 self.read_assignment(node, frame)
+            elif node[0] == "D" and node[2] == "__getattr__":
+                frame.bind(node[2], Func(frame.module.name, node))
             else:
                 self.runner.loose.block([node], frame)
 
@@ -124,7 +152,7 @@ class Names:
 
     def plain(self, node: Node, frame: Frame) -> Any:
         """Return a value that needs no module to be asked."""
-        if node and node[0] in "cdlts":
+        if node and node[0] in "cdelths":
             try:
                 return self.runner.evaluator.value(node, frame)
             except Raised:
@@ -139,7 +167,7 @@ class Names:
         own = full.partition(".")[0] == frame.module.name.partition(".")[0]
         for wanted, renamed in names:
             if wanted != "*":
-                value = self.runner.known_attribute(f"{full}.{wanted}") if not own else UNKNOWN
+                value = outside(self.runner, f"{full}.{wanted}") if not own else UNKNOWN
                 frame.bind(renamed or wanted, value)
                 continue
             try:

@@ -6,16 +6,21 @@ against anybody.
 
 from __future__ import annotations
 
-import re
-from typing import Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List
 
 from fadoctor.contracts.child import _fadoctor_compound as compound
+from fadoctor.contracts.child._fadoctor_decide import PLACES, outside, told_of
 from fadoctor.contracts.child._fadoctor_eval import Evaluator
+from fadoctor.contracts.child._fadoctor_getters import given_by
 from fadoctor.contracts.child._fadoctor_loose import Loose
+from fadoctor.contracts.child._fadoctor_memory import NOTHING, Memory
 from fadoctor.contracts.child._fadoctor_names import Names, lazy_of_call
 from fadoctor.contracts.child._fadoctor_values import (
     ENTRY,
+    STEP_LIMIT,
     UNKNOWN,
+    Asker,
+    Class,
     ExhaustedError,
     Ext,
     Frame,
@@ -27,14 +32,16 @@ from fadoctor.contracts.child._fadoctor_values import (
     Returned,
     lengthen,
 )
-from fadoctor.contracts.child._fadoctor_world import Asker, World
+from fadoctor.contracts.child._fadoctor_variables import Variables
+
+if TYPE_CHECKING:
+    from fadoctor.contracts.child._fadoctor_world import World
 
 Node = List[Any]
 
-STEP_LIMIT = 3_000_000
 DEPTH_LIMIT = 12
 
-_CHANGES = re.compile(r"(?i).*(export|alias|lazy|module|register|install|patch|inject|attach)")
+_TOLD = frozenset(place.rpartition(".")[2] for place in PLACES)
 
 
 class Runner:
@@ -45,9 +52,8 @@ class Runner:
         self.world = world
         self.python = python
         self.system = system
-        self.set_variables = set_variables
-        self.variables: "set[str]" = set()
-        """Names of the environment variables that decided something."""
+        self.memory = Memory()
+        self.variables = Variables(set_variables, self.memory.forget)
         self.evaluator = Evaluator(self)
         self.loose = Loose(self)
         self.names = Names(self)
@@ -55,8 +61,9 @@ class Runner:
         self.depth = 0
         self.maybe = 0
         self.guards: List[List[bool]] = []
-        """For each try that is open: whether it may have been left already."""
+        """For each try and loop that is open: whether it may have been left; a loop has two."""
         world.run = self.module
+        world.getter = lambda module, name: given_by(self, module, name)
 
     def step(self) -> None:
         """Count; ExhaustedError where there is too much."""
@@ -131,18 +138,29 @@ class Runner:
         _, line, level, name, names = node
         full = self.world.resolve(frame.module, level, name)
         found = self.import_(full, line, frame)
+        missing: List[Raised] = []
         for wanted, renamed in names:
             if wanted == "*":
                 self.names.star(found, frame)
                 continue
-            frame.bind(renamed or wanted, self.taken(found, wanted, line, frame))
+            try:
+                value = self.taken(found, wanted, line, frame)
+            except Raised as raised:
+                # Python asks a package for all of the names before it misses one of them.
+                if not self.world.is_missing(raised, found, wanted):
+                    raise
+                missing.append(raised)
+                value = UNKNOWN
+            frame.bind(renamed or wanted, value)
+        if missing:
+            raise missing[0]
 
     def taken(self, found: Any, name: str, line: int, frame: Frame) -> Any:
         """Return what ``from`` takes out of a module."""
         if isinstance(found, Mod):
             return self.asked(found, name, line, frame, attribute=False)
         if isinstance(found, Ext):
-            return self.known_attribute(f"{found.name}.{name}")
+            return outside(self, f"{found.name}.{name}")
         return UNKNOWN
 
     def attribute(self, base: Mod, name: str, line: int, frame: Frame) -> Any:
@@ -151,34 +169,19 @@ class Runner:
 
     def asked(self, base: Mod, name: str, line: int, frame: Frame, *, attribute: bool) -> Any:
         """Return what a module gives for a name; Raised where it surely has none."""
-        known = self.world.bound(base.name, name)
-        if known is not UNKNOWN:
-            return known
+        module = self.world.modules.get(base.name)
+        if module is not None and name in module.ns and name[:2] != "__":
+            known = module.ns[name]
+            is_told = known is UNKNOWN and name in _TOLD
+            return told_of(self.world, base.name, name) if is_told else known
         try:
-            return self.world.get(base.name, name, self.asker(frame, line), attribute=attribute)
+            asker = self.asker(frame, line)
+            known = self.world.get(base.name, name, asker, attribute=attribute)
         except Raised as raised:
             if raised.kind == "unsure":
                 return UNKNOWN
             raise
-
-    def known_attribute(self, name: str) -> Any:
-        """Return what a dotted name outside of the stack is."""
-        if name.endswith("TYPE_CHECKING"):
-            return False
-        if name == "sys.version_info":
-            return self.python or UNKNOWN
-        if name == "sys.platform" and self.system:
-            return {"windows": "win32", "macos": "darwin"}.get(self.system, self.system)
-        if name == "os.name" and self.system:
-            return "nt" if self.system == "windows" else "posix"
-        return Ext(name)
-
-    def distributions_of(self, name: Any) -> Any:
-        """Return the distributions that bring a module, where that is sure."""
-        if type(name) is not str:
-            return UNKNOWN
-        own = re.sub(r"[-_.]+", "-", name).lower()
-        return [own] if own in self.world.installed else UNKNOWN
+        return told_of(self.world, base.name, name) if known is UNKNOWN else known
 
     def call(self, target: Func, given: List[Any], named: Dict[str, Any]) -> Any:
         """Return what a function gives; it is followed where its body was kept."""
@@ -186,6 +189,10 @@ class Runner:
         params, body = target.node[6], target.node[7]
         if body is None or module is None or self.depth >= DEPTH_LIMIT or len(given) > len(params):
             return UNKNOWN
+        key = self.memory.key(target, module, given, named)
+        known = self.memory.get(key)
+        if known is not NOTHING:
+            return known
         names: Dict[str, Any] = dict(named) if "" not in named else {}
         names.update(zip([param for param, _ in params], given))
         frame = Frame(module, names, is_function=True)
@@ -196,23 +203,13 @@ class Runner:
         try:
             self.block(body, frame)
         except Returned as returned:
+            self.memory.keep(key, returned.value)
             return returned.value
         except Left:
             return UNKNOWN
         finally:
             self.depth -= 1
         return None
-
-    def note_unknown_call(self, func: Any, given: List[Any], frame: Frame) -> None:
-        """Note what a call of something unknown may do to the module that calls."""
-        last = str(
-            func[-1] if func and func[0] == "a" else func[1] if func and func[0] == "n" else ""
-        )
-        whole = Ext("globals") in given or any(
-            isinstance(g, Mod) and g.name == frame.module.name for g in given
-        )
-        if whole or (frame.module.name in given and _CHANGES.match(last)):
-            frame.module.open = f"{last} may add names"
 
     def assign(self, node: Node, frame: Frame) -> None:
         """Follow ``a = b``."""
@@ -249,7 +246,8 @@ class Runner:
         if node[4]:
             inner = Frame(frame.module, dict(frame.names) if frame.is_function else {})
             self.block(node[4], inner)
-        frame.bind(node[2], UNKNOWN)
+        is_of_module = frame.names is frame.module.ns
+        frame.bind(node[2], Class(frame.module.name, node[2]) if is_of_module else UNKNOWN)
 
     def express(self, node: Node, frame: Frame) -> None:
         """Follow an expression as a statement."""
@@ -277,8 +275,13 @@ class Runner:
                 frame.names.pop(target[1], None)
 
     def stop(self, node: Node, frame: Frame) -> None:  # noqa: ARG002 -- like the others
-        """Follow a break; a continue is taken for one, which follows less."""
-        raise Left
+        """Follow a break or a continue."""
+        raise Left(is_round=bool(node[1]))
+
+    def named(self, node: Node, frame: Frame) -> None:
+        """Note names that an expression of the next statement may bind."""
+        for name in node[2]:
+            frame.names.setdefault(name, UNKNOWN)
 
     def outer(self, node: Node, frame: Frame) -> None:
         """``global a``."""
@@ -290,5 +293,5 @@ _STATEMENTS: Dict[str, Any] = {
     "G": Runner.augment, "D": Runner.function, "C": Runner.class_, "?": compound.if_,
     "T": compound.try_, "W": compound.with_, "L": compound.loop, "E": Runner.express,
     "R": Runner.raise_, "V": Runner.return_, "X": Runner.delete, "B": Runner.stop,
-    "Z": Runner.outer,
+    "Z": Runner.outer, "N": Runner.named,
 }  # fmt: skip

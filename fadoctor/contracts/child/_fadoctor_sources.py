@@ -106,6 +106,11 @@ class Sources:
         )
         return known
 
+    def peek(self, path: str, limit: int) -> bytes:
+        """Return what a small file holds; nothing where it cannot be read."""
+        seen = self.seen[path] = _look(path)
+        return (self._text(path, seen) or b"") if seen[0] <= limit else b""
+
     def _text(self, path: str, seen: Seen) -> Optional[bytes]:
         if not 0 <= seen[0] <= min(SIZE_LIMIT, self._room):
             return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Set, Tuple
 
-VERSION = 4
+VERSION = 5
 """Of the lowered form; what has another one is not read."""
 
 Node = List[Any]
@@ -123,6 +123,8 @@ def _binds(block: List[Node], found: Set[str]) -> None:
             found.update(renamed or name.partition(".")[0] for name, renamed in pairs)
         elif kind == "T":
             found.update(name for _, name, _ in node[3] if name)
+        elif kind == "N":
+            found.update(node[2])
         for inner in blocks_of(node):
             _binds(inner, found)
 

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
 
 ENTRY = "entry"
 
+OWN = "a __getattr__ of its own"
+"""Why a module may have any name."""
+
+STEP_LIMIT = 3_000_000
+"""Statements, expressions and rounds of loops that are followed."""
+
 LENGTH_LIMIT = 50_000
 """Members of a list or a set that is followed."""
 
@@ -41,6 +47,13 @@ class Func(NamedTuple):
 
     module: str
     node: List[Any]
+
+
+class Class(NamedTuple):
+    """A class that a module of the stack defines."""
+
+    module: str
+    name: str
 
 
 class Place(NamedTuple):
@@ -109,7 +122,11 @@ class Returned(Exception):  # noqa: N818
 
 
 class Left(Exception):  # noqa: N818
-    """A loop is left."""
+    """A loop is left, or a round of it."""
+
+    def __init__(self, *, is_round: bool) -> None:
+        super().__init__()
+        self.is_round = is_round
 
 
 class ExhaustedError(Exception):
@@ -132,6 +149,10 @@ class Module:
         self.failure: Optional[Raised] = None
         self.later = False
         """Whether annotations are not evaluated."""
+        self.getter: Optional[Func] = None
+        """Its ``__getattr__``, where that can be followed."""
+        self.getting: "set[str]" = set()
+        """Names that it is asked for just now."""
         self.hooks = False
         self.words: "frozenset[str]" = frozenset()
 
@@ -139,6 +160,21 @@ class Module:
     def package(self) -> str:
         """The package that relative imports count from."""
         return self.name if self.spec.path else self.name.rpartition(".")[0]
+
+
+class Asker:
+    """The module that asks, and the line."""
+
+    __slots__ = ("follows", "is_sure", "line", "module")
+
+    def __init__(
+        self, module: Optional[Module], line: int, *, is_sure: bool, follows: bool = True
+    ) -> None:
+        self.module = module
+        self.line = line
+        self.is_sure = is_sure
+        self.follows = follows
+        """Whether modules that are not imported yet may be."""
 
 
 class Frame:
@@ -155,7 +191,10 @@ class Frame:
         home = self.module.ns if name in self.outer else self.names
         home[name] = value
         if home is self.module.ns and name == "__getattr__":
-            self.module.open = "a __getattr__ of its own"
+            can_follow = isinstance(value, Func) and value.node[7] is not None
+            self.module.getter = value if can_follow else None
+            if not can_follow:
+                self.module.open = OWN
 
 
 def truth(value: Any) -> Optional[bool]:

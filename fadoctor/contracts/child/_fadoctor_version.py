@@ -16,6 +16,12 @@ _STAGES = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
 _LOW, _HIGH = -1, 1 << 40
 
 
+class VersionText(str):
+    """A text that compares as versions do: ``torch.__version__``."""
+
+    __slots__ = ()
+
+
 class Version:
     """A version and the key that orders it."""
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from fadoctor.contracts.child import _fadoctor_find as find
+from fadoctor.contracts.child._fadoctor_getters import NOTHING
 from fadoctor.contracts.child._fadoctor_values import (
     ENTRY,
+    OWN,
     UNKNOWN,
+    Asker,
     Broken,
+    Class,
     ExhaustedError,
     Ext,
     LazyNames,
@@ -39,21 +44,6 @@ _ALWAYS = frozenset((
 ))  # fmt: skip
 
 
-class Asker:
-    """The module that asks, and the line."""
-
-    __slots__ = ("follows", "is_sure", "line", "module")
-
-    def __init__(
-        self, module: Optional[Module], line: int, *, is_sure: bool, follows: bool = True
-    ) -> None:
-        self.module = module
-        self.line = line
-        self.is_sure = is_sure
-        self.follows = follows
-        """Whether modules that are not imported yet may be."""
-
-
 class World:
     """All modules; `run` does what a module does at import."""
 
@@ -71,7 +61,10 @@ class World:
         self.imported: "set[str]" = set()
         """Full names of modules whose import ended well, with those of their parents."""
         self.aliases: "set[str]" = set()
+        self.changed: "set[Class]" = set()
+        """Classes that somebody sets attributes of."""
         self.run: Callable[[Module, Dict[str, Any]], None] = lambda _module, _code: None
+        self.getter: Callable[[Module, str], Any] = lambda _module, _name: NOTHING
 
     def distribution_of(self, name: str) -> str:
         """Return the distribution that a module belongs to."""
@@ -79,6 +72,10 @@ class World:
         here = [owner for owner in owners if owner in self.installed] or owners
         special = [d for d in here[1:] if name.startswith("flash_attn.cute")]
         return str((special or here)[0])
+
+    def version_of(self, name: str) -> str:
+        """Return the version of a distribution; empty where it is not installed."""
+        return self.installed.get(re.sub(r"[-_.]+", "-", name).lower(), "")
 
     def is_there(self, name: str) -> Optional[bool]:
         """Return what ``find_spec`` would find; None where that is not known."""
@@ -183,6 +180,15 @@ class World:
         wanted = (provider.distribution, module, "" if is_module else name)
         return Raised(kind, Broken(*place, *wanted))
 
+    def is_missing(self, raised: Raised, package: Any, name: str) -> bool:
+        """Return whether what was raised says that a package has no such name."""
+        module = self.modules.get(package.name) if isinstance(package, Mod) else None
+        broken = raised.broken
+        if module is None or broken is None or not module.spec.path:
+            return False
+        below = (f"{module.name}.{name}", "")
+        return (broken.module, broken.name) in ((module.name, name), below)
+
     def _execute(self, module: Module) -> None:
         if module.spec.kind == find.NAMESPACE:
             module.state = "done"
@@ -205,13 +211,6 @@ class World:
             module.open = "nested too deeply"
         module.state = "done"
 
-    def bound(self, module_name: str, name: str) -> Any:
-        """Return what a name of a module is bound to, where that is known already."""
-        module = self.modules.get(module_name)
-        if module is None or name in _ALWAYS:
-            return UNKNOWN
-        return module.ns.get(name, UNKNOWN)
-
     def get(self, module_name: str, name: str, asker: Asker, *, attribute: bool = False) -> Any:
         """Return a name of a module as ``from module import name`` or ``module.name`` gives it."""
         module = self.modules.get(module_name)
@@ -219,14 +218,27 @@ class World:
             return UNKNOWN
         if name in module.ns:
             return module.ns[name]
+        if not asker.follows:
+            return UNKNOWN
         if module.lazy is not None:
             return self._lazy(module, module.lazy, name, asker, attribute=attribute)
+        given = self.getter(module, name)
+        if given is NOTHING or given is UNKNOWN:
+            given = self._below(module, name, asker, given, attribute=attribute)
+        return given
+
+    def _below(
+        self, module: Module, name: str, asker: Asker, given: Any, *, attribute: bool
+    ) -> Any:  # fmt: skip
+        """Return a module in a package, which has nothing else (`given`) under that name."""
+        full = f"{module.name}.{name}"
         spec = self.finder.find(name, module.spec.path) if module.spec.path else None
         if spec is not None:
             # An attribute only where somebody has imported it, which nobody can say.
-            is_taken = asker.follows and not attribute
-            return self.import_(f"{module_name}.{name}", asker) if is_taken else UNKNOWN
-        if module.state == "running" or module.open or f"{module_name}.{name}" in self.aliases:
+            found = UNKNOWN if attribute else self.import_(full, asker)
+            return UNKNOWN if given is UNKNOWN or module.open.startswith(OWN) else found
+        may_be = given is UNKNOWN or bool(module.open) or full in self.aliases
+        if may_be or module.state == "running":
             return UNKNOWN
         raised = self.missing(asker, module, name, attribute=attribute)
         if raised.kind == "unsure":
@@ -237,8 +249,6 @@ class World:
         self, module: Module, lazy: LazyNames, name: str, asker: Asker, *, attribute: bool
     ) -> Any:
         below = lazy.names.get(name)
-        if not asker.follows:
-            return UNKNOWN
         if below is not None:
             return self._from_below(module, lazy, below, name)
         spec = self.finder.find(name, module.spec.path)

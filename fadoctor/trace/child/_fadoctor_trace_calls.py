@@ -8,7 +8,7 @@ from typing import Any
 import _fadoctor_trace_why as why
 import torch
 from _fadoctor_trace_frames import file_of, line_of, modules_above, place_of, source_of, storage_of
-from _fadoctor_trace_origin import OTHER, RANK, START, is_parameter
+from _fadoctor_trace_origin import OTHER, RANK, START, is_parameter, sizes_of
 from _fadoctor_trace_refusals import why_not
 
 LETTERS = ("q", "k", "v")
@@ -41,6 +41,9 @@ class Before:
         self.values = {
             name: values.get(entry[name]) for name in ("mask", "causal", "dropout") if entry[name]
         }
+        held = values.get("self")  # what a module class is told when it is made
+        if self.values.get("causal") is None and isinstance(held, torch.nn.Module):
+            self.values["causal"] = vars(held).get(entry["causal"])
         self.tensors = _qkv(entry["tensors"].split(), values)
         self.frame = frame
         above = modules_above(frame)
@@ -138,7 +141,7 @@ class Before:
         names, place = self.tracer.names, origin.place
         owner = place.owner()
         module = names.search(owner)
-        unsure = self.tracer.record.compiled or origin.kind == OTHER
+        unsure = self.tracer.record.compiled or origin.kind == OTHER or origin.sure is False
         unsure = unsure or RANK.get(self.tensors[letter].dtype) == 0
         confidence = "medium" if unsure else "high"
         line = line_of(place.code, place.line, origin.op)
@@ -206,7 +209,7 @@ def _dtype(dtype: Any) -> Any:
 def _meta(tensor: Any) -> Any:
     return {
         "dtype": _dtype(tensor.dtype),
-        "shape": [int(size) for size in tensor.shape],
+        "shape": sizes_of(tensor),
         "device": str(tensor.device),
     }
 
@@ -252,12 +255,13 @@ def _because(origin: Any, names: Any, module: Any) -> Any:
     if parameter and module and parameter.startswith(module + "."):
         parameter = parameter[len(module) + 1 :]
     name = origin.operand or parameter
-    if not name:
-        if origin.via is not None and origin.via.code is not None:
-            where = "%s:%d" % (file_of(origin.via.code), origin.via.line)
-            return "an operand: %s (made at %s)" % (dtype, where)
+    if name:
+        text = "%s: %s" % (name, dtype)
+        if parameter and parameter != name and not parameter.endswith("." + name):
+            text += " (from %s)" % parameter
+    elif origin.via is not None and origin.via.code is not None:
+        where = "%s:%d" % (file_of(origin.via.code), origin.via.line)
+        text = "an operand: %s (made at %s)" % (dtype, where)
+    else:
         return origin.why or "%s: %s" % (origin.op, dtype)
-    text = "%s: %s" % (name, dtype)
-    if parameter and parameter != name and not parameter.endswith("." + name):
-        text += " (from %s)" % parameter
     return text + (", %s" % origin.why if origin.why else "")

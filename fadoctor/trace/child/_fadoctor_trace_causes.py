@@ -46,7 +46,8 @@ class Causes:
         """Return the origin of a result of as wide, less wide and wider operands."""
         if is_factory(name) or not (same or lower or higher):
             place, _ = place_of(frame)
-            return Origin(START, name, place, out.dtype, static=True)
+            kind = CAST if name in self.roles.casts else START  # of integers: codes, positions
+            return Origin(kind, name, place, out.dtype, static=True)
         if higher and not same:
             return self._inherited(name, out, [(each, storage_of(each)) for each in higher], frame)
         if not same:
@@ -86,12 +87,15 @@ class Causes:
             if known is not None and not known.static:
                 return known
             static = static or known
-        if parameter is not None or (name in self.roles.flows and static is not None):
+        flows = name in self.roles.flows
+        if parameter is not None:
             place, _ = place_of(frame)
-            found = Origin(START, name, place, out.dtype, static=name not in self.roles.flows)
-            found.key = parameter or operands[0][1]
+            found = Origin(START, name, place, out.dtype, static=not flows)
+            found.key = parameter
             found.operand = parameter_name(place.owner(), parameter)
             return found
+        if static is not None and flows:
+            return static.moving()
         if static is not None:
             return static
         place, at = place_of(frame)
@@ -129,7 +133,7 @@ class Causes:
         """Return the origin of a wide result of half operands alone."""
         place, at = place_of(frame)
         if name in self.roles.casts and not names_dtype(place):
-            given = self._as_named(name, out, place, at) or self._given_wide(out, frame)
+            given = self._as_named(name, out, place, at, lower) or self._given_wide(out, frame)
             if given is not None:
                 return given
         if name in self.roles.casts:
@@ -145,7 +149,7 @@ class Causes:
             return Origin(CAST, name, place, out.dtype, why=_BY_AUTOCAST)
         return Origin(OTHER if "custom" in name else CAST, name, place, out.dtype)
 
-    def _as_named(self, name: Any, out: Any, place: Any, at: Any) -> Any:
+    def _as_named(self, name: Any, out: Any, place: Any, at: Any, lower: Any) -> Any:
         """Return the origin of a cast to the dtype of a tensor that the line names: x.dtype."""
         found = dtype_giver(at, place, out.dtype)
         if found is None:
@@ -154,7 +158,8 @@ class Causes:
         known = self.known(tensor)
         if known is not None and not known.static and not is_parameter(tensor):
             return known
-        origin = Origin(CAST, name, place, out.dtype)
+        follows = bool(lower) and is_parameter(lower[0])  # a weight: what it is put on is to blame
+        origin = Origin(CAST, name, place, out.dtype, static=follows)
         origin.key, origin.operand = storage_of(tensor), text
         return origin
 

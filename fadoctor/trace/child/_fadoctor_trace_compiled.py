@@ -1,11 +1,18 @@
-"""torch.compile: the mode steps aside while compiled code runs, and regions are named."""
+"""Code that is compiled: regions of torch.compile are named, torch.jit is noted at the call.
+
+The mode steps aside while code of torch.compile runs; no mode sees inside what torch.jit compiled.
+"""
 
 from __future__ import annotations
 
+import functools
 import sys
+from itertools import islice
 from typing import Any
 
 import torch
+from _fadoctor_trace_frames import module_of, storage_of
+from _fadoctor_trace_origin import MEMBERS, PROMOTION, RANK, WIDE
 
 
 def _skip_by_strategy() -> Any:
@@ -54,6 +61,8 @@ class Compiled:
             for function in (switch, self._entered, self._left, _switcher):
                 skip(getattr(function, "__func__", function).__code__)
             setattr(module, name, switch)
+        for code in self._tracer.scripted.codes:
+            skip(code)
 
     def _switch(self, original: Any) -> Any:
         entered, left = self._entered, self._left
@@ -113,3 +122,85 @@ def _switcher(frame: Any) -> Any:
     while frame.f_code.co_name in _SWITCHES or frame.f_code.co_name == "switch":
         frame = frame.f_back
     return frame
+
+
+_KINDS = ("ScriptFunction", "ScriptMethod")
+_DEEPEST = 4
+_MOST = 64
+"""Parameters of a compiled module that are looked at."""
+
+
+class Scripted:
+    """Stands in the call of compiled functions and of the methods of compiled modules."""
+
+    def __init__(self, tracer: Any) -> None:
+        self._tracer = tracer
+        self.codes: list[Any] = []
+        """Code that torch.compile is to leave alone."""
+
+    def patch(self) -> None:
+        """Hear of each call, whoever compiled the function and when."""
+        for name in _KINDS:
+            owner = getattr(torch._C, name, None)
+            if owner is not None and "__call__" in vars(owner):
+                call = self._calling(owner.__call__)
+                self.codes.append(call.__code__)
+                self._tracer.patches.put(owner, "__call__", call)
+
+    def _calling(self, original: Any) -> Any:
+        tracer = self._tracer
+
+        def call(compiled: Any, *args: Any, **kwargs: Any) -> Any:
+            out = original(compiled, *args, **kwargs)
+            if tracer.lineage.active and not tracer.is_compiling():
+                try:
+                    with torch._C.DisableTorchFunction():
+                        self._note(compiled, out, args, kwargs, sys._getframe(1))
+                except Exception as error:
+                    tracer.fault("what torch.jit compiled", error)
+            return out
+
+        return functools.update_wrapper(call, original)
+
+    def _note(self, compiled: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
+        lineage, said = self._tracer.lineage, "torch.jit: %s" % compiled.name
+        for item in _tensors(out, _DEEPEST):
+            if item.dtype not in WIDE:
+                continue
+            origin = lineage.note(said, item, args, kwargs, frame)
+            if origin is not None:
+                origin.sure = False
+                owner = _owner(frame) if isinstance(compiled, torch._C.ScriptMethod) else None
+                name = compiled.name if owner is None else owner.original_name
+                origin.why = "made inside %s, which torch.jit compiled" % name
+                if not origin.operand and owner is not None:
+                    _by_parameter(origin, owner)
+
+
+def _owner(frame: Any) -> Any:
+    """Return the compiled module whose method a frame calls, None where that is not seen."""
+    for _ in range(_DEEPEST):
+        found = module_of(frame) if frame is not None else None
+        if found is not None:
+            return found if isinstance(found, torch.jit.ScriptModule) else None
+        frame = frame.f_back if frame is not None else None
+    return None
+
+
+def _by_parameter(origin: Any, owner: Any) -> None:
+    """Name the wide parameter of a compiled module, where all that it was given is narrower."""
+    for name, each in islice(owner.named_parameters(), _MOST):
+        if RANK.get(each.dtype, 0) >= RANK[origin.dtype]:
+            origin.kind, origin.operand, origin.key = PROMOTION, name, storage_of(each)
+            return
+
+
+def _tensors(value: Any, deepest: int) -> Any:
+    """Return the tensors of a result: torch.jit gives tensors, lists, tuples and dictionaries."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, (list, tuple)) or not deepest:
+        return []
+    return [each for item in value[:MEMBERS] for each in _tensors(item, deepest - 1)]

@@ -9,7 +9,7 @@ import sys
 import weakref
 from typing import Any
 
-from _fadoctor_trace_table import bare
+from _fadoctor_trace_table import PLAIN, bare, inner_of
 
 _DEEPEST = 200
 _SEARCHES = 4
@@ -252,6 +252,8 @@ class Names:
 def storage_of(tensor: Any) -> Any:
     """Return what is the same for all views of a tensor, 0 where it has no storage."""
     try:
+        if type(tensor) not in PLAIN:
+            tensor = inner_of(tensor)
         return tensor.untyped_storage()._cdata
     except (RuntimeError, NotImplementedError, AttributeError):
         pass

@@ -8,6 +8,9 @@ import threading
 import warnings
 from typing import Any
 
+_ASKING = 3
+"""Frames of torch's own between a function and the mode that it asks, at most."""
+
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -21,10 +24,17 @@ def hide_our_frames() -> None:
 def _strip(error: Any, seen: set[int]) -> None:
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        links, trace, kept = [], error.__traceback__, None
+        links: list[Any] = []
+        trace, kept, asked = error.__traceback__, None, False
         while trace is not None:
-            if not trace.tb_frame.f_code.co_filename.startswith(_HERE):
+            code = trace.tb_frame.f_code
+            if code.co_filename.startswith(_HERE):
+                asked = asked or code.co_name == "__torch_function__"
+            else:
+                if asked:
+                    _forget_asking(links, code)
                 links.append(trace)
+                asked = False
             trace = trace.tb_next
         for link in reversed(links):
             link.tb_next = kept
@@ -32,6 +42,14 @@ def _strip(error: Any, seen: set[int]) -> None:
         error.__traceback__ = kept
         _strip(error.__cause__, seen)
         error = error.__context__
+
+
+def _forget_asking(links: Any, code: Any) -> None:
+    """Drop the frames of a function of torch that asked our mode, where it is called once more."""
+    for back in range(1, _ASKING + 1):
+        if len(links) >= back and links[-back].tb_frame.f_code is code:
+            del links[-back:]
+            return
 
 
 def _hide_in_excepthook() -> None:

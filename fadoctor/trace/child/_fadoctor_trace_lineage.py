@@ -23,13 +23,17 @@ from _fadoctor_trace_origin import (
     Operations,
     Origin,
     is_factory,
+    plain_name,
     tensors_of,
+    unseen,
 )
 from _fadoctor_trace_table import Table
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 _MODULES = sys.modules
 _BACKWARD = torch.Tensor.backward
+_TENSOR = torch.Tensor
+_SEEN = (torch.Tensor, tuple, list)
 
 
 class Lineage(TorchFunctionMode):
@@ -45,6 +49,10 @@ class Lineage(TorchFunctionMode):
         self.modules_came: Any = None
         """Called where modules have come since, also those that nobody imported."""
         self._modules = len(sys.modules)
+        self.entries: dict[int, Any] = {}
+        """Address of a function of torch that is attention -> the function and its entry."""
+        self.entered: Any = None
+        """Called in place of such a function, whatever name it was called by."""
         self.held = 0
         """How many backward passes have the mode on the stack, and take it off themselves."""
         self._fault = fault
@@ -53,28 +61,34 @@ class Lineage(TorchFunctionMode):
         """Run the operation as it is, then note where a wide result comes from."""
         if func is _BACKWARD and self.active:
             return self._backward(*args, **(kwargs or {}))
-        out = func(*args, **kwargs) if kwargs else func(*args)
+        if id(func) in self.entries and self.active:
+            out = self.entered(func, args, kwargs or {})
+        else:
+            out = func(*args, **kwargs) if kwargs else func(*args)
         if self.active:
             try:
-                self._look(func, out, args, kwargs)
+                told = type(out) is _TENSOR and out.dtype not in WIDE and func not in self._choosers
+                if not told and isinstance(out, _SEEN):
+                    with torch._C.DisableTorchFunction():  # a class may have code for each look
+                        self._look(func, out, args, kwargs)
+                if len(_MODULES) != self._modules:
+                    self._modules = len(_MODULES)
+                    if self.modules_came is not None:
+                        self.modules_came()
             except Exception as error:
                 self._fault("lineage", error)
         return out
 
     def _look(self, func: Any, out: Any, args: Any, kwargs: Any) -> None:
-        if isinstance(out, torch.Tensor):
+        if isinstance(out, _TENSOR):
             if out.dtype in WIDE:
                 self._note(func, out, args, kwargs, sys._getframe(2))
             elif func in self._choosers and out.dtype in HALVES:
                 self._note_half(func, out, args, kwargs, sys._getframe(2))
-        elif isinstance(out, (tuple, list)):  # also those with names: sort, max
+        else:  # also those with names: sort, max
             for item in out[:MEMBERS]:
-                if isinstance(item, torch.Tensor) and item.dtype in WIDE:
+                if isinstance(item, _TENSOR) and item.dtype in WIDE:
                     self._note(func, item, args, kwargs, sys._getframe(2))
-        if len(_MODULES) != self._modules:
-            self._modules = len(_MODULES)
-            if self.modules_came is not None:
-                self.modules_came()
 
     def _backward(
         self,
@@ -99,10 +113,15 @@ class Lineage(TorchFunctionMode):
         """Return the origin of a tensor, None where no operation on it was seen."""
         return self.causes.known(tensor)
 
-    def _put(self, key: Any, out: Any, origin: Any) -> None:
+    def _put(self, key: Any, out: Any, origin: Any) -> Any:
+        """Remember the origin of a tensor; return whether it began here."""
+        begins = origin.sure is None
+        if begins:
+            origin.sure = True
         if not origin.key:
             origin.key = key
         self.table.put(key, out, origin)
+        return begins
 
     def made(self, tensor: Any, name: Any, frame: Any) -> None:
         """Note a tensor that comes from outside torch: from numpy, from a file."""
@@ -116,7 +135,7 @@ class Lineage(TorchFunctionMode):
         """Note who chose one of the two half dtypes: they may differ at the kernel."""
         key = storage_of(out)
         given = [each for each in tensors_of(args, kwargs) if each.dtype in RANK]
-        name = func.__name__
+        name = plain_name(func)
         if not key or any(storage_of(each) == key for each in given):
             return
         place, _ = place_of(frame)
@@ -124,10 +143,18 @@ class Lineage(TorchFunctionMode):
         self._put(key, out, Origin(kind, name, place, out.dtype, static=True))
 
     def _note(self, func: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
+        name = plain_name(func)
+        origin = self.note(name, out, args, kwargs, frame) if name != "__get__" else None
+        by = unseen(func, args, kwargs) if origin is not None else ""
+        if origin is not None and by:
+            origin.kind = OTHER if origin.kind == CAST else origin.kind
+            origin.sure, origin.why = False, "made by %s" % by
+
+    def note(self, name: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> Any:
+        """Note where a wide result comes from, and return that; None where another began it."""
         key = storage_of(out)
         if not key or torch._C._get_tracing_state() is not None:
-            return
-        name = getattr(func, "__name__", "") or str(func)
+            return None
         rank = RANK[out.dtype]
         same, lower, higher, whole = [], [], [], False
         for tensor in tensors_of(args, kwargs):
@@ -138,17 +165,16 @@ class Lineage(TorchFunctionMode):
             if at == rank:
                 operand = storage_of(tensor)
                 if operand == key:  # a view, or in place: it is what it was
-                    return
+                    return None
                 same.append((tensor, operand))
             elif at < rank:
                 lower.append(tensor)
             else:
                 higher.append(tensor)
-        if name == "__get__":
-            return
         if whole and same and not lower and name in self.roles.arithmetic:
             origin = self.causes.scaled(name, out, same, frame)
         else:
             origin = self.causes.of(name, out, same, lower, higher, frame)
-        if origin is not None:
-            self._put(key, out, origin)
+        if origin is None:
+            return None
+        return origin if self._put(key, out, origin) else None

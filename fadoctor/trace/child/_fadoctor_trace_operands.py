@@ -63,7 +63,7 @@ def _look_up(tensor: Any, key: Any, frame: Any, owner_is: Any) -> Any:
 
 def _mentioned(tensor: Any, key: Any, where: Any, frame: Any, owner: Any) -> Any:
     """Return the name on the line of an operand, or of what it was made of: freqs.cos()."""
-    near = ""
+    near, computed = "", []
     for text in _NAME.findall(source_of(where[0], where[1]))[:40]:
         parts = text.split(".")
         for end in range(len(parts), 0, -1):
@@ -75,7 +75,17 @@ def _mentioned(tensor: Any, key: Any, where: Any, frame: Any, owner: Any) -> Any
                 return name
             near = near or name
             break
-    return near
+        else:
+            if len(parts) > 1 and parts[0] == owner and _is_computed(frame, owner, parts[1]):
+                computed.append(parts[1])
+    return near or (computed[0] if len(set(computed)) == 1 else "")
+
+
+def _is_computed(frame: Any, owner: Any, name: Any) -> bool:
+    """Return whether an attribute is computed at each use; it is not asked for."""
+    kind = type(frame.f_locals.get(owner))
+    found = next((vars(each)[name] for each in kind.__mro__ if name in vars(each)), None)
+    return isinstance(found, property)
 
 
 def _resolved(text: Any, frame: Any) -> Any:

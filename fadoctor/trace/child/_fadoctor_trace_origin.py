@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import Any
 
 import torch
 from _fadoctor_trace_frames import source_of, storage_of
+from _fadoctor_trace_table import PLAIN
 
 RANK = {
     torch.float16: 0, torch.bfloat16: 0, torch.complex32: 0, torch.float32: 1,
@@ -21,6 +23,8 @@ WIDE = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 HALVES = (torch.float16, torch.bfloat16)
 
 MEMBERS = 32
+RAGGED = -1
+"""Stands in a shape where the parts of a nested tensor differ in size."""
 
 CAST, PROMOTION, START, OTHER = "cast", "promotion", "float32-from-start", "other"
 
@@ -28,7 +32,9 @@ CAST, PROMOTION, START, OTHER = "cast", "promotion", "float32-from-start", "othe
 class Origin:
     """How a tensor came to be wide."""
 
-    __slots__ = ("dtype", "key", "kind", "op", "operand", "place", "static", "via", "why")
+    __slots__ = (
+        "dtype", "key", "kind", "op", "operand", "place", "static", "sure", "via", "why",
+    )  # fmt: skip
 
     def __init__(
         self, kind: Any, op: Any, place: Any, dtype: Any, static: Any = False, why: Any = ""
@@ -46,6 +52,14 @@ class Origin:
         """Where the other operand was made wide."""
         self.key = 0
         """Storage of the other operand, or of the parameter it began with."""
+        self.sure: Any = None
+        """Whether the operation itself was seen, not only the call of code that no mode sees."""
+
+    def moving(self) -> Any:
+        """Return the same of what became an activation."""
+        found = copy.copy(self)
+        found.static = False
+        return found
 
 
 class Operations:
@@ -91,6 +105,46 @@ def is_factory(name: Any) -> Any:
     return name.startswith("new_") or name.endswith("_like")
 
 
+def unseen(func: Any, args: Any, kwargs: Any) -> Any:
+    """Return what computed a result where no mode sees it, "" where torch itself did."""
+    space = getattr(func, "namespace", "aten")
+    if space not in _OF_TORCH and isinstance(space, str):
+        return "the operator %s::%s" % (space, plain_name(func))
+    for tensor in tensors_of(args, kwargs):
+        if type(tensor) not in PLAIN and own_code(type(tensor)):
+            return "the code of %s" % type(tensor).__name__
+    return ""
+
+
+def plain_name(func: Any) -> Any:
+    """Return what an operation is called, without the name of its overload: cat.default."""
+    name = getattr(func, "__name__", "") or str(func)
+    return name.partition(".")[0]
+
+
+def own_code(kind: Any) -> Any:
+    """Return whether a class computes in Python itself, as quantized weights do."""
+    known = _OWN_CODE.get(kind)
+    if known is None:
+        if len(_OWN_CODE) > 1024:
+            _OWN_CODE.clear()
+        known = not kind.__module__.startswith("torch.") and any(
+            _first(kind, name) is not vars(torch.Tensor).get(name)
+            and isinstance(_first(kind, name), classmethod)
+            for name in ("__torch_function__", "__torch_dispatch__")
+        )
+        _OWN_CODE[kind] = known
+    return known
+
+
+def _first(kind: Any, name: Any) -> Any:
+    return next((vars(each)[name] for each in kind.__mro__ if name in vars(each)), None)
+
+
+_OWN_CODE: dict[Any, bool] = {}
+_OF_TORCH = ("aten", "prims", "prim")
+
+
 def names_dtype(place: Any) -> Any:
     """Return whether the statement itself says float32: then it is the one."""
     code, line = place.code, place.line
@@ -117,6 +171,15 @@ def _autocast_asker() -> Any:
 
 
 any_autocast = _autocast_asker()
+
+
+def sizes_of(tensor: Any) -> Any:
+    """Return the shape of a tensor, with -1 where what it nests differs in size."""
+    if not tensor.is_nested:
+        return [int(size) for size in tensor.shape]
+    if tensor.layout is torch.strided:
+        return [tensor.size(0)] + [RAGGED] * (tensor.dim() - 1)
+    return [size if type(size) is int else RAGGED for size in tensor.shape]
 
 
 def tensors_of(args: Any, kwargs: Any) -> Any:

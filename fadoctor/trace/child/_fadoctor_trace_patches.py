@@ -20,6 +20,8 @@ class Patches:
     def put(self, owner: Any, name: Any, ours: Any) -> None:
         """Put something of ours in place of what stands there."""
         before = getattr(owner, name)
+        if isinstance(owner, type):  # what stands in a class may be more than what it gives out
+            before = vars(owner).get(name, before)
         try:
             setattr(owner, name, ours)
         except (AttributeError, TypeError) as error:
@@ -30,8 +32,11 @@ class Patches:
     def rebind(self) -> None:
         """Give those that imported an entry point by name before it was patched the patched one."""
         ours = {id(before): (before, wrapper) for _, _, before, wrapper in self._made}
+        wanted = set(ours)
         for name, module in list(sys.modules.items()):
             if name.partition(".")[0] in _LEFT_ALONE or not isinstance(module, ModuleType):
+                continue
+            if wanted.isdisjoint(map(id, list(vars(module).values()))):
                 continue
             for attribute, value in list(vars(module).items()):
                 found = ours.get(id(value))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from _fadoctor_trace_origin import RANK
+from _fadoctor_trace_origin import RAGGED, RANK, sizes_of
 from _fadoctor_trace_why import FLASH
+
+_LISTED = "is not supported because:"
 
 
 class Refusals:
@@ -28,7 +30,8 @@ class Refusals:
 
 def why_not(before: Any, name: Any, problem: Any) -> Any:
     """Return the reasons why no flash kernel ran, or why the one that was called refused."""
-    told, seen = before.tracer.refusals.told, _of_tensors(before)
+    told = before.tracer.refusals.told
+    seen = {**_of_tensors(before), **_of_error(problem)}
     is_sdpa = before.entry["backend"] == "sdpa"
     if name == "sdpa-flash" and problem is None:
         return []
@@ -56,10 +59,12 @@ def why_not(before: Any, name: Any, problem: Any) -> Any:
 def _of_tensors(before: Any) -> Any:
     """Return what is seen of query, key and value."""
     tensors = before.tensors
-    sizes = {letter: int(each.shape[-1]) for letter, each in tensors.items() if each.dim()}
+    shapes = {letter: sizes_of(each) for letter, each in tensors.items()}
+    sizes = {x: shape[-1] for x, shape in shapes.items() if shape and shape[-1] != RAGGED}
     limit = before.tracer.limits.get(before.entry["backend"], 0)
     head = max(sizes.values()) if sizes else 0
-    strided = [x for x in tensors.values() if x.dim() and x.numel() and x.stride(-1) != 1]
+    strided = [x for x in tensors.values() if x.dim() and not x.is_nested]
+    strided = [x for x in strided if x.numel() and x.stride(-1) != 1]
     dtypes = {letter: str(each.dtype).replace("torch.", "") for letter, each in tensors.items()}
     return {
         "wide": _wide(before),
@@ -73,16 +78,16 @@ def _of_tensors(before: Any) -> Any:
 
 def _of_sdpa(before: Any) -> Any:
     """Return what else is seen of a call that leaves the choice to torch."""
-    tensors = before.tensors.values()
+    shapes = [sizes_of(each) for each in before.tensors.values()]
     enabled = getattr(torch.backends.cuda, "flash_sdp_enabled", None)
     dropout = before.values.get("dropout")
-    heads = [each.shape[1] for each in tensors if each.dim() == 4]
+    heads = [shape[1] for shape in shapes if len(shape) == 4]
     found = {
         "switched-off": [""] if enabled is not None and not enabled() else [],
         "dropout": ["%g" % dropout] if isinstance(dropout, float) and dropout > 0 else [],
         "heads": [", ".join(map(str, heads))] if len(set(heads)) > 1 else [],
-        "dimensions": sorted({str(each.dim()) for each in tensors}),
-        "empty": [""] if any(0 in each.shape for each in tensors) else [],
+        "dimensions": sorted({str(len(shape)) for shape in shapes}),
+        "empty": [""] if any(0 in shape for shape in shapes) else [],
     }
     mask = before.values.get("mask")
     if isinstance(mask, torch.Tensor):
@@ -90,6 +95,18 @@ def _of_sdpa(before: Any) -> Any:
         found["mask-gradient"] = [""] if mask.requires_grad else []
         found["mask-dimensions"] = [str(mask.dim())]
     return found
+
+
+def _of_error(problem: Any) -> Any:
+    """Return the reasons that an error lists below each operator that does not take the call."""
+    found: dict[str, Any] = {}
+    listed = False
+    for line in str(problem).splitlines()[:200] if problem is not None else ():
+        if not line.startswith(" "):
+            listed = line.rstrip().endswith(_LISTED)
+        elif listed:  # what is supported instead is a set: its order differs from run to run
+            found.setdefault(line.strip().partition(" (supported")[0][:200])
+    return {"operators": list(found)[:8]}
 
 
 def _of_framework(before: Any) -> Any:

@@ -8,14 +8,14 @@ import json
 import os
 import sys
 import threading
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import _fadoctor_trace_calls as calls
 import _fadoctor_trace_frames as frames
 import _fadoctor_trace_why as why
 import torch
-from _fadoctor_trace_compiled import Compiled
+from _fadoctor_trace_compiled import Compiled, Scripted
 from _fadoctor_trace_hide import hide_our_frames
 from _fadoctor_trace_hub import LOADER, PREFIX, Hub
 from _fadoctor_trace_lineage import Lineage
@@ -78,9 +78,11 @@ class Tracer:
         self.names = frames.Names()
         self.is_compiling = _asks_whether_compiling()
         self.lineage = Lineage(watch.fault, config["operations"])
+        self.lineage.entered = self._entered
         self.kernels = why.Kernels(config["kernels"])
         self.refusals = Refusals(config["refusals"])
         self.modes = Modes(self.lineage)
+        self.scripted = Scripted(self)
         self.compiled = Compiled(self)
         self._local = threading.local()
         self._seen: set[str] = set()
@@ -90,6 +92,7 @@ class Tracer:
     def begin(self, every_thread: Any) -> None:
         """Patch what is there already, and put the mode in place."""
         self._flash_probe()
+        self.scripted.patch()
         for name in list(sys.modules):
             module = sys.modules.get(name)
             if module is not None and name.partition(".")[0] != "fadoctor":
@@ -186,12 +189,26 @@ class Tracer:
             return
         if entry["backend"] == LOADER:
             self.patches.put(module, attribute, self.hub.loader(original))
-            self.patches.rebind()  # the package has taken it from itself already
+            if CURRENT[0] is self:  # else all is rebound once more
+                self.patches.rebind()  # the package has taken it from itself already
             return
         entry = dict(entry, order=calls.order_of(original, entry))
+        self._by_other_names(entry, original)
         wrapper = placed(self._wrapped(entry, original), module, attribute)
         self.patches.put(module, attribute, wrapper)
         tell_script(wrapper, original)
+
+    def _by_other_names(self, entry: Any, original: Any) -> None:
+        """See a function of torch also where somebody kept it, or calls its operator."""
+        if not isinstance(original, BuiltinFunctionType):
+            return
+        packet = getattr(torch.ops.aten, original.__name__, None)
+        for function in (original, packet, getattr(packet, "default", None)):
+            if function is not None:
+                self.lineage.entries[id(function)] = (function, entry)
+
+    def _entered(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return self.call(self.lineage.entries[id(function)][1], function, args, kwargs)
 
     def _wrapped(self, entry: Any, original: Any) -> Any:
         current, is_compiling = CURRENT, self.is_compiling

@@ -55,8 +55,27 @@ class Table:
             self._limit *= 2
 
 
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def inner_of(tensor: Any) -> Any:
+    """Return the tensor that holds the values of a wrapper: each view of it is another wrapper."""
+    for _ in range(8):
+        flatten = getattr(type(tensor), "__tensor_flatten__", None)
+        try:
+            names = flatten(tensor)[0] if flatten is not None else ()
+        except Exception:  # its own code
+            return tensor
+        if not names:
+            break
+        tensor = getattr(tensor, names[0])
+    return tensor
+
+
 def bare(tensor: Any) -> Any:
     """Return the tensor below the wrappers of torch.func, which have no storage."""
+    if type(tensor) not in PLAIN:
+        tensor = inner_of(tensor)
     functorch = getattr(torch._C, "_functorch", None)
     for _ in range(8):
         if functorch is None or not functorch.is_functorch_wrapped_tensor(tensor):

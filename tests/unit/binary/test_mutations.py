@@ -1,6 +1,6 @@
 """Damaged and hostile files: nothing but BadBinaryError comes out, soon, and in little memory.
 
-``FADOCTOR_TESTS_REQUIRE=long`` runs 20,000 mutations that follow the code, and
+``FADOCTOR_TESTS_REQUIRE=long`` runs 8,000 mutations that follow the code, and
 ``FADOCTOR_TESTS_MUTATIONS=100000`` says how many instead.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     Read = Callable[..., Fatbins]
 
-MUTATIONS = int(os.environ.get("FADOCTOR_TESTS_MUTATIONS", "20000"))
+MUTATIONS = int(os.environ.get("FADOCTOR_TESTS_MUTATIONS", "8000"))
 
 BODY = container(
     image(architecture=80),

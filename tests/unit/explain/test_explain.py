@@ -234,3 +234,11 @@ def test_what_is_missing_decides_which_fixes_are_offered(
     assert finding.rule_id == "fa-extension-missing"
     assert offered & OF_A_PART == of_a_part
     assert ("remove-flash-attn" in offered) is not bool(of_a_part)
+
+
+def test_what_hangs_on_packages_that_nobody_named_comes_later(knowledge: Knowledge) -> None:
+    said = "AutoModel requires the PyTorch library but it was not found in your environment."
+    (finding,) = explained(knowledge, said).findings
+    assert [fix.id for fix in finding.fixes][:2] == ["install-torch", "install-torch-of-vllm"]
+    (finding,) = explained(knowledge, f"vllm 0.11.0\n{said}").findings
+    assert finding.fixes[0].id == "install-torch-of-vllm"

@@ -114,3 +114,22 @@ RuntimeError: FlashAttention only supports Ampere GPUs or newer.
     assert isinstance(environment.fact("host.glibc"), Known)
     assert isinstance(environment.fact("flash_attn.version"), Known)
     assert environment.fact("torch.build") == Known("pypi", "a.log:2: torch.utils.collect_env")
+
+
+@pytest.mark.parametrize(
+    ("torch", "abi"),
+    [
+        ("2.5.1+cu124", False),  # torch's own files have a label
+        ("2.8.0+cu128", True),
+        ("2.8.0", True),  # all builds of it have the new ABI
+        ("2.5.1", None),  # conda's may have another
+        ("2.6.0", None),  # cu126 has another ABI than the others
+    ],
+)
+def test_the_abi_follows_from_the_build(
+    knowledge: Knowledge, torch: str, *, abi: bool | None
+) -> None:
+    fact = facts(knowledge, f"torch {torch}\nImportError: undefined symbol\n").fact(
+        "torch.cxx11_abi"
+    )
+    assert (fact.value if isinstance(fact, Known) else None) is abi

@@ -201,3 +201,20 @@ def test_what_diffusers_compares_at_import_is_an_error() -> None:
     facts["diffusers.distribution"] = "diffusers"
     found = values(unmet({**facts, "packages.installed": {}}, "diffusers"))
     assert found["unmet_checked"] == ("filelock",)
+
+
+@pytest.mark.parametrize(
+    ("diffusers", "peft", "refused"),
+    [
+        ("0.33.1", "0.13.2", None), ("0.34.0", "0.14.0", ("peft",)), ("0.34.0", "0.15.2", None),
+        ("0.36.0", "0.16.0", ("peft",)), ("0.36.0", "0.17.0", None), ("0.40.0", "0.16.0", None),
+    ],
+)  # fmt: skip
+def test_diffusers_compares_a_peft_that_is_there(
+    diffusers: str, peft: str, refused: tuple[str, ...] | None
+) -> None:
+    """Newer releases go on without an old peft, and these before asked little of it."""
+    facts = {"diffusers.version": diffusers, "diffusers.requires": {},
+             "diffusers.distribution": "diffusers"}  # fmt: skip
+    found = values(unmet({**facts, "packages.installed": {"peft": peft}}, "diffusers"))
+    assert found.get("unmet_checked") == refused

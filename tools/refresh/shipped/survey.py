@@ -16,7 +16,7 @@ from fadoctor.contracts.child._fadoctor_find import Finder
 from fadoctor.contracts.child._fadoctor_lazy import python_files
 from fadoctor.contracts.child._fadoctor_shipped import digest_of, listing_of
 from tools.refresh.shipped.surely import lowered, with_named
-from tools.refresh.shipped.trees import Shelf, stubs
+from tools.refresh.shipped.trees import Shelf, assume_distributed, stubs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +45,8 @@ class Survey:
         sys.setrecursionlimit(RECURSION)
         places = {text.partition("==")[0]: self.shelf.place(text) for text in requirements}
         versions = dict(text.split("==") for text in requirements)
+        for place in places.values():
+            assume_distributed(place)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             installed = {**dict(stubs(folder / "stubs", beside)), **versions}

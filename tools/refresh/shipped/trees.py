@@ -68,8 +68,18 @@ def _wheel(release: Release, requirement: str) -> File:
     return max(usable, key=lambda file: file.name)
 
 
+def assume_distributed(place: Path) -> None:
+    """Let a release of torch say that it has torch.distributed: its wheels for Linux do.
+
+    What says so is no Python source, and lies in a file that is not fetched.
+    """
+    if (place / "torch").is_dir():
+        told = _made(place / "torch" / "share" / "cmake" / "Caffe2" / "Caffe2Targets.cmake")
+        told.write_text('INTERFACE_COMPILE_DEFINITIONS "USE_DISTRIBUTED;USE_C10D_GLOO"\n')
+
+
 def stubs(folder: Path, modules: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Make empty modules that are only asked whether they are there; yield name and version."""
     for distribution, module in modules.items():
         _made(folder / module / "__init__.py").touch()
-        yield distribution, "999"
+        yield distribution, "9999"
