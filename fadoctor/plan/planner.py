@@ -144,7 +144,7 @@ class _Planning:
                 left,
                 changes,
                 self._holds(after, assessment),
-                commands=self.problem.is_foreign,
+                commands=self.problem.is_foreign or self._is_of_rocm(),
             ),
         )
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
@@ -180,6 +180,11 @@ class _Planning:
 
         return lambda finding, fix: prover().holds(finding, fix)
 
+    def _is_of_rocm(self) -> bool:
+        """Return whether torch is a build for AMD's GPUs: the tables plan no way out of one."""
+        build = self.problem.environment.fact("torch.build")
+        return isinstance(build, Known) and build.value == "rocm"
+
     def _solved(self, after: Assessment) -> frozenset[str]:
         """Return the ids of the rules that found something before, and nothing afterwards."""
         return found_ids(self.findings) - found_ids(after.findings)
@@ -202,7 +207,7 @@ class _Planning:
             yield f"rules {rules_version(self.session.knowledge.version, origin)}"
         if not solution.complete:
             yield "the search was cut off: a smaller change may exist"
-        if self.problem.is_foreign:
+        if self.problem.is_foreign or self._is_of_rocm():
             yield "for ROCm no releases are known: what the rules advise is printed, not planned"
         for choice in solution.changes:
             made_by = self.problem.environment.fact(f"{choice.package}.installer")

@@ -67,8 +67,8 @@ def _header(paper: Paper, report: Explanation) -> None:
     paper.line(f"Log: {log.name} ({counted(log.lines, 'line')})", "bold")
     if report.target is not None:
         paper.line(f"Environment: {report.target.label} ({report.target.reason})", "bold")
-    for overlay in report.overlays:
-        paper.line(f"Assumed: {overlay}", "magenta")
+    if report.overlays:
+        paper.line(f"Assumed: {'; '.join(report.overlays)}", "magenta")
     if log.named and paper.style.verbose:
         named = ", ".join(f"{name} {value}" for name, value in log.named.items())
         paper.line(f"named in it: {named}", indent=2, hang=2)

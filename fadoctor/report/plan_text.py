@@ -73,7 +73,8 @@ def steps(plan: Plan, style: Style) -> Iterator[str]:
 
 def _lines(plan: Plan, width: int) -> Iterator[str]:
     yield from wrapped(f"Environment: {plan.target.label} ({plan.target.reason})", width)
-    yield from (f"Assumed: {overlay}" for overlay in plan.assumed)
+    if plan.assumed:
+        yield from wrapped(f"Assumed: {'; '.join(plan.assumed)}", width)
     yield from _steps(plan, width)
 
 

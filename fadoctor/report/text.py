@@ -102,8 +102,8 @@ class _Page(Paper):
             if sentence not in said:
                 self.line(sentence, "bold yellow", indent=2)
         self.recommendation(report)
-        for overlay in report.overlays:
-            self.line(f"Assumed: {overlay}", "magenta", indent=2)
+        if report.overlays:
+            self.line(f"Assumed: {'; '.join(report.overlays)}", "magenta", indent=2)
         total = report.summary
         if total.error or total.warning:
             named = {"error": total.error, "warning": total.warning}

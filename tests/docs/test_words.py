@@ -24,7 +24,7 @@ PAGES = sorted(
     )
     if page.name not in (*_GENERATED, *_QUOTING)
 )
-_SENTENCE_WORDS = 42
+_SENTENCE_WORDS = 45
 _FENCE = re.compile(r"```.*?```", re.DOTALL)
 _GLOSSARY = re.compile(r"^\| word \|.*?\n\n", re.MULTILINE | re.DOTALL)
 _FINDING = re.compile(r"^ +(?:✗ error|! warning|i note): (.+)$", re.MULTILINE)

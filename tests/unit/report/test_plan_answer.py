@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from fadoctor.model.environment import Target
@@ -102,3 +103,11 @@ def test_nothing_to_repair_is_hedged_where_something_was_not_seen() -> None:
 )
 def test_changes(before: str, after: str, said: str) -> None:
     assert change_text(Change("torch", before, after)) == said
+
+
+def test_the_answer_is_in_the_first_lines_whatever_is_assumed() -> None:
+    """Five options were five lines before it."""
+    assumed = ("--gpu H100", "--driver 550.54.15", "--glibc 2.28", "--python-version 3.12")
+    found = msgspec.structs.replace(plan(PlanOutcome.REPAIRS, _INSTALL), assumed=assumed)
+    lines = plan_text.render(found, Style(width=80)).splitlines()
+    assert "1 step for pip." in "".join(lines[:4])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.engine.suite import RuleFile
+from fadoctor.engine.suite import RuleFile, load_suite
 from fadoctor.matrix.compile import compile_rules
+from fadoctor.matrix.load import load_knowledge
 from fadoctor.report import page_markdown, page_text
 from fadoctor.report.rule_page import build_page, render_json
 from fadoctor.report.style import Style
@@ -220,10 +222,9 @@ def test_symptoms_say_how_it_shows_in_a_log(tmp_path: Path) -> None:
         f"{{anchor: undefined symbol, near: {'a' * 99}}}]"
     )
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
-    shown = (
-        "- `undefined symbol`\n  - it broke\n  - together with `flash_attn`\n  - and without `vllm`"
-    )
-    shown += "\n- `undefined symbol`\n  - together with what a longer pattern names"
+    line = "- a line with `undefined symbol`\n"
+    shown = f"{line}  - it broke\n  - together with `flash_attn`\n  - and without `vllm`\n"
+    shown += f"{line}  - together with words that the rule's file lists"
     assert f"## How it shows in a log\n\n{shown}\n" in text
 
 
@@ -339,3 +340,15 @@ def test_texts_of_rules_reach_no_terminal_as_escapes(tmp_path: Path) -> None:
     assert markdown.replace("\n", "").isprintable()
     files, _ = files_of(tmp_path, area__some_rule=rule)
     assert render_json("some-rule", files).isascii()
+
+
+def test_no_page_shows_a_hole_in_a_sentence() -> None:
+    """What a pattern fills in stood in braces: cannot use FlashAttention-{generation} here."""
+    files = load_suite(()).rules()
+    knowledge = load_knowledge()
+    for rule_id, file in files.items():
+        if file.rule.symptoms:
+            page = page_markdown.render(build_page(rule_id, files, knowledge))
+            section = page.partition("## How it shows in a log")[2].partition("\n## ")[0]
+            prose = re.sub(r"``[^`]*(?:`[^`]+)*``|`[^`]*`", "", section)
+            assert not re.search(r"\{\w+\}", prose), rule_id
