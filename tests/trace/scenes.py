@@ -256,7 +256,7 @@ _REPORTED_LATER = {
     "merged_weight": ("k", "promotion", "delta"),
     "nested": ("k", "cast", ""),
     "outputs_widened": ("kv", "cast", ""),
-    "packed_weight": ("k", "other", "made by the code of Packed"),
+    "packed_weight": ("k", "other", "the code of Packed"),
     "precise": ("qk", "cast", ""),
     "recomputed": ("qkv", "float32-from-start", "weight: float32"),
     "registered_cache": ("kv", "float32-from-start", ""),

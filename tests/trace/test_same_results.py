@@ -17,6 +17,7 @@ torch = pytest.importorskip("torch")
 
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
+from torch.overrides import TorchFunctionMode  # noqa: E402
 
 from fadoctor import api  # noqa: E402
 from tests.trace import models, reported_later, scenes, standin  # noqa: E402
@@ -133,6 +134,33 @@ class Counting(torch.Tensor):  # type: ignore[name-defined,misc]
     def __torch_function__(cls, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN206
         cls.asked.append(func)
         return super().__torch_function__(func, types, args, kwargs or {})
+
+
+class Doubling(TorchFunctionMode):
+    """Knows attention by the function that stands in torch.nn.functional."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN204
+        out = func(*args, **(kwargs or {}))
+        return out * 2 if func is torch.nn.functional.scaled_dot_product_attention else out
+
+
+def test_who_takes_attention_over_knows_it_by_its_function() -> None:
+    """Modes, classes that kept the function, and torch's own biases."""
+    bias = pytest.importorskip("torch.nn.attention.bias")
+    q, k, v = (torch.randn(1, 2, 6, 8) for _ in range(3))
+
+    def run() -> list[Any]:
+        with Doubling():
+            doubled = models.sdpa(q, k, v)
+        attend = torch.nn.functional.scaled_dot_product_attention
+        return [doubled, attend(q, k, v, attn_mask=bias.causal_lower_right(6, 6))]
+
+    bare = run()
+    for calls in (64, 1):  # while it records, and after
+        with api.trace(calls=calls) as trace:
+            traced = run() + run()
+        assert all(torch.equal(*pair) for pair in zip(bare * 2, traced, strict=True))
+        assert trace.document().processes[0].faults == ()
 
 
 def test_the_code_of_a_class_of_tensors_runs_as_often_as_before() -> None:

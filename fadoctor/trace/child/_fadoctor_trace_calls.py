@@ -10,6 +10,7 @@ import torch
 from _fadoctor_trace_frames import file_of, line_of, modules_above, place_of, source_of, storage_of
 from _fadoctor_trace_origin import OTHER, RANK, START, is_parameter, sizes_of
 from _fadoctor_trace_refusals import why_not
+from _fadoctor_trace_table import PLAIN
 
 LETTERS = ("q", "k", "v")
 ABSTRACT = ("eager", "setting", "unknown")
@@ -57,8 +58,14 @@ class Before:
         self.device = self.tensors["q"].device if "q" in self.tensors else torch.device("cpu")
         self.autocast = _autocast(self.device.type)
         self.origins = {letter: tracer.lineage.get(each) for letter, each in self.tensors.items()}
-        self.chosen = why.choice(tracer.choose, self, values) if entry["backend"] == "sdpa" else ""
+        chooses = entry["backend"] == "sdpa" and not self._taken_over()
+        self.chosen = why.choice(tracer.choose, self, values) if chooses else ""
         self.reasons = why.reasons(self) if self.chosen not in why.FLASH else []
+
+    def _taken_over(self) -> Any:
+        """Return whether a class of tensors may do it otherwise than torch would."""
+        given = [*self.tensors.values(), self.values.get("mask")]
+        return any(isinstance(x, torch.Tensor) and type(x) not in PLAIN for x in given)
 
     def finish(self, out: Any, problem: Any) -> None:
         """Put the call on record; a call that is known already is only counted."""

@@ -25,7 +25,7 @@ from _fadoctor_trace_origin import (
     parameter_name,
 )
 
-_BY_AUTOCAST = "autocast runs it in float32"
+_BY_AUTOCAST = "autocast, which runs it in float32"
 
 
 class Causes:

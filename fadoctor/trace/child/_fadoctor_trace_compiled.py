@@ -15,6 +15,15 @@ from _fadoctor_trace_frames import module_of, storage_of
 from _fadoctor_trace_origin import MEMBERS, PROMOTION, RANK, WIDE
 
 
+def asks_whether_compiling() -> Any:
+    """Return what says whether torch.compile is at work; the place of it has changed."""
+    compiler = getattr(torch, "compiler", None)
+    found = getattr(compiler, "is_compiling", None)
+    if found is None:
+        found = torch._dynamo.is_compiling
+    return found
+
+
 def _skip_by_strategy() -> Any:
     """Return what tells Dynamo to leave a function alone; its name has changed."""
     switches = torch._C._dynamo.eval_frame
@@ -172,7 +181,7 @@ class Scripted:
                 origin.sure = False
                 owner = _owner(frame) if isinstance(compiled, torch._C.ScriptMethod) else None
                 name = compiled.name if owner is None else owner.original_name
-                origin.why = "made inside %s, which torch.jit compiled" % name
+                origin.why = "code of %s that torch.jit compiled" % name
                 if not origin.operand and owner is not None:
                     _by_parameter(origin, owner)
 

@@ -148,7 +148,7 @@ class Lineage(TorchFunctionMode):
         by = unseen(func, args, kwargs) if origin is not None else ""
         if origin is not None and by:
             origin.kind = OTHER if origin.kind == CAST else origin.kind
-            origin.sure, origin.why = False, "made by %s" % by
+            origin.sure, origin.why = False, by
 
     def note(self, name: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> Any:
         """Note where a wide result comes from, and return that; None where another began it."""

@@ -7,15 +7,34 @@ above it stay in their order.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from typing import Any
 
 import torch
+from _fadoctor_trace_table import PLAIN
 from torch.overrides import _pop_mode, _push_mode
 
 
 def _stack() -> Any:
     return torch._C._len_torch_function_stack()
+
+
+def asked_by_others(modes: Any, args: Any, kwargs: Any) -> bool:
+    """Return whether another mode, or a class of tensors, is told of a call."""
+    given = [each for each in (*args, *kwargs.values()) if isinstance(each, torch.Tensor)]
+    kinds = {type(each) for each in given}.difference(PLAIN)
+    if not kinds.isdisjoint(_no_values()):
+        return False
+    return bool(kinds) or _stack() > modes.there()
+
+
+def _no_values() -> Any:
+    """Return the classes of an export or a compiler, which keep what they are told."""
+    fake = sys.modules.get("torch._subclasses.fake_tensor")
+    functional = sys.modules.get("torch._subclasses.functional_tensor")
+    found = (getattr(fake, "FakeTensor", None), getattr(functional, "FunctionalTensor", None))
+    return {each for each in found if each is not None}
 
 
 class Modes:
@@ -36,6 +55,10 @@ class Modes:
         for each in reversed(above):
             _push_mode(each)
         self._local.there = True
+
+    def there(self) -> bool:
+        """Return whether the mode stands in this thread's stack."""
+        return bool(self._local.__dict__.get("there"))
 
     def ensure(self) -> None:
         """Put the mode into a thread that began before we came, where nothing else is."""

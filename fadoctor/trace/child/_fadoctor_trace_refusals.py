@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from _fadoctor_trace_origin import RAGGED, RANK, sizes_of
+from _fadoctor_trace_table import PLAIN
 from _fadoctor_trace_why import FLASH
 
 _LISTED = "is not supported because:"
@@ -90,7 +91,7 @@ def _of_sdpa(before: Any) -> Any:
         "empty": [""] if any(0 in shape for shape in shapes) else [],
     }
     mask = before.values.get("mask")
-    if isinstance(mask, torch.Tensor):
+    if type(mask) in PLAIN:
         found["mask"] = [""]
         found["mask-gradient"] = [""] if mask.requires_grad else []
         found["mask-dimensions"] = [str(mask.dim())]

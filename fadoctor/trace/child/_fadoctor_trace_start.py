@@ -15,12 +15,12 @@ import _fadoctor_trace_calls as calls
 import _fadoctor_trace_frames as frames
 import _fadoctor_trace_why as why
 import torch
-from _fadoctor_trace_compiled import Compiled, Scripted
+from _fadoctor_trace_compiled import Compiled, Scripted, asks_whether_compiling
 from _fadoctor_trace_hide import hide_our_frames
 from _fadoctor_trace_hub import LOADER, PREFIX, Hub
 from _fadoctor_trace_lineage import Lineage
-from _fadoctor_trace_modes import Modes
-from _fadoctor_trace_patches import Patches, placed, tell_script
+from _fadoctor_trace_modes import Modes, asked_by_others
+from _fadoctor_trace_patches import Patches, alike_of, placed, tell_script
 from _fadoctor_trace_record import Record
 from _fadoctor_trace_refusals import Refusals
 
@@ -76,7 +76,7 @@ class Tracer:
         self.fault = watch.fault
         self.watch = watch
         self.names = frames.Names()
-        self.is_compiling = _asks_whether_compiling()
+        self.is_compiling = asks_whether_compiling()
         self.lineage = Lineage(watch.fault, config["operations"])
         self.lineage.entered = self._entered
         self.kernels = why.Kernels(config["kernels"])
@@ -91,7 +91,7 @@ class Tracer:
 
     def begin(self, every_thread: Any) -> None:
         """Patch what is there already, and put the mode in place."""
-        self._flash_probe()
+        self.choose = getattr(torch, "_fused_sdp_choice", None)  # which kernel torch would take
         self.scripted.patch()
         for name in list(sys.modules):
             module = sys.modules.get(name)
@@ -212,11 +212,21 @@ class Tracer:
 
     def _wrapped(self, entry: Any, original: Any) -> Any:
         current, is_compiling = CURRENT, self.is_compiling
+        alike: list[Any] = []
 
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or current[0] is None:
+            if is_compiling():
+                return original(*args, **kwargs)
+            if alike and asked_by_others(self.modes, args, kwargs):
+                with alike[0]:
+                    if current[0] is None:
+                        return original(*args, **kwargs)
+                    return current[0].call(entry, original, args, kwargs)
+            if current[0] is None:
                 return original(*args, **kwargs)
             return current[0].call(entry, original, args, kwargs)
+
+        alike += alike_of(self.patches, original, wrapper, self.watch.folder is not None)
 
         names = getattr(original, "__globals__", None)
         if names is not None:  # torch.jit.script before torch 2.3 reads the original's names here
@@ -278,18 +288,6 @@ class Tracer:
             self.record.write()
         except Exception as error:
             self.fault("record", error)
-
-    def _flash_probe(self) -> None:
-        """Take the function that says which kernel torch would choose, where there is one."""
-        self.choose = getattr(torch, "_fused_sdp_choice", None)
-
-
-def _asks_whether_compiling() -> Any:
-    compiler = getattr(torch, "compiler", None)
-    found = getattr(compiler, "is_compiling", None)
-    if found is None:
-        found = torch._dynamo.is_compiling
-    return found
 
 
 def _fits(pattern: Any, name: Any) -> Any:
