@@ -26,6 +26,22 @@ VERSIONS = (
     "        library = parse(importlib.metadata.version(library))\n"
     "    return operation(library, parse(wanted))"
 )
+CANDIDATES = """
+import importlib.metadata
+BRINGS = importlib.metadata.packages_distributions()
+def version_of(name):
+    found = BRINGS.get(name, [])
+    names = [*(x for x in (name + "-gone", name) if x in found), *found, name]
+    for each in list(dict.fromkeys(names)):
+        try:
+            version = importlib.metadata.version(each + "-no" if each == "other" else each)
+            break
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    else:
+        version = "N/A"
+    return version
+"""
 LIGHTNING = "from lightning_utilities.core.imports import RequirementCache, package_available"
 
 
@@ -50,6 +66,7 @@ def asks(told: Told, before: str, condition: str, **changes: object) -> bool:
         ("import os", "'SOME_VARIABLE' in os.environ"),
         ("NAMES = {'a': ['x', 'y']}\nMAP = {n: m for m, names in NAMES.items() for n in names}",
          "MAP.get('y') == 'a'"),
+        (CANDIDATES, "version_of('provider') == '2.5.1'"),
         ("MAP = {'x': 'a'}", "(found := MAP.get('x')) and found == 'a'"),
         ("def has_it(name):\n    return any(name == each for each in ['a', 'b'])", "has_it('b')"),
     ],
