@@ -287,7 +287,7 @@ _CALLS: Dict[str, Any] = {
     "copy.deepcopy": _same,
 }
 _LAST: Dict[str, Any] = {"define_import_structure": _structure}
-_KNOWN_FUNCTIONS = frozenset((*_LAST, "require_version", "require_version_core"))
+_KNOWN_FUNCTIONS = frozenset(name.rpartition(".")[2] for name in (*_LAST, *DECIDED))
 
 
 def known_function(target: Func) -> str:

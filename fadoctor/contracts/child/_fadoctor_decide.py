@@ -141,6 +141,13 @@ def _require_version(call: Call) -> Any:
     return None
 
 
+def _torch_at_least(call: Call) -> Any:
+    """``torch_version_at_least("2.7.0")`` of torchao, which reads versions by its own means."""
+    wanted, world = call.given[0], call.runner.world
+    known = type(wanted) is str and not world.hooked and world.version_of("torch")
+    return _meets(world.version_of("torch"), f">={wanted}") if known else UNKNOWN
+
+
 def _package_available(call: Call) -> Any:
     there = call.runner.world.is_there(call.given[0]) if type(call.given[0]) is str else None
     return UNKNOWN if there is None else there
@@ -168,6 +175,7 @@ DECIDED: Dict[str, Any] = {
     "lightning_utilities.core.imports.package_available": _package_available,
     "lightning_utilities.core.imports.module_available": _package_available,
     "torch.distributed.is_available": _distributed,
+    "torchao.utils.torch_version_at_least": _torch_at_least,
     "utils.versions.require_version": _require_version,
     "utils.versions.require_version_core": _require_version,
 }

@@ -174,6 +174,28 @@ def test_torch_compares_versions_and_says_how_it_was_built(tree: Tree) -> None:
     assert told(available)
 
 
+@pytest.mark.parametrize(
+    ("version", "met"),
+    [("2.13.0+cpu", True), ("2.7.0", True), ("2.6.1", False), ("2.7.0a0+git1", None)],
+)
+def test_torchao_reads_the_version_of_torch_by_its_own_means(
+    tree: Tree,
+    version: str,
+    met: bool | None,  # noqa: FBT001
+) -> None:
+    entries = {name: Entry((name,), "entry") for name in ("torchao", "provider")}
+    tree.install("torch", version).install("provider")
+
+    def told(condition: str) -> bool:
+        utils = "import re\ndef torch_version_at_least(wanted):\n    return re.match('x', wanted)"
+        init = "from torchao.utils import torch_version_at_least" + ASKS.format(condition)
+        tree.install("torchao", init=init, utils=utils)
+        return bool(read_contracts(tree.site(), entries, None).broken)
+
+    assert told("torch_version_at_least('2.7.0')") is (met is True)
+    assert told("not torch_version_at_least('2.7.0')") is (met is False)
+
+
 GETTER = """
 import importlib
 PLACES = {{"Here": ".real", "Below": ".sub"}}
