@@ -121,15 +121,16 @@ def _is_final(version: Version) -> bool:
 
 
 def _require_version(call: Call) -> Any:
-    """``require_version("peft>=0.17")`` of transformers and diffusers, which stops the import."""
+    """``require_version("peft>=0.17")`` of transformers and diffusers, which stops the import.
+
+    What is not installed may be there in a way that is not read, and stops nothing here.
+    """
     text = call.given[0] if call.given else call.named.get("requirement")
     match = _REQUIREMENT.fullmatch(text) if type(text) is str else None
     world = call.runner.world
     if match is None or world.hooked:
         return UNKNOWN
     found = _python_version(call) if match[1] == "python" else world.version_of(match[1])
-    if not found:
-        raise Raised("PackageNotFoundError")
     here = parse(found) if type(found) is str else None
     for bound in filter(None, match[2].split(",")):
         wanted = _BOUND.fullmatch(bound.strip())
