@@ -177,6 +177,13 @@ def _collection(kind: Any) -> Any:
     return make
 
 
+def _keys(call: Call) -> Any:
+    """``dict.fromkeys(a)``."""
+    names = call.given[0]
+    is_known = type(names) in (list, tuple, set) and all(type(name) is str for name in names)
+    return dict.fromkeys(names, *call.given[1:]) if is_known else UNKNOWN
+
+
 def _text(call: Call) -> Any:
     value = call.given[0]
     if isinstance(value, Version):
@@ -269,6 +276,7 @@ _CALLS: Dict[str, Any] = {
     "builtins.frozenset": _collection(frozenset),
     "builtins.dict": _collection(dict),
     "builtins.sorted": _collection(list),
+    "builtins.dict.fromkeys": _keys,
     "builtins.str": _text,
     "builtins.int": _whole,
     "builtins.bool": _bool,
@@ -279,7 +287,7 @@ _CALLS: Dict[str, Any] = {
     "copy.deepcopy": _same,
 }
 _LAST: Dict[str, Any] = {"define_import_structure": _structure}
-_KNOWN_FUNCTIONS = frozenset((*_LAST, "require_version", "require_version_core"))
+_KNOWN_FUNCTIONS = frozenset(name.rpartition(".")[2] for name in (*_LAST, *DECIDED))
 
 
 def known_function(target: Func) -> str:

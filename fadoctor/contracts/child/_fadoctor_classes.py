@@ -24,15 +24,45 @@ _HOOKS = frozenset(("__getattr__", "__init_subclass__", "__set_name__"))
 
 
 def asked_of_class(world: World, asked: Class, name: str, asker: Asker) -> Any:
-    """Return what is known of an attribute of a class; Raised where it surely has none."""
-    module, by = world.modules.get(asked.module), asker.module
-    if module is None or by is None or by.distribution == module.distribution:
+    """Return what is known of an attribute of a class; Raised where it surely has none.
+
+    It is held against another distribution: that of the class, or of a base of it.
+    """
+    if asker.module is None or not asker.is_sure or name.startswith("__"):
         return UNKNOWN
-    if asker.is_sure and surely_lacks(world, asked, name):
-        raised = world.missing(asker, module, f"{asked.name}.{name}", attribute=True)
+    other = _of_others(world, asked, name, asker.module.distribution)
+    module = world.modules.get(other.module) if other else None
+    if other is not None and module is not None and surely_lacks(world, asked, name):
+        raised = world.missing(asker, module, f"{other.name}.{name}", attribute=True)
         if raised.kind != "unsure":
             raise raised
     return UNKNOWN
+
+
+def _of_others(
+    world: World, asked: Class, name: str, distribution: str, depth: int = DEPTH_LIMIT
+) -> Optional[Class]:
+    """Return the class, or the first base of it, that another distribution defines."""
+    module = world.modules.get(asked.module)
+    if module is None or depth == 0:
+        return None
+    if module.distribution != distribution:
+        return asked
+    # Most classes have no such base, or the name themselves, which is told without parsing.
+    known = [each for each in module.ns.values() if type(each) is Class and each != asked]
+    owners = [world.modules.get(each.module) for each in known]
+    if all(owner is None or owner.distribution == distribution for owner in owners):
+        return None
+    if name.encode() in world.sources.peek(module.spec.file, _SIZE_LIMIT):
+        return None
+    node = _found(world, module, asked.name)
+    for base in node.bases if node else ():
+        value = module.ns.get(base.id) if isinstance(base, ast.Name) else None
+        if type(value) is Class:
+            found = _of_others(world, value, name, distribution, depth - 1)
+            if found:
+                return found
+    return None
 
 
 def surely_lacks(world: World, asked: Class, name: str) -> bool:

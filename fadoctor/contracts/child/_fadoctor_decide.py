@@ -121,15 +121,16 @@ def _is_final(version: Version) -> bool:
 
 
 def _require_version(call: Call) -> Any:
-    """``require_version("peft>=0.17")`` of transformers and diffusers, which stops the import."""
+    """``require_version("peft>=0.17")`` of transformers and diffusers, which stops the import.
+
+    What is not installed may be there in a way that is not read, and stops nothing here.
+    """
     text = call.given[0] if call.given else call.named.get("requirement")
     match = _REQUIREMENT.fullmatch(text) if type(text) is str else None
     world = call.runner.world
     if match is None or world.hooked:
         return UNKNOWN
     found = _python_version(call) if match[1] == "python" else world.version_of(match[1])
-    if not found:
-        raise Raised("PackageNotFoundError")
     here = parse(found) if type(found) is str else None
     for bound in filter(None, match[2].split(",")):
         wanted = _BOUND.fullmatch(bound.strip())
@@ -139,6 +140,13 @@ def _require_version(call: Call) -> Any:
         if compared(here, wanted[1], limit) is False:
             raise Raised("ImportError")
     return None
+
+
+def _torch_at_least(call: Call) -> Any:
+    """``torch_version_at_least("2.7.0")`` of torchao, which reads versions by its own means."""
+    wanted, world = call.given[0], call.runner.world
+    known = type(wanted) is str and not world.hooked and world.version_of("torch")
+    return _meets(world.version_of("torch"), f">={wanted}") if known else UNKNOWN
 
 
 def _package_available(call: Call) -> Any:
@@ -168,6 +176,7 @@ DECIDED: Dict[str, Any] = {
     "lightning_utilities.core.imports.package_available": _package_available,
     "lightning_utilities.core.imports.module_available": _package_available,
     "torch.distributed.is_available": _distributed,
+    "torchao.utils.torch_version_at_least": _torch_at_least,
     "utils.versions.require_version": _require_version,
     "utils.versions.require_version_core": _require_version,
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from fadoctor.contracts.child._fadoctor_calls import (
@@ -14,7 +13,7 @@ from fadoctor.contracts.child._fadoctor_classes import asked_of_class, changed
 from fadoctor.contracts.child._fadoctor_compare import PLAIN, compared
 from fadoctor.contracts.child._fadoctor_decide import outside
 from fadoctor.contracts.child._fadoctor_loops import comprehended
-from fadoctor.contracts.child._fadoctor_methods import call_method
+from fadoctor.contracts.child._fadoctor_methods import call_method, packages_of
 from fadoctor.contracts.child._fadoctor_values import (
     STEP_LIMIT,
     UNKNOWN,
@@ -119,7 +118,7 @@ class Evaluator:
             if not isinstance(base, (Mod, Ext)):
                 given = self.given(args, frame)
                 named = self.keywords(keywords, frame)
-                return call_method(base, func[3], given, named)
+                return call_method(self.runner.world, base, func[3], given, named)
         target = self.value(func, frame)
         given = self.given(args, frame)
         named = self.keywords(keywords, frame)
@@ -186,8 +185,7 @@ class Evaluator:
         if base == Ext("globals"):
             return self.name(["n", key], frame) if type(key) is str else UNKNOWN
         if isinstance(base, Packages):
-            own = re.sub(r"[-_.]+", "-", key).lower() if type(key) is str else ""
-            return [own] if own in self.runner.world.installed else UNKNOWN
+            return packages_of(self.runner.world, key)
         try:
             if isinstance(base, (dict, list, tuple, str)) and not isinstance(base, (Mod, Ext)):
                 return base[key] if key is not UNKNOWN else UNKNOWN

@@ -141,8 +141,9 @@ class Expressions:
         return ["j", parts]
 
     def starred(self, node: ast.Starred) -> Node:
-        """Lower ``*a``."""
-        return ["*", self.expr(node.value)]
+        """Lower ``*a``; of a generator all is taken."""
+        is_list = isinstance(node.value, ast.GeneratorExp)
+        return ["*", self.comprehension(node.value) if is_list else self.expr(node.value)]
 
 
 _EXPRESSIONS = {

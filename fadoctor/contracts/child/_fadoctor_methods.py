@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+import re
+from typing import TYPE_CHECKING, Any, Dict, List
 
-from fadoctor.contracts.child._fadoctor_values import UNKNOWN, LazyNames, lengthen
+from fadoctor.contracts.child._fadoctor_values import UNKNOWN, LazyNames, Packages, lengthen
+
+if TYPE_CHECKING:
+    from fadoctor.contracts.child._fadoctor_world import World
 
 _TEXT_METHODS = frozenset((
     "upper", "lower", "strip", "replace", "split", "startswith", "endswith", "join", "partition",
@@ -12,8 +16,20 @@ _TEXT_METHODS = frozenset((
 ))  # fmt: skip
 
 
-def call_method(base: Any, name: str, given: List[Any], named: Dict[str, Any]) -> Any:
+def packages_of(world: World, module: Any) -> Any:
+    """Return the distributions that bring a module, where that is sure."""
+    own = re.sub(r"[-_.]+", "-", module).lower() if type(module) is str else ""
+    return [own] if own in world.installed else UNKNOWN
+
+
+def call_method(world: World, base: Any, name: str, given: List[Any], named: Dict[str, Any]) -> Any:
     """Return what a method of a value gives, and change lists and dicts as it does."""
+    if isinstance(base, Packages) and name == "get" and given:
+        return packages_of(world, given[0])
+    return _called(base, name, given, named)
+
+
+def _called(base: Any, name: str, given: List[Any], named: Dict[str, Any]) -> Any:
     try:
         if isinstance(base, str) and name in _TEXT_METHODS:
             known = all(type(g) in (str, int, tuple, list) for g in given) and not named

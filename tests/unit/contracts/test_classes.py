@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tests.unit.contracts.conftest import Tree
 
 ASKS = "from provider import Thing\nclass Mine(Thing):\n    fields = Thing.gone + ['x']\n"
+TOLD_BY_BASE = ["asker/__init__.py:2 provider Thing.gone"]
 TOLD = ["asker/__init__.py:3 provider.things Thing.gone"]
 
 
@@ -85,6 +86,19 @@ def test_who_does_without_the_attribute_is_silent(tree: Tree, asker: str) -> Non
 def test_within_one_package_nobody_asks_a_class_in_vain(tree: Tree) -> None:
     tree.install("asker", init="from .other import Thing\nx = Thing.gone", other="class Thing: ...")
     assert tree.told() == []
+
+
+@pytest.mark.parametrize(
+    ("base", "there", "told"),
+    [("Thing", "x", TOLD_BY_BASE), ("Thing", "gone", []), ("unknown", "x", []), ("Own", "x", [])],
+)
+def test_an_attribute_that_the_base_of_a_class_once_had_is_told(
+    tree: Tree, base: str, there: str, told: list[str]
+) -> None:
+    below = f"from provider import Thing\nclass Own: ...\nclass Base({base}): ...\n"
+    tree.install("asker", init="from .base import Base\nfields = Base.gone", base=below)
+    tree.install("provider", init=f"class Thing:\n    {there} = 1\n")
+    assert tree.told() == told
 
 
 def test_a_package_is_asked_for_all_names_before_it_misses_one(tree: Tree) -> None:

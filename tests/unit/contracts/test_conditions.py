@@ -26,6 +26,22 @@ VERSIONS = (
     "        library = parse(importlib.metadata.version(library))\n"
     "    return operation(library, parse(wanted))"
 )
+CANDIDATES = """
+import importlib.metadata
+BRINGS = importlib.metadata.packages_distributions()
+def version_of(name):
+    found = BRINGS.get(name, [])
+    names = [*(x for x in (name + "-gone", name) if x in found), *found, name]
+    for each in list(dict.fromkeys(names)):
+        try:
+            version = importlib.metadata.version(each + "-no" if each == "other" else each)
+            break
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    else:
+        version = "N/A"
+    return version
+"""
 LIGHTNING = "from lightning_utilities.core.imports import RequirementCache, package_available"
 
 
@@ -50,6 +66,7 @@ def asks(told: Told, before: str, condition: str, **changes: object) -> bool:
         ("import os", "'SOME_VARIABLE' in os.environ"),
         ("NAMES = {'a': ['x', 'y']}\nMAP = {n: m for m, names in NAMES.items() for n in names}",
          "MAP.get('y') == 'a'"),
+        (CANDIDATES, "version_of('provider') == '2.5.1'"),
         ("MAP = {'x': 'a'}", "(found := MAP.get('x')) and found == 'a'"),
         ("def has_it(name):\n    return any(name == each for each in ['a', 'b'])", "has_it('b')"),
     ],
@@ -155,6 +172,28 @@ def test_torch_compares_versions_and_says_how_it_was_built(tree: Tree) -> None:
     assert not told(f"not {available}")
     cmake.write_text('INTERFACE_COMPILE_DEFINITIONS "USE_DISTRIBUTED;USE_C10D_GLOO"')
     assert told(available)
+
+
+@pytest.mark.parametrize(
+    ("version", "met"),
+    [("2.13.0+cpu", True), ("2.7.0", True), ("2.6.1", False), ("2.7.0a0+git1", None)],
+)
+def test_torchao_reads_the_version_of_torch_by_its_own_means(
+    tree: Tree,
+    version: str,
+    met: bool | None,  # noqa: FBT001
+) -> None:
+    entries = {name: Entry((name,), "entry") for name in ("torchao", "provider")}
+    tree.install("torch", version).install("provider")
+
+    def told(condition: str) -> bool:
+        utils = "import re\ndef torch_version_at_least(wanted):\n    return re.match('x', wanted)"
+        init = "from torchao.utils import torch_version_at_least" + ASKS.format(condition)
+        tree.install("torchao", init=init, utils=utils)
+        return bool(read_contracts(tree.site(), entries, None).broken)
+
+    assert told("torch_version_at_least('2.7.0')") is (met is True)
+    assert told("not torch_version_at_least('2.7.0')") is (met is False)
 
 
 GETTER = """
@@ -263,8 +302,8 @@ VERSIONS_FILE = "import importlib.metadata\ndef require_version(requirement, hin
 @pytest.mark.parametrize(
     ("requirement", "stops"),
     [
-        ("provider>=2.6", True), ("provider>=2.5,<2.5.1", True), ("nothing>=1", True),
-        ("nothing", True), ("python<3", True),
+        ("provider>=2.6", True), ("provider>=2.5,<2.5.1", True), ("python<3", True),
+        ("nothing>=1", False), ("nothing", False),
         ("provider>=2.5", False), ("provider", False), ("provider!=2.4", False),
         ("python>=3.8", False), ("provider~=9.0", False), ("provider>=2.*", False),
     ],
