@@ -48,6 +48,8 @@ _WANTS_GPU = re.compile(
     r"(?i)\b(?:need|requires?|cannot find|no|not find|without)\b[^\n]{0,60}"
     r"\b(?:gpus?|cuda device|accelerator|nvidia driver)\b"
 )
+_NO_GPU = "torch-sees-no-gpu"
+"""The rule that says so: no cause of its own where there is none."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -168,7 +170,8 @@ def _judged(
     seconds = round(sum(event.seconds for event in told), 3)
     last = told[-1] if told else Event(SCHEMA, "begin", entry.module)
     if last.event == "end":
-        detail = f"{', '.join(entry.steps)} in {seconds:.1f} s"
+        done = [event.step for event in told if event.event == "done"]
+        detail = f"{', '.join(done)} in {seconds:.1f} s"
         return msgspec.structs.replace(proof, detail=printable(detail, 300), seconds=seconds)
     if last.event == "failed":
         return _failed(proof, last, seconds, judge, has_gpu=has_gpu)
@@ -192,7 +195,7 @@ def _failed(
     lines = last.text.strip().splitlines() or [""]
     detail = printable(f"{last.step}: {last.type}: {lines[0]}", 600)
     rule_id = judge.cause_of(last.trace)
-    if not has_gpu and not rule_id and _WANTS_GPU.search(last.text):
+    if not has_gpu and rule_id in ("", _NO_GPU) and _WANTS_GPU.search(last.text):
         return msgspec.structs.replace(proof, measured=Measured.REFUSED, detail=detail)
     return msgspec.structs.replace(
         proof,

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KNOWLEDGE = load_knowledge()
-INSTALLED = {"trl": "1.16.0", "peft": "0.17.1", "accelerate": "1.15.0", "unsloth": "2026.10.9"}
+INSTALLED = {
+    "trl": "1.16.0",
+    "peft": "0.17.1",
+    "accelerate": "1.15.0",
+    "unsloth": "2026.10.9",
+    "axolotl": "0.5.0",
+    "sglang": "0.4.0",
+}
 
 
 def environment(installed: dict[str, str], **facts: Any) -> Environment:
@@ -71,6 +78,25 @@ def test_a_name_that_a_program_imports_next(tmp_path: Path) -> None:
     write(tmp_path, trl=lazy)
     found = imported(tmp_path, "trl")["trl"]
     assert (found.measured, found.step) == (Measured.FAILED, "trl:SFTTrainer")
+
+
+def test_what_this_release_does_not_have(tmp_path: Path) -> None:
+    """Names come and go with releases: what an older trl has not is no failure of its import."""
+    old = (
+        "def __getattr__(name):\n    raise AttributeError(f'module trl has no attribute {name}')\n"
+    )
+    write(tmp_path, trl="SFTTrainer = 1", peft=old.replace("trl", "peft"))
+    found = imported(tmp_path, "trl", "peft")
+    assert [each.measured for each in found.values()] == [Measured.PASSED, Measured.PASSED]
+    assert found["trl"].detail.startswith("trl, trl:SFTTrainer in ")
+    assert found["peft"].detail.startswith("peft in ")
+
+
+def test_a_part_that_a_release_does_not_have(tmp_path: Path) -> None:
+    write(tmp_path, axolotl="", sglang="import axolotl.cli.main")
+    found = imported(tmp_path, "axolotl", "sglang")
+    assert found["axolotl"].measured is Measured.PASSED
+    assert found["sglang"].measured is Measured.FAILED  # it is another package's
 
 
 @pytest.mark.parametrize(

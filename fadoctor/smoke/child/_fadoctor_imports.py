@@ -38,7 +38,7 @@ def main(events: str, steps: str) -> int:
         emit("begin", step=step)
         started = time.monotonic()
         try:
-            _do(step)
+            told = "done" if _do(step) else "lacks"
         except BaseException as error:
             text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
             # The innermost cause stands first; the error that ends it all, last.
@@ -56,21 +56,40 @@ def main(events: str, steps: str) -> int:
                 seconds=round(time.monotonic() - started, 3),
             )
             return 0
-        emit("done", step=step, seconds=round(time.monotonic() - started, 3))
+        emit(told, step=step, seconds=round(time.monotonic() - started, 3))
     emit("end", step="")
     return 0
 
 
-def _do(step: str) -> None:
-    """Import a module, or ask a module for a name as ``from module import name`` does."""
+def _do(step: str) -> bool:
+    """Import a module, or ask a module for a name as ``from module import name`` does.
+
+    False where this release has no such thing: others have it.
+    """
     module, _, name = step.partition(":")
-    found = importlib.import_module(module)
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if _is_part_of(error.name or "", module):
+            return False
+        raise
     if name and not hasattr(found, name):
         try:
             importlib.import_module(module + "." + name)
         except ModuleNotFoundError:
-            getattr(found, name)  # the error of a lazy module says more
+            try:
+                getattr(found, name)  # the error of a lazy module says more
+            except AttributeError as error:
+                if str(error).replace("'", "") == "module %s has no attribute %s" % (module, name):
+                    return False
+                raise
             raise
+    return True
+
+
+def _is_part_of(missing: str, module: str) -> bool:
+    """Return whether a package has not the part that is asked for, or what leads to it."""
+    return "." in missing and (module + ".").startswith(missing + ".")
 
 
 if __name__ == "__main__":
