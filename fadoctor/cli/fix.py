@@ -99,6 +99,7 @@ def fix(
     no_cache: looking.NoCache = False,
     exit_zero: judging.ExitZero = False,
     quiet: showing.Quiet = False,
+    verbose: showing.PlanVerbose = False,
     debug: showing.Debug = False,
 ) -> None:
     """Plan the smallest change that ends in a working environment, proved before it is shown."""
@@ -129,7 +130,8 @@ def fix(
     with spinner("reading and planning", quiet=quiet) as say:
         made, code = plan_for(request, rules, wanted, settings, say)
     in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
-    how = forms.How(color.value, quiet=in_short, redact=redact, recipe=made.recipe)
+    how = forms.How(color.value, quiet=in_short, verbose=verbose, redact=redact,
+                    recipe=made.recipe)  # fmt: skip
     forms.deliver(made.plan, sinks, how)
     if write_files:
         from fadoctor.preflight.write import write_all

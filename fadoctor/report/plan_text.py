@@ -41,7 +41,7 @@ _COLOURS = {"b": "33", "+": "32", "-": "31"}
 
 def render(plan: Plan, style: Style = Style()) -> str:  # noqa: B008 -- frozen
     """Return the plan. Commands are never wrapped, so that they can be pasted."""
-    found = [one_line(plan)] if style.quiet else _lines(plan, style.width)
+    found = [one_line(plan)] if style.quiet else _lines(plan, style)
     lines = [printable(line, _LINE_LIMIT).rstrip() for line in found]
     text = "\n".join(_painted(lines) if style.colour and not style.quiet else lines) + "\n"
     return text.encode("ascii", "replace").decode() if style.ascii_only else text
@@ -67,18 +67,20 @@ def _in_colour(found: re.Match[str]) -> str:
 
 def steps(plan: Plan, style: Style) -> Iterator[str]:
     """Yield the lines about what a plan does and leaves, without those about the environment."""
-    for line in _steps(plan, style.width):
+    for line in _steps(plan, style):
         yield printable(line, _LINE_LIMIT).rstrip()
 
 
-def _lines(plan: Plan, width: int) -> Iterator[str]:
+def _lines(plan: Plan, style: Style) -> Iterator[str]:
+    width = style.width
     yield from wrapped(f"Environment: {plan.target.label} ({plan.target.reason})", width)
     if plan.assumed:
         yield from wrapped(f"Assumed: {'; '.join(plan.assumed)}", width)
-    yield from _steps(plan, width)
+    yield from _steps(plan, style)
 
 
-def _steps(plan: Plan, width: int) -> Iterator[str]:
+def _steps(plan: Plan, style: Style) -> Iterator[str]:
+    width = style.width
     run = [action for action in plan.actions if action.is_step]
     by_hand = [action for action in plan.actions if action not in run]
     in_files = plan.target.kind == "manifest"
@@ -90,7 +92,12 @@ def _steps(plan: Plan, width: int) -> Iterator[str]:
         yield from _edited(edit, width, windows=plan.windows)
     for number, action in enumerate(() if in_files and plan.edits else run, 1):
         yield ""
-        yield from _step(number, action, width, windows=plan.windows)
+        yield from _step(number, action, style, windows=plan.windows)
+    if style.verbose and plan.changes:
+        yield ""
+        yield "All that changes:"
+        for change in plan.changes:
+            yield from wrapped(change_text(change), width, "  - ", "    ")
     if by_hand:
         yield ""
         yield "By hand:"
@@ -147,7 +154,8 @@ def _advice(action: Action, width: int) -> Iterator[str]:
         yield from wrapped(cause, width, "    ", "    ")
 
 
-def _step(number: int, action: Action, width: int, *, windows: bool) -> Iterator[str]:
+def _step(number: int, action: Action, style: Style, *, windows: bool) -> Iterator[str]:
+    width = style.width
     yield from wrapped(f"{number}. {action.text[:1].upper()}{action.text[1:]}", width, "", "   ")
     for line in command_lines(action, windows=windows):
         yield f"     {line}"
@@ -155,6 +163,8 @@ def _step(number: int, action: Action, width: int, *, windows: bool) -> Iterator
         "repairs": ", ".join(action.findings),
         "because": action.why,
         "but": "; ".join(action.side_effects),
+        "sha256": action.sha256 if style.verbose else "",
+        "index": action.index if style.verbose else "",
     }
     for word, text in details.items():
         if text:

@@ -84,6 +84,7 @@ Verbose = Annotated[
     bool, _verbose("the evidence, every fix, and the reason for each cell of the table")
 ]
 ExplainVerbose = Annotated[bool, _verbose("the evidence, every fix, and what the log names")]
+PlanVerbose = Annotated[bool, _verbose("all that changes, and the hash and index of each file")]
 SmokeVerbose = Annotated[bool, _verbose("the evidence, every fix, and what was seen in each cell")]
 TraceVerbose = Annotated[bool, _verbose("the evidence, every fix, and all kinds of calls")]
 FleetVerbose = Annotated[bool, _verbose("the evidence, every fix, and all groups and differences")]

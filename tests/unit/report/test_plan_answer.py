@@ -111,3 +111,17 @@ def test_the_answer_is_in_the_first_lines_whatever_is_assumed() -> None:
     found = msgspec.structs.replace(plan(PlanOutcome.REPAIRS, _INSTALL), assumed=assumed)
     lines = plan_text.render(found, Style(width=80)).splitlines()
     assert "1 step for pip." in "".join(lines[:4])
+
+
+def test_verbose_adds_every_change_and_what_a_file_is_known_by() -> None:
+    install = msgspec.structs.replace(_INSTALL, sha256="ab" * 32, index="https://example.org/cu128")
+    changed = msgspec.structs.replace(
+        plan(PlanOutcome.REPAIRS, install), changes=(Change("torch", "2.6.0", "2.8.0"),)
+    )
+    whole = plan_text.render(changed, Style(verbose=True))
+    assert f"   sha256:  {'ab' * 32}\n" in whole
+    assert "   index:   https://example.org/cu128\n" in whole
+    assert "All that changes:\n  - torch 2.6.0 -> 2.8.0\n" in whole
+    short = plan_text.render(changed)
+    assert "sha256" not in short
+    assert "All that changes" not in short
