@@ -93,11 +93,7 @@ def _steps(plan: Plan, style: Style) -> Iterator[str]:
     for number, action in enumerate(() if in_files and plan.edits else run, 1):
         yield ""
         yield from _step(number, action, style, windows=plan.windows)
-    if style.verbose and plan.changes:
-        yield ""
-        yield "All that changes:"
-        for change in plan.changes:
-            yield from wrapped(change_text(change), width, "  - ", "    ")
+    yield from _changed(plan, style)
     if by_hand:
         yield ""
         yield "By hand:"
@@ -116,6 +112,14 @@ def _steps(plan: Plan, style: Style) -> Iterator[str]:
     for note in plan.notes:
         yield ""
         yield from wrapped(f"Note: {note}", width)
+
+
+def _changed(plan: Plan, style: Style) -> Iterator[str]:
+    if style.verbose and plan.changes:
+        yield ""
+        yield "All that changes:"
+        for change in plan.changes:
+            yield from wrapped(change_text(change), style.width, "  - ", "    ")
 
 
 def _edited(edit: Edit, width: int, *, windows: bool) -> Iterator[str]:
