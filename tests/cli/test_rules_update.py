@@ -92,7 +92,7 @@ def test_the_whole_way(fadoctor: Fadoctor, index: Path, tmp_path: Path) -> None:
     said = fadoctor("check", "--facts", str(FACTS)).stdout
     assert f"Rules 2999.01.02 ({origin}), fadoctor" in said
     assert "A title of next century" in fadoctor("rules", "show", RULE).stdout
-    assert fadoctor("rules", "list").stdout.endswith(f"Rules 2999.01.02, {origin}.\n")
+    assert f"Rules 2999.01.02 ({origin}), fadoctor" in fadoctor("rules", "list").stdout
 
     compiled = next((tmp_path / "data" / "fadoctor" / "rules").glob("2999*/knowledge.json"))
     compiled.write_bytes(compiled.read_bytes()[:-9])
