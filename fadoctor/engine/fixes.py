@@ -62,27 +62,29 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
     tells = any(step.settings for fix in scope.rule.fixes for step in fix.steps)
     named = (shown_frameworks(line, scope.matrix) for line in (log if tells else ()))
     shown = tuple({name for names in named for name in names})
-    found = [
-        (_is_tried(fix, log), _possible(scope, fix, shown))
-        for fix in scope.rule.fixes
-        if _truth(scope, fix) in (Truth.TRUE, Truth.UNKNOWN)
-    ]
-    written = [(tried, fix) for tried, fix in found if fix.steps]
-    fresh = [fix for tried, fix in written if not tried]
-    others = {fix.id for fix in scope.rule.fixes if _is_of_others(scope, fix)}
-    fresh.sort(key=lambda fix: fix.id in others)
-    return begun((*fresh, *(_tried(fix) for tried, fix in written if tried)))
+    fresh, of_others, tried = [], [], []
+    for fix in scope.rule.fixes:
+        truth = _truth(scope, fix)
+        may_hold = truth in (Truth.TRUE, Truth.UNKNOWN)
+        if not (may_hold and (written := _possible(scope, fix, shown)).steps):
+            continue
+        if _is_tried(fix, log):
+            tried.append(_tried(written))
+        elif truth is Truth.UNKNOWN and _is_of_others(scope, fix):
+            of_others.append(written)
+        else:
+            fresh.append(written)
+    return begun((*fresh, *of_others, *tried))
 
 
 def _is_of_others(scope: Scope, fix: FixTemplate) -> bool:
     """Return whether a fix needs facts of a package that a log, read as it is, does not name."""
     fact = scope.environment.facts.get("log.packages")
     named = fact.value if isinstance(fact, Known) else ()
-    if scope.environment.target.kind != OF_A_LOG or not fix.when or not isinstance(named, tuple):
+    if scope.environment.target.kind != OF_A_LOG or not isinstance(named, tuple):
         return False
     aside = _aside(scope, fix)
-    if holds(fix.when, aside) is not Truth.UNKNOWN:
-        return False
+    holds(fix.when, aside)  # what it reads is what it needs
     about = {name.partition(".")[0] for name in aside.unknown_facts()} & PACKAGES.keys()
     return not about <= {*named, scope.rule.subject.replace("-", "_")}
 

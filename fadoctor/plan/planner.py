@@ -144,7 +144,7 @@ class _Planning:
                 left,
                 changes,
                 self._holds(after, assessment),
-                commands=self.problem.is_foreign or self._is_of_rocm(),
+                commands=self._is_advice_only,
             ),
         )
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
@@ -180,10 +180,11 @@ class _Planning:
 
         return lambda finding, fix: prover().holds(finding, fix)
 
-    def _is_of_rocm(self) -> bool:
-        """Return whether torch is a build for AMD's GPUs: the tables plan no way out of one."""
+    @property
+    def _is_advice_only(self) -> bool:
+        """Whether GPU or torch are AMD's: no table plans for them, and advice is printed."""
         build = self.problem.environment.fact("torch.build")
-        return isinstance(build, Known) and build.value == "rocm"
+        return self.problem.is_foreign or (isinstance(build, Known) and build.value == "rocm")
 
     def _solved(self, after: Assessment) -> frozenset[str]:
         """Return the ids of the rules that found something before, and nothing afterwards."""
@@ -207,7 +208,7 @@ class _Planning:
             yield f"rules {rules_version(self.session.knowledge.version, origin)}"
         if not solution.complete:
             yield "the search was cut off: a smaller change may exist"
-        if self.problem.is_foreign or self._is_of_rocm():
+        if self._is_advice_only:
             yield "for ROCm no releases are known: what the rules advise is printed, not planned"
         for choice in solution.changes:
             made_by = self.problem.environment.fact(f"{choice.package}.installer")
