@@ -10,11 +10,13 @@ from fadoctor.model.catalogue import PACKAGES
 from fadoctor.plan.choice import Choice, Kind, follow, package_of
 from fadoctor.plan.company import Company
 from fadoctor.plan.offers import bounded, offer
-from fadoctor.plan.released import accepts, mapping_of
+from fadoctor.plan.released import accepts, is_there, mapping_of
 from fadoctor.plan.requirements import Violation, violations
 from fadoctor.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fadoctor.model.environment import Environment
     from fadoctor.plan.problem import Problem
     from fadoctor.plan.relations import State
@@ -50,6 +52,11 @@ def aftermath(
     broken = []
     found: dict[str, bool] = {}
     requirements = problem.requirements(environment)
+    for package in _asked_along(problem, state, environment):
+        company = Company(problem, environment, requirements, followers, careful=careful)
+        if (choice := company.newest_whole(PACKAGES[package][0])) is not None:
+            followers[package] = choice
+            found[package] = False
     for each in violations(environment, requirements):
         company = Company(problem, environment, requirements, followers, careful=careful)
         follower = _follower(state, company, each)
@@ -65,6 +72,14 @@ def aftermath(
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
     )
+
+
+def _asked_along(problem: Problem, state: State, environment: Environment) -> Iterator[str]:
+    """Yield what was asked for, is not there, and that nobody decides about: it comes along."""
+    for package in PACKAGES:
+        is_open = package in problem.wishes.asked and package not in state
+        if is_open and not is_there(environment, package):
+            yield package
 
 
 def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:

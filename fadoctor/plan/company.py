@@ -46,6 +46,34 @@ class Company:
 
         `specifier`: what somebody asks for beside the packages that are there.
         """
+        found = self._fitting(distribution, specifier)
+        good = (each for each in found[:_TRIED] if not self._is_warned_of(each))
+        newest = next(iter(found), None)
+        return next(good, newest) if self.careful else newest
+
+    def newest_whole(self, distribution: str) -> Choice | None:
+        """Return the newest release that all take, and that can have what it requires itself."""
+        found = self._fitting(distribution)[:_TRIED]
+        whole = [each for each in found if not self._lacks(each)]
+        good = (each for each in whole if not self._is_warned_of(each))
+        newest = next(iter(whole), None)
+        return next(good, newest) if self.careful else newest
+
+    def _lacks(self, choice: Choice) -> bool:
+        """Return whether something that a release requires is not here, and cannot come."""
+        helpers = self.problem.session.candidates.helpers
+        there = mapping_of(self.environment.fact("packages.installed"))
+        followers = {**self.followers, choice.package: choice}
+        beside = Company(
+            self.problem, self.environment, self.requirements, followers, careful=False
+        )
+        return any(
+            name not in there and helpers.knows(name) and beside.newest(name) is None
+            for name in helpers.needs(choice.distribution, choice.version)
+        )
+
+    def _fitting(self, distribution: str, specifier: str = "") -> list[Choice]:
+        """Return the releases that all take, newest first."""
         helpers = self.problem.session.candidates.helpers
         there = dict(mapping_of(self.environment.fact("packages.installed")))
         there |= {each.distribution: each.version for each in self.followers.values()}
@@ -64,10 +92,7 @@ class Company:
             each.distribution for each in self.followers.values()
         }
         stays = {name: version for name, version in there.items() if name not in moving}
-        found = [each for each in fitting if bounds.take(distribution, each.version, stays)]
-        good = (each for each in found[:_TRIED] if not self._is_warned_of(each))
-        newest = next(iter(found), None)
-        return next(good, newest) if self.careful else newest
+        return [each for each in fitting if bounds.take(distribution, each.version, stays)]
 
     def _is_warned_of(self, choice: Choice) -> bool:
         """Return whether a rule finds something about a release, beside all that follows.

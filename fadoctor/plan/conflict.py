@@ -7,6 +7,7 @@ what must stay for the conflict to stay is the smallest set.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +17,7 @@ from fadoctor.matrix.kernels import Gpu, Kernels
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import fact_text
-from fadoctor.model.plan import Alternative, Conflict
+from fadoctor.model.plan import Alternative, Change, Conflict
 from fadoctor.model.verdict import Backend, Predicted
 from fadoctor.plan.build import missing_tools
 from fadoctor.plan.choice import Kind
@@ -26,8 +27,8 @@ from fadoctor.plan.hub_ways import changes_of, hub_conflict, hub_instead
 from fadoctor.plan.problem import Base, Problem
 from fadoctor.plan.proof import prove
 from fadoctor.plan.requirements import violations
-from fadoctor.plan.solve import can_meet, solve_wishes
-from fadoctor.plan.wishes import HUB, has_kernel, wish_text
+from fadoctor.plan.solve import can_meet, solve, solve_wishes
+from fadoctor.plan.wishes import HUB, Asked, has_kernel, wish_text, wishes_of
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
@@ -39,10 +40,7 @@ if TYPE_CHECKING:
 
 
 _OWN = (Backend.SDPA_FLASH, Backend.SDPA_EFFICIENT)
-_INSTEAD = {
-    Predicted.WORKS: "nothing has to be installed",
-    Predicted.UNKNOWN: "nothing has to be installed; whether it works here is not proved",
-}
+_INSTEAD = {Predicted.WORKS: "", Predicted.UNKNOWN: ", though whether it works here is not proved"}
 """What is said of torch's own attention, the better answer first."""
 
 
@@ -55,6 +53,7 @@ def explain_conflicts(
     that helps all is worth more than several.
     """
     kernels = problem.kernels
+    own = _OwnAttention(problem, base, after)
     missed = tuple(missed)
     offline = tuple(hub_conflict(problem, [cell for cell in missed if cell[1] in HUB.values()]))
     yield from offline
@@ -69,9 +68,9 @@ def explain_conflicts(
             f"{gpu.label} has compute capability {fact_text(gpu.capability, 'unknown')}",
             f"no known release of {kernels.label(backend)} has kernels for it",
         )
-        yield Conflict(wish_text((gpu, backend)), words, tuple(_instead(gpu, after)))
+        yield Conflict(wish_text((gpu, backend)), words, tuple(own.instead(gpu)))
     if open_:
-        yield _open_conflict(problem, base, tuple(open_), after)
+        yield _open_conflict(problem, base, tuple(open_), own)
 
 
 def kept_conflicts(problem: Problem, after: Environment) -> Iterator[Conflict]:
@@ -86,7 +85,7 @@ def kept_conflicts(problem: Problem, after: Environment) -> Iterator[Conflict]:
 
 
 def _open_conflict(
-    problem: Problem, base: Base, wish: tuple[tuple[Gpu, Backend], ...], after: tuple[Verdict, ...]
+    problem: Problem, base: Base, wish: tuple[tuple[Gpu, Backend], ...], own: _OwnAttention
 ) -> Conflict:
     question = _Question(problem, base, wish)
     constraints, harm = list(kept_constraints(problem)), Harm()
@@ -100,9 +99,7 @@ def _open_conflict(
     because = [each for each, found in ways if found is not None]
     if not harm.words:
         because = question.smallest(constraints)
-    instead = [
-        found for gpu in dict.fromkeys(gpu for gpu, _ in wish) for found in _instead(gpu, after)
-    ]
+    instead = [found for gpu in dict.fromkeys(gpu for gpu, _ in wish) for found in own.instead(gpu)]
     words = (*(each.words for each in because), *harm.words)
     words = words or ("no known combination of releases does it",)
     named = ", ".join(wish_text(cell) for cell in wish)
@@ -208,12 +205,41 @@ def _still_wished(problem: Problem) -> tuple[tuple[Gpu, Backend], ...]:
     )
 
 
-def _instead(gpu: Gpu, after: Iterable[Verdict]) -> Iterator[Alternative]:
-    """Yield torch's own attention, where it works on the same GPU, or may."""
-    own = [v for v in after if v.backend in _OWN and v.gpu == gpu.label]
-    for answer, words in _INSTEAD.items():
-        for verdict in own:
-            if verdict.predicted is answer:
-                name = f"use torch's own attention ({verdict.backend.value}, {verdict.dtype.value})"
-                yield Alternative(f"{name}: {words}", ())
-                return
+class _OwnAttention:
+    """torch's own attention as another way; where there is no torch, with one that has it."""
+
+    def __init__(self, problem: Problem, base: Base, after: tuple[Verdict, ...]) -> None:
+        """Take what is predicted of the state in which a plan ends."""
+        self.problem = problem
+        self.base = base
+        self.after = after
+
+    def instead(self, gpu: Gpu) -> Iterator[Alternative]:
+        """Yield it where it works on a GPU, or may."""
+        own, changes = self._found
+        mine = [verdict for verdict in own if verdict.gpu == gpu.label]
+        needs = "" if changes else ": nothing has to be installed"
+        for answer, words in _INSTEAD.items():
+            for verdict in mine:
+                if verdict.predicted is answer:
+                    what = f"{verdict.backend.value}, {verdict.dtype.value}"
+                    yield Alternative(f"use torch's own attention ({what}){words}{needs}", changes)
+                    return
+
+    @cached_property
+    def _found(self) -> tuple[list[Verdict], tuple[Change, ...]]:
+        """Return what is predicted of it, and what would have to be installed."""
+        own = [verdict for verdict in self.after if verdict.backend in _OWN]
+        if own:
+            return own, ()
+        asked = Asked(want=("torch",), no_hub=True)
+        wishes = wishes_of(self.problem.kernels, (), (), asked)
+        wishes = msgspec.structs.replace(wishes, kept=self.problem.wishes.kept)
+        session, environment = self.problem.session, self.problem.environment
+        problem = Problem(session, environment, wishes, self.base, self.problem.others)
+        solution = solve(problem)
+        after = session.post.after(environment, solution.changes)
+        proof, assessment = prove(problem, after)
+        verdicts = predict(Kernels(after, session.matrix), assessment) if proof.clean else ()
+        own = [verdict for verdict in verdicts if verdict.backend in _OWN]
+        return own, tuple(changes_of(problem, solution))

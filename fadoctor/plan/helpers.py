@@ -68,6 +68,22 @@ class Helpers:
                 if choice is not None:
                     yield choice
 
+    def knows(self, name: str) -> bool:
+        """Return whether any release of a distribution is known."""
+        return bool(self._of(name))
+
+    def closure(self, name: str) -> frozenset[str]:
+        """Return a distribution, what its newest release requires by name, and what those do."""
+        found: set[str] = set()
+        open_ = [name]
+        while open_:
+            asker = open_.pop()
+            if asker not in found:
+                found.add(asker)
+                for version, _, _ in self._of(asker)[:1]:
+                    open_ += self.needs(asker, version)
+        return frozenset(found)
+
     def needs(self, name: str, version: str) -> dict[str, str]:
         """Return what a release requires of others in certain versions."""
         own = self._library_of(version) if name == "transformers" else {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.matrix.kernels import Kernels
+from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
@@ -64,14 +65,33 @@ def _missed(
 ) -> Iterable[str]:
     best = best_answers(verdicts, assessment.judgements)
     for package in missing_packages(problem.wishes, after, best):
-        yield f"{package} is not installed"
+        if _can_be_planned(problem, package):
+            yield f"{PACKAGES[package][0]} is not installed"
     for cell in (*problem.wishes.cells, *problem.wishes.hopeless):
         if answer_for(problem.wishes, cell, best) == FAILS:
             yield f"{wish_text(cell)} fails"
 
 
+def _can_be_planned(problem: Problem, package: str) -> bool:
+    """Return whether releases of a package are known, to be put into a plan."""
+    helpers = problem.session.candidates.helpers
+    return package in problem.packages or helpers.knows(PACKAGES[package][0])
+
+
+def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
+    """Yield what was asked for, and what nobody can say whether it will go with the rest."""
+    for package in problem.wishes.asked:
+        if not is_there(after, package) and not _can_be_planned(problem, package):
+            name = PACKAGES[package][0]
+            yield (
+                f"{name}: no table has its releases, so install it yourself, and then run "
+                "`fadoctor check`"
+            )
+
+
 def _unknown(problem: Problem, after: Environment, verdicts: Iterable[Verdict]) -> Iterable[str]:
     """Yield why wished cells cannot be decided, of those that work in no half-precision dtype."""
+    yield from _unplanned(problem, after)
     instead = problem.wishes.instead
     wished = {(gpu.label, backend) for gpu, backend in problem.wishes.cells}
     wished |= {(gpu, instead[backend]) for gpu, backend in wished if backend in instead}

@@ -18,6 +18,7 @@ from fadoctor.plan.choice import Kind
 from fadoctor.plan.hub_route import partner_of_kernels
 from fadoctor.plan.undoing import is_wheel_url, origin
 from fadoctor.plan.wheel_facts import text_of
+from fadoctor.texts.plan_words import shortcomings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -173,11 +174,7 @@ def _comments(
     yield f"made by fadoctor {__version__}: {_OUTCOMES[plan.outcome]}"
     if plan.assumed:
         yield f"assumed: {', '.join(plan.assumed)}"
-    for conflict in plan.conflicts:
-        yield f"impossible: {conflict.wish}, because {'; '.join(conflict.because)}"
-    yield from (f"still wrong: {rule_id}" for rule_id in plan.proof.errors)
-    yield from (f"not reached: {text}" for text in plan.proof.missed)
-    yield from (f"could not be proved: {text}" for text in plan.proof.unknown)
+    yield from shortcomings(plan)
     if any(choice.kind is Kind.COMMUNITY for choice in changes):
         yield "the wheel of flash-attn was built by a third party, not by its authors"
     staying = _staying(problem, changes)

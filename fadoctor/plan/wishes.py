@@ -12,10 +12,12 @@ from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import Absent, Known, printable
 from fadoctor.model.verdict import Backend, Dtype, Predicted
+from fadoctor.plan.helpers import Helpers
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
+    from fadoctor.matrix.query import Row
     from fadoctor.model.verdict import Verdict
 
 HALF = (Dtype.BF16, Dtype.FP16)
@@ -31,6 +33,9 @@ _ALIASES = {"fa2": "flash_attn", "fa3": "flash_attn_3", "fa4": "flash_attn_4"}
 
 PAIR = ("transformers", "kernels")
 """The fact prefixes of what brings a kernel of the Hub."""
+
+_ON_TORCH = frozenset(("torch", "transformers"))
+"""Distributions of which whoever requires one computes with torch."""
 
 ATTENTION = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers")
 """Packages that exist for attention on a GPU: without one they may go."""
@@ -101,8 +106,11 @@ def wishes_of(
     asked = tuple(dict.fromkeys(package_of(name, "--want") for name in named))
     kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
     gpus = computing_gpus(kernels.environment)
-    beyond = {name for name in asked if gpus and not _of_use(kernels, name, gpus)}
-    packages = {*asked, *_default(kernels, gpus)} - beyond
+    # torch and the frameworks bring several ways to attend: one that is not there is no loss, nor a
+    # reason for an older torch
+    alone = [name for name in asked if name in ATTENTION]
+    beyond = {name for name in alone if gpus and not _of_use(kernels, name, gpus)}
+    packages = {*asked, *_needed_by(kernels, asked), *_default(kernels, gpus)} - beyond
     failing = _broken(kernels, visible_gpus(kernels.environment), verdicts, found)
     of_hub = [(gpu, backend) for backend in hub for gpu in gpus]
     cells = [(gpu, backend) for gpu, backend in of_hub if has_kernel(kernels, backend, gpu)]
@@ -110,10 +118,11 @@ def wishes_of(
     for gpu, backend in _cells(kernels, gpus, packages | beyond):
         if not has_kernel(kernels, backend, gpu):
             hopeless.append((gpu, backend))
-        elif kernels.package(backend) in asked or (gpu.label, backend) in failing:
+        elif (gpu.label, backend) in failing or (
+            kernels.package(backend) in asked
+            and (kernels.package(backend) in alone or _works_still(kernels, backend, gpu))
+        ):
             cells.append((gpu, backend))
-    # torch and the frameworks bring several ways to attend: one of them that cannot be is no loss
-    alone = [name for name in asked if name in ATTENTION]
     hopeless = [(g, b) for g, b in hopeless if kernels.package(b) in alone or b in hub]
     if any(backend in hub for _, backend in cells) or (hub and not gpus):
         asked = tuple(dict.fromkeys((*asked, *PAIR)))
@@ -228,6 +237,13 @@ def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:
             yield package
 
 
+def _needed_by(kernels: Kernels, asked: Iterable[str]) -> Iterator[str]:
+    """Yield torch where what was asked for is of no use without: a table of releases says so."""
+    helpers = Helpers(kernels.matrix)
+    if any(not helpers.closure(PACKAGES[name][0]).isdisjoint(_ON_TORCH) for name in asked):
+        yield "torch"
+
+
 def _of_use(kernels: Kernels, package: str, gpus: list[Gpu]) -> bool:
     backends = [backend for backend in Backend if kernels.package(backend) == package]
     main = [backend for backend in backends if _is_main(kernels, backend)]
@@ -252,15 +268,23 @@ def has_kernel(kernels: Kernels, backend: Backend, gpu: Gpu) -> bool:
 
 def may_work(kernels: Kernels, backend: Backend, gpu: Gpu) -> bool:
     """Return whether the matrix says of any release that its kernel works on a GPU."""
+    return any(_rows_that_work(kernels, backend, gpu))
+
+
+def _works_still(kernels: Kernels, backend: Backend, gpu: Gpu) -> bool:
+    """Return whether it says so of the newest releases: the last row of a backend is left open."""
+    return any("<" not in str(row["version"]) for row in _rows_that_work(kernels, backend, gpu))
+
+
+def _rows_that_work(kernels: Kernels, backend: Backend, gpu: Gpu) -> Iterator[Row]:
     if not isinstance(gpu.capability, Known):
-        return False
+        return
     keys = {"backend": Known(backend.value, "asked"), "cc": gpu.capability}
     halves = {dtype.value for dtype in HALF}
-    return any(
-        row.get("support") == "works"
-        for row in kernels.matrix.find("kernel-support", keys).rows
-        if halves & {*str(row.get("dtype")).split(), *(halves if row.get("dtype") == "*" else ())}
-    )
+    for row in kernels.matrix.find("kernel-support", keys).rows:
+        dtypes = halves if row.get("dtype") == "*" else halves & {*str(row.get("dtype")).split()}
+        if row.get("support") == "works" and dtypes:
+            yield row
 
 
 def wish_text(cell: tuple[Gpu, Backend]) -> str:

@@ -22,6 +22,7 @@ from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
 from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text
+from fadoctor.texts.plan_words import alternative_text, conflict_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -150,7 +151,10 @@ def _plan(plan: Plan) -> Iterator[str]:
     for words, items in left_over(plan.proof).items():
         yield f"{escape(words)}: {escape('; '.join(items))}"
     for conflict in plan.conflicts:
-        yield f"**{escape(conflict.wish)}** cannot be met: {escape('; '.join(conflict.because))}"
+        yield f"Impossible: {escape(conflict_text(conflict))}."
+        ways = [f"- {escape(alternative_text(each))}" for each in conflict.alternatives]
+        if ways:
+            yield "\n".join(["What would help:", "", *ways])
     yield from map(escape, plan.notes)
 
 

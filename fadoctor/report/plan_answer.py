@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.report.words import counted
+from fadoctor.texts.plan_words import change_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fadoctor.model.plan import Change, Plan, Proof
+    from fadoctor.model.plan import Plan, Proof
 
 _VARIABLES = (ActionKind.SET, ActionKind.UNSET)
 
@@ -120,16 +121,3 @@ def left_over(proof: Proof) -> dict[str, tuple[str, ...]]:
         "Cannot be decided": proof.unknown,
     }
     return {words: items for words, items in named.items() if items}
-
-
-def change_text(change: Change) -> str:
-    """Return a change in words: ``torch 2.6.0 -> 2.8.0``."""
-    match change.before, change.after:
-        case "", after:
-            return f"{change.distribution} {after}".rstrip()
-        case before, "":
-            return f"{change.distribution} {before} removed"
-        case before, after if before == after:
-            return f"{change.distribution} {after} (another build)"
-        case before, after:
-            return f"{change.distribution} {before} -> {after}"

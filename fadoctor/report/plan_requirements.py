@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind
 from fadoctor.report.plan_answer import short_answer
+from fadoctor.texts.plan_words import shortcomings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,7 @@ def render(plan: Plan) -> str:
 
 def _lines(plan: Plan) -> Iterator[str]:
     yield f"# {plan.target.label}: {short_answer(plan)}"
+    yield from (f"# {text}" for text in shortcomings(plan))
     for action in plan.actions:
         match action.kind:
             case ActionKind.UNINSTALL:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.fact import printable
 from fadoctor.report.plan_answer import short_answer
 from fadoctor.report.plan_text import command_lines
+from fadoctor.texts.plan_words import shortcomings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,7 @@ def _opening(plan: Plan, comment: str) -> Iterator[str]:
     yield f"{comment} {plan.target.label} ({plan.target.reason})"
     yield from (f"{comment} assumed: {overlay}" for overlay in plan.assumed)
     yield f"{comment} {short_answer(plan)} Each step has the command that undoes it beside it."
+    yield from (f"{comment} {text}" for text in shortcomings(plan))
     if not plan.windows:
         yield "set -eu"
 

@@ -10,16 +10,16 @@ from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind, Answer
 from fadoctor.plan.dialect import command_line
 from fadoctor.report.paper import wrapped
-from fadoctor.report.plan_answer import answer_text, change_text, left_over, one_line
+from fadoctor.report.plan_answer import answer_text, left_over, one_line
 from fadoctor.report.style import Style
 from fadoctor.report.words import counted
+from fadoctor.texts.plan_words import alternative_text, change_text, conflict_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fadoctor.model.plan import (
         Action,
-        Alternative,
         Conflict,
         Edit,
         Plan,
@@ -105,7 +105,7 @@ def _steps(plan: Plan, style: Style) -> Iterator[str]:
         yield from _conflict(conflict, width)
     for alternative in plan.alternatives:
         yield ""
-        yield from wrapped(f"Or {_alternative(alternative)}.", width, "", "  ")
+        yield from wrapped(f"Or {alternative_text(alternative)}.", width, "", "  ")
     if plan.verification is not None:
         yield ""
         yield from wrapped(_verified(plan.verification), width, "", "  ")
@@ -203,21 +203,10 @@ def _left(proof: Proof, width: int) -> Iterator[str]:
 
 
 def _conflict(conflict: Conflict, width: int) -> Iterator[str]:
-    yield from wrapped(
-        f"Impossible: {conflict.wish}, because {'; and '.join(conflict.because)}.", width
-    )
+    yield from wrapped(f"Impossible: {conflict_text(conflict)}.", width)
     if conflict.alternatives:
         yield "What would help:"
     for letter, alternative in zip(
         "abcdefghijklmnopqrstuvwxyz", conflict.alternatives, strict=False
     ):
-        yield from wrapped(_alternative(alternative), width, f"  ({letter}) ", "      ")
-
-
-def _alternative(alternative: Alternative) -> str:
-    text = alternative.give_up
-    if alternative.changes:
-        text += f": {', '.join(change_text(change) for change in alternative.changes)}"
-    if alternative.needs:
-        text += f"; needs {', '.join(alternative.needs)}"
-    return text
+        yield from wrapped(alternative_text(alternative), width, f"  ({letter}) ", "      ")

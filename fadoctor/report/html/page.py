@@ -14,9 +14,10 @@ from fadoctor.report.html.document import document
 from fadoctor.report.html.elements import Html, command, folded, listed, quoted, tag
 from fadoctor.report.html.findings import article
 from fadoctor.report.html.matrix import tables
-from fadoctor.report.plan_answer import answer_text, change_text, left_over
+from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
 from fadoctor.report.words import becomes_text, counted, frameworks_here, rules_text, setting_text
+from fadoctor.texts.plan_words import alternative_text, change_text, conflict_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,8 +135,10 @@ def _plan(plan: Plan) -> Iterator[Html]:
         yield tag("p", f"{words}:")
         yield listed(items)
     for conflict in plan.conflicts:
-        yield tag("p", f"Impossible: {conflict.wish}, because {'; '.join(conflict.because)}.")
-        yield listed(each.give_up for each in conflict.alternatives)
+        yield tag("p", f"Impossible: {conflict_text(conflict)}.")
+        if conflict.alternatives:
+            yield tag("p", "What would help:")
+            yield listed(map(alternative_text, conflict.alternatives))
     yield tag("h2", "What was read")
     yield tag("p", f"{plan.target.label} ({plan.target.reason})")
     yield from (tag("p", f"Assumed: {overlay}") for overlay in plan.assumed)

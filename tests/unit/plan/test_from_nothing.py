@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from fadoctor.matrix.versions import version_key
+from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
 from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.report.plan_text import render
@@ -93,6 +94,74 @@ def test_aarch64_has_files_of_its_own() -> None:
     found = plan(environment, want=("flash-attn",))
     assert found.outcome is PlanOutcome.REPAIRS
     assert any("aarch64" in action.url for action in found.actions)
+
+
+V100 = ("Tesla V100-SXM2-16GB", "7.0", "535.104.05")
+T4 = ("Tesla T4", "7.5", "535.104.05")
+
+
+@pytest.mark.parametrize("gpu", [V100, T4])
+def test_a_framework_is_not_lost_where_its_flash_attention_has_no_kernel(
+    gpu: tuple[str, str, str],
+) -> None:
+    """It was: "nothing is known to need repair", as vLLM's own FlashAttention wants newer GPUs."""
+    found = plan(start("empty", gpu), want=("vllm",))
+    assert found.outcome is PlanOutcome.REPAIRS
+    assert "vllm" in changed(found)
+
+
+@pytest.mark.parametrize("gpu", [V100, T4])
+def test_torch_is_the_newest_though_an_old_one_could_do_more(gpu: tuple[str, str, str]) -> None:
+    """torch 2.6.0 was, for flex_attention; on a T4 its flash kernel was called impossible."""
+    found = plan(start("empty", gpu), want=("torch",))
+    assert (found.outcome, found.conflicts) == (PlanOutcome.REPAIRS, ())
+    newest = changed(plan(start("empty", A100), want=("torch",)))
+    assert changed(found) == newest
+
+
+def test_where_flash_attention_cannot_be_the_torch_that_helps_is_named() -> None:
+    """All that was said was that nothing helps: an expert says which torch to use instead."""
+    found = plan(start("empty", V100), want=("flash-attn",))
+    [conflict] = found.conflicts
+    [way] = conflict.alternatives
+    assert way.give_up == "use torch's own attention (sdpa-efficient, fp16)"
+    assert {change.distribution for change in way.changes} == {"torch", "triton"}
+    assert "What would help:" in render(found)
+
+
+def test_what_people_train_with_comes_along_in_exact_releases() -> None:
+    """It was called impossible: peft, trl, accelerate and bitsandbytes were never planned."""
+    asked = ("flash-attn", "transformers", "peft", "trl", "bitsandbytes")
+    found = plan(start("empty", A100_580), want=asked)
+    assert found.outcome is PlanOutcome.REPAIRS
+    assert set(changed(found)) >= {*asked, "torch", "accelerate", "huggingface-hub"}
+    assert all(changed(found).values())
+
+
+def test_a_release_is_taken_that_can_have_what_it_requires() -> None:
+    """The newest trl was, whose transformers no torch for this GPU goes with."""
+    found = plan(start("empty", ("Tesla K80", "3.7", "470.82.01")), want=("trl",))
+    assert set(changed(found)) >= {"torch", "trl", "transformers"}
+
+
+def test_what_no_table_has_releases_of_is_unknown_and_not_impossible() -> None:
+    found = plan(start("empty", A100_580), want=("flash-attn", "deepspeed"))
+    assert (found.proof.missed, found.conflicts) == ((), ())
+    [text] = found.proof.unknown
+    assert text.startswith("deepspeed: no table has its releases")
+    assert "flash-attn" in changed(found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("gpu", [V100, T4, A100_580, H100_580, B200])
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_wish_is_passed_over(package: str, gpu: tuple[str, str, str]) -> None:
+    """What is asked for is planned, or it is said why not."""
+    found = plan(start("empty", gpu), want=(PACKAGES[package][0],))
+    told = (*found.proof.missed, *found.proof.unknown)
+    is_there = not {*PACKAGES[package]}.isdisjoint(changed(found))
+    assert is_there or told
+    assert found.outcome is not PlanOutcome.NOTHING
 
 
 def test_one_command_installs_everything() -> None:

@@ -63,7 +63,7 @@ def test_text_has_each_step_with_its_command() -> None:
     assert "export Y='a b'" in text
     assert "- think first  (for other-rule)" in text
     assert "Still wrong: other-rule" in text
-    assert "because torch stays; and nothing is compiled." in text
+    assert "because torch stays, and nothing is compiled." in text
     assert "(a) let torch change: torch 1 -> 2; needs nvcc" in text
     assert "Note: a note" in text
 
@@ -126,7 +126,10 @@ def test_a_batch_file_doubles_percent_signs_and_stops() -> None:
 
 
 def test_requirements_are_pins() -> None:
-    assert plan_requirements.render(PLAN).splitlines()[1:] == [
+    lines = plan_requirements.render(PLAN).splitlines()
+    assert "# impossible: fa2 on gpu[0], because torch stays, and nothing is compiled" in lines
+    assert "# what would help: let torch change: torch 1 -> 2; needs nvcc" in lines
+    assert lines[lines.index("# not reached: fa2 on gpu[0] fails") + 1 :] == [
         "# first uninstall: a",
         "--extra-index-url https://e.org/simple",
         f"b @ {URL}",

@@ -1,0 +1,56 @@
+"""How a plan's changes, conflicts and shortcomings are worded, whatever form it is printed in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fadoctor.model.plan import Alternative, Change, Conflict, Plan
+
+
+def change_text(change: Change) -> str:
+    """Return a change in words: ``torch 2.6.0 -> 2.8.0``."""
+    match change.before, change.after:
+        case "", after:
+            return f"{change.distribution} {after}".rstrip()
+        case before, "":
+            return f"{change.distribution} {before} removed"
+        case before, after if before == after:
+            return f"{change.distribution} {after} (another build)"
+        case before, after:
+            return f"{change.distribution} {before} -> {after}"
+
+
+def conflict_text(conflict: Conflict) -> str:
+    """Return ``fa2 on gpu[0], because it has ..., and no known release ...``."""
+    return f"{conflict.wish}, because {_in_a_row(conflict.because)}"
+
+
+def alternative_text(alternative: Alternative) -> str:
+    """Return what could be done instead, what would change then, and what that needs."""
+    text = alternative.give_up
+    if alternative.changes:
+        text += f": {', '.join(map(change_text, alternative.changes))}"
+    if alternative.needs:
+        text += f"; needs {', '.join(alternative.needs)}"
+    return text
+
+
+def shortcomings(plan: Plan) -> Iterator[str]:
+    """Yield what a plan does not bring about, a line each, for comments of a file."""
+    for conflict in plan.conflicts:
+        yield f"impossible: {conflict_text(conflict)}"
+        yield from (f"what would help: {alternative_text(a)}" for a in conflict.alternatives)
+    yield from (f"still wrong: {rule_id}" for rule_id in plan.proof.errors)
+    yield from (f"not reached: {text}" for text in plan.proof.missed)
+    yield from (f"could not be proved: {text}" for text in plan.proof.unknown)
+
+
+def _in_a_row(reasons: Sequence[str]) -> str:
+    """Return reasons as one sentence names them; semicolons where a comma would not do."""
+    *others, last = reasons
+    if not others:
+        return last
+    return f"{'; '.join(others)}{';' if len(others) > 1 else ','} and {last}"
