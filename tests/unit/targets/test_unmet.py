@@ -206,6 +206,8 @@ def test_what_diffusers_compares_at_import_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("diffusers", "beside", "refused"),
     [
+        ("0.23.1", {"peft": "0.14.0"}, ("peft",)), ("0.23.1", {"peft": "0.6.2"}, None),
+        ("0.23.0", {"peft": "0.14.0"}, None), ("0.24.0", {"peft": "0.14.0"}, None),
         ("0.33.1", {"peft": "0.13.2"}, None), ("0.34.0", {"peft": "0.14.0"}, ("peft",)),
         ("0.34.0", {"peft": "0.15.2"}, None), ("0.36.0", {"peft": "0.16.0"}, ("peft",)),
         ("0.36.0", {"peft": "0.17.0"}, None), ("0.40.0", {"peft": "0.16.0"}, None),
