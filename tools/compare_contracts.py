@@ -114,7 +114,9 @@ def judged(stack: str, statement: str, said: list[str], broken: Broken | None) -
     predicted = f"{broken.asker}: {broken.module} {broken.name}" if broken else ""
     own = re.fullmatch(r"from (\S+) import (\w+)", statement)
     absent = f"ImportError: cannot import name '{own[2]}' from '{own[1]}'" if own else "?"
-    causes = [each for each in said if is_contract(each) and not each.startswith(absent)]
+    module = f"ModuleNotFoundError: No module named '{statement.split()[1]}'"
+    causes = [each for each in said
+              if is_contract(each) and each != module and not each.startswith(absent)]  # fmt: skip
     if not said:
         verdict = "ALARM" if broken else "silent"
     elif broken and any(re.search(rf"\b{re.escape(named)}\b", each) for each in said):

@@ -119,7 +119,8 @@ def _of(world: World, broken: Broken, installed: Mapping[str, str]) -> dict[str,
     place = f"{world.name(broken.file)}:{broken.line}"
     version = {d: installed.get(d, "") for d in (broken.asker, broken.provider)}
     whole_first = sorted(broken.breaks, key=lambda text: not text.startswith("import "))
-    module = broken.module if broken.name else broken.module.partition(".")[0]
+    above, _, below = broken.module.partition(".")
+    module = broken.module if broken.name else (above if below else broken.provider)
     return {
         "asker": known(broken.asker, place),
         "asker_version": _version(version[broken.asker], place),

@@ -149,11 +149,12 @@ class _Checks:
 
     def if_there(self, installed: Mapping[str, str], requires: Mapping[str, str]) -> dict[str, str]:
         """Return what it compares of what is installed, though its metadata do not ask for it."""
-        found = {
-            match[0]: word[match.end() :]
-            for word in sorted(self.words("if_there"))
-            if (match := _NAME.match(word))
-        }
+        if self.is_by_table and not all(
+            _is_met(installed.get(name), specifier)
+            for name, specifier in _specifiers(self.words("beside")).items()
+        ):
+            return {}
+        found = _specifiers(self.words("if_there"))
         there = {name for name in found if installed.get(name)} - requires.keys()
         return {name: specifier for name, specifier in found.items() if name in there}
 
@@ -187,7 +188,11 @@ class _Checks:
 
 
 def _names(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(match[0] for word in words if (match := _NAME.match(word)))
+    return frozenset(_specifiers(words))
+
+
+def _specifiers(words: frozenset[str]) -> dict[str, str]:
+    return {match[0]: word[match.end() :] for word in sorted(words) if (match := _NAME.match(word))}
 
 
 def _version(name: str, installed: Mapping[str, str]) -> str | None:

@@ -113,7 +113,7 @@ def _import_module(call: Call) -> Any:
     level = len(name) - len(name.lstrip("."))
     if level and len(call.given) < 2:
         return UNKNOWN
-    full = call.runner.world.resolve(call.frame.module, level, name[level:])
+    full = call.frame.module.resolve(level, name[level:])
     return call.runner.import_(full, 0, call.frame)
 
 

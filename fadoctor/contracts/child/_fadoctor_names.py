@@ -163,7 +163,7 @@ class Names:
         """Bind what a foundation imports from elsewhere."""
         _, line, level, name, names = node
         world = self.runner.world
-        full = world.resolve(frame.module, level, name)
+        full = frame.module.resolve(level, name)
         own = full.partition(".")[0] == frame.module.name.partition(".")[0]
         for wanted, renamed in names:
             if wanted != "*":

@@ -136,7 +136,7 @@ class Runner:
     def from_statement(self, node: Node, frame: Frame) -> None:
         """``from a import b``."""
         _, line, level, name, names = node
-        full = self.world.resolve(frame.module, level, name)
+        full = frame.module.resolve(level, name)
         found = self.import_(full, line, frame)
         missing: List[Raised] = []
         for wanted, renamed in names:

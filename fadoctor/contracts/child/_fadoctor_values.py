@@ -161,6 +161,14 @@ class Module:
         """The package that relative imports count from."""
         return self.name if self.spec.path else self.name.rpartition(".")[0]
 
+    def resolve(self, level: int, name: str) -> str:
+        """Return the full name of what a relative import names."""
+        if not level:
+            return name
+        parts = self.package.split(".")
+        base = parts[: len(parts) - level + 1]
+        return ".".join([*base, name] if name else base)
+
 
 class Asker:
     """The module that asks, and the line."""

@@ -139,7 +139,7 @@ class World:
         if parent is None:
             spec = self.finder.find(leaf, self.finder.folders)
             if spec is None and not self.hooked:
-                raise Raised("ModuleNotFoundError")
+                raise self._not_brought(name, asker)
             return spec
         if parent.spec.kind == find.COMPILED:
             return None
@@ -147,6 +147,16 @@ class World:
         if spec is None and not self._may_be_made(name, leaf, parent):
             raise self.missing(asker, parent, leaf, is_module=True)
         return spec
+
+    def _not_brought(self, name: str, asker: Asker) -> Raised:
+        """Return what is raised where a module is not there, whoever could have brought it.
+
+        It is held against a distribution that is installed and should have it, as setuptools once
+        had pkg_resources.
+        """
+        owner, kind = self.distribution_of(name), "ModuleNotFoundError"
+        raised = self._held(kind, asker, owner, name, "") if owner in self.installed else None
+        return raised if raised and raised.broken else Raised(kind)
 
     def _may_be_made(self, name: str, leaf: str, parent: Module) -> bool:
         """Return whether a module without a file may be there: made or renamed by a hook."""
@@ -170,15 +180,16 @@ class World:
         """Return what is raised where a name is not there."""
         kind = "ModuleNotFoundError" if is_module else "ImportError"
         kind = "AttributeError" if attribute else kind
-        by = asker.module
-        if by is None or not asker.is_sure or by.distribution == provider.distribution:
-            return Raised("unsure")
-        if by.role != ENTRY:
-            return Raised("unsure")
         module = f"{provider.name}.{name}" if is_module else provider.name
+        return self._held(kind, asker, provider.distribution, module, "" if is_module else name)
+
+    def _held(self, kind: str, asker: Asker, provider: str, module: str, name: str) -> Raised:
+        """Return what is raised, held against another distribution where that is sure."""
+        by = asker.module
+        if by is None or not asker.is_sure or by.distribution == provider or by.role != ENTRY:
+            return Raised("unsure")
         place = (by.distribution, by.spec.file, asker.line)
-        wanted = (provider.distribution, module, "" if is_module else name)
-        return Raised(kind, Broken(*place, *wanted))
+        return Raised(kind, Broken(*place, provider, module, name))
 
     def is_missing(self, raised: Raised, package: Any, name: str) -> bool:
         """Return whether what was raised says that a package has no such name."""
@@ -277,14 +288,6 @@ class World:
         if not isinstance(found, Mod):
             return UNKNOWN
         return self.get(full, name, Asker(module, 0, is_sure=False))
-
-    def resolve(self, module: Module, level: int, name: str) -> str:
-        """Return the full name of what a relative import names."""
-        if not level:
-            return name
-        parts = module.package.split(".")
-        base = parts[: len(parts) - level + 1]
-        return ".".join([*base, name] if name else base)
 
     def lazy_structure(self, folder: str, prefix: str, module: Module) -> Dict[str, List[str]]:
         """Return an import structure that is made from the files of a folder."""

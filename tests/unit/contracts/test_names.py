@@ -206,3 +206,26 @@ def test_what_a_long_function_gives_is_told_or_not_known(told: Told, lines: int)
 def test_nothing_is_started_where_nothing_of_the_stack_is(tree: Tree) -> None:
     tree.install("other")
     assert tree.read().source == ""
+
+
+@pytest.mark.parametrize(
+    ("asker", "installed", "expected"),
+    [
+        ("import base", "84.0", ["asker/__init__.py:1 base"]),
+        ("from base import Gone", "84.0", ["asker/__init__.py:1 base"]),
+        ("import base.part", "84.0", ["asker/__init__.py:1 base"]),
+        ("import base", "", []),
+        ("try:\n    import base\nexcept ImportError:\n    pass", "84.0", []),
+        ("if unknown():\n    import base", "84.0", []),
+        ("def later():\n    import base", "84.0", []),
+    ],
+)
+def test_a_module_that_a_release_no_longer_brings(
+    tree: Tree, asker: str, installed: str, expected: list[str]
+) -> None:
+    """As setuptools once had pkg_resources: it is installed, and the module is gone."""
+    tree.install("asker", init=asker)
+    if installed:
+        tree.installed["base"] = installed
+    assert tree.told() == expected
+    assert tree.told(hooked=True) == []

@@ -204,17 +204,30 @@ def test_what_diffusers_compares_at_import_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("diffusers", "peft", "refused"),
+    ("diffusers", "beside", "refused"),
     [
-        ("0.33.1", "0.13.2", None), ("0.34.0", "0.14.0", ("peft",)), ("0.34.0", "0.15.2", None),
-        ("0.36.0", "0.16.0", ("peft",)), ("0.36.0", "0.17.0", None), ("0.40.0", "0.16.0", None),
+        ("0.23.1", {"peft": "0.14.0"}, ("peft",)), ("0.23.1", {"peft": "0.6.2"}, None),
+        ("0.23.0", {"peft": "0.14.0"}, None), ("0.24.0", {"peft": "0.14.0"}, None),
+        ("0.33.1", {"peft": "0.13.2"}, None), ("0.34.0", {"peft": "0.14.0"}, ("peft",)),
+        ("0.34.0", {"peft": "0.15.2"}, None), ("0.36.0", {"peft": "0.16.0"}, ("peft",)),
+        ("0.36.0", {"peft": "0.17.0"}, None), ("0.40.0", {"peft": "0.16.0"}, None),
+        ("0.36.0", {"peft": "0.6.0"}, ("peft",)), ("0.34.0", {"peft": "0.5.0"}, None),
+        ("0.39.0", {"peft": "0.5.0"}, None),
+        ("0.36.0", {"peft": "0.16.0", "transformers": "4.33.3"}, None),
+        ("0.36.0", {"peft": "0.16.0", "transformers": ""}, None),
     ],
 )  # fmt: skip
 def test_diffusers_compares_a_peft_that_is_there(
-    diffusers: str, peft: str, refused: tuple[str, ...] | None
+    diffusers: str, beside: dict[str, str], refused: tuple[str, ...] | None
 ) -> None:
-    """Newer releases go on without an old peft, and these before asked little of it."""
+    """Newer releases go on without an old peft, and these before asked little of it.
+
+    In between a peft is compared that is new enough to be used, beside such a transformers.
+    """
     facts = {"diffusers.version": diffusers, "diffusers.requires": {},
              "diffusers.distribution": "diffusers"}  # fmt: skip
-    found = values(unmet({**facts, "packages.installed": {"peft": peft}}, "diffusers"))
+    there = {
+        name: version for name, version in {"transformers": "4.57.6", **beside}.items() if version
+    }
+    found = values(unmet({**facts, "packages.installed": there}, "diffusers"))
     assert found.get("unmet_checked") == refused
