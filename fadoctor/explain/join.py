@@ -204,7 +204,7 @@ def scope_of(cause: Cause, around: Surroundings) -> Scope:
 def _named(cause: Cause, environment: Environment) -> dict[str, Fact]:
     """Return what the log names and fixes hang on: the parts of the match of these names."""
     captures = cause.match.captures
-    found = {name: captures.get(name) for name in ("module", "setting", "name", "ptx")}
+    found = {name: captures.get(name) for name in ("module", "setting", "name", "ptx", "release")}
     named: dict[str, Fact] = {
         f"log.{name}": Known(value, "the log") if value else Absent(f"the log names no {name}")
         for name, value in found.items()

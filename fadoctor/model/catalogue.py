@@ -255,6 +255,7 @@ log.setting            | text    | log         | the setting whose value a log c
 log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
 log.name               | text    | log         | the name that a log calls missing; Absent where there is no log
 log.ptx                | text    | log         | the version of PTX that a log calls too new; Absent where there is no log
+log.release            | text    | log         | the release of a package that a log calls for; Absent where there is no log
 log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it
 log.name_way           | text    | log         | gone or new: whether the release that is asked is too new or too old for the name
 log.name_upgrade       | text    | log         | the releases of the package that asks which ask no longer, as an installer takes them
