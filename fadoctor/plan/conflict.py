@@ -7,7 +7,6 @@ what must stay for the conflict to stay is the smallest set.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,31 +16,26 @@ from fadoctor.matrix.kernels import Gpu, Kernels
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import fact_text
-from fadoctor.model.plan import Alternative, Change, Conflict
-from fadoctor.model.verdict import Backend, Predicted
+from fadoctor.model.plan import Alternative, Conflict
 from fadoctor.plan.build import missing_tools
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.constraints import kept_constraints, machine_constraints, python_constraint
 from fadoctor.plan.count import FAILS, best_answers
 from fadoctor.plan.hub_ways import changes_of, hub_conflict, hub_instead
+from fadoctor.plan.own_attention import OwnAttention
 from fadoctor.plan.problem import Base, Problem
 from fadoctor.plan.proof import prove
 from fadoctor.plan.requirements import violations
-from fadoctor.plan.solve import can_meet, solve, solve_wishes
-from fadoctor.plan.wishes import HUB, Asked, has_kernel, wish_text, wishes_of
+from fadoctor.plan.solve import can_meet, solve_wishes
+from fadoctor.plan.wishes import HUB, has_kernel, wish_text
 from fadoctor.verdicts.predict import predict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fadoctor.model.environment import Environment
-    from fadoctor.model.verdict import Verdict
+    from fadoctor.model.verdict import Backend, Verdict
     from fadoctor.plan.constraint import Constraint
-
-
-_OWN = (Backend.SDPA_FLASH, Backend.SDPA_EFFICIENT)
-_INSTEAD = {Predicted.WORKS: "", Predicted.UNKNOWN: ", though whether it works here is not proved"}
-"""What is said of torch's own attention, the better answer first."""
 
 
 def explain_conflicts(
@@ -53,7 +47,7 @@ def explain_conflicts(
     that helps all is worth more than several.
     """
     kernels = problem.kernels
-    own = _OwnAttention(problem, base, after)
+    own = OwnAttention(problem, base, after)
     missed = tuple(missed)
     offline = tuple(hub_conflict(problem, [cell for cell in missed if cell[1] in HUB.values()]))
     yield from offline
@@ -85,7 +79,7 @@ def kept_conflicts(problem: Problem, after: Environment) -> Iterator[Conflict]:
 
 
 def _open_conflict(
-    problem: Problem, base: Base, wish: tuple[tuple[Gpu, Backend], ...], own: _OwnAttention
+    problem: Problem, base: Base, wish: tuple[tuple[Gpu, Backend], ...], own: OwnAttention
 ) -> Conflict:
     question = _Question(problem, base, wish)
     constraints, harm = list(kept_constraints(problem)), Harm()
@@ -203,43 +197,3 @@ def _still_wished(problem: Problem) -> tuple[tuple[Gpu, Backend], ...]:
         if problem.kernels.package(backend) in problem.wishes.asked
         or best.get((gpu.label, backend), FAILS) == FAILS
     )
-
-
-class _OwnAttention:
-    """torch's own attention as another way; where there is no torch, with one that has it."""
-
-    def __init__(self, problem: Problem, base: Base, after: tuple[Verdict, ...]) -> None:
-        """Take what is predicted of the state in which a plan ends."""
-        self.problem = problem
-        self.base = base
-        self.after = after
-
-    def instead(self, gpu: Gpu) -> Iterator[Alternative]:
-        """Yield it where it works on a GPU, or may."""
-        own, changes = self._found
-        mine = [verdict for verdict in own if verdict.gpu == gpu.label]
-        needs = "" if changes else ": nothing has to be installed"
-        for answer, words in _INSTEAD.items():
-            for verdict in mine:
-                if verdict.predicted is answer:
-                    what = f"{verdict.backend.value}, {verdict.dtype.value}"
-                    yield Alternative(f"use torch's own attention ({what}){words}{needs}", changes)
-                    return
-
-    @cached_property
-    def _found(self) -> tuple[list[Verdict], tuple[Change, ...]]:
-        """Return what is predicted of it, and what would have to be installed."""
-        own = [verdict for verdict in self.after if verdict.backend in _OWN]
-        if own:
-            return own, ()
-        asked = Asked(want=("torch",), no_hub=True)
-        wishes = wishes_of(self.problem.kernels, (), (), asked)
-        wishes = msgspec.structs.replace(wishes, kept=self.problem.wishes.kept)
-        session, environment = self.problem.session, self.problem.environment
-        problem = Problem(session, environment, wishes, self.base, self.problem.others)
-        solution = solve(problem)
-        after = session.post.after(environment, solution.changes)
-        proof, assessment = prove(problem, after)
-        verdicts = predict(Kernels(after, session.matrix), assessment) if proof.clean else ()
-        own = [verdict for verdict in verdicts if verdict.backend in _OWN]
-        return own, tuple(changes_of(problem, solution))
