@@ -31,6 +31,7 @@ _WORDLESS = {Kind.TRUNCATED: _SIGBUS, Kind.UNVERSIONED_PROVIDER: _LOADER_ASSERTI
 """How the process ends where there is no text."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("build", CASES.values(), ids=CASES)
 def test_prediction_is_what_happens(build: Callable[[Forge], Case], forge: Forge) -> None:
     case = build(forge)

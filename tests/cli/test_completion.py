@@ -67,6 +67,7 @@ def proposed(shell: str, line: str, path: str, home: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("line", "wanted", "other"),

@@ -56,6 +56,7 @@ def test_the_cause_stands_first(read: Callable[[str], Reading], rule_id: str, lo
     assert is_right(rule_id, found(read(log)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("style", STYLES)
 def test_whoever_writes_a_prefix_before_each_line(
     read: Callable[[str], Reading], style: str

@@ -134,6 +134,7 @@ def test_no_state_is_cheaper(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert found.cost == best
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_the_cost_of_the_solution_is_the_cost_of_its_state(name: str) -> None:
     """What the search adds up from remembered judgements is what judging afresh says."""

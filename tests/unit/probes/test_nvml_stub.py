@@ -233,6 +233,7 @@ def test_a_library_without_a_function(stub: Callable[..., Path], tmp_path: Path,
         assert unknown == set(LOST.get(call, ()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("call", ["dlopen", "nvmlInitWithFlags", "nvmlDeviceGetMemoryInfo"])
 def test_a_hang_costs_its_time_limit_and_is_named(
     stub: Callable[..., Path], tmp_path: Path, call: str
