@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 NAME_LIMIT = 80
 
-_SM = re.compile(r"sm_?(\d{1,2})(\d)[af]?")
-_GFX = re.compile(r"gfx[0-9a-f]{3,4}")
-_TOKEN = re.compile(r"[a-z0-9.+]+")
-_IGNORED = re.compile(
+_SM = r"sm_?(\d{1,2})(\d)[af]?"
+_GFX = r"gfx[0-9a-f]{3,4}"
+_PIECE = r"[a-z0-9.+]+"
+_IGNORED = (
     r"nvidia|amd|geforce|tesla|graphics|gpu|instinct|radeon|accelerator|generation|nvgpu"
     r"|sxm\d?|pcie|nvl\d*|hbm\d?e?|oam|dgxs|fhhl|ac|lc|ls|active|laptop|mobile|embedded|with"
     r"|max|q|design|edition"
@@ -51,10 +51,10 @@ def find_gpu(text: str, tables: Mapping[str, Table]) -> Gpu:
     lowered = text.strip().lower()
     if len(lowered) > NAME_LIMIT or not lowered.isprintable():
         raise UsageError(f"--gpu {_shown(text)}: not a name of a GPU")
-    if match := _SM.fullmatch(lowered):
+    if match := re.fullmatch(_SM, lowered):
         return _by_capability(f"{match[1]}.{match[2]}", text, tables)
     known = list(models(tables))
-    if _GFX.fullmatch(lowered) and any(gpu.gfx == lowered for gpu in known):
+    if re.fullmatch(_GFX, lowered) and any(gpu.gfx == lowered for gpu in known):
         return Gpu(lowered, "amd", gfx=lowered)
     wanted = _key(lowered)
     found = [gpu for gpu in known if wanted and wanted == _key(gpu.name)]
@@ -109,8 +109,8 @@ def models(tables: Mapping[str, Table]) -> Iterator[Gpu]:
 @lru_cache(maxsize=2048)
 def _key(name: str) -> str:
     """Return what tells models apart, without spaces: ``rtx4090`` for NVIDIA GeForce RTX 4090."""
-    tokens = _TOKEN.findall(name.lower())
-    return "".join(token for token in tokens if not _IGNORED.fullmatch(token))
+    tokens = re.findall(_PIECE, name.lower())
+    return "".join(token for token in tokens if not re.fullmatch(_IGNORED, token))
 
 
 def _short_keys(name: str) -> tuple[str, ...]:
