@@ -25,7 +25,7 @@ _MEMORY = re.compile(r"(?i)out ?of ?memory")
 _BUILD_FAILED = re.compile(
     r"Error compiling objects for extension|Error building extension"
     r"|CalledProcessError: Command '\['"
-    r"(?:ninja|where|cmake|[^'\n]{0,300}(?:nvcc|cl|python)(?:\.exe)?)'"
+    r"(?:where', 'cl|ninja|cmake|[^'\n]{0,300}(?:nvcc|cl|python)(?:\.exe)?)'"
     r"|\b(?:BuildError|ChefBuildError|BuildBackendException|CompileError|LinkError)\b"
 )
 """How a build ends whose own error stands above."""
