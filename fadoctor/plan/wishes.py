@@ -210,6 +210,7 @@ def _broken(
     """Return the cells that would work in half precision if nothing were wrong, and do not.
 
     What a release has no kernels for is not broken, unless a finding says that it should have some.
+    Nor is what needs a package that nothing asks for: no finding is the cause then.
     """
     by_label = {gpu.label: gpu for gpu in gpus}
     answers: dict[tuple[str, Backend], set[Predicted]] = {}
@@ -220,7 +221,8 @@ def _broken(
         cell = (verdict.gpu, verdict.backend)
         answers.setdefault(cell, set()).add(verdict.predicted)
         support = kernels.support(verdict.backend, verdict.dtype, by_label[verdict.gpu])
-        if verdict.predicted is Predicted.FAILS and (not support.fails or support.rule in found):
+        is_due = bool(verdict.because) and (not support.fails or support.rule in found)
+        if verdict.predicted is Predicted.FAILS and is_due:
             broken.add(cell)
     return {cell for cell in broken if answers[cell] == {Predicted.FAILS}}
 
