@@ -73,3 +73,36 @@ def test_a_torch_for_intel_computes_on_no_nvidia_gpu(run: Run, tmp_path: Path) -
     [uninstall, install] = said(run, "fix", "--dry-run", *meant)["actions"]
     assert "pytorch-triton-xpu" in str(uninstall)
     assert "torch==2.8.0" in str(install)
+
+
+def planned(run: Run, tmp_path: Path, text: str, *assumed: str, command: str = "check") -> Any:
+    """Return what is said of a requirements.txt on an assumed machine."""
+    file = tmp_path / "requirements.txt"
+    file.write_text(text)
+    options = ("--dry-run",) if command == "fix" else ()
+    machine = ("--platform", "linux_x86_64", *assumed)
+    return said(run, command, *options, "--requirements", str(file), *machine)
+
+
+def test_a_release_without_a_file_for_the_python_is_told(run: Run, tmp_path: Path) -> None:
+    """Regression: no finding, and every cell works, for a torch that pip finds no file of."""
+    assumed = ("--gpu", "A100", "--driver", "570.86.15", "--python-version")
+    report = planned(run, tmp_path, "torch==2.8.0\n", *assumed, "3.14")
+    assert "python-unsupported" in found(report)
+    assert not {each["predicted"] for each in report["verdicts"]} & {"works"}
+    assert not found(planned(run, tmp_path, "torch==2.8.0\n", *assumed, "3.13"))
+
+
+def test_a_file_for_intel_is_told_before_it_is_installed(run: Run, tmp_path: Path) -> None:
+    """Regression: what the index xpu serves was taken for a build that nobody knows."""
+    text = "--index-url https://download.pytorch.org/whl/xpu\ntorch==2.8.0\n"
+    assumed = ("--python-version", "3.12", "--driver", "570.86.15", "--gpu")
+    assert "torch-other-vendor" in found(planned(run, tmp_path, text, *assumed, "A100"))
+    assert not found(planned(run, tmp_path, text, *assumed, "none"))
+
+
+def test_what_only_old_releases_do_is_no_reason_to_go_back(run: Run, tmp_path: Path) -> None:
+    """Regression: for a V100 torch went from 2.11 to 2.6, since flex is known to work there."""
+    assumed = ("--gpu", "V100", "--driver", "580.65.06", "--python-version", "3.11")
+    plan = planned(run, tmp_path, "torch==2.11.0\n", *assumed, command="fix")
+    assert "torch==2.11.0+cu126" in plan["actions"][0]["requirements"]
