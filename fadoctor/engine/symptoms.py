@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.engine.listed import Lists
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import LOOKAHEAD, Rule, Symptom
@@ -75,6 +76,7 @@ class Matcher:
     def __init__(self, knowledge: Knowledge, given: Given = nothing_given) -> None:
         """Take the symptoms of rules, and what says whether facts surely meet a condition."""
         self._given = given
+        self._lists = Lists(knowledge.tables)
         self._places = _by_anchor(knowledge.rules)
         self._cores = _cores(self._places)
         self._words = {
@@ -154,6 +156,7 @@ class Matcher:
                 all(regex(each).search(text, *line) for each in symptom.same_line)
                 and all(regex(near).search(text, start, end) for near in symptom.near)
                 and not any(regex(absent).search(text, start, end) for absent in symptom.absent)
+                and self._lists.has(symptom.listed, found.groupdict())
             ):
                 return found if self._is_given(place) else None
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.matrix.attribute_tables import AttributeTables
 from fadoctor.matrix.load import load_apart
 from fadoctor.matrix.name_tables import MODULE, NameTables, Wanted, releases_read
 from fadoctor.matrix.query import Matrix
@@ -15,7 +16,7 @@ from fadoctor.model.finding import Outcome
 from fadoctor.targets.contract_names import TOLD, wanted_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fadoctor.engine.evaluate import Judgement
     from fadoctor.engine.judge import Assessment
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
 
-FACTS = ("told", "upgrade", "other", "way", "mixed")
+FACTS = ("told", "upgrade", "other", "way", "mixed", "instead")
 """The facts that follow, behind ``log.name_``."""
 
 # File "/opt/venv/lib/python3.11/site-packages/peft/peft_model.py", line 37, in <module>
@@ -77,7 +78,9 @@ def name_facts(captures: Mapping[str, str], text: str, environment: Environment)
     is none of those that the environment itself misses.
     """
     found: dict[str, Value] = {}
-    if module := captures.get("module", ""):
+    if owner := captures.get("class", ""):
+        found = _told_of(owner, captures.get("name", ""), environment)
+    elif module := captures.get("module", ""):
         found = _told(Wanted(module, captures.get("name") or MODULE), text, environment)
     told: dict[str, Fact] = {
         f"log.name_{name}": Known(found[name], "releases that were read")
@@ -97,10 +100,22 @@ def _told(wanted: Wanted, text: str, environment: Environment) -> dict[str, Valu
     outside = [name for name in askers if name != wanted.top]
     asker = "" if own_frames else (outside or [""])[-1]
 
+    found = NameTables(matrix, wanted, asker, _versions(environment)).facts()
+    return {"mixed": own_frames, **found} if found else {}
+
+
+def _told_of(owner: str, name: str, environment: Environment) -> dict[str, Value]:
+    """Return what is known of an attribute of a class."""
+    matrix = Matrix(load_apart())
+    return AttributeTables(matrix, owner, name, _versions(environment)).facts()
+
+
+def _versions(environment: Environment) -> Callable[[str], str]:
+    """Return what gives the version of a package by its import name, "" where it is not known."""
+
     def version(module: str) -> str:
         key = module if module in PACKAGES else ""
         found = environment.facts.get(f"{key}.version")
         return str(found.value) if isinstance(found, Known) else ""
 
-    found = NameTables(matrix, wanted, asker, version).facts()
-    return {"mixed": own_frames, **found} if found else {}
+    return version

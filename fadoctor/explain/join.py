@@ -92,6 +92,12 @@ def _contradicts(named: Fact, read: Fact) -> bool:
 ASKED_IN_VAIN = "imported-name-missing"
 """The rule of which tables say more: a name that another package does not have."""
 
+LACKED = "class-attribute-missing"
+"""The rule of which tables say more: an attribute that an object does not have."""
+
+_NAMED = ("module", "setting", "name", "class", "ptx", "release")
+"""The groups of a pattern that are facts of the log."""
+
 _EXCLUDED = "The versions and hardware in the log speak against it."
 _REFUTED = (
     "This environment does not have this problem: it has been repaired since, or the "
@@ -204,12 +210,12 @@ def scope_of(cause: Cause, around: Surroundings) -> Scope:
 def _named(cause: Cause, environment: Environment) -> dict[str, Fact]:
     """Return what the log names and fixes hang on: the parts of the match of these names."""
     captures = cause.match.captures
-    found = {name: captures.get(name) for name in ("module", "setting", "name", "ptx", "release")}
+    found = {name: captures.get(name) for name in _NAMED}
     named: dict[str, Fact] = {
         f"log.{name}": Known(value, "the log") if value else Absent(f"the log names no {name}")
         for name, value in found.items()
     }
-    if cause.rule.id != ASKED_IN_VAIN:
+    if cause.rule.id not in {ASKED_IN_VAIN, LACKED}:
         return named
     # Late: its tables are large, and few logs miss a name.
     from fadoctor.explain.asked_names import name_facts  # noqa: PLC0415

@@ -15,7 +15,7 @@ from fadoctor.matrix.check_condition import (
     check_path,
     check_template,
 )
-from fadoctor.matrix.check_symptoms import check_regex, check_symptoms
+from fadoctor.matrix.check_symptoms import check_listed, check_regex, check_symptoms
 from fadoctor.matrix.versions import parse_range, parse_version
 from fadoctor.model.catalogue import OPTIONAL_EXTENSION, build_catalogue
 from fadoctor.model.finding import Severity
@@ -67,6 +67,7 @@ def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Pro
     yield from _check_rows(rule.rows, (), rule, names)
     yield from _check_paths(rule, names)
     yield from check_symptoms(rule)
+    yield from check_listed(rule, names.tables)
     for index, rule_id in enumerate(rule.explained_by):
         if rule_id not in names.rules:
             yield ("explained_by", index), f"there is no rule {rule_id}"

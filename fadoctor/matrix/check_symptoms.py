@@ -8,13 +8,13 @@ from sys import version_info
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.model.finding import Severity
-from fadoctor.model.rule import LOOKAHEAD
+from fadoctor.model.rule import HEIRS, LOOKAHEAD, TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.matrix.yaml_reader import Path
-    from fadoctor.model.rule import Rule, Symptom
+    from fadoctor.model.rule import Rule, Symptom, Table
 
     Problem = tuple[Path, str]
 
@@ -51,6 +51,25 @@ def check_symptoms(rule: Rule) -> Iterator[Problem]:
         severity = symptom.severity or rule.severity
         if severities.index(severity) < severities.index(rule.severity):
             yield (*place, "severity"), "a wording cannot weigh more than its rule"
+
+
+def check_listed(rule: Rule, tables: Mapping[str, Table]) -> Iterator[Problem]:
+    """Yield what is wrong with the tables that symptoms are held against."""
+    for index, symptom in enumerate(rule.symptoms):
+        if not symptom.listed:
+            continue
+        place: Path = ("symptoms", index, "listed")
+        keys = {key: group for key, group in symptom.listed.items() if key not in {TABLE, HEIRS}}
+        table, heirs = (tables.get(symptom.listed.get(name, "")) for name in (TABLE, HEIRS))
+        if table is None or keys.keys() != table.keys.keys():
+            yield place, "names a table, and a group of the pattern for each of its keys"
+        if HEIRS in symptom.listed and (
+            heirs is None or len(heirs.columns) != 1 or not heirs.keys.keys() < keys.keys()
+        ):
+            yield place, "heirs is a table of one of these keys with one column"
+        for group in keys.values():
+            if f"(?P<{group}>" not in symptom.pattern:
+                yield place, f"the pattern has no group {group}"
 
 
 def longest_match(pattern: str) -> int:

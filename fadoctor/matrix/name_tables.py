@@ -51,9 +51,11 @@ class NameTables:
         self, matrix: Matrix, wanted: Wanted, asker: str, version: Callable[[str], str]
     ) -> None:
         """Take the matrix with the tables that are compiled apart."""
-        self.matrix, self.wanted = matrix, wanted
+        self.matrix = matrix
         self.read = releases_read(matrix)
         self.asker = asker if asker in self.read else ""
+        self.wanted = self._standing_for(wanted)
+        self._is_stranger = bool(asker) and not self.asker
         self._version = version
 
     def facts(self) -> dict[str, Value]:
@@ -65,7 +67,7 @@ class NameTables:
         askers = list(self._askers())
         if given.none is not None:
             asked = " ".join(said for _, said, _ in askers[:ASKERS_TOLD]) or self._unread()
-            return {"told": asked, **self._newer(askers)}
+            return {"told": asked, **self._newer(askers)} if asked else {}
         first, last = (_text(given.cell(name)) for name in ("first", "last"))
         told = [self._given(given), *(said for _, said, _ in askers[:ASKERS_TOLD])]
         found: dict[str, Value] = {
@@ -106,11 +108,38 @@ class NameTables:
         found = askers[0][2] if self.asker and askers else ""
         return {"upgrade": found} if found else {}
 
-    def _find(self, table: str, **more: str) -> Rows:
-        keys = {**more, "module": self.wanted.module, "name": self.wanted.name}
+    def _find(self, table: str, wanted: Wanted | None = None, **more: str) -> Rows:
+        sought = wanted or self.wanted
+        keys = {**more, "module": sought.module, "name": sought.name}
         return self.matrix.find(table, {key: Known(text, "asked") for key, text in keys.items()})
 
+    def _standing_for(self, wanted: Wanted) -> Wanted:
+        """Return a name of a module that no table has: the module came with it.
+
+        It is one that the package asks for which asks here, where it does for any.
+        """
+        if wanted.name != MODULE or self._has_rows(wanted):
+            return wanted
+        asker = self.read[self.asker]["package"] if self.asker else None
+        names = [
+            name
+            for table in (ASKED, GIVEN)
+            for row in self.matrix.tables[table].rows
+            if row["module"] == wanted.module and row.get("asker", asker) == asker
+            for name in str(row["name"]).split()
+        ]
+        known = (Wanted(wanted.module, name) for name in names)
+        return next((each for each in known if self._has_rows(each)), wanted)
+
+    def _has_rows(self, wanted: Wanted) -> bool:
+        """Return whether releases are known to have a name."""
+        found = self._find(GIVEN, wanted)
+        return found.none is None and not isinstance(found.cell("never"), Known)
+
     def _unread(self) -> str:
+        """Return what is said of a name that no table has; nothing where a stranger asks for it."""
+        if self._is_stranger:
+            return ""
         row = self.read[self.wanted.top]
         if self.asker:
             asker = self.read[self.asker]["package"]

@@ -254,12 +254,14 @@ log.packages           | list    | log         | packages that a log names with 
 log.setting            | text    | log         | the setting whose value a log calls wrong; Absent where there is no log
 log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
 log.name               | text    | log         | the name that a log calls missing; Absent where there is no log
+log.class              | text    | log         | the class of an object that lacks an attribute; Absent where there is no log
 log.ptx                | text    | log         | the version of PTX that a log calls too new; Absent where there is no log
 log.release            | text    | log         | the release of a package that a log calls for; Absent where there is no log
 log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it
 log.name_way           | text    | log         | gone or new: whether the release that is asked is too new or too old for the name
 log.name_upgrade       | text    | log         | the releases of the package that asks which ask no longer, as an installer takes them
 log.name_other         | text    | log         | the releases that have the name, as an installer takes them
+log.name_instead       | text    | log         | what is used in the place of an attribute that an object lacks
 log.name_mixed         | boolean | log         | the package asks itself: its files are of two releases
 fleet.differs          | list    | fleet       | what differs between the nodes of a job by the table fleet-agreement: nccl, torch; Absent where there is one node
 fleet.told             | mapping | fleet       | the same -> its values, and on which nodes

@@ -104,6 +104,12 @@ def with_rows(rule: Rule, fix: FixTemplate) -> Rule:
 LOOKAHEAD = 512
 """How far behind its match, in characters, the pattern of a symptom may look."""
 
+TABLE = "table"
+"""The key of a look-up that names the table; the others are keys of it."""
+
+HEIRS = "heirs"
+"""The key that names a table of what inherits: its column says by which words else to look."""
+
 
 class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How a root cause shows in a log: one wording of it."""
@@ -120,6 +126,8 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Patterns none of which may be found in it."""
     given: Condition = {}
     """What the facts of the log must surely say; where they do not, it does not show."""
+    listed: dict[str, str] = {}
+    """A table, and for its keys the groups of the pattern: only what has a row there shows."""
     message: str = ""
     """What to say, with ``{groups}`` filled in; empty: the rule's title."""
     severity: Severity | None = None

@@ -56,7 +56,7 @@ def tables_of(facts: Mapping[str, Fact], contract: str, matrix: Matrix) -> NameT
     wanted = wanted_in(_text(facts, f"{contract}.asked"))
     module = {str(row["package"]): name for name, row in releases_read(matrix).items()}
     here = {module.get(asker, asker): version, module.get(provider, wanted.top): provided}
-    return NameTables(matrix, wanted, module.get(asker, ""), lambda name: here.get(name, ""))
+    return NameTables(matrix, wanted, module.get(asker, asker), lambda name: here.get(name, ""))
 
 
 def is_wanted(facts: Mapping[str, Fact], contract: str, matrix: Matrix) -> bool | None:

@@ -15,7 +15,7 @@ from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.finding import Confidence, Severity
-from tests.unit.engine.builders import knowledge, rule, shipped
+from tests.unit.engine.builders import knowledge, rule, shipped, table
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Rule
@@ -51,6 +51,31 @@ def ids(message: str, *rules: Rule) -> list[str]:
 )
 def test_anchor_pattern_near_and_absent(symptom: dict[str, Any], found: int) -> None:
     assert len(match(BAD_DTYPE, seen_as("bad-dtype", symptom))) == found
+
+
+@pytest.mark.parametrize(
+    ("message", "found"),
+    [
+        ("'Cache' object lacks 'seen'", ["lacks-it"]),
+        ("'Heir' object lacks 'seen'", ["lacks-it"]),
+        ("'Cache' object lacks 'other'", []),
+        ("'Mine' object lacks 'seen'", []),
+        ("'Mine' object lacks 'seen'; 'Static' object lacks 'seen'", ["lacks-it"]),
+    ],
+)
+def test_only_what_a_table_lists_shows(message: str, found: list[str]) -> None:
+    symptom = {
+        "anchor": "object lacks",
+        "pattern": r"'(?P<class>\w{1,20})' object lacks '(?P<name>\w{1,20})'",
+        "listed": {"table": "lost", "class": "class", "name": "name", "heirs": "bases"},
+    }
+    keys = {"class": "word", "name": "word"}
+    lost = table("lost", keys, {}, [{"class": "Cache Static", "name": "seen"}])
+    bases = table(
+        "bases", {"class": "word"}, {"of": "list"}, [{"class": "Heir", "of": "Odd Cache"}]
+    )
+    rules = knowledge(seen_as("lacks-it", symptom), tables=(lost, bases))
+    assert [each.rule_id for each in Matcher(rules).match(message)] == found
 
 
 def test_an_anchor_without_a_pattern_is_literal() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from fadoctor.explain import asked_names
 from fadoctor.explain.asked_names import name_facts
+from fadoctor.matrix.name_tables import NameTables, Wanted
+from fadoctor.matrix.query import Matrix
 from fadoctor.model.fact import Known
 from fadoctor.model.rule import Table
 from tests.unit.engine.builders import environment
@@ -24,6 +26,8 @@ GIVEN: list[dict[str, Any]] = [
     {"name": "Between", "first": "4.40.0", "last": "4.50.0", "earlier": "4.36.0 to 4.37.2"},
     {"name": "Always Asked"},
     {"name": "Never", "never": True},
+    {"name": "Absent", "module": "transformers.newer", "never": True},
+    {"name": "helper other", "module": "transformers.newer", "first": "4.48.0"},
 ]
 ASKED_CELLS: dict[str, Any] = dict.fromkeys(("first", "last", "gone", "then"))
 ASKED: list[dict[str, Any]] = [
@@ -32,6 +36,7 @@ ASKED: list[dict[str, Any]] = [
     {"asker": "trl", "name": "Unread", "last": "1.2.0", "gone": "1.3.0"},
     {"asker": "trl", "name": "New", "first": "1.2.0"},
     {"asker": "peft", "name": "Between", "last": "0.9.0", "gone": "0.10.0", "then": True},
+    {"asker": "trl", "name": "Absent other", "module": "transformers.newer", "first": "0.15.0"},
 ]
 
 
@@ -41,17 +46,20 @@ def table(name: str, keys: str, rows: list[dict[str, Any]], **cells: Any) -> Tab
     return Table(name, "", dict.fromkeys(keys.split(), "word"), columns, (), "source-read", full)
 
 
-@pytest.fixture(autouse=True)
-def _tables(monkeypatch: pytest.MonkeyPatch) -> None:
+def tables() -> dict[str, Table]:
     transformers = {"module": "transformers", "package": "transformers"}
-    found = {
+    return {
         "names-read": table("names-read", "package module", READ),
         "names-given": table("names-given", "module name", GIVEN, **GIVEN_CELLS, **transformers),
         "names-asked": table(
             "names-asked", "asker module name", ASKED, **ASKED_CELLS, module="transformers"
         ),
     }
-    monkeypatch.setattr(asked_names, "load_apart", lambda: found)
+
+
+@pytest.fixture(autouse=True)
+def _tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_names, "load_apart", tables)
 
 
 def frame(package: str) -> str:
@@ -125,6 +133,21 @@ def test_a_name_of_which_code_decides_tells_who_asks() -> None:
 def test_a_name_that_a_package_asks_for_under_a_condition_is_not_said_to_be_a_programs() -> None:
     told = facts("Odd", frame("trl"))["told"]
     assert told.startswith("Nobody has read which releases of transformers have it: what trl asks")
+
+
+def test_a_module_is_as_old_as_the_name_in_it_that_is_asked_for() -> None:
+    log = frame("trl")
+    found = name_facts({"module": "transformers.newer"}, log, environment({}))
+    told = found["log.name_told"]
+    assert isinstance(told, Known)
+    assert told.value == "transformers has it from 4.48.0 on. trl asks for it from 0.15.0 on."
+
+
+def test_nothing_is_said_of_an_unknown_name_where_a_package_that_was_not_read_asks() -> None:
+    matrix = Matrix(tables())
+    wanted = Wanted("transformers", "Odd")
+    assert NameTables(matrix, wanted, "setfit", lambda _: "").facts() == {}
+    assert NameTables(matrix, wanted, "", lambda _: "").facts()["told"]
 
 
 def test_a_package_that_asks_itself_is_of_two_releases() -> None:

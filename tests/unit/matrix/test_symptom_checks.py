@@ -152,3 +152,22 @@ def test_a_rule_that_shows_only_in_logs_uses_no_facts(tmp_path: Path) -> None:
     found = complaints(tmp_path, "anchor: the dtype", when="")
     assert found == ["a rule that shows only in logs knows no facts"]
     assert complaints(tmp_path, "anchor: the dtype", when="", message="It is so.") == []
+
+
+LISTED = r"""anchor: the dtype
+pattern: 'the dtype (?P<kind>[a-z]{1,9})'
+listed: {table: %s}"""
+
+
+@pytest.mark.parametrize(
+    ("listed", "said"),
+    [
+        ("no-such, kind: kind", "names a table, and a group of the pattern for each of its keys"),
+        ("some-table, odd: kind", "names a table, and a group of the pattern for each of its keys"),
+        ("some-table, gpu: other", "the pattern has no group other"),
+        ("some-table, gpu: kind, heirs: no-such", "heirs is a table of one of these keys"),
+    ],
+)
+def test_what_a_symptom_is_held_against_is_a_table(tmp_path: Path, listed: str, said: str) -> None:
+    found = complaints(tmp_path, LISTED % listed)
+    assert any(each.startswith(said) for each in found)

@@ -13,7 +13,7 @@ from tools.refresh.cli import TABLES, _cache_folder
 from tools.refresh.errors import RefreshError
 from tools.refresh.index import Index
 from tools.refresh.names.bounds import STARTS, given_of
-from tools.refresh.names.packages import PACKAGES
+from tools.refresh.names.packages import PACKAGES, class_files
 from tools.refresh.names.rows import asked_rows, given_rows, unsteady
 from tools.refresh.names.survey import Survey
 from tools.refresh.settings import read_settings, settings_for
@@ -36,6 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = settings_for(tuple(options.index_url)) if options.index_url else read_settings()
         transport = Transport(settings, options.cache, offline=options.offline, requests=REQUESTS)
         index = Index(transport, settings.indexes)
+        if not options.bounds_only:
+            _write_classes(options.tables, Survey(), index, transport)
+        if options.attributes_only:
+            return 0
         survey = Survey() if options.bounds_only else _survey(index, transport)
         if not options.bounds_only:
             _write(options.tables, survey)
@@ -56,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--cache", type=Path, default=_cache_folder(), metavar="DIR", help="the folder")
     add("--index-url", action="append", metavar="URL", help="instead of what pip is configured for")
     add("--bounds-only", action="store_true", help="write only name-bounds, by the names at hand")
+    add("--attributes-only", action="store_true", help="write only those of classes")
     add("--tables", type=Path, default=TABLES, metavar="DIR", help="where the tables are")
     return parser
 
@@ -71,6 +76,21 @@ def _survey(index: Index, transport: Transport) -> Survey:
             sys.stderr.write(f"what {package.distribution} gives\n")
             survey.add_giver(package, index, transport)
     return survey
+
+
+def _write_classes(folder: Path, survey: Survey, index: Index, transport: Transport) -> None:
+    """Write the tables of classes; others may inherit from those of the first package."""
+    given: list[str] = []
+    bases: list[str] = []
+    first: frozenset[str] = frozenset()
+    for name, files in class_files().items():
+        sys.stderr.write(f"classes of {name}\n")
+        history = survey.classes(name, files, first, index, transport)
+        given += history.given_rows(name)
+        bases += history.base_rows()
+        first = first or history.names
+    _replace(folder / "names-attributes.yaml", given)
+    _replace(folder / "names-bases.yaml", bases)
 
 
 def _write(folder: Path, survey: Survey) -> None:

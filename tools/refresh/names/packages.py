@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
 
 
 @dataclass(frozen=True)
@@ -50,3 +53,10 @@ PACKAGES = (
     Package("triton", "triton", "2.1.0", asks=False),
     Package("torch", "torch", "2.1.0"),
 )
+
+
+def class_files() -> dict[str, list[str]]:
+    """Return distribution -> where the classes lie whose attributes are read, as patterns."""
+    text = Path(__file__).with_name("class-files.yaml").read_text("utf-8")
+    found: dict[str, list[str]] = yaml.safe_load(text)
+    return found

@@ -11,14 +11,15 @@ from packaging.version import Version
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.names.archive import Sources, open_sources
 from tools.refresh.names.asked import Asked, asked_names
+from tools.refresh.names.attributes import History, Reader
 from tools.refresh.names.bounds import STARTS, Fits, Given, bound_rows, fits
 from tools.refresh.names.given import Giver, Module
-from tools.refresh.names.history import follow
+from tools.refresh.names.history import first_of_minors, follow
 from tools.refresh.names.loaded import Loader
 from tools.refresh.names.packages import PACKAGES, Package
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from tools.refresh.index import Index
     from tools.refresh.transport import Transport
@@ -81,6 +82,24 @@ class Survey:
             )
 
         self.gives[package.distribution] = follow(self._versions(package, index), look, every=False)
+
+    def classes(
+        self,
+        distribution: str,
+        files: Collection[str],
+        others: Collection[str],
+        index: Index,
+        transport: Transport,
+    ) -> History:
+        """Return what came to the classes of a package and went, by the first of each minor."""
+        [package] = (each for each in PACKAGES if each.distribution == distribution)
+        versions = self._versions(package, index)
+        reader, seen = Reader(files), {}
+        for place in first_of_minors(versions):
+            sources = self._sources(package, versions[place], index, transport)
+            if sources is not None:
+                seen[versions[place]] = reader.classes(sources)
+        return History(seen, versions, others)
 
     def bounds(
         self, distribution: str, given: Given, index: Index, transport: Transport

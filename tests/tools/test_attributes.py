@@ -1,0 +1,110 @@
+"""The tables of classes: what their objects have, what they inherit, and since when."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+from tools.refresh.names.archive import Sources
+from tools.refresh.names.attributes import History, Reader, Seen, classes_of
+from tools.refresh.names.packages import PACKAGES, class_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SOURCE = """
+if True:
+    class Cache(Generic[T]):
+        limit: int = 3
+        a, b = 1, 2
+        class Inner: ...
+        def __init__(self):
+            self.made = 1
+            self._build()
+            other.foreign = 2
+        def _build(self):
+            self.built = 1
+        def later(self):
+            self.late = 1
+
+class Old(Cache, base.Mixin): ...
+class Circle(Circle): ...
+"""
+
+
+class Texts(Sources):
+    def __init__(self, **texts: str) -> None:
+        super().__init__()
+        self._texts = {f"pack/{name}.py": text for name, text in texts.items()}
+        self.digests = {path: f"{zlib.crc32(text.encode())}" for path, text in self._texts.items()}
+
+    def read(self, paths: Iterable[str]) -> dict[str, str]:
+        return {path: self._texts[path] for path in paths}
+
+
+def test_a_class_has_what_its_body_binds_and_what_its_objects_are_made_with() -> None:
+    found = classes_of(SOURCE)
+    assert found["Cache"].bases == ("Generic",)
+    assert found["Cache"].names == {
+        "limit", "a", "b", "Inner", "__init__", "_build", "later", "made", "built",
+    }  # fmt: skip
+    assert found["Old"].bases == ("Cache", "Mixin")
+    assert classes_of("class (") == {}
+
+
+def test_what_is_inherited_counts_and_what_python_itself_names_does_not() -> None:
+    reader = Reader(["pack/a*.py"])
+    found = reader.classes(Texts(a1=SOURCE, b1="class Hidden: ..."))
+    assert found["Old"].names == {"limit", "a", "b", "Inner", "_build", "later", "made", "built"}
+    assert found["Old"].bases == ("Cache", "Mixin", "Generic")
+    assert found["Circle"].names == frozenset()
+    assert "Hidden" not in found
+
+
+def history(*releases: dict[str, Seen]) -> History:
+    seen = {Version(f"1.{minor}.0"): classes for minor, classes in enumerate(releases)}
+    return History(seen, [*seen, Version("1.1.7")], {"Foreign"})
+
+
+def of(*names: str, bases: tuple[str, ...] = ()) -> Seen:
+    return Seen(frozenset(names), bases)
+
+
+def test_only_what_came_or_went_while_the_class_was_there_is_told() -> None:
+    releases = (
+        {"Cache": of("always", "gone", "_gone")},
+        {"Cache": of("always", "gone", "_gone"), "Late": of("own")},
+        {"Cache": of("always", "new", "_new", "_NEW"), "Late": of("own")},
+    )
+    assert list(history(*releases).given_rows("pack")) == [
+        "  - {package: pack, class: Cache, name: _NEW new, first: 1.2.0}\n",
+        "  - {package: pack, class: Cache, name: _gone gone, last: 1.1.7}\n",
+    ]
+
+
+def test_what_a_family_gives_is_written_once_and_what_differs_is_not_left_out() -> None:
+    heirs = {f"Heir{number}": of("gone", bases=("Base",)) for number in range(9)}
+    after = {f"Heir{number}": of(bases=("Base",)) for number in range(8)}
+    kept = {"Heir8": of("gone", "more", bases=("Base",))}
+    releases = ({"Base": of("gone"), **heirs}, {"Base": of(), **after, **kept})
+    found = history(*releases)
+    assert list(found.given_rows("pack")) == [
+        "  - {package: pack, class: Base, name: gone, last: 1.0.0}\n",
+        "  - {package: pack, class: Heir8, name: more, first: 1.1.0}\n",
+    ]
+    [row] = found.base_rows()
+    assert row.startswith("  - {class: Heir0 Heir1")
+    assert row.endswith("bases: Base}\n")
+
+
+def test_bases_of_another_package_are_known_by_its_classes() -> None:
+    found = history({"Mine": of(bases=("Near", "Foreign"))})
+    assert list(found.base_rows()) == ["  - {class: Mine, bases: Foreign}\n"]
+
+
+def test_files_of_classes_belong_to_packages_whose_releases_are_read() -> None:
+    tops = {each.distribution: each.module for each in PACKAGES}
+    for name, patterns in class_files().items():
+        assert all(each.startswith(f"{tops[name]}/") for each in patterns)
