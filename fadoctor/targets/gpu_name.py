@@ -31,9 +31,7 @@ _IGNORED = (
 """Vendor words, form factors, and sizes of memory and of MIG instances."""
 
 # GRID T4-16Q, NVIDIA A40-48Q, A100D-1-10C: a share of a board for a virtual machine
-_SHARE = (
-    r"(?P<board>[a-z0-9 -]{2,60}?)(?P<size>dx?|x[lm]?|[ls]| dc)?(?:-\d)?-\d{1,3}(?:[abcq]|cme)"
-)
+_SHARE = r"(?P<board>[a-z0-9 -]{2,60}?)(?P<size>dx?|x[lm]?|[ls]| dc)?(?:-\d)?-\d{1,3}(?:[abcq]|cme)"
 
 _SERIES = ("rtx", "gtx", "rx", "quadro")
 
