@@ -77,11 +77,11 @@ def test_a_torch_for_intel_computes_on_no_nvidia_gpu(run: Run, tmp_path: Path) -
 
 
 def planned(run: Run, tmp_path: Path, text: str, *assumed: str, command: str = "check") -> Any:
-    """Return what is said of a requirements.txt on an assumed machine."""
+    """Return what is said of a requirements.txt on an assumed machine, Linux if nothing else."""
     file = tmp_path / "requirements.txt"
     file.write_text(text)
     options = ("--dry-run",) if command == "fix" else ()
-    machine = ("--platform", "linux_x86_64", *assumed)
+    machine = assumed if "--platform" in assumed else ("--platform", "linux_x86_64", *assumed)
     return said(run, command, *options, "--requirements", str(file), *machine)
 
 
@@ -107,6 +107,14 @@ def test_what_only_old_releases_do_is_no_reason_to_go_back(run: Run, tmp_path: P
     assumed = ("--gpu", "V100", "--driver", "580.65.06", "--python-version", "3.11")
     plan = planned(run, tmp_path, "torch==2.11.0\n", *assumed, command="fix")
     assert "torch==2.11.0+cu126" in plan["actions"][0]["requirements"]
+
+
+def test_what_pypi_has_for_windows_is_told(run: Run, tmp_path: Path) -> None:
+    """Regression: nobody had written down that it has no CUDA there, and all stayed open."""
+    machine = ("--platform", "win_amd64", "--python-version", "3.11", "--driver", "572.16")
+    report = planned(run, tmp_path, "torch==2.8.0\n", *machine, "--gpu", "RTX 4090")
+    assert found(report) == {"torch-cpu-only"}
+    assert not found(planned(run, tmp_path, "torch==2.8.0\n", *machine, "--gpu", "none"))
 
 
 def test_what_is_lacking_comes_and_nothing_else_moves(run: Run, tmp_path: Path) -> None:
