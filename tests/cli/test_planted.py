@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tests.binaries.elf_writer import Spec, elf_file
 from tests.cli.environments import add_package, add_torch, make_environment
 
 if TYPE_CHECKING:
@@ -76,11 +77,11 @@ def test_a_torch_for_intel_computes_on_no_nvidia_gpu(run: Run, tmp_path: Path) -
 
 
 def planned(run: Run, tmp_path: Path, text: str, *assumed: str, command: str = "check") -> Any:
-    """Return what is said of a requirements.txt on an assumed machine."""
+    """Return what is said of a requirements.txt on an assumed machine, Linux if nothing else."""
     file = tmp_path / "requirements.txt"
     file.write_text(text)
     options = ("--dry-run",) if command == "fix" else ()
-    machine = ("--platform", "linux_x86_64", *assumed)
+    machine = assumed if "--platform" in assumed else ("--platform", "linux_x86_64", *assumed)
     return said(run, command, *options, "--requirements", str(file), *machine)
 
 
@@ -106,3 +107,29 @@ def test_what_only_old_releases_do_is_no_reason_to_go_back(run: Run, tmp_path: P
     assumed = ("--gpu", "V100", "--driver", "580.65.06", "--python-version", "3.11")
     plan = planned(run, tmp_path, "torch==2.11.0\n", *assumed, command="fix")
     assert "torch==2.11.0+cu126" in plan["actions"][0]["requirements"]
+
+
+def test_what_pypi_has_for_windows_is_told(run: Run, tmp_path: Path) -> None:
+    """Regression: nobody had written down that it has no CUDA there, and all stayed open."""
+    machine = ("--platform", "win_amd64", "--python-version", "3.11", "--driver", "572.16")
+    report = planned(run, tmp_path, "torch==2.8.0\n", *machine, "--gpu", "RTX 4090")
+    assert found(report) == {"torch-cpu-only"}
+    assert not found(planned(run, tmp_path, "torch==2.8.0\n", *machine, "--gpu", "none"))
+
+
+def test_what_is_lacking_comes_and_nothing_else_moves(run: Run, tmp_path: Path) -> None:
+    """Regression: FlashAttention-4 without its compiler went to another beta as well."""
+    site = make_environment(tmp_path)
+    add_torch(site, "2.9.1", "12.8", "triton==3.5.1")
+    add_package(site, "triton", "3.5.1")
+    (site / "triton" / "_C").mkdir(parents=True)
+    (site / "triton" / "_C" / "libtriton.so").write_bytes(elf_file(Spec()))
+    needs = ("nvidia-cutlass-dsl>=4.5.2", "torch-c-dlpack-ext", "quack-kernels>=0.5.0")
+    add_package(site, "flash-attn-4", "4.0.0b16", "torch", *needs)
+    add_package(site, "quack-kernels", "0.5.0", "nvidia-cutlass-dsl>=4.5.2")
+    (site / "flash_attn" / "cute").mkdir(parents=True)
+    (site / "flash_attn" / "cute" / "__init__.py").write_text("")
+    meant = ("--python", str(tmp_path), "--gpu", "H100", "--driver", "580.65.06")
+    plan = said(run, "fix", "--dry-run", *meant)
+    names = [text.partition("=")[0] for each in plan["actions"] for text in each["requirements"]]
+    assert sorted(names) == ["nvidia-cutlass-dsl", "torch-c-dlpack-ext"]

@@ -106,6 +106,8 @@ def test_the_torch_of_pypi_is_a_cpu_build_where_it_is_one(tmp_path: Path) -> Non
     found = planned(tmp_path, "torch==2.7.1", host__platform="linux_aarch64")
     assert (value(found, "torch.build"), value(found, "torch.cuda")) == ("cpu", None)
     found = planned(tmp_path, "torch==2.7.1", host__platform="win_amd64", host__os="windows")
+    assert (value(found, "torch.build"), value(found, "torch.cuda")) == ("cpu", None)
+    found = planned(tmp_path, "torch==2.7.1", host__platform="win_arm64", host__os="windows")
     assert (value(found, "torch.build"), value(found, "torch.cuda")) == ("?", "?")
 
 
