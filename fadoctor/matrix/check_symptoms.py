@@ -61,8 +61,8 @@ def check_listed(rule: Rule, tables: Mapping[str, Table]) -> Iterator[Problem]:
         place: Path = ("symptoms", index, "listed")
         keys = {key: group for key, group in symptom.listed.items() if key not in {TABLE, HEIRS}}
         table, heirs = (tables.get(symptom.listed.get(name, "")) for name in (TABLE, HEIRS))
-        if table is None or keys.keys() != table.keys.keys():
-            yield place, "names a table, and a group of the pattern for each of its keys"
+        if table is None or not keys or not keys.keys() <= table.keys.keys():
+            yield place, "names a table, and groups of the pattern for keys of it"
         if HEIRS in symptom.listed and (
             heirs is None or len(heirs.columns) != 1 or not heirs.keys.keys() < keys.keys()
         ):

@@ -24,6 +24,9 @@ PACKAGE = Path(__file__).resolve().parent.parent
 COMPILED = PACKAGE / "compiled"
 SOURCE = PACKAGE.parent / "rules"
 
+ASKED_ALONE = frozenset({"names-attributes", "names-bases", "names-instead"})
+"""Tables about the classes of packages."""
+
 FORM = "form 2"
 """Of what is compiled; a number that changes with it makes what older code compiled stale."""
 
@@ -53,13 +56,18 @@ def load_knowledge(extra: tuple[Path, ...] = ()) -> Knowledge:
     return knowledge
 
 
-def load_apart(*, as_shipped: bool = False) -> dict[str, Table]:
-    """Return the tables that are compiled apart, by name; of a checkout, as its files are now."""
+def load_apart(*, as_shipped: bool = False, whole: bool = False) -> dict[str, Table]:
+    """Return the tables that are compiled apart, by name; of a checkout, as its files are now.
+
+    Those of `ASKED_ALONE` come with the `whole` only: they are large, and few logs ask them.
+    """
     if is_checkout():
         shipped()
     for folder in (COMPILED if as_shipped else compiled_in_use(), COMPILED):
         with suppress(OSError, msgspec.DecodeError):
-            return decode((folder / "apart.json").read_bytes(), dict[str, Table])
+            raw = decode((folder / "apart.json").read_bytes(), dict[str, msgspec.Raw])
+            wanted = raw.keys() if whole else raw.keys() - ASKED_ALONE
+            return {name: decode(bytes(raw[name]), Table) for name in raw if name in wanted}
     if not is_checkout():
         raise FadoctorError("this installation has no compiled tables: install fadoctor again")
     from fadoctor.matrix.compile import compile_rules  # noqa: PLC0415 -- see load_knowledge

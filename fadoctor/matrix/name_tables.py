@@ -72,10 +72,11 @@ class NameTables:
         told = [self._given(given), *(said for _, said, _ in askers[:ASKERS_TOLD])]
         found: dict[str, Value] = {
             "told": " ".join(filter(None, told)),
-            "way": self._way(first, last),
+            "way": self._way(first, last) or self._beyond(package),
             **self._newer(askers),
         }
-        if not isinstance(given.cell("never"), Known) and (first or last):
+        beyond = self._beyond(package)
+        if not isinstance(given.cell("never"), Known) and (first or last or beyond):
             low, high = first or str(package["first"]), last or str(package["last"])
             found["other"] = f"{package['package']}>={low},<={high}"
         return found
@@ -168,8 +169,20 @@ class NameTables:
             return f"{name} has it up to {last}{before}{here}."
         if first:
             return f"{name} has it from {first} on{before}{here}."
+        if beyond := self._beyond(row):
+            end, age = (low, "oldest") if beyond == "new" else (high, "newest")
+            span = f"from {low} on" if beyond == "new" else f"up to {high}"
+            return f"{name} has it {span}, and {end} is the {age} that was read{here}."
         said = f"Every release of {name} from {low} to {high} has it{here}"
         return f"{said}: its files are damaged, shadowed, or not those of its version."
+
+    def _beyond(self, package: Row) -> str:
+        """Return new or gone where the release that is here is older or newer than all read."""
+        here = parse_version(self._version(self.wanted.top))
+        low, high = (parse_version(str(package[end])) for end in ("first", "last"))
+        if here is not None and low is not None and here < low:
+            return "new"
+        return "gone" if here is not None and high is not None and here > high else ""
 
     def _here(self) -> str:
         version = self._version(self.wanted.top)

@@ -100,7 +100,10 @@ def test_what_a_family_gives_is_written_once_and_what_differs_is_not_left_out() 
 
 
 def test_bases_of_another_package_are_known_by_its_classes() -> None:
-    found = history({"Mine": of(bases=("Near", "Foreign"))})
+    found = history({"Mine": of(bases=("Near", "Foreign"))}, {"Mine": of("x", bases=("Foreign",))})
+    assert list(found.given_rows("pack")) == [
+        "  - {package: pack, class: Mine, name: x, first: 1.1.0}\n"
+    ]
     assert list(found.base_rows()) == ["  - {class: Mine, bases: Foreign}\n"]
 
 

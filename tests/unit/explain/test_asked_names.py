@@ -114,6 +114,17 @@ def test_a_name_that_every_release_has_points_at_damage() -> None:
     assert "other" not in found
 
 
+def test_a_release_that_nobody_has_read_is_not_called_damaged() -> None:
+    found = facts("Always", transformers="4.30.0")
+    assert found["told"].startswith(
+        "transformers has it from 4.36.0 on, and 4.36.0 is the oldest that was read; 4.30.0 is"
+    )
+    assert (found["way"], found["other"]) == ("new", "transformers>=4.36.0,<=5.23.0")
+    found = facts("Always", transformers="6.1.0")
+    assert "up to 5.23.0, and 5.23.0 is the newest that was read" in found["told"]
+    assert found["way"] == "gone"
+
+
 def test_a_name_that_no_release_has() -> None:
     assert facts("Never")["told"].startswith("No release of transformers from 4.36.0 to 5.23.0")
 

@@ -39,7 +39,8 @@ def _tables(monkeypatch: pytest.MonkeyPatch) -> None:
               [{"class": "Dynamic", "bases": "Odd Cache"}]),
         table("names-instead", WORDS, {"instead": "text"}, [instead]),
     ]  # fmt: skip
-    monkeypatch.setattr(asked_names, "load_apart", lambda: {each.table: each for each in found})
+    tables = {each.table: each for each in found}
+    monkeypatch.setattr(asked_names, "load_apart", lambda *, whole: tables if whole else {})
 
 
 def facts(owner: str, name: str, **there: str) -> dict[str, Any]:

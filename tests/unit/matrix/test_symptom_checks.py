@@ -162,8 +162,8 @@ listed: {table: %s}"""
 @pytest.mark.parametrize(
     ("listed", "said"),
     [
-        ("no-such, kind: kind", "names a table, and a group of the pattern for each of its keys"),
-        ("some-table, odd: kind", "names a table, and a group of the pattern for each of its keys"),
+        ("no-such, kind: kind", "names a table, and groups of the pattern for keys of it"),
+        ("some-table, odd: kind", "names a table, and groups of the pattern for keys of it"),
         ("some-table, gpu: other", "the pattern has no group other"),
         ("some-table, gpu: kind, heirs: no-such", "heirs is a table of one of these keys"),
     ],

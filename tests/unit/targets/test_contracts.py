@@ -116,3 +116,42 @@ def test_without_the_cache_nothing_is_kept(site: Path, tmp_path: Path) -> None:
     environ = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     with_contracts(environment(site), load_knowledge(), environ, keep=False)
     assert not (tmp_path / "cache").exists()
+
+
+GONE = "from {} import Gone\n"
+HF = "transformers"
+ASKS = {
+    "lightning-utilities": ("lightning_utilities", "import pkg_resources", "setuptools"),
+    "llmcompressor": (
+        "llmcompressor/modifiers/quantization",
+        GONE.format("compressed_tensors") + "class GPTQModifier: ...", "compressed-tensors",
+    ),
+    "span-marker": ("span_marker", GONE.format("huggingface_hub"), "huggingface-hub"),
+    "colpali-engine": ("colpali_engine", GONE.format(HF), HF),
+    "auto-round": ("auto_round", GONE.format(HF), HF),
+    "compel": ("compel", GONE.format("diffusers"), "diffusers"),
+    "optimum": ("optimum/gptq", GONE.format(HF) + "class GPTQQuantizer: ...", HF),
+    "flash-linear-attention": ("fla/layers", GONE.format(HF), HF),
+}  # fmt: skip
+"""Distribution -> a folder of it that its users import, what that asks, and whom."""
+
+
+@pytest.mark.parametrize("asker", ASKS)
+def test_what_users_import_of_a_package_is_followed(tmp_path: Path, asker: str) -> None:
+    place, text, provider = ASKS[asker]
+    file = f"{place}/__init__.py"
+    folder = tmp_path / "site-packages"
+    top = provider.replace("-", "_")
+    files = {file: text, f"{top}/__init__.py": "class Here: ..."}
+    parts = file.split("/")[:-1]
+    files |= {"/".join([*parts[:n], "__init__.py"]): "" for n in range(1, len(parts))}
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    installed = {asker: "1.0", provider: "1.0"}
+    for name in installed:
+        (folder / f"{name.replace('-', '_')}-1.0.dist-info").mkdir()
+        (folder / f"{name.replace('-', '_')}-1.0.dist-info" / "RECORD").write_text("")
+    after = found(folder, tmp_path, **{"packages.installed": installed})
+    names = [value(after, f"contract[0].{each}") for each in ("asker", "provider", "place")]
+    assert names == [asker, provider, f"{file}:1"]

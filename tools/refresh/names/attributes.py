@@ -225,7 +225,7 @@ class History:
         """Return what a family has whenever the class has it."""
         found = set()
         for base in self._ancestors(name):
-            if base in self._families:
+            if base in self._families and base in self._changes:
                 both = [version for version in self._there(name) if base in self._seen[version]]
                 found |= {
                     each
