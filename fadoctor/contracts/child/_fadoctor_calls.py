@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 
 from fadoctor.contracts.child._fadoctor_classes import changed
 from fadoctor.contracts.child._fadoctor_decide import DECIDED
+from fadoctor.contracts.child._fadoctor_importing import import_module, import_plain
 from fadoctor.contracts.child._fadoctor_lazy import FILE_LIMIT
 from fadoctor.contracts.child._fadoctor_values import (
     UNKNOWN,
@@ -104,17 +105,6 @@ def _hasattr(call: Call) -> Any:
     except Raised as raised:
         return False if raised.kind == "AttributeError" else UNKNOWN
     return UNKNOWN if found is UNKNOWN else True
-
-
-def _import_module(call: Call) -> Any:
-    name = call.given[0]
-    if type(name) is not str or not name:
-        return UNKNOWN
-    level = len(name) - len(name.lstrip("."))
-    if level and len(call.given) < 2:
-        return UNKNOWN
-    full = call.frame.module.resolve(level, name[level:])
-    return call.runner.import_(full, 0, call.frame)
 
 
 def _setattr(call: Call) -> Any:
@@ -257,13 +247,14 @@ _CALLS: Dict[str, Any] = {
     "importlib.metadata.packages_distributions": lambda _: Packages(),
     "packaging.version.parse": _parse,
     "packaging.version.Version": _parse,
-    "importlib.import_module": _import_module,
+    "importlib.import_module": import_module,
     "os.environ.get": _environment,
     "os.getenv": _environment,
     "os.environ.setdefault": _change,
     "os.environ.pop": _change,
     "os.environ.update": _change,
     "os.putenv": _change,
+    "builtins.__import__": import_plain,
     "builtins.getattr": _getattr,
     "builtins.hasattr": _hasattr,
     "builtins.setattr": _setattr,

@@ -196,6 +196,25 @@ def test_torchao_reads_the_version_of_torch_by_its_own_means(
     assert told("not torch_version_at_least('2.7.0')") is (met is False)
 
 
+@pytest.mark.parametrize(
+    ("call", "is_told"),
+    [
+        ("__import__('provider.gone').declare(__name__)", True),
+        ("__import__('provider.gone', fromlist=['x'])", False),
+        ("__import__(unknown)", False),
+        ("x = __import__('provider').Here", False),
+    ],
+)
+def test_an_import_by_its_function_is_an_import(
+    tree: Tree,
+    call: str,
+    is_told: bool,  # noqa: FBT001
+) -> None:
+    tree.install("asker", init=f"import os\n\n{call}\n")
+    tree.install("provider", init=PROVIDER)
+    assert tree.told() == (["asker/__init__.py:3 provider.gone"] if is_told else [])
+
+
 GETTER = """
 import importlib
 PLACES = {{"Here": ".real", "Below": ".sub"}}
