@@ -165,3 +165,23 @@ def test_the_table_of_fitting_releases_follows_from_those_of_wheels() -> None:
     written = [line for line in lines if line.startswith("  - {torch:")]
     wanted = rows({**knowledge().tables, **load_apart()})
     assert written == wanted, "write it again: python tools/write_flash_attn_fit.py"
+
+
+_INSTALLS = re.compile(r"(?:pip|uv) install ([^`;\n]{1,200})")
+_WITHOUT_A_RELEASE = re.compile(r"[A-Za-z][\w.-]*(?:\[[\w,]*\])?")
+_EXTRAS = {"sglang[all]", "transformers[kernels]"}
+"""Asked for by their extras: what is installed stays, and names the releases that it takes."""
+
+
+def test_no_command_in_a_sentence_is_open_ended() -> None:
+    """`pip install -U mamba-ssm` brings whatever came out last."""
+    found = [
+        (rule.id, word)
+        for rule in knowledge().rules
+        for fix in rule.fixes
+        for step in fix.steps
+        for command in _INSTALLS.findall(step.system or ";".join(step.advice.split("`")[1::2]))
+        for word in (each.strip("\"'") for each in command.split())
+        if _WITHOUT_A_RELEASE.fullmatch(word) and word not in _EXTRAS
+    ]
+    assert found == []
