@@ -30,7 +30,7 @@ MAX_MAGICS = 1 << 18
 """Most places with the magic, containers or not, that a search looks at."""
 _CONTAINER = struct.Struct("<4sHHQ")
 _NOTE_LIMIT = 1 << 16
-_RELEASE = re.compile(rb"Cuda compilation tools, release (\d{1,3}\.\d{1,3}),")
+_RELEASE = rb"Cuda compilation tools, release (\d{1,3}\.\d{1,3}),"
 _ET_REL = b"\x01\x00"
 
 
@@ -209,6 +209,6 @@ def _toolkit(source: Source, containers: tuple[Container, ...]) -> str:
     for image in (image for container in containers for image in container.images):
         if image.kind is Kind.CUBIN and image.compression is Compression.NONE:
             # Cuda compilation tools, release 13.0, V13.0.88
-            match = _RELEASE.search(source.read(image.offset, min(image.size, _NOTE_LIMIT)))
+            match = re.search(_RELEASE, source.read(image.offset, min(image.size, _NOTE_LIMIT)))
             return match[1].decode() if match else ""
     return ""

@@ -86,6 +86,8 @@ def _asked() -> typer.Typer:
     is_whole = typed is None or len(typed) > 2
     if first and first[0] in names and is_whole:
         return build(first, completion=completion)
+    if first == ["--version"] and typed is None:
+        return build(())
     return build(completion=completion)
 
 

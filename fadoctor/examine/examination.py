@@ -80,6 +80,8 @@ class Examination:
 
             matrix = Matrix(knowledge.tables)
             found = apply_overlays(found, overlays, matrix)
+            if overlays.platform or overlays.python_version:
+                found = self._for_assumed(found)
             if self._manifests or is_new:
                 from fadoctor.manifests.environment import planned_environment  # noqa: PLC0415
 
@@ -90,6 +92,14 @@ class Examination:
 
             found = apply_configurations(found, configurations)
         return _noted(found, self._request.meant.notes)
+
+    def _for_assumed(self, found: Environment) -> Environment:
+        """Decide for what is assumed what was decided for this machine and its Python."""
+        if not self._worlds or not isinstance(found.facts.get("packages.installed"), Known):
+            return found  # saved facts, or no environment: there is no metadata to read
+        from fadoctor.targets.assumed_markers import with_assumed_markers  # noqa: PLC0415 -- rarely
+
+        return with_assumed_markers(found, self._worlds[0])
 
     def _overlays(self, found: Environment, *, is_new: bool) -> Overlays:
         """Return what is assumed: what was typed, and the GPUs of the settings where none is here.

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.engine.scope import Scope
-from fadoctor.explain.named import package_of, packages_in
+from fadoctor.explain.named import owner_of, package_of, packages_in
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment
@@ -19,7 +19,7 @@ from fadoctor.targets.derived import derive
 from fadoctor.targets.tegra import driver_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.engine.evaluate import Judgement
     from fadoctor.explain.facts import LogFacts
@@ -97,6 +97,9 @@ LACKED = "class-attribute-missing"
 
 _NAMED = ("module", "setting", "name", "class", "ptx", "release")
 """The groups of a pattern that are facts of the log."""
+
+FOREIGN = "requirer[0]"
+"""Prefix of the facts of a package that only a log names, by one of its compiled files."""
 
 _EXCLUDED = "The versions and hardware in the log speak against it."
 _REFUTED = (
@@ -224,24 +227,49 @@ def _named(cause: Cause, environment: Environment) -> dict[str, Fact]:
 
 
 def _scope_of(cause: Cause, around: Surroundings) -> Scope:
-    key = package_of(" ".join(cause.match.captures.values()))
-    judgements = around.judged.judgements if around.judged is not None else ()
+    captures = cause.match.captures
+    key = package_of(" ".join(captures.values()))
+    kinds = cause.rule.for_each
+    is_of_one = bool({"package", "requirer", "extension"} & set(kinds))
+    owner = None if key or not is_of_one else owner_of(captures.get("file", ""), around.matrix)
+    if owner is not None:
+        return _bound(around, cause, {"package": FOREIGN}, {f"{FOREIGN}.distribution": owner})
+    judged = next(_judged_scopes(cause, around, key, is_of_one=is_of_one), None)
+    facts = around.environment.facts
+    said: dict[str, Fact] = {}
+    if key and is_of_one and not _is_told(facts.get(f"{key}.distribution")):
+        said = {f"{key}.distribution": Known(PACKAGES[key][0], "the file that the log names")}
+    if judged is not None:
+        return _bound(around, cause, dict(judged.bindings), said) if said else judged
+    bindings: dict[str, str] = {k: f"{k}[0]" for k in ("gpu", "toolkit") if k in kinds}
+    if key and is_of_one:
+        bindings |= {"package": key, "extension": f"{key}.binary"}
+    return _bound(around, cause, bindings, said)
+
+
+def _is_told(fact: Fact | None) -> bool:
+    return isinstance(fact, (Known, Absent))
+
+
+def _bound(
+    around: Surroundings, cause: Cause, bindings: Mapping[str, str], said: Mapping[str, Fact]
+) -> Scope:
+    facts = {**around.environment.facts, **said}
+    environment = msgspec.structs.replace(around.environment, facts=facts)
+    return Scope(environment, around.matrix, cause.rule, dict(bindings))
+
+
+def _judged_scopes(
+    cause: Cause, around: Surroundings, key: str, *, is_of_one: bool
+) -> Iterator[Scope]:
+    """Yield the scopes in which a rule was judged: where it fails first; of a package, its own."""
+    if cause.rule.id == ASKED_IN_VAIN:
+        return  # a log's name is not one of those that an environment lacks
+    otherwise = "" if is_of_one else key
     mine = [
         each
-        for each in judgements
-        if each.rule.id == cause.rule.id and each.about.bindings.get("package", key) == key
+        for each in (around.judged.judgements if around.judged is not None else ())
+        if each.rule.id == cause.rule.id and each.about.bindings.get("package", otherwise) == key
     ]
-    if cause.rule.id == ASKED_IN_VAIN:
-        mine = []  # a log's name is not one of those that an environment lacks
     failing = [each for each in mine if each.outcome is Outcome.FAIL]
-    for each in failing or mine:
-        return each.scope
-    kinds = cause.rule.for_each
-    bindings: dict[str, str] = {k: f"{k}[0]" for k in ("gpu", "toolkit") if k in kinds}
-    facts = around.environment.facts
-    if key and {"package", "requirer", "extension"} & set(kinds):
-        bindings |= {"package": key, "extension": f"{key}.binary"}
-        named = Known(PACKAGES[key][0], "the file that the log names")
-        facts = {f"{key}.distribution": named, **facts}
-    environment = msgspec.structs.replace(around.environment, facts=facts)
-    return Scope(environment, around.matrix, cause.rule, bindings)
+    yield from (each.scope for each in failing or mine)

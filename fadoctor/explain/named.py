@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
+from fadoctor.model.fact import Known
+
+if TYPE_CHECKING:
+    from fadoctor.matrix.query import Matrix
 
 # /site-packages/x_transformers/attend.py | C:\\v\\Lib\\site-packages\\peft\\peft_model.py
 _FOLDER = re.compile(r"[\\/](?=[a-z])(\w{2,30})(?=[\\/])")
+
+# /site-packages/transformer_engine_torch.cpython-310-x86_64-linux-gnu.so | mmcv/_ext.so | a\\b.pyd
+_FILE = re.compile(r"(?:(\w{2,60})[\\/]{1,2})?(\w{2,60})(?:\.[\w-]{1,60}){0,3}\.(?:so|pyd)\b")
 
 
 def packages_in(text: str) -> frozenset[str]:
@@ -28,3 +36,15 @@ def package_of(text: str) -> str:
         if any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(stem)}", text) for stem in stems):
             return key
     return "torch" if "/torch/lib/" in text else ""
+
+
+def owner_of(file: str, matrix: Matrix) -> Known | None:
+    """Return the distribution that a compiled file belongs to, for one that no facts are about."""
+    found = _FILE.search(file)
+    for name in reversed(found.groups("") if found is not None else ()):
+        owner = matrix.find("extension-owners", {"module": Known(name, "the log")}).cell(
+            "distribution"
+        )
+        if isinstance(owner, Known):
+            return Known(owner.value, "the file that the log names")
+    return None

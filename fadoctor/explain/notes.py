@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fadoctor.explain.cleaning import Line
+    from fadoctor.explain.messages import Raised
     from fadoctor.explain.ranking import Ranked
     from fadoctor.explain.sieve import Sifted
 
@@ -32,7 +33,7 @@ def _notes(lines: Sequence[Line], ranked: Ranked, sifted: Sifted) -> Iterator[st
         yield "The log is empty."
         return
     loud = [cause for cause in ranked.causes if cause.severity is not Severity.NOTE]
-    if ranked.unexplained is not None:
+    if ranked.unexplained is not None and not _is_told(ranked.unexplained, ranked):
         text = printable(ranked.unexplained.text, _SHOWN)
         yield f"The log ends with another error, in line {ranked.unexplained.line}: {text}"
     if sifted.overflowed:
@@ -40,6 +41,11 @@ def _notes(lines: Sequence[Line], ranked: Ranked, sifted: Sifted) -> Iterator[st
     sure = bool(loud) and loud[0].match.confidence is Confidence.HIGH
     if not sure:
         yield from _what_is_missing(lines, found=bool(loud))
+
+
+def _is_told(last: Raised, ranked: Ranked) -> bool:
+    """Return whether one of the causes, a note perhaps, is about this very line."""
+    return any(last.line == line.number for cause in ranked.causes for line in cause.lines)
 
 
 def _what_is_missing(lines: Sequence[Line], *, found: bool) -> Iterator[str]:

@@ -9,7 +9,8 @@ import msgspec
 
 from fadoctor.engine.symptoms import MESSAGE_LIMIT, SymptomMatch
 from fadoctor.explain.cleaning import Line
-from fadoctor.explain.messages import Failure, Raised, exceptions
+from fadoctor.explain.endings import is_explained, last_exception, quieted
+from fadoctor.explain.messages import Failure, Raised
 from fadoctor.explain.settled import without_settled
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import Rule
@@ -35,12 +36,6 @@ _MARKS = str.maketrans({"*": None, "`": None})
 
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 _DIGITS = str.maketrans("", "", "0123456789")
-
-_OUR_TOPIC = re.compile(
-    r"(?i)cuda|cudnn|flash|attention|attn|xformers|triton|nvcc|no kernel|hip error|rocm"
-    r"|undefined symbol|dtype|bfloat16|torch"
-)
-_MEMORY = re.compile(r"(?i)out ?of ?memory")
 
 # A program that names what it does without has gone on.
 _HANDLED = re.compile(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
@@ -90,11 +85,11 @@ def rank_causes(found: list[Failure], matcher: Matcher, rules: Iterable[Rule]) -
     best = _matched(found, matcher)
     causes = [_cause(each, by_id[each.match.rule_id]) for each in _ordered(best.values())]
     causes = _under_their_roots(causes)
-    last = _last_exception(found)
+    last = last_exception(found)
     causes = without_settled(causes, found, last)
-    unexplained = last if last is not None and not _is_explained(last, causes) else None
+    unexplained = last if last is not None and not is_explained(last, causes) else None
     if unexplained is not None:
-        causes = [_quieted(cause, unexplained) for cause in causes]
+        causes = [quieted(cause, unexplained) for cause in causes]
     causes.sort(key=lambda cause: _SEVERITIES.index(cause.severity))
     return Ranked(tuple(causes), unexplained)
 
@@ -263,26 +258,3 @@ def _explains(name: str, cause: Cause, by_id: dict[str, Cause]) -> bool:
     if other is None:
         return False
     return other.severity is not Severity.NOTE or cause.severity is Severity.NOTE
-
-
-def _last_exception(found: list[Failure]) -> Raised | None:
-    raised = [each for failure in found for each in exceptions(failure.lines)]
-    return max(raised, key=lambda each: each.line, default=None)
-
-
-def _is_explained(last: Raised, causes: list[Cause]) -> bool:
-    """Return whether an exception is about our topic, or ends a failure with an error of ours."""
-    if _OUR_TOPIC.search(last.text) and not _MEMORY.search(last.text):
-        return True
-    return any(
-        cause.severity is Severity.ERROR
-        and cause.failure.lines[0].number <= last.line <= cause.failure.lines[-1].number
-        for cause in causes
-    )
-
-
-def _quieted(cause: Cause, last: Raised) -> Cause:
-    before = bool(cause.lines) and cause.lines[0].number < last.line
-    if cause.severity is Severity.WARNING and before:
-        return msgspec.structs.replace(cause, severity=Severity.NOTE)
-    return cause

@@ -23,9 +23,10 @@ _OVER = re.compile(
     r"(?i)(?<!un)(?<!not )\b(?:solved|fixed|resolved|got (?:past|rid of|around) (?:it|that|this)"
     r"|went away|disappeared|is gone|are gone|gone now|worked around)\b"
 )
-# Earlier I got: | the old error was | At first it said
+# Earlier I got: | the old error was | At first it said; not: can be used to override this check
 _BEFORE = re.compile(
-    r"(?i)\b(?:earlier|previously|at first|used to|the old error|before that|originally)\b"
+    r"(?i)\b(?:earlier|previously|at first|the old error|before that|originally"
+    r"|(?<!be )(?<!is )(?<!are )(?<!was )(?<!were )(?<!been )used to)\b"
 )
 # not fixed | fixed in 2.9 | how can this be solved? | never resolved | fix it | still
 _OPEN = re.compile(

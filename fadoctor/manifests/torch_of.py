@@ -21,6 +21,10 @@ _OF_INDEX = re.compile(r"/(cu\d{3}|cpu|rocm[\d.]{1,8}|xpu)/?$")
 # PyPI's own index and mirrors of it
 _PYPI = re.compile(r"https?://[\w.:/-]{1,200}/simple/?$")
 _LABEL = re.compile(r"(cu\d{3}|cpu|rocm|xpu)")
+# 3.12; not 3.13t, the Python without a lock
+_MINOR = re.compile(r"3\.(\d{1,2})")
+_XPU = "xpu"
+"""The label of builds for Intel's GPUs: they have no CUDA."""
 _CONDA = ("conda", "defaults", "bioconda", "nvidia", "pytorch")
 _NO_CONDA = "://"
 
@@ -78,6 +82,7 @@ def torch_facts(
         asked = Unknown("which build its index serves here is not known", source)
         return dict.fromkeys(("torch.build", "torch.cuda", "torch.hip", "torch.cxx11_abi"), asked)
     out["torch.build"] = Known(build, source)
+    out["torch.requires_python"] = _requires_python(torch, build, facts, matrix)
     out["torch.hip"] = (
         Unknown("which ROCm is not known", source) if build == "rocm" else Absent(source)
     )
@@ -88,7 +93,7 @@ def torch_facts(
     }
     rows = matrix.find("torch-builds", keys)
     out["torch.cxx11_abi"] = rows.cell("cxx11_abi")
-    if build in ("cpu", "rocm"):
+    if build in ("cpu", "rocm") or version_part(version, "local") == _XPU:
         out["torch.cuda"] = Absent(source)
         out["torch.cxx11_abi"] = _abi_of_release(keys, matrix)
     elif build == "other":
@@ -103,7 +108,7 @@ def torch_facts(
 
 def _full(version: str, build: str) -> str:
     """Return the version with the label that files of an index have."""
-    labelled = build == "cpu" or build.startswith("cu")
+    labelled = build in ("cpu", _XPU) or build.startswith("cu")
     return f"{version}+{build}" if version and labelled and "+" not in version else version
 
 
@@ -112,6 +117,8 @@ def _as_probed(build: str, version: str, facts: Mapping[str, Fact], matrix: Matr
 
     "" where no table speaks of the platform.
     """
+    if build == _XPU:
+        return "other"
     if build != "pypi" or not version:
         return build
     platform = facts.get("host.platform", Unknown("not known", "host"))
@@ -120,6 +127,24 @@ def _as_probed(build: str, version: str, facts: Mapping[str, Fact], matrix: Matr
     if isinstance(cell, Absent):
         return "cpu"
     return build if matrix.find("torch-releases", {"platform": platform}).rows else ""
+
+
+def _requires_python(torch: Planned, build: str, facts: Mapping[str, Fact], matrix: Matrix) -> Fact:
+    """Return for which Pythons PyPI has files of a release; of other indexes nobody counted."""
+    counted = build == "pypi" or (build == "cpu" and "+" not in torch.version)
+    if not counted or torch.url:
+        return Unknown("not installed yet", torch.source)
+    keys = {
+        "version": Known(torch.version, "asked") if torch.version else Unknown("a range", "asked"),
+        "platform": facts.get("host.platform", Unknown("not known", "host")),
+    }
+    cell = matrix.find("torch-releases", keys).cell("python")
+    if not isinstance(cell, Known) or not isinstance(cell.value, (list, tuple)):
+        return Unknown("no table has its Pythons", torch.source)
+    minors = sorted(int(m[1]) for each in cell.value if (m := _MINOR.fullmatch(str(each))))
+    if not minors:
+        return Unknown("no table has its Pythons", torch.source)
+    return Known(f">=3.{minors[0]},<3.{minors[-1] + 1}", "matrix torch-releases")
 
 
 def _abi_of_release(keys: dict[str, Fact], matrix: Matrix) -> Fact:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-_CLAUSE = re.compile(r"(>=|<|==|~=)\s*([0-9A-Za-z.+!]{1,60})")
+_CLAUSE = r"(>=|<|==|~=)\s*([0-9A-Za-z.+!]{1,60})"
 """``>=2.7.3``. PEP 440's ``>`` and ``<=`` surprise with ``.postN``, so ranges do without them."""
 
 
@@ -35,7 +35,7 @@ def parse_range(text: str) -> SpecifierSet | None:
     if text == "*":
         return SpecifierSet("", prereleases=True)
     clauses = [clause.strip() for clause in text.split(",")]
-    if not all(_CLAUSE.fullmatch(clause) for clause in clauses):
+    if not all(re.fullmatch(_CLAUSE, clause) for clause in clauses):
         return None
     return parse_specifier(",".join(clauses))
 

@@ -432,12 +432,14 @@ def _rows(text: str) -> list[list[str]]:
 def build_catalogue() -> Mapping[str, FactSpec]:
     """Return fact name -> its specification. Built on demand, once: nothing happens at import."""
     specs = [FactSpec(*row) for row in _rows(_ROWS)]
+    of_package, of_requirement = _rows(_PACKAGE_ROWS), _rows(_UNMET_ROWS)
+    of_extension = (("binaries", _rows(_EXTENSION_ROWS)), (DERIVED, _rows(_DERIVED_ROWS)))
     for key in PACKAGES:
-        specs += [FactSpec(f"{key}.{n}", t, "packages", m) for n, t, m in _rows(_PACKAGE_ROWS)]
-        specs += [FactSpec(f"{key}.{n}", t, DERIVED, m) for n, t, m in _rows(_UNMET_ROWS)]
+        specs += [FactSpec(f"{key}.{n}", t, "packages", m) for n, t, m in of_package]
+        specs += [FactSpec(f"{key}.{n}", t, DERIVED, m) for n, t, m in of_requirement]
     specs.append(FactSpec(f"{REQUIRER}.count", "integer", "packages", _REQUIRERS))
-    for rows, by in ((_REQUIRER_ROWS, "packages"), (_UNMET_ROWS, DERIVED)):
-        specs += [FactSpec(f"{REQUIRER}[].{n}", t, by, m) for n, t, m in _rows(rows)]
+    for by, rows in (("packages", _rows(_REQUIRER_ROWS)), (DERIVED, of_requirement)):
+        specs += [FactSpec(f"{REQUIRER}[].{n}", t, by, m) for n, t, m in rows]
     meaning = (
         "the loader would load every compiled extension of it, after torch where it needs torch"
     )
@@ -445,10 +447,11 @@ def build_catalogue() -> Mapping[str, FactSpec]:
         specs.append(FactSpec(f"{key}.loads", "boolean", "binaries", meaning))
         specs.append(FactSpec(f"{key}.unexplained", "text", DERIVED, _UNEXPLAINED))
         for extension in (f"{key}.{name}" for name in names):
-            for rows, by in ((_EXTENSION_ROWS, "binaries"), (_DERIVED_ROWS, DERIVED)):
-                specs += [FactSpec(f"{extension}.{n}", t, by, m) for n, t, m in _rows(rows)]
+            for by, rows in of_extension:
+                specs += [FactSpec(f"{extension}.{n}", t, by, m) for n, t, m in rows]
+    of_hub = _rows(_HUB_ROWS)
     for generation in ("fa2", "fa3", "fa4", "sage"):
-        specs += [FactSpec(f"hub.{generation}.{n}", t, DERIVED, m) for n, t, m in _rows(_HUB_ROWS)]
+        specs += [FactSpec(f"hub.{generation}.{n}", t, DERIVED, m) for n, t, m in of_hub]
     specs += [
         FactSpec(f"env.{name}", "text", "variables", "environment variable, redacted")
         for name in ENVIRONMENT_VARIABLES

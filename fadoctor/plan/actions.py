@@ -12,6 +12,7 @@ from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.plan.build import missing_modules
 from fadoctor.plan.choice import Choice, Kind
 from fadoctor.plan.dialect import Dialect, command_line, is_windows
+from fadoctor.plan.domain import bears_another_name
 from fadoctor.plan.hub_route import effects_of_hub, partner_of_kernels
 from fadoctor.plan.post_state import old_cuda_wheels
 from fadoctor.plan.reads import EVERYTHING
@@ -123,14 +124,18 @@ class Writer:
             about = (*again, *([torch] if torch is not None and torch not in again else []))
             text = "remove what is replaced: " + ", ".join(gone)
             missing = ", ".join(self._installed_name(choice.package) for choice in again)
-            effect = f"{missing} is missing until the next step has finished"
+            verb = "is" if len(again) == 1 else "are"
+            effect = f"{missing} {verb} missing until the next step has finished"
             yield self._uninstall(gone, about, text, (effect,) if missing else ())
 
     def _is_there_already(self, choice: Choice) -> bool:
         """Return whether the installer would leave what is there, and so change nothing.
 
-        It takes 2.8.0+cpu for the 2.8.0 that it is asked for, and a file by its version.
+        It takes 2.8.0+cpu for the 2.8.0 that it is asked for, and a file by its version. What has
+        the same module under another name it leaves as well.
         """
+        if not self.is_fresh and bears_another_name(choice, self.environment):
+            return True
         here = self._version(choice.package) or self._before(choice.distribution)
         if self.is_fresh or not here or choice.brings or choice.kind is Kind.FOLLOW:
             return False

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.model.catalogue import PACKAGES
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known
 from fadoctor.plan.ahead import transformers_for_hub
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.choice import Choice, Kind, keep, remove
@@ -98,11 +98,22 @@ def _pins(package: str, environment: Environment, decided: Collection[str]) -> l
 def _is_not_ours(problem: Problem, package: str) -> bool:
     """Return whether the tables know nothing that could stand in for a package.
 
-    An own build of torch (NGC's, a nightly, conda's) is replaced only where torch is asked for.
+    An own build of torch (NGC's, a nightly, conda's) is replaced only where torch is asked for, or
+    where it is for the GPUs of another vendor: it computes nothing on those that are here.
     """
+    if package != "torch" or "torch" in problem.wishes.asked:
+        return False
     build = problem.environment.fact("torch.build")
     own = isinstance(build, Known) and build.value in ("other", "rocm")
-    return package == "torch" and own and "torch" not in problem.wishes.asked
+    return own and not is_of_another_vendor(problem.environment)
+
+
+def is_of_another_vendor(environment: Environment) -> bool:
+    """Return whether torch is a build without CUDA, for ROCm or XPU, beside a GPU of NVIDIA."""
+    vendor, build = environment.fact("gpu[0].vendor"), environment.fact("torch.build")
+    built = isinstance(build, Known) and build.value in ("other", "rocm")
+    without = built and isinstance(environment.fact("torch.cuda"), Absent)
+    return without and isinstance(vendor, Known) and vendor.value == "nvidia"
 
 
 def _others(problem: Problem, package: str, environment: Environment) -> list[Choice]:
@@ -165,12 +176,21 @@ def _is_same(choice: Choice, environment: Environment) -> bool:
     build = choice.facts.get("torch.build")
     if not isinstance(version, Known) or version.value != choice.version:
         return False
-    if is_damaged(environment.facts, choice.package):
+    if is_damaged(environment.facts, choice.package) or bears_another_name(choice, environment):
         return False
     if choice.package != "torch":
         return choice.kind is Kind.INSTALL
     here = environment.fact("torch.build")
     return isinstance(here, Known) and isinstance(build, Known) and here.value == build.value
+
+
+def bears_another_name(choice: Choice, environment: Environment) -> bool:
+    """Return whether what is there is another distribution of the same module.
+
+    ``pytorch-triton-rocm`` is no ``triton`` to an installer, and writes into the same folder.
+    """
+    here = environment.fact(f"{choice.package}.distribution")
+    return isinstance(here, Known) and here.value != choice.distribution
 
 
 def _with_requirements(choice: Choice, environment: Environment) -> Choice:

@@ -20,6 +20,7 @@ from fadoctor.plan.compiled import AFTER, without_variables
 from fadoctor.plan.conflict import explain_conflicts, kept_conflicts
 from fadoctor.plan.count import FAILS, answer_for, best_answers
 from fadoctor.plan.dialect import choose_dialect, is_windows
+from fadoctor.plan.domain import is_of_another_vendor
 from fadoctor.plan.hub_ways import hub_instead, is_costly
 from fadoctor.plan.problem import Base, Problem, Session
 from fadoctor.plan.proof import prove
@@ -184,7 +185,10 @@ class _Planning:
     def _is_advice_only(self) -> bool:
         """Whether GPU or torch are AMD's: no table plans for them, and advice is printed."""
         build = self.problem.environment.fact("torch.build")
-        return self.problem.is_foreign or (isinstance(build, Known) and build.value == "rocm")
+        is_rocm = isinstance(build, Known) and build.value == "rocm"
+        return self.problem.is_foreign or (
+            is_rocm and not is_of_another_vendor(self.problem.environment)
+        )
 
     def _solved(self, after: Assessment) -> frozenset[str]:
         """Return the ids of the rules that found something before, and nothing afterwards."""

@@ -27,6 +27,7 @@ from fadoctor.plan.count import (
 from fadoctor.plan.hub_route import opens_route
 from fadoctor.plan.reads import EVERYTHING
 from fadoctor.plan.relations import State
+from fadoctor.plan.released import mapping_of
 from fadoctor.plan.solution import Solution
 from fadoctor.plan.wishes import wanted_of_hub
 
@@ -144,7 +145,14 @@ class _Search:
         return max(map(self._place, relation.mentions), default=0)
 
     def _backend_depth(self, backend: Backend) -> int:
-        return max(map(self._place, self.problem.kernels.decided_by(backend)))
+        """Return where a backend is decided: with what its package lacks and a fix would install.
+
+        Earlier it would look missed, and a later choice would take that back.
+        """
+        packages = self.problem.kernels.decided_by(backend)
+        facts = (self.problem.environment.fact(f"{package}.requires") for package in packages)
+        lacking = {name for fact in facts for name in mapping_of(fact)} & {*self.problem.offers}
+        return max(map(self._place, (*packages, *lacking)))
 
     def _root(self) -> _Node:
         """Judge the state in which nothing is decided."""

@@ -25,6 +25,9 @@ _EXACTLY = ("--force-reinstall", "--no-deps")
 
 _IN_BUILDS = ("torch", *BESIDE_TORCH)
 
+_BY_LABEL = ("rocm", "other")
+"""Builds of torch whose index only their label names: ``+rocm6.4``, ``+xpu``."""
+
 
 def undo_commands(
     before: Mapping[str, str], environment: Environment, dialect: Dialect, indexes: Indexes
@@ -65,6 +68,8 @@ def origin(
         return item, ("", ("--no-build-isolation",))
     build = version_part(version, "local") if package in _IN_BUILDS else ""
     known = environment.fact("torch.build")
-    if package == "torch" and isinstance(known, Known):
+    if package == "torch" and isinstance(known, Known) and known.value not in _BY_LABEL:
         build = str(known.value)
+    if package == "triton" and name != package:  # pytorch-triton-rocm lies beside its torch
+        build = version_part(text_of(environment, "torch.version"), "local")
     return f"{name}=={version}", (indexes.of(build or ""), ())

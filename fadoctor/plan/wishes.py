@@ -210,6 +210,8 @@ def _broken(
     """Return the cells that would work in half precision if nothing were wrong, and do not.
 
     What a release has no kernels for is not broken, unless a finding says that it should have some.
+    Nor is what needs a package that nothing asks for: no finding is the cause then. What only older
+    releases do on a GPU, and the one that is there perhaps, is no reason to go back to them.
     """
     by_label = {gpu.label: gpu for gpu in gpus}
     answers: dict[tuple[str, Backend], set[Predicted]] = {}
@@ -219,10 +221,21 @@ def _broken(
             continue
         cell = (verdict.gpu, verdict.backend)
         answers.setdefault(cell, set()).add(verdict.predicted)
-        support = kernels.support(verdict.backend, verdict.dtype, by_label[verdict.gpu])
-        if verdict.predicted is Predicted.FAILS and (not support.fails or support.rule in found):
+        is_caused = verdict.predicted is Predicted.FAILS and bool(verdict.because)
+        if is_caused and _is_due(kernels, verdict, by_label[verdict.gpu], found):
             broken.add(cell)
     return {cell for cell in broken if answers[cell] == {Predicted.FAILS}}
+
+
+def _is_due(kernels: Kernels, verdict: Verdict, gpu: Gpu, found: Container[str]) -> bool:
+    """Return whether a cell would work if the findings were not, as far as is known."""
+    support = kernels.support(verdict.backend, verdict.dtype, gpu)
+    if support.fails or support.works:
+        return support.works or support.rule in found
+    older_alone = may_work(kernels, verdict.backend, gpu) and not _works_still(
+        kernels, verdict.backend, gpu
+    )
+    return not older_alone
 
 
 def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:

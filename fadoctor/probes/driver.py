@@ -40,12 +40,12 @@ _WINDOWS_LIBRARY = "C:/Windows/System32/nvcuda.dll"
 
 # NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build  (dvs-builder
 # NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82.01  Wed Oct 27 21:21:55 UTC 2021
-_NVRM = re.compile(
+_NVRM = (
     r"NVRM version: NVIDIA UNIX (?P<open>Open )?[^\n]{0,40}?Kernel Module[^\n]{0,40}?"
     r"\s(?P<version>[0-9]{1,5}\.[0-9]{1,5}(?:\.[0-9]{1,5})?)\s"
 )
 # /usr/local/cuda-12.4/compat/libcuda.so.550.54.14, $CONDA_PREFIX/cuda-compat/libcuda.so.1
-_COMPAT = re.compile(r"/cuda[^/]*/(?:[^/]+/)*compat[^/]*/|/cuda-compat[^/]*/")
+_COMPAT = r"/cuda[^/]*/(?:[^/]+/)*compat[^/]*/|/cuda-compat[^/]*/"
 
 
 class KernelDriver(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ def read_kernel_driver(world: World) -> KernelDriver | str | None:
     if text is None:
         return None
     line = text.partition("\n")[0]
-    found = _NVRM.search(line + "\n")
+    found = re.search(_NVRM, line + "\n")
     if found is None:
         return line
     return KernelDriver(found["version"], found["open"] is not None, line)
@@ -111,16 +111,22 @@ def _candidates(world: World) -> Iterator[tuple[str, str]]:
     for folder in listed[:_FOLDER_LIMIT]:
         if folder.startswith("/"):
             yield f"{folder.rstrip('/')}/{_LIBRARY}", "LD_LIBRARY_PATH"
-    # The cache is binary, its strings are paths that end with NUL. Only those are looked at here.
-    cache = world.read(_CACHE, _CACHE_LIMIT) or ""
-    paths = (part for part in cache.split("\0") if part.endswith(f"/{_LIBRARY}"))
-    for path in islice(paths, _FOLDER_LIMIT):
+    for path in islice(_listed_by_loader(world.read(_CACHE, _CACHE_LIMIT) or ""), _FOLDER_LIMIT):
         if path.startswith("/") and len(path) < 4096:
             yield path, _CACHE
     for folder in _DEFAULT_FOLDERS:
         yield f"{folder}/{_LIBRARY}", "a folder of the loader"
     for folder in _DRIVER_FOLDERS:
         yield f"{folder}/{_LIBRARY}", "a folder of the driver, which the loader may not search"
+
+
+def _listed_by_loader(cache: str) -> Iterator[str]:
+    """Yield the paths of the library in the loader's cache: strings that end with NUL."""
+    ending = f"/{_LIBRARY}\0"
+    at = cache.find(ending)
+    while at >= 0:
+        yield cache[cache.rfind("\0", 0, at) + 1 : at + len(ending) - 1]
+        at = cache.find(ending, at + 1)
 
 
 def _is_library(path: Path) -> bool:
@@ -168,7 +174,7 @@ def _forward_compat(world: World, library: Fact, path: str | None) -> Fact:
     if path is None:
         return absent(library.source)
     real = _real(world, path)
-    compat = any(_COMPAT.search(text) for text in (path, real))
+    compat = any(re.search(_COMPAT, text) for text in (path, real))
     return known(compat, f"{world.name(path)} is {world.name(real)}")
 
 

@@ -20,15 +20,12 @@ _MOST = 100
 """Requirements that are believed."""
 
 # a list of names in brackets; in older releases a text that is split
-_LIST = re.compile(
-    r"^pkgs_to_check_at_runtime\s?=\s?(?:\[([^\]]{0,4000})\]|\"([^\"]{0,2000})\")", re.MULTILINE
-)
-_WORD = re.compile(r"[\"']([A-Za-z0-9._-]{1,80})[\"']")
+_LIST = r"(?m)^pkgs_to_check_at_runtime\s?=\s?(?:\[([^\]]{0,4000})\]|\"([^\"]{0,2000})\")"
+_WORD = r"[\"']([A-Za-z0-9._-]{1,80})[\"']"
 # a line of deps is    "accelerate": "accelerate>=1.1.0",
-_ENTRY = re.compile(
-    r"^\s{1,8}\"([A-Za-z0-9._-]{1,80})\":\s?\"[A-Za-z0-9._-]{1,80}(?:\[[^\]\"]{0,80}\])?"
-    r"([^\";\[]{0,120})\",?$",
-    re.MULTILINE,
+_ENTRY = (
+    r"(?m)^\s{1,8}\"([A-Za-z0-9._-]{1,80})\":\s?\"[A-Za-z0-9._-]{1,80}(?:\[[^\]\"]{0,80}\])?"
+    r"([^\";\[]{0,120})\",?$"
 )
 
 
@@ -46,9 +43,11 @@ def import_checks(world: World, path: ImportPath, package: str) -> Fact:
     source = f"{world.name(folder)}/dependency_versions_table.py"
     if asked is None or table is None:
         return absent(f"{source} is not there")
-    listed = _LIST.search(asked)
-    names = set(_WORD.findall(listed[1] or "")) | set((listed[2] or "").split()) if listed else ()
-    entries = dict(_ENTRY.findall(table)[:_MOST])
+    listed = re.search(_LIST, asked)
+    names = (
+        set(re.findall(_WORD, listed[1] or "")) | set((listed[2] or "").split()) if listed else ()
+    )
+    entries = dict(re.findall(_ENTRY, table)[:_MOST])
     checks = {normalise_name(name): entries[name] for name in sorted(names) if name in entries}
     checks.pop("python", None)
     return known(checks, source) if checks else unknown("it is written in another way", source)

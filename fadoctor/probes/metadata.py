@@ -164,15 +164,18 @@ def record_paths(text: str) -> list[str]:
     """
     # torch/version.py,sha256=7n4hZ...,212
     lines = text.split("\n", MAX_RECORD_ENTRIES)[:MAX_RECORD_ENTRIES]
-    paths = (_record_path(line) for line in lines)
-    return [path for path in paths if path and not path.endswith(".pyc") and _stays_below(path)]
+    return [
+        path
+        for line in lines
+        if "," in line
+        and (path := line.partition(",")[0] if line[0] != '"' else _unquoted(line))
+        and not path.endswith(".pyc")
+        and _stays_below(path)
+    ]
 
 
-def _record_path(line: str) -> str:
-    if line.startswith('"'):
-        return line[1:].rpartition('",')[0].replace('""', '"')
-    path, comma, _ = line.partition(",")
-    return path if comma else ""
+def _unquoted(line: str) -> str:
+    return line[1:].rpartition('",')[0].replace('""', '"')
 
 
 def record_size(text: str, path: str) -> int | None:

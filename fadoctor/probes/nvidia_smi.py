@@ -47,11 +47,11 @@ _DRIVER_NOT_LOADED, _LIBRARY_NOT_FOUND = 9, 12
 """Its exit status is NVML's error number."""
 
 # Field "compute_cap" is not a valid field to query.
-_REFUSED = re.compile(r'Field "([a-z_.]{1,40})" is not a valid field to query')
+_REFUSED = r'Field "([a-z_.]{1,40})" is not a valid field to query'
 # | NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4     |
 # | NVIDIA-SMI 610.57.04    KMD Version: 610.57.04     CUDA UMD Version: 13.3   |
-_CUDA = re.compile(r"CUDA (?:UMD )?Version *: *([0-9]{1,3}\.[0-9]{1,3})")
-_DRIVER = re.compile(r"[0-9]{1,5}(\.[0-9]{1,5}){1,3}")
+_CUDA = r"CUDA (?:UMD )?Version *: *([0-9]{1,3}\.[0-9]{1,3})"
+_DRIVER = r"[0-9]{1,5}(\.[0-9]{1,5}){1,3}"
 
 
 def read_nvidia_smi(world: World, timeout_s: float = NVIDIA_SMI_TIMEOUT_S) -> Reading:
@@ -97,7 +97,7 @@ def _query(world: World, program: str, timeout_s: float) -> tuple[tuple[str, ...
         query = ("--query-gpu=" + ",".join(fields), "--format=csv,noheader,nounits")
         result = _run(world, (program, *query), left_s)
         left_s -= result.elapsed_s
-        refused = _REFUSED.search(result.stdout[:4096] + result.stderr[:4096])
+        refused = re.search(_REFUSED, result.stdout[:4096] + result.stderr[:4096])
         if refused is None or refused[1] not in fields or left_s <= 0:
             return fields, result, left_s
         fields = tuple(field for field in fields if field != refused[1])
@@ -138,7 +138,7 @@ def _failure(result: Result) -> Reading:
 
 def _driver(text: str) -> Fact:
     source = "nvidia-smi --query-gpu=driver_version"
-    if _DRIVER.fullmatch(text):
+    if re.fullmatch(_DRIVER, text):
         return known(text, source)
     return unknown(f"nvidia-smi says {text!r}", source)
 
@@ -148,7 +148,7 @@ def _cuda(world: World, program: str, left_s: float) -> Fact:
     if left_s <= 0:
         return unknown("the time for nvidia-smi was used up", "nvidia-smi")
     result = _run(world, (program,), left_s)
-    found = _CUDA.search(result.stdout[:16_384])
+    found = re.search(_CUDA, result.stdout[:16_384])
     if found:
         return known(found[1], f"nvidia-smi: {found[0]}")
     if not result.ok:

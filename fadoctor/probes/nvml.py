@@ -25,7 +25,7 @@ NVML_TIMEOUT_S = 10.0
 
 _SCRIPT = Path(__file__).parent / "child" / "_fadoctor_nvml.py"
 # 570.86.15
-_DRIVER_VERSION = re.compile(r"[0-9]{1,5}(\.[0-9]{1,5}){1,3}")
+_DRIVER_VERSION = r"[0-9]{1,5}(\.[0-9]{1,5}){1,3}"
 _NOT_SUPPORTED, _DRIVER_NOT_LOADED, _LIBRARY_NOT_FOUND = 3, 9, 12
 _MEANINGS = {
     1: "not initialized",
@@ -162,7 +162,7 @@ def _obstacle(trouble: _Answer) -> Obstacle:
 
 def _driver(answer: _Answer) -> Fact:
     source = "NVML nvmlSystemGetDriverVersion"
-    if isinstance(answer.value, str) and _DRIVER_VERSION.fullmatch(answer.value):
+    if isinstance(answer.value, str) and re.fullmatch(_DRIVER_VERSION, answer.value):
         return known(answer.value, source)
     return _unusable(answer, source)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Absent, Fact, Unknown
@@ -15,6 +14,7 @@ from fadoctor.probes.metadata import (
     record_paths,
     trouble_with,
 )
+from fadoctor.probes.missing import find_missing
 from fadoctor.probes.requires import Target, egg_requirements, read_requirements
 from fadoctor.probes.world import Facts, World, absent, known, read_text, unknown
 
@@ -127,17 +127,6 @@ def _missing_files(world: World, record: Distribution) -> Fact:
         return unknown(trouble or "RECORD is not text", source)
     # The last line may be cut off in the middle.
     paths = record_paths(text.rpartition("\n")[0])
-    missing = [path for path in paths if _is_missing(f"{record.folder}/{path}")]
+    missing = find_missing(str(record.folder), paths)
     first = f", first missing: {missing[0]}" if missing else ""
     return known(len(missing), f"{source}: {len(paths):,} files were looked for{first}")
-
-
-def _is_missing(path: str) -> bool:
-    """Say whether nothing is there; a file that may not be looked at is not called missing."""
-    try:
-        os.stat(path)  # noqa: PTH116 -- thousands of them: a Path costs more than the call
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except (OSError, ValueError):
-        return False
-    return False

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import BYSTANDERS, COMPANIONS, PACKAGES, REQUIRER
 from fadoctor.model.environment import REQUIRER_LIMIT
-from fadoctor.probes.metadata import HEADER_LIMIT, read_member
+from fadoctor.probes.metadata import HEADER_LIMIT, normalise_name, read_member
 from fadoctor.probes.package_facts import SMALL, read_installer
-from fadoctor.probes.requires import Target, egg_requirements, read_requirements
+from fadoctor.probes.requires import (
+    LINE_LIMIT,
+    Target,
+    egg_requirements,
+    read_requirements,
+)
 from fadoctor.probes.world import Facts, World, known, read_text, unknown
 
 if TYPE_CHECKING:
@@ -20,12 +25,11 @@ if TYPE_CHECKING:
 FILE_LIMIT = 3_000
 """Metadata files that are read; an environment of so many distributions is none of ours."""
 
-_STACK = sorted(name for key, names in PACKAGES.items() if key not in BYSTANDERS for name in names)
-_NAMES = "|".join(name.replace("-", "[-_.]") for name in _STACK)
-# Requires-Dist: torch (>=2.0) ; python_version >= "3.9"
-_ASKS = re.compile(rf"Requires-Dist:[ \t]{{0,8}}(?:{_NAMES})(?![\w.-])", re.IGNORECASE)
-_LINE = re.compile(r"^requires-dist:[ \t]{0,8}([^\n]{1,1000})", re.IGNORECASE | re.MULTILINE)
-_OF_STACK = re.compile(rf"(?:{_NAMES})(?![\w.-])", re.IGNORECASE)
+_STACK = frozenset(
+    name for key, names in PACKAGES.items() if key not in BYSTANDERS for name in names
+)
+_NAME = re.compile(r"[\w.-]{1,100}")
+_FIELD = "requires-dist:"
 
 
 def requirer_facts(world: World, survey: Survey, wanted: Collection[str], target: Target) -> Facts:
@@ -62,12 +66,23 @@ def _facts(world: World, record: Distribution, lines: list[str], target: Target)
 def _lines(world: World, record: Distribution) -> Iterator[str]:
     """Yield the requirements of a distribution that count; none where it is not of the stack."""
     text = (read_text(record.metadata, HEADER_LIMIT) or "").replace("\r\n", "\n")
-    headers = text.partition("\n\n")[0]
-    lines = _LINE.findall(headers) if _ASKS.search(headers) or record.name in COMPANIONS else []
+    lines = [
+        value
+        for line in text.partition("\n\n")[0].split("\n")
+        # Requires-Dist: torch (>=2.0) ; python_version >= "3.9"
+        if line[: len(_FIELD)].lower() == _FIELD
+        and 0 < len(value := line[len(_FIELD) :].lstrip(" \t")) <= LINE_LIMIT
+    ]
     if not lines and not record.entry.endswith(".dist-info"):
         file = record.member("requires.txt")
         egg = read_member(file, world.name(file), SMALL)
         lines = egg_requirements(egg) if isinstance(egg, str) else []
     for line in lines:
-        if record.name in COMPANIONS or _OF_STACK.match(line):
+        if record.name in COMPANIONS or _is_of_stack(line):
             yield line
+
+
+def _is_of_stack(line: str) -> bool:
+    """Whether a requirement is one for a package of the stack, however its name is spelled."""
+    name = _NAME.match(line)
+    return name is not None and normalise_name(name[0]) in _STACK

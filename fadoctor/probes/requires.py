@@ -26,7 +26,7 @@ _SYSTEMS = {
     "macos": ("posix", "darwin", "Darwin"),
 }
 _IMPLEMENTATIONS = {"cpython": "CPython", "pypy": "PyPy"}
-_VARIABLE = re.compile(r"\b(?:os_name|sys_platform|platform_\w+|python_\w+|implementation_\w+)\b")
+_VARIABLE = r"\b(?:os_name|sys_platform|platform_\w+|python_\w+|implementation_\w+)\b"
 # only in an extra: nothing that was installed by name alone
 _EXTRA = re.compile(r"\bextra\s*==\s*[\"'][^\"']+[\"']")
 
@@ -156,7 +156,7 @@ _PATCHES = (0, 99)
 
 
 def _unknown_variables(text: str, target: Target) -> set[str]:
-    return set(_VARIABLE.findall(text)) - target.variables.keys()
+    return set(re.findall(_VARIABLE, text)) - target.variables.keys()
 
 
 def _evaluate(marker: Marker, target: Target) -> bool | None:

@@ -12,9 +12,9 @@ from fadoctor.probes.world import known, unknown
 INDEX_INSTALLERS = ("pip", "uv", "poetry", "pdm", "uv-pixi")
 """Installers that take a torch without local version from PyPI; conda builds its own."""
 
-_PLAIN_RELEASE = re.compile(r"[0-9]+(?:\.[0-9]+)*(?:\.post[0-9]+)?")
+_PLAIN_RELEASE = r"[0-9]+(?:\.[0-9]+)*(?:\.post[0-9]+)?"
 # cu118, and cu118.with.pypi.cudnn of the same release
-_CUDA_LABEL = re.compile(r"(cu[0-9]{2,3})(?:\.with\.pypi\.cudnn)?")
+_CUDA_LABEL = r"(cu[0-9]{2,3})(?:\.with\.pypi\.cudnn)?"
 
 
 class BuildClues(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ def _other_than_cuda(clues: BuildClues, local: str) -> str:
 
 
 def _contradicts(local: str, cuda: Fact) -> bool:
-    label = _CUDA_LABEL.fullmatch(local)
+    label = re.fullmatch(_CUDA_LABEL, local)
     match cuda:
         case Known(value=str(value)) if label:
             return label[1] != cuda_label(value)
@@ -83,8 +83,8 @@ def cuda_label(version: str) -> str:
 def _cuda_build(clues: BuildClues, metadata: str, source: str) -> Fact:
     """Classify a torch that is neither CPU nor ROCm."""
     public, _, local = metadata.partition("+")
-    label = _CUDA_LABEL.fullmatch(local)
-    if not _PLAIN_RELEASE.fullmatch(public):
+    label = re.fullmatch(_CUDA_LABEL, local)
+    if not re.fullmatch(_PLAIN_RELEASE, public):
         return known("other", source)  # no metadata at all, or NGC, nightly, own build
     if label:
         return known(label[1], source)
@@ -103,5 +103,5 @@ def _without_label(clues: BuildClues, source: str) -> Fact:
             return clue
     installer = str(clues.installer.value) if isinstance(clues.installer, Known) else ""
     from_index = installer.split(" ")[0] in INDEX_INSTALLERS
-    label = _CUDA_LABEL.fullmatch(clues.file.partition("+")[2])
+    label = re.fullmatch(_CUDA_LABEL, clues.file.partition("+")[2])
     return known("pypi" if from_index and label else "other", source)

@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 
 NAME_LIMIT = 80
 
-_SM = re.compile(r"sm_?(\d{1,2})(\d)[af]?")
-_GFX = re.compile(r"gfx[0-9a-f]{3,4}")
-_TOKEN = re.compile(r"[a-z0-9.+]+")
-_IGNORED = re.compile(
-    r"nvidia|amd|geforce|tesla|graphics|gpu|instinct|radeon|accelerator|generation|nvgpu"
+_SM = r"sm_?(\d{1,2})(\d)[af]?"
+_GFX = r"gfx[0-9a-f]{3,4}"
+_PIECE = r"[a-z0-9.+]+"
+_IGNORED = (
+    r"nvidia|amd|geforce|tesla|grid|graphics|gpu|instinct|radeon|accelerator|generation|nvgpu"
     r"|sxm\d?|pcie|nvl\d*|hbm\d?e?|oam|dgxs|fhhl|ac|lc|ls|active|laptop|mobile|embedded|with"
     r"|max|q|design|edition"
     r"|\d+(gb|g|mib|gib)|gb|gib|mig|\d+g\.\d+gb"
 )
 """Vendor words, form factors, and sizes of memory and of MIG instances."""
+
+# GRID T4-16Q, NVIDIA A40-48Q, A100D-1-10C: a share of a board for a virtual machine
+_SHARE = r"(?P<board>[a-z0-9 -]{2,60}?)(?P<size>dx?|x[lm]?|[ls]| dc)?(?:-\d)?-\d{1,3}(?:[abcq]|cme)"
 
 _SERIES = ("rtx", "gtx", "rx", "quadro")
 
@@ -51,22 +54,41 @@ def find_gpu(text: str, tables: Mapping[str, Table]) -> Gpu:
     lowered = text.strip().lower()
     if len(lowered) > NAME_LIMIT or not lowered.isprintable():
         raise UsageError(f"--gpu {_shown(text)}: not a name of a GPU")
-    if match := _SM.fullmatch(lowered):
+    if match := re.fullmatch(_SM, lowered):
         return _by_capability(f"{match[1]}.{match[2]}", text, tables)
     known = list(models(tables))
-    if _GFX.fullmatch(lowered) and any(gpu.gfx == lowered for gpu in known):
+    if re.fullmatch(_GFX, lowered) and any(gpu.gfx == lowered for gpu in known):
         return Gpu(lowered, "amd", gfx=lowered)
+    found = _named(lowered, known) or _shared(lowered, known)
+    if not found:
+        raise UsageError(_no_such(text, known))
+    if len({(gpu.compute_capability, gpu.gfx) for gpu in found}) > 1:
+        raise UsageError(f"--gpu {_shown(text)}: several GPUs have that name; say sm_XX")
+    return found[0]
+
+
+def _named(lowered: str, known: list[Gpu]) -> list[Gpu]:
     wanted = _key(lowered)
     found = [gpu for gpu in known if wanted and wanted == _key(gpu.name)]
     found = found or [gpu for gpu in known if wanted and wanted in _short_keys(gpu.name)]
     if not found:  # Quadro T2000, where the table says T2000
         plain = wanted.removeprefix("quadro")
         found = [gpu for gpu in known if plain != wanted and plain == _key(gpu.name)]
-    if not found:
-        raise UsageError(_no_such(text, known))
-    if len({(gpu.compute_capability, gpu.gfx) for gpu in found}) > 1:
-        raise UsageError(f"--gpu {_shown(text)}: several GPUs have that name; say sm_XX")
-    return found[0]
+    return found
+
+
+def _shared(lowered: str, known: list[Gpu]) -> list[Gpu]:
+    """Return the board of which a virtual machine has a share.
+
+    Between its name and the profile may stand letters for its size or form: A100D, V100DX, H100XM.
+    An RTX8000 is the Quadro: its successors bear the word Ada or the letter A.
+    """
+    share = re.fullmatch(_SHARE, lowered)
+    if not share:
+        return []
+    board, whole = share["board"], share["board"] + (share["size"] or "")
+    found = _named(whole, known) or _named(board, known)
+    return found or [gpu for gpu in known if _key(gpu.name) == f"quadro{_key(board)}"]
 
 
 def gpus_by_key(tables: Mapping[str, Table]) -> dict[str, Gpu]:
@@ -109,8 +131,8 @@ def models(tables: Mapping[str, Table]) -> Iterator[Gpu]:
 @lru_cache(maxsize=2048)
 def _key(name: str) -> str:
     """Return what tells models apart, without spaces: ``rtx4090`` for NVIDIA GeForce RTX 4090."""
-    tokens = _TOKEN.findall(name.lower())
-    return "".join(token for token in tokens if not _IGNORED.fullmatch(token))
+    tokens = re.findall(_PIECE, name.lower())
+    return "".join(token for token in tokens if not re.fullmatch(_IGNORED, token))
 
 
 def _short_keys(name: str) -> tuple[str, ...]:

@@ -94,6 +94,16 @@ BOTH_CUDAS = {
     "nvidia-cudnn-cu12": "9.10.2.21", "nvidia-cudnn-cu13": "9.13.0.50",
     "nvidia-nvshmem-cu12": "3.3.20", "nvidia-nvshmem-cu13": "3.3.24",
 }  # fmt: skip
+
+
+def _torch_fails(failure: str, cause: str | None, nccl: str = "") -> tuple[Any, ...]:
+    """Return a torch whose own extension does not load."""
+    needs = {nccl: "==2.27.7"} if nccl else {}
+    facts = {"torch.binary.file": "$site/torch/_C.so", "torch.binary.failure": failure,
+             "torch.binary.cause": cause, "torch.loads": False}  # fmt: skip
+    return "torch", "2.8.0", needs, facts
+
+
 RAW: dict[str, tuple[tuple[str, str, dict[str, str], dict[str, Any]], ...]] = {
     "requirement-unmet": (
         ("trl", "1.16.0", {"accelerate": ">=1.12,<2", "transformers": ">=4.57,<5"}, {}),
@@ -110,6 +120,16 @@ RAW: dict[str, tuple[tuple[str, str, dict[str, str], dict[str, Any]], ...]] = {
     "ptx-driver-too-old": (
         ("causal_conv1d", "1.5.0", {}, {"causal_conv1d.binary.code": {"7.0+PTX@9.0": "3"}}),
     ),
+    "abi-undefined-symbol": (_torch_fails("undefined-symbol", "torch-function"),),
+    "abi-undefined-symbol-nccl": (
+        _torch_fails("undefined-symbol", "nccl", "nvidia-nccl-cu12"),
+        _torch_fails("undefined-symbol", "nccl", "nvidia-nccl-cu13"),
+    ),
+    "extension-damaged": (_torch_fails("truncated", None),),
+    "pair-unfit": (
+        ("vllm", "0.9.0", {}, {"trl.version": "0.27.0"}),
+        ("vllm", "0.12.0", {}, {"trl.version": "0.24.0"}),
+    ),
     "vllm-fa-kernel-missing": (
         ("vllm", "0.8.5", {}, {**BLACKWELL, "vllm.fa2.file": FA2_FILE,
                                "vllm.fa2.code": {"8.0 9.0": "72"}}),
@@ -120,9 +140,6 @@ RAW: dict[str, tuple[tuple[str, str, dict[str, str], dict[str, Any]], ...]] = {
     "vllm-backend-deprecated": (
         ("vllm", "0.14.0", {}, {"env.VLLM_ATTENTION_BACKEND": "XFORMERS"}),
         ("vllm", "0.14.0", {}, {"env.VLLM_FLASH_ATTN_VERSION": "2"}),
-    ),
-    "pair-unfit": (
-        ("vllm", "0.9.0", {}, {"trl.version": "0.27.0"}),
     ),
     "torch-missing": (
         ("xformers", "0.0.32", {"torch": "==2.8.0"}, NO_TORCH),

@@ -53,6 +53,27 @@ def test_a_static_json_check_loads_neither_torch_nor_rich_nor_pydantic(stack: Pa
     assert sorted(modules & unwanted) == []
 
 
+def test_the_version_is_told_without_any_command() -> None:
+    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    modules = loaded(code, "--version")
+    assert "fadoctor.cli.app" in modules
+    assert [name for name in (*COMMANDS, *GROUPS) if f"fadoctor.cli.{name}" in modules] == []
+
+
+def test_a_static_check_compiles_few_patterns_beforehand(stack: Path) -> None:
+    """Each costs 0.05 to 0.3 ms; one that is rarely needed stays a text, and `re` compiles it."""
+    code = (
+        "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        "import re\n"
+        "for name, module in list(sys.modules.items()):\n"
+        "    for key, value in vars(module).items() if name.startswith('fadoctor.') else ():\n"
+        "        if isinstance(value, re.Pattern): sys.modules[f'pattern {name}.{key}'] = None"
+    )
+    told = loaded(code, "check", "--no-smoke", "--python", str(stack))
+    patterns = sorted(name for name in told if name.startswith("pattern "))
+    assert 20 < len(patterns) < 70, patterns
+
+
 def test_a_check_of_nothing_that_imports_others_follows_nothing(tmp_path: Path) -> None:
     add_torch(make_environment(tmp_path / "env"), "2.8.0", "12.8")
     code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"

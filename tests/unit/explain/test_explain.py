@@ -242,3 +242,30 @@ def test_what_hangs_on_packages_that_nobody_named_comes_later(knowledge: Knowled
     assert [fix.id for fix in finding.fixes][:2] == ["install-torch", "install-torch-of-vllm"]
     (finding,) = explained(knowledge, f"vllm 0.11.0\n{said}").findings
     assert finding.fixes[0].id == "install-torch-of-vllm"
+
+
+@pytest.mark.parametrize(
+    ("file", "package"),
+    [
+        ("causal_conv1d_cuda.cpython-311-x86_64-linux-gnu.so", "causal-conv1d"),
+        ("transformer_engine_torch.cpython-311-x86_64-linux-gnu.so", "transformer-engine"),
+    ],
+)
+def test_a_neighbour_of_another_torch_is_not_answered_with_flash_attn(
+    knowledge: Knowledge, file: str, package: str
+) -> None:
+    """Its file was named, and wheels and builds of flash-attn were offered for it."""
+    symbol = "_ZN3c105ErrorC2ENS_14SourceLocationESs"
+    log = f"ImportError: /v/site-packages/{file}: undefined symbol: {symbol}\n"
+    (finding,) = explained(knowledge, log).findings
+    assert [fix.title for fix in finding.fixes] == [
+        f"Install the build of {package} for this torch"
+    ]
+    assert "--no-build-isolation" in finding.fixes[0].steps[0].text
+
+
+def test_comfyui_is_told_in_its_own_words(knowledge: Knowledge) -> None:
+    log = f"ComfyUI version: 0.3.40\n{AMPERE}"
+    (finding,) = explained(knowledge, log).findings
+    (step,) = finding.fixes[0].steps
+    assert step.text.startswith("ComfyUI: --use-pytorch-cross-attention")

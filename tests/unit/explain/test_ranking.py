@@ -122,3 +122,13 @@ def test_what_is_printed_stands_before_what_is_retold(read: Callable[[str], Read
     assert found(read(f"{TRACEBACK}{SYMBOL}maybe {MIXED.upper()}")) == [
         ("abi-undefined-symbol", "error")
     ]
+
+
+def test_how_a_build_ends_is_no_other_failure(read: Callable[[str], Reading]) -> None:
+    """A warning about a build stayed a note, since the build's own last words followed it."""
+    crash = "nvcc error   : 'cudafe++' died with status 0xC0000005 (ACCESS_VIOLATION)\n"
+    log = "FAILED: C:/fa/csrc/flash_attn/src/flash_bwd_hdim64.obj\n" + crash
+    last = "RuntimeError: Error compiling objects for extension\n"
+    for ending in (last, "subprocess.CalledProcessError: Command '['ninja', '-v']' returned 1.\n"):
+        assert found(read(log + TRACEBACK + ending)) == [("windows-msvc-build", "warning")]
+    assert found(read(log + TRACEBACK + "KeyError: 'lr'\n")) == [("windows-msvc-build", "note")]

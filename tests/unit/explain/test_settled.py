@@ -41,6 +41,7 @@ def test_the_error_that_is_left_is_named(read: Callable[[str], Reading], quoted:
         f"{AMPERE}\nHow can this be solved?\nKeyError: 'a'",
         f"Earlier it ran.\n{AMPERE}",
         f"{DTYPE}\nI fixed the tokenizer since.",
+        f"{DTYPE} A flag can be used to override this check.\nKeyError: 'a'",
     ],
 )
 def test_what_is_open_or_last_stays_loud(read: Callable[[str], Reading], log: str) -> None:

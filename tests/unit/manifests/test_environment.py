@@ -106,7 +106,18 @@ def test_the_torch_of_pypi_is_a_cpu_build_where_it_is_one(tmp_path: Path) -> Non
     found = planned(tmp_path, "torch==2.7.1", host__platform="linux_aarch64")
     assert (value(found, "torch.build"), value(found, "torch.cuda")) == ("cpu", None)
     found = planned(tmp_path, "torch==2.7.1", host__platform="win_amd64", host__os="windows")
+    assert (value(found, "torch.build"), value(found, "torch.cuda")) == ("cpu", None)
+    found = planned(tmp_path, "torch==2.7.1", host__platform="win_arm64", host__os="windows")
     assert (value(found, "torch.build"), value(found, "torch.cuda")) == ("?", "?")
+
+
+def test_what_sglang_requires_of_what_is_named_is_told(tmp_path: Path) -> None:
+    """Regression: sglang 0.5.5 beside torch 2.9.1 had no finding, though no installer takes it."""
+    pair = "sglang==0.5.5\ntorch=={}\n"
+    assert value(planned(tmp_path, pair.format("2.9.1")), "sglang.requires") == {"torch": "==2.8.0"}
+    assert value(planned(tmp_path, "sglang==0.5.5\n"), "sglang.requires") == "?"
+    of_extra = planned(tmp_path, "sglang==0.4.7\ntorch==2.9.1\n")
+    assert value(of_extra, "sglang.requires") == "?"
 
 
 def test_a_wheels_file_name_is_evidence(tmp_path: Path) -> None:

@@ -12,11 +12,19 @@ from tests.hosts import recording
 if TYPE_CHECKING:
     from pathlib import Path
 
+TORCH_AND_TRITON = ["torch==2.8.0", "triton==3.4.0"]
 
-def test_what_cannot_be_planned_is_told(tmp_path: Path) -> None:
+
+def test_it_is_replaced_by_the_same_release_with_cuda(tmp_path: Path) -> None:
     """It said that no known release helps, where `check` had the two commands that do."""
     environment = recording.read("linux-a100-rocm-torch", tmp_path)
-    text = render(make_plan(environment, session_of(load_knowledge()), Question()))
-    assert "No known release helps" not in text
-    assert "pip uninstall torch pytorch-triton-rocm" in text
-    assert "pip install torch==2.8.0" in text
+    plan = make_plan(environment, session_of(load_knowledge()), Question())
+    uninstall, install = plan.actions
+    assert uninstall.requirements == ("torch", "pytorch-triton-rocm")
+    assert [text.partition("+")[0] for text in install.requirements] == TORCH_AND_TRITON
+    assert not plan.proof.errors
+    assert not plan.proof.missed
+    assert "rocm" in uninstall.undo
+    text = render(plan)
+    assert "Impossible" not in text
+    assert "By hand" not in text

@@ -184,6 +184,15 @@ def test_the_names_that_hold_what_was_typed_are_near(
         ("NVIDIA GB200", "10.0"),
         ("5090", "12.0"),
         ("3090", "8.6"),
+        # shares of a board, as virtual machines show them
+        ("GRID T4-16Q", "7.5"),
+        ("NVIDIA A40-48Q", "8.6"),
+        ("GRID A100D-1-10C", "8.0"),
+        ("GRID V100DX-32Q", "7.0"),
+        ("NVIDIA RTX6000-Ada-48Q", "8.9"),
+        ("GRID RTX8000-48Q", "7.5"),
+        ("NVIDIA H100XM-80C", "9.0"),
+        ("NVIDIA H100-1-10CME", "9.0"),
     ],
 )
 def test_names_that_should_be_understood(
