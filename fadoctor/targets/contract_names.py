@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.matrix.attribute_tables import ATTRIBUTES, AttributeTables
 from fadoctor.matrix.load import load_apart
 from fadoctor.matrix.name_tables import MODULE, NameTables, Wanted, releases_read
 from fadoctor.matrix.query import Matrix
@@ -36,7 +37,8 @@ def tabled(facts: Mapping[str, Fact], count: int) -> dict[str, Fact]:
     """
     if not count:
         return {}
-    matrix = Matrix(load_apart())
+    asked = (_text(facts, f"contract[{index}].asked") for index in range(count))
+    matrix = Matrix(load_apart(whole=any("." in wanted_in(text).name for text in asked)))
     found: dict[str, Fact] = {}
     for index in range(count):
         told = (tables_of(facts, f"contract[{index}]", matrix)).facts()
@@ -55,7 +57,10 @@ def tables_of(facts: Mapping[str, Fact], contract: str, matrix: Matrix) -> NameT
     )
     wanted = wanted_in(_text(facts, f"{contract}.asked"))
     module = {str(row["package"]): name for name, row in releases_read(matrix).items()}
+    owner, _, attribute = wanted.name.rpartition(".")
     here = {module.get(asker, asker): version, module.get(provider, wanted.top): provided}
+    if owner and ATTRIBUTES in matrix.tables:
+        return AttributeTables(matrix, owner, attribute, lambda name: here.get(name, ""))
     return NameTables(matrix, wanted, module.get(asker, asker), lambda name: here.get(name, ""))
 
 

@@ -118,6 +118,21 @@ def test_without_the_cache_nothing_is_kept(site: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
+def test_an_attribute_of_a_class_is_told_by_the_tables_of_classes(
+    site: Path, tmp_path: Path
+) -> None:
+    (site / "peft" / "__init__.py").write_text(
+        "from transformers.trainer import Trainer\nx = Trainer.tokenizer\n"
+    )
+    (site / "transformers" / "trainer.py").write_text("class Trainer: ...\n")
+    after = found(site, tmp_path)
+    assert value(after, "contract[0].wanted") == "Trainer.tokenizer"
+    assert value(after, "contract[0].told") == (
+        "transformers has it up to 4.57.6; 5.23.0 is installed."
+    )
+    assert value(after, "contract[0].other") == "transformers>=4.36.0,<=4.57.6"
+
+
 GONE = "from {} import Gone\n"
 HF = "transformers"
 ASKS = {
