@@ -12,7 +12,7 @@ from fadoctor.engine.case_examples import LogExample, example_message, log_examp
 from fadoctor.engine.suite import RuleFile, cases_of, outcome_of
 from fadoctor.model.finding import Outcome, Reference
 from fadoctor.model.fix import Safety
-from fadoctor.model.rule import with_rows
+from fadoctor.model.rule import TABLE, with_rows
 from fadoctor.report.condition_words import ConditionWords
 from fadoctor.report.page import (
     Block,
@@ -146,6 +146,8 @@ def _log_item(symptom: Symptom, example: LogExample | None) -> Item:
     below += [Item(spans("in the same line with ", _pattern(text))) for text in symptom.same_line]
     below += [Item(spans("together with ", _pattern(text))) for text in symptom.near]
     below += [Item(spans("and without ", _pattern(text))) for text in symptom.absent]
+    if symptom.listed:
+        below.append(Item(spans("of what the table ", code(symptom.listed[TABLE]), " lists")))
     return Item(line, tuple(below))
 
 
