@@ -30,9 +30,10 @@ from fadoctor.engine.judge import judge  # noqa: E402
 from fadoctor.matrix.kernels import Kernels  # noqa: E402
 from fadoctor.matrix.load import COMPILED, Stamped, load_knowledge  # noqa: E402
 from fadoctor.matrix.query import Matrix  # noqa: E402
-from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue  # noqa: E402
+from fadoctor.model.catalogue import LATER, build_catalogue  # noqa: E402
 from fadoctor.model.environment import Environment, Target  # noqa: E402
 from fadoctor.model.fact import Absent, Fact, Known  # noqa: E402
+from fadoctor.model.packages import PACKAGES  # noqa: E402
 from fadoctor.verdicts.predict import predict  # noqa: E402
 from fadoctor.verdicts.recommendation import recommend  # noqa: E402
 

@@ -12,10 +12,10 @@ from fadoctor.engine.judge import Assessment, judge, left_by, order_of
 from fadoctor.matrix.age import newer_than_tables
 from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.model.environment import PASTED, Environment
 from fadoctor.model.fact import Absent, fact_text
 from fadoctor.model.finding import Finding, Severity, Undecided
+from fadoctor.model.packages import BYSTANDERS, PACKAGES
 from fadoctor.model.report import Report, Summary, rules_info
 from fadoctor.model.rule import Knowledge
 from fadoctor.model.smoke import SmokeReport, SmokeRun, SmokeSummary

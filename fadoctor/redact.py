@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from fadoctor.model.catalogue import PACKAGES, build_catalogue
+from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.explanation import Agreement
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.fix import Safety, StepKind
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
 from fadoctor.model.smoke import Failure
 from fadoctor.model.typed import convert

@@ -18,7 +18,8 @@ from fadoctor.model.environment import Environment
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.plan import Action, ActionKind
-from fadoctor.processes.run import NO_TRACES, Command, Ending, Result, child_environment
+from fadoctor.processes.command import Command, Ending, Result, child_environment
+from fadoctor.processes.run import NO_TRACES
 
 if TYPE_CHECKING:
     from fadoctor.apply.store import Store

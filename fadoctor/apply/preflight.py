@@ -10,7 +10,8 @@ from fadoctor.apply.ownership import installed
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind
-from fadoctor.processes.run import NO_TRACES, Command, child_environment
+from fadoctor.processes.command import Command, child_environment
+from fadoctor.processes.run import NO_TRACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from fadoctor.apply.ownership import Distribution
     from fadoctor.model.plan import Action, Plan
-    from fadoctor.processes.run import Result
+    from fadoctor.processes.command import Result
 
 TIMEOUT_S = 60.0
 

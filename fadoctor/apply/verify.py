@@ -16,7 +16,8 @@ from fadoctor.model.fact import Known, printable
 from fadoctor.model.plan import ActionKind, Answer, Verification
 from fadoctor.model.typed import decode
 from fadoctor.plan.requirements import violations
-from fadoctor.processes.run import NO_TRACES, Command, Ending, child_environment
+from fadoctor.processes.command import Command, Ending, child_environment
+from fadoctor.processes.run import NO_TRACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan
     from fadoctor.plan.requirements import Requirements
-    from fadoctor.processes.run import Result
+    from fadoctor.processes.command import Result
 
     Run = Callable[[Command], Result]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment, Target
     from fadoctor.model.plan import Plan
     from fadoctor.model.report import Report
-    from fadoctor.processes.run import Command, Result
+    from fadoctor.processes.command import Command, Result
 
     Run = Callable[[Command, Callable[[int], None]], Result]
 

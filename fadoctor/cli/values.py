@@ -74,7 +74,7 @@ def config_kinds(incomplete: str) -> list[Proposal]:
 
 def packages(incomplete: str) -> list[Proposal]:
     """Return the packages of the stack, as a plan knows them."""
-    from fadoctor.model.catalogue import PACKAGES
+    from fadoctor.model.packages import PACKAGES
 
     return _starting(incomplete, ((names[0], "") for names in PACKAGES.values()))
 

@@ -10,7 +10,7 @@ from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
 from fadoctor.model.typed import convert
 from fadoctor.processes.asked import ask_script
-from fadoctor.processes.run import Ending, Result
+from fadoctor.processes.command import Ending, Result
 
 TIMEOUT_S = 10.0
 """The child ends itself after two seconds of processor time; a busy machine may take longer."""

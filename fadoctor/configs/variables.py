@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fadoctor.model.catalogue import ENVIRONMENT_VARIABLES
+from fadoctor.model.fact_rows import ENVIRONMENT_VARIABLES
 
 _ASKED = ("VLLM_", "FLASH_ATT", "XFORMERS_", "UNSLOTH_", "ACCELERATE_", "ATTN_BACKEND",
           "USE_FLASH_ATTENTION", "TRITON_INTERPRET")  # fmt: skip

@@ -12,10 +12,10 @@ from fadoctor.engine.condition import Truth, holds
 from fadoctor.engine.scope import Scope
 from fadoctor.engine.settings import setting_steps, shown_frameworks
 from fadoctor.engine.shell_lines import assignment, unassignment
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Step, StepKind
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.rule import with_rows
 
 if TYPE_CHECKING:

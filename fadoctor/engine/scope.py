@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import version_part
-from fadoctor.model.catalogue import ENVIRONMENT_VARIABLES, PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact_rows import ENVIRONMENT_VARIABLES
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.rule import ACCESSORS, SUBJECTS, Rule
 
 if TYPE_CHECKING:

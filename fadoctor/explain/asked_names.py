@@ -9,10 +9,10 @@ from fadoctor.matrix.attribute_tables import AttributeTables
 from fadoctor.matrix.load import load_apart
 from fadoctor.matrix.name_tables import MODULE, NameTables, Wanted, releases_read
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Fact, Known, Value
 from fadoctor.model.finding import Outcome
+from fadoctor.model.packages import PACKAGES
 from fadoctor.targets.contract_names import TOLD, wanted_in
 
 if TYPE_CHECKING:

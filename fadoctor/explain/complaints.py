@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fadoctor.engine.symptoms import SymptomMatch
 from fadoctor.explain.messages import Failure
 from fadoctor.explain.ranking import Cause
-from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.packages import BYSTANDERS, PACKAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

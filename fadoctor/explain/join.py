@@ -10,11 +10,11 @@ from fadoctor.engine.judge import Assessment, judge
 from fadoctor.engine.scope import Scope
 from fadoctor.explain.named import owner_of, package_of, packages_in
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.finding import Finding, Outcome, Severity
+from fadoctor.model.packages import PACKAGES
 from fadoctor.targets.derived import derive
 from fadoctor.targets.tegra import driver_facts
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.packages import PACKAGES
 from fadoctor.pasted.claims import RUNTIME, Claim, machine_facts
 from fadoctor.targets.gpu_name import Gpu, gpus_by_key, key_of
 

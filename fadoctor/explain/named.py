@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 
 if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fadoctor.binary.build_id import build_id
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
-from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import EXTENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.fact import Absent, Known, printable
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,7 +9,8 @@ import msgspec
 
 from fadoctor.fleet.identity import UNREADABLE
 from fadoctor.model.typed import decode
-from fadoctor.processes.run import Command, Ending, run
+from fadoctor.processes.command import Command, Ending
+from fadoctor.processes.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.processes.run import Command, Ending, Result, run
+from fadoctor.processes.command import Command, Ending, Result
+from fadoctor.processes.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,9 @@ from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, pa
 from fadoctor.manifests.python_of import python_facts
 from fadoctor.manifests.torch_of import torch_facts
 from fadoctor.matrix.versions import parse_version
-from fadoctor.model.catalogue import BYSTANDERS, PACKAGES, build_catalogue, find_spec
+from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
+from fadoctor.model.packages import BYSTANDERS, PACKAGES
 from fadoctor.probes.requires import marker_target
 
 if TYPE_CHECKING:

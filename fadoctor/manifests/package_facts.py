@@ -10,8 +10,9 @@ from fadoctor.manifests.requirement_text import file_of
 from fadoctor.manifests.torch_of import is_conda, torch_facts
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.wheel_label import wheel_facts
-from fadoctor.model.catalogue import DERIVED, PACKAGES, build_catalogue
+from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
+from fadoctor.model.packages import PACKAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

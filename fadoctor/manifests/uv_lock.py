@@ -15,8 +15,8 @@ from fadoctor.manifests.entries import exactly, setting
 from fadoctor.manifests.planned import Manifest, Requirement
 from fadoctor.manifests.requirement_text import file_of
 from fadoctor.manifests.toml_tree import read_toml
-from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.model.fact import printable
+from fadoctor.model.packages import BYSTANDERS, PACKAGES
 from fadoctor.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import msgspec
 
 from fadoctor.matrix.backends import entries_of
 from fadoctor.matrix.versions import is_older
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, fact_words
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:

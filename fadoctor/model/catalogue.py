@@ -1,7 +1,7 @@
 """The fact catalogue: every fact's name, type, unit and provider.
 
 A rule that names a fact outside this catalogue does not compile, and a probe that provides one
-fails its test. Names are dotted, the noun last; ``gpu[].name`` stands for ``gpu[0].name`` and so on.
+fails its test. Names are dotted, the noun last; ``gpu[].name`` stands for ``gpu[0].name`` etc.
 Facts whose provider is ``later`` are named here so that rules can be written for them; no probe
 fills them yet, and `Environment.fact` answers Unknown.
 """
@@ -15,117 +15,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.fact_rows import (
+    DERIVED_ROWS,
+    ENVIRONMENT_VARIABLES,
+    EXTENSION_ROWS,
+    FACT_ROWS,
+    HUB_ROWS,
+    PACKAGE_ROWS,
+    REQUIRER_ROWS,
+    UNMET_ROWS,
+)
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PACKAGES: dict[str, tuple[str, ...]] = {
-    "torch": ("torch",),
-    "triton": (
-        "triton",
-        "pytorch-triton",
-        "triton-windows",
-        "pytorch-triton-rocm",
-        "triton-rocm",
-        "pytorch-triton-xpu",
-        "triton-xpu",
-    ),
-    "flash_attn": ("flash-attn",),
-    "flash_attn_3": ("flash-attn-3", "flashattn-hopper"),
-    "flash_attn_4": ("flash-attn-4",),
-    "xformers": ("xformers",),
-    "torchvision": ("torchvision",),
-    "torchaudio": ("torchaudio",),
-    "unsloth": ("unsloth",),
-    "unsloth_zoo": ("unsloth-zoo",),
-    "transformers": ("transformers",),
-    "accelerate": ("accelerate",),
-    "peft": ("peft",),
-    "trl": ("trl",),
-    "bitsandbytes": ("bitsandbytes",),
-    "deepspeed": ("deepspeed",),
-    "vllm": ("vllm",),
-    "vllm_flash_attn": ("vllm-flash-attn",),
-    "sglang": ("sglang",),
-    "llamafactory": ("llamafactory",),
-    "x_transformers": ("x-transformers",),
-    "liger_kernel": ("liger-kernel",),
-    "flashinfer": ("flashinfer-python", "flashinfer"),
-    "kernels": ("kernels",),
-    "causal_conv1d": ("causal-conv1d",),
-    "mamba_ssm": ("mamba-ssm",),
-    "apex": ("apex",),
-    "torchao": ("torchao",),
-    "einops": ("einops",),
-    "numpy": ("numpy",),
-}
-"""Fact prefix -> distributions (normalised names) that can provide it, the usual one first.
-
-Packages are known by *distribution*: flash-attn-4 imports as ``flash_attn`` too.
-"""
-
-BYSTANDERS = frozenset({"einops", "numpy"})
-"""Packages that lie in environments without anything of the stack, too."""
-
-COMPANIONS = frozenset({
-    "apache-tvm-ffi", "auto-gptq", "autoawq", "axolotl", "datasets", "diffusers", "evaluate",
-    "flashinfer-cubin", "gptqmodel", "huggingface-hub", "lmdeploy", "ms-swift",
-    "nvidia-cutlass-dsl", "open-clip-torch", "openrlhf", "optimum", "quack-kernels", "safetensors",
-    "sentence-transformers", "timm", "tokenizers", "torchtune", "verl",
-})  # fmt: skip
-"""Distributions that belong to the stack without facts of their own: what they require counts."""
-
 REQUIRER = "requirer"
 """The kind of subject that a package is, or another distribution that requires one of them."""
-
-EXTENSIONS: dict[str, dict[str, tuple[str, ...]]] = {
-    "torch": {"binary": ("torch/_C",)},
-    "flash_attn": {"binary": ("flash_attn_2_cuda", "flash_attn_cuda", "flash_attn_3_cuda")},
-    "flash_attn_3": {"binary": ("flash_attn_3/_C", "flash_attn_3_cuda", "flashattn_hopper_cuda")},
-    "xformers": {
-        "binary": ("xformers/_C",),
-        "fa2": ("xformers/_C_flashattention",),
-        "fa3": ("xformers/_C_flashattention3",),
-    },
-    "vllm": {
-        "binary": ("vllm/_C", "vllm/_C_stable_libtorch"),
-        "fa2": (
-            "vllm/vllm_flash_attn/_vllm_fa2_C",
-            "vllm/vllm_flash_attn/vllm_flash_attn_c",
-        ),
-        "fa3": ("vllm/vllm_flash_attn/_vllm_fa3_C",),
-    },
-    "vllm_flash_attn": {"binary": ("vllm_flash_attn_2_cuda", "vllm_flash_attn_c")},
-    "bitsandbytes": {"binary": ("bitsandbytes/libbitsandbytes_cuda*",)},
-    "triton": {"binary": ("triton/_C/libtriton",)},
-    "causal_conv1d": {"binary": ("causal_conv1d_cuda",)},
-    "mamba_ssm": {"binary": ("selective_scan_cuda",)},
-    "apex": {"binary": ("amp_C", "fused_layer_norm_cuda")},
-    "flashinfer": {"binary": ("flashinfer/_kernels", "flashinfer/_prefill_kernels")},
-    "torchvision": {"binary": ("torchvision/_C",)},
-    "torchaudio": {"binary": ("torchaudio/lib/libtorchaudio",)},
-}
-"""Fact prefix -> its compiled extensions: name -> files, below an import folder, without suffix.
-
-The first file that is there counts. ``binary`` is the extension without which the package does not
-work; facts about it are named ``flash_attn.binary.needed``. The ``*`` of bitsandbytes stands for
-the CUDA version of torch, as its own loader has it.
-"""
-
-ENVIRONMENT_VARIABLES = (
-    "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
-    "CUDA_LAUNCH_BLOCKING", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
-    "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX",
-    "TORCH_CUDA_ARCH_LIST", "MAX_JOBS", "NVCC_THREADS", "CC", "CXX", "TRITON_INTERPRET",
-    "TRITON_PTXAS_PATH", "TRITON_LIBCUDA_PATH", "TRITON_CACHE_DIR", "FLASH_ATTENTION_*",
-    "FLASH_ATTN_*", "VLLM_ATTENTION_BACKEND", "VLLM_FLASH_ATTN_VERSION", "VLLM_USE_V1",
-    "XFORMERS_*", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ROCM_ARCH", "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_HOME", "UNSLOTH_*",
-    "ACCELERATE_MIXED_PRECISION", "ACCELERATE_USE_DEEPSPEED", "ATTN_BACKEND",
-    "USE_FLASH_ATTENTION", "BNB_CUDA_VERSION", "KERNELS_CACHE", "HF_KERNELS_CACHE",
-    "LOCAL_KERNELS", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "USE_HUB_KERNELS",
-    "DIFFUSERS_ATTN_BACKEND",
-)  # fmt: skip
-"""The variables that are read; a trailing ``*`` stands for any ending. No other is looked at."""
 
 LATER = "later"
 
@@ -141,262 +47,6 @@ class FactSpec(msgspec.Struct, frozen=True):
     meaning: str
     """One line, with the unit where there is one."""
 
-
-_ROWS = """
-host.os                | text    | host        | linux, windows or macos
-host.kernel            | text    | host        | kernel release, as uname prints it
-host.machine           | text    | host        | x86_64, aarch64, amd64, arm64 as uname prints it, lower case
-host.platform          | text    | host        | wheel platform without version: linux_x86_64, linux_aarch64, win_amd64, macosx_arm64
-host.distribution      | text    | host        | PRETTY_NAME of os-release
-host.libc              | text    | host        | glibc or musl
-host.glibc             | version | host        | glibc version; Absent on musl and off Linux
-host.glibcxx           | version | host        | highest GLIBCXX_ version of the libstdc++ that is found
-host.container         | text    | host        | docker, podman, kubernetes, lxc or container; Absent on a plain host
-host.wsl               | boolean | host        | running under the Windows Subsystem for Linux
-host.tegra             | boolean | host        | an NVIDIA Jetson, whose drivers have numbers of their own; Absent off Linux
-host.memory_bytes      | integer | host        | physical memory, bytes, or the cgroup limit where lower
-host.cores             | integer | host        | processors this process may use
-python.version         | version | interpreter | X.Y.Z of the target's interpreter
-python.implementation  | text    | interpreter | cpython, pypy
-python.tag             | text    | interpreter | cp311 and the like
-python.abi_tag         | text    | interpreter | cp311, cp313t
-python.ext_suffix      | text    | interpreter | sysconfig's EXT_SUFFIX
-python.platform_tag    | text    | interpreter | sysconfig.get_platform(), as in a wheel name
-python.free_threaded   | boolean | interpreter | built without the GIL
-python.headers         | text    | interpreter | path of Python.h; Absent where it is not installed
-python.externally_managed | boolean | interpreter | an EXTERNALLY-MANAGED file forbids pip
-python.installer       | text    | interpreter | what made or manages the environment: venv, uv, conda, virtualenv, system
-driver.version         | version | gpu         | NVIDIA driver version; Absent on a Jetson
-driver.tegra           | version | derived     | driver version of a Jetson, which is compared with no other driver's
-driver.cuda            | version | gpu         | highest CUDA version that the driver supports
-driver.library         | text    | driver      | path of libcuda.so.1 as the loader finds it
-driver.library_version | version | driver      | driver version that libcuda.so.1 belongs to, by its file name
-driver.nvml            | text    | gpu         | how GPUs were read: nvml, nvidia-smi
-driver.device_nodes    | boolean | driver      | /dev/nvidia0, /dev/nvidiactl (or /dev/dxg under WSL) are there
-driver.kernel_module   | text    | driver      | open or proprietary
-driver.forward_compat  | boolean | driver      | a cuda-compat libcuda is the one the loader finds
-gpu.count              | integer | gpu         | GPUs of the machine, NVIDIA and AMD, MIG instances counted with their GPU
-gpu.visible_count      | integer | gpu         | GPUs that CUDA_VISIBLE_DEVICES leaves visible
-gpu[].name             | text    | gpu         | product name as the driver gives it
-gpu[].vendor           | text    | gpu         | nvidia or amd
-gpu[].compute_capability | version | gpu       | X.Y, NVIDIA only
-gpu[].gfx              | text    | gpu         | gfx942 and the like, AMD only
-gpu[].memory_bytes     | integer | gpu         | total memory, bytes
-gpu[].mig              | boolean | gpu         | Multi-Instance GPU mode is on
-gpu[].tensor_cores     | boolean | derived     | it has units for matrix products in half precision
-gpu[].outdone_by       | list    | derived     | other visible GPUs on which works what fails on this one
-gpu[].selection        | text    | derived     | ordinals in PCI bus order of the GPUs to leave visible instead of this one
-gpu[].visible          | boolean | gpu         | CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) leaves it visible
-toolkit.count          | integer | toolkit     | CUDA toolkits found
-toolkit[].version      | version | toolkit     | version of its nvcc, X.Y
-toolkit[].nvcc         | text    | toolkit     | path of nvcc
-toolkit[].origin       | text    | toolkit     | how it was found: CUDA_HOME, PATH, /usr/local, conda, wheel
-toolkit.nvcc.version   | version | toolkit     | nvcc that a source build would use (CUDA_HOME, then PATH, then /usr/local/cuda)
-toolkit.nvcc.path      | text    | toolkit     | its path
-toolkit.gcc.version    | version | toolkit     | gcc (or $CC)
-toolkit.gcc.path       | text    | toolkit     | its path
-toolkit.gxx.version    | version | toolkit     | g++ (or $CXX)
-toolkit.gxx.path       | text    | toolkit     | its path
-toolkit.ninja.version  | version | toolkit     | ninja
-toolkit.ptxas.version  | version | toolkit     | ptxas that triton would use: TRITON_PTXAS_PATH or the one bundled with triton
-toolkit.ptxas.path     | text    | toolkit     | its path
-packages.installed     | mapping | packages    | every distribution: normalised name -> version
-packages.duplicated    | mapping | packages    | distributions with more than one metadata folder on the path -> versions, joined by comma
-packages.broken        | mapping | packages    | metadata folders that cannot be used -> why (half-removed, no Version, not text)
-packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
-torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
-torch.hip              | version | torch       | torch.version.hip
-torch.git              | text    | torch       | torch.version.git_version
-torch.build            | text    | torch       | pypi, cu128 and the like, cpu, rocm, or other (NGC, nightly, conda, own builds)
-torch.cxx11_abi        | boolean | torch       | built with the new C++ string ABI
-torch.libraries        | list    | torch       | shared libraries in torch/lib
-flash_attn.extension   | text    | flash_attn  | file name of flash_attn_2_cuda*.so or .pyd; Absent where there is none
-flash_attn.interface   | boolean | flash_attn  | flash_attn/flash_attn_interface.py is there
-flash_attn.namespace_only | boolean | flash_attn | a folder flash_attn without __init__.py, as flash-attn-4 leaves it
-flash_attn.wheel.origin | text   | flash_attn  | official, community or local: where the installed file came from, if recorded
-flash_attn.wheel.torch | version | flash_attn  | X.Y in the file name, the local version or direct_url
-flash_attn.wheel.cuda  | text    | flash_attn  | cu12, cu123, cu128 as named there
-flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
-flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
-flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
-transformers.checks    | mapping | packages    | what it compares by itself while it is imported, by its installed sources -> specifier; Absent where they have no such table
-xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
-hub.cache              | text    | hub         | folder of the Hub's cache; Absent where there is none
-hub.kernels            | mapping | hub         | kernels in it, owner/name@branch -> names of their builds
-hub.models             | mapping | hub         | the same of those that lie there as models, for kernels below 0.14
-hub.local              | mapping | hub         | the same of the folders that LOCAL_KERNELS names, "." for one that is a build itself
-hub.local_wrong        | list    | hub         | entries of LOCAL_KERNELS that name no folder
-hub.offline            | list    | hub         | owner/name@branch that is found by its name without the network
-hub.loads              | mapping | hub         | owner/name@branch, build and torch, of those that are taken -> yes, what the loader would say, or ? and why nobody knows
-hub.code               | mapping | hub         | the same -> what its containers of GPU code hold, one after another
-hub.archs              | mapping | hub         | owner/name@branch and build -> compute capabilities that its metadata name
-hub.metadata           | mapping | hub         | owner/name@branch and build -> keys of its metadata
-hub.needs              | mapping | hub         | owner/name@branch and build -> what it wants of Python, as kernels calls it
-contract.count         | integer | contracts   | names that one package asks of another, which has them not
-contract.problem       | text    | contracts   | why these may not be all; Absent where they are
-contract[].asker       | text    | contracts   | the distribution that asks
-contract[].asker_version | version | contracts | its version
-contract[].provider    | text    | contracts   | the distribution that is asked
-contract[].provider_version | version | contracts | its version
-contract[].module      | text    | contracts   | the module that is asked; of one that is not there its package
-contract[].wanted      | text    | contracts   | the name, or the module, that is not there
-contract[].asked       | text    | contracts   | the same as tables know it, whatever a plan changes: module:name, or the module
-contract[].told        | text    | contracts   | which releases have the name, and which ask for it; Absent where nothing was read of it
-contract[].way         | text    | contracts   | gone or new: whether the release that is asked is too new or too old for the name
-contract[].upgrade     | text    | contracts   | the releases of the asker which ask no longer, as an installer takes them
-contract[].other       | text    | contracts   | the releases that have the name, as an installer takes them
-contract[].place       | text    | contracts   | file and line of the asker, below the folder of packages
-contract[].breaks      | list    | contracts   | statements that stop because of it
-contract[].at_import   | boolean | contracts   | whether one of them imports a package itself
-config.dtype           | text    | config      | dtype that q, k and v are computed in, by what a configuration asks for: bf16, fp16, fp32
-config.attention       | text    | config      | attention implementation that a configuration asks for, as its framework calls it
-log.packages           | list    | log         | packages that a log names with a version or in a path, by the prefix of their facts
-log.setting            | text    | log         | the setting whose value a log calls wrong; Absent where there is no log
-log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
-log.name               | text    | log         | the name that a log calls missing; Absent where there is no log
-log.class              | text    | log         | the class of an object that lacks an attribute; Absent where there is no log
-log.ptx                | text    | log         | the version of PTX that a log calls too new; Absent where there is no log
-log.release            | text    | log         | the release of a package that a log calls for; Absent where there is no log
-log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it
-log.name_way           | text    | log         | gone or new: whether the release that is asked is too new or too old for the name
-log.name_upgrade       | text    | log         | the releases of the package that asks which ask no longer, as an installer takes them
-log.name_other         | text    | log         | the releases that have the name, as an installer takes them
-log.name_instead       | text    | log         | what is used in the place of an attribute that an object lacks
-log.name_mixed         | boolean | log         | the package asks itself: its files are of two releases
-fleet.differs          | list    | fleet       | what differs between the nodes of a job by the table fleet-agreement: nccl, torch; Absent where there is one node
-fleet.told             | mapping | fleet       | the same -> its values, and on which nodes
-config.framework       | text    | config      | whose words the configuration is written in: transformers, llamafactory, axolotl, deepspeed, vllm and others
-config.quantization    | text    | config      | 4bit, 8bit (of bitsandbytes), or another method by name: gptq, awq, fp8
-config.use_dora        | boolean | config      | DoRA adapters
-config.tf32            | boolean | config      | TF32 matrix products
-config.purpose         | text    | config      | training, inference
-config.weights_dtype   | text    | config      | dtype that the weights are loaded in: bf16, fp16, fp32, fp8; auto is that of the checkpoint
-config.checkpoint_dtype | text   | config      | dtype that a model's config.json gives
-config.compute_dtype   | text    | config      | dtype that quantised layers compute in: bf16, fp16, fp32
-config.autocast        | text    | config      | dtype of the trainer's autocast: bf16, fp16; Absent where it is off
-config.bf16            | boolean | config      | the trainer's switch bf16
-config.fp16            | boolean | config      | the trainer's switch fp16
-config.fp8             | boolean | config      | matrix products in fp8
-config.deepspeed_precision | text | config     | precision of the DeepSpeed configuration: bf16, fp16, fp32, auto
-config.deepspeed_bf16  | boolean | config      | bf16.enabled of the DeepSpeed configuration
-config.deepspeed_fp16  | boolean | config      | fp16.enabled of the DeepSpeed configuration
-config.accelerate_precision | text | config    | mixed_precision of the accelerate configuration: bf16, fp16, fp8, no
-config.fsdp_precision  | text    | config      | dtype to which FSDP casts parameters: bf16, fp16, fp32
-config.kv_cache_dtype  | text    | config      | dtype of a server's cache of keys and values: auto, fp8
-config.adapter         | text    | config      | lora, full, freeze and others
-config.adapter_modules | list    | config      | modules that adapters are put on; all, all-linear
-config.head_dim        | integer | config      | elements of one attention head
-config.dropout         | text    | config      | dropout of the attention, a number
-config.sliding_window  | integer | config      | tokens of the sliding window
-config.softcap         | text    | config      | soft capping of the attention's logits, a number
-config.sinks           | boolean | config      | the attention has sinks
-config.padding_side    | text    | config      | left or right
-config.device_map      | text    | config      | where the weights go: auto, cpu, cuda:0
-config.gradient_checkpointing | boolean | config | activations are computed again
-config.compile         | boolean | config      | torch.compile
-config.model_type      | text    | config      | model_type of a model's config.json
-config.model           | text    | config      | name or path of the model
-config.trust_remote_code | boolean | config    | the model's own code is run
-config.upcast_layernorm | boolean | config     | layer norms are made float32
-config.use_unsloth     | boolean | config      | unsloth patches the model
-config.attn_flash      | boolean | config      | the flash path of x-transformers
-config.rotary          | boolean | config      | rotary position embeddings of x-transformers
-config.dtype_keyword   | text    | config      | how from_pretrained is told the dtype: dtype, torch_dtype
-config.default_dtype   | text    | config      | what torch.set_default_dtype is given: bf16, fp16, fp32
-config.trainer_arguments | list  | config      | arguments of a Trainer that it does not have: bf16, fp16
-config.sdpa_kernel     | list    | config      | backends that sdpa_kernel allows: flash, efficient, cudnn, math
-config.conflict        | list    | config      | what two configurations say differently
-"""
-
-_HUB_ROWS = """
-taken_by   | text    | who takes it here where nothing else is installed: transformers, diffusers
-repository | text    | the kernel that is fetched where this FlashAttention is not installed; Absent where none is
-branch     | text    | the branch of it: main, v1, v3
-broken     | text    | why it cannot be used although it is fetched
-cached     | boolean | that branch lies in the Hub's cache, where the kernels that is here looks for it
-build      | text    | the build of it that this kernels takes; Absent where none of those in the cache fits
-download   | text    | the build that it would download, by the table of published builds; Absent where none of those fits
-refused    | text    | why none fits, build by build
-archs      | list    | compute capabilities that the metadata of that build name: 8.0, 9.0a, 9.0+PTX; Absent where nothing is compiled
-loads      | boolean | the loader would load that build after this torch; Absent where nothing of it is compiled, or was opened
-says       | text    | what the loader would say where it does not
-runs_on    | list    | compute capabilities of the GPUs here for which these are code, and its libraries hold some
-no_code_for | list   | compute capabilities of the GPUs here for which these are none
-lacks      | list    | Python packages that it imports and that are not installed
-doubt      | text    | what is held against this version of it
-hearsay    | text    | why what would be downloaded is not certain
-gigabytes  | text    | what one build of it takes
-offline    | boolean | that branch is found by its name without the network: refs of the cache name it, and nothing of it is missing
-lacking    | list    | keys that this kernels wants of the metadata of that build, and that they lack; Absent where it has all
-needs      | list    | what that build wants of Python, as kernels calls it; Absent where it wants nothing
-local      | text    | the folder that LOCAL_KERNELS names for it, where this kernels heeds that; branch and build are then those in it
-"""
-
-_PACKAGE_ROWS = """
-version         | version | version of the distribution, from its metadata
-distribution    | text    | normalised name of the distribution that is installed
-location        | text    | folder that holds it, below a named root
-installer       | text    | INSTALLER: pip, uv, conda
-direct_url      | text    | URL or path that it was installed from, if recorded (PEP 610), credentials removed
-editable        | boolean | an editable install
-wheel.tags      | list    | Tag lines of WHEEL
-requires        | mapping | normalised name -> specifier, where the marker holds for this target; "" where any version will do
-requires_python | text    | Requires-Python
-missing_files   | integer | files of RECORD that are not there, counted over at most 2,000 entries
-"""
-
-
-_REQUIRER_ROWS = """
-distribution    | text    | normalised name
-version         | version | version of the metadata
-installer       | text    | INSTALLER: pip, uv, conda
-requires        | mapping | what of the stack it requires -> specifier; all that it requires where it belongs to the stack
-"""
-
-_EXTENSION_ROWS = """
-file       | text    | path of the extension; Absent where there is none
-size       | integer | its bytes
-recorded_size | integer | bytes that the RECORD of its package gives; Absent where it gives none
-failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf, other-machine, processor (it wants a newer one), static-tls (no room for thread-local variables), refused (it forbids to be opened by a program that runs), torch (torch itself does not load)
-missing    | text    | the library, version or symbol that is missing
-cause      | text    | what kind of thing that is: string-abi, torch-function, stable-abi, torch-library, cuda-runtime, cuda-library, nccl, glibc, libstdcxx, python, other
-wanted_by  | text    | the file that asks for it: the extension, or a library that it needs
-provider   | text    | the library that should have it, as it was found; Absent where none was found
-found_by   | text    | how that library was found: torch, rpath, LD_LIBRARY_PATH, LD_PRELOAD, runpath, ld.so.cache, default folder
-says       | text    | what the loader would say
-hint       | text    | what is wanted and what is there instead, demangled
-undefined  | list    | symbols that nothing provides, at most 20 of them
-needed     | list    | its DT_NEEDED
-glibc      | version | highest GLIBC_ version that it needs
-glibcxx    | version | highest GLIBCXX_ version that it needs
-cxx11_abi  | boolean | C++ string ABI of what it calls in torch; Absent where nothing tells
-cuda_major | text    | major of the libcudart in its DT_NEEDED: 11, 12, 13; Absent where there is none
-code       | mapping | what its containers of GPU code hold -> how many hold it; 8.0 9.0a 9.0+PTX@8.4 is machine code for 8.0 and 9.0a and PTX of ISA 8.4 for 9.0
-arch_list  | list    | compute capabilities with machine code anywhere in it, of torch in every part of it, architecture-specific ones with their letter: 8.0, 9.0a
-ptx        | version | lowest compute capability of its PTX; Absent where it has none
-"""
-
-_DERIVED_ROWS = """
-optional    | boolean | its package does without it
-runs_on     | list    | compute capabilities of the GPUs here for which it has machine code, PTX, or both in part
-no_code_for | list    | compute capabilities of the GPUs here for which none of its containers has anything
-jit_for     | list    | compute capabilities of the GPUs here for which it has PTX only
-jit_isa     | version | highest ISA of the PTX that would be compiled for them
-"""
-
-_UNMET_ROWS = """
-unmet       | mapping | what it requires and is not met here -> the specifier, and what is installed; Absent where all is met
-unmet_alone | list    | the requirements of these that no rule of their own speaks of, as an installer takes them
-missing     | list    | the names of these that are not installed at all
-unmet_told  | mapping | those of `unmet` that no rule of their own speaks of
-unmet_outside | mapping | those of `unmet_told` that are installed in another version -> that version
-unmet_checked | list  | the names of `unmet_told` that the package compares by itself while it is imported
-unmet_why   | text    | what another version of these does
-unmet_stake | text    | what is at stake where these are changed
-pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would
-pair_why    | text    | what happens with these
-pair_other  | text    | the releases of it that go with all of these, as an installer takes them; Absent where none is known
-"""
 
 _UNEXPLAINED = "that an extension of it does not load, where no extension says why"
 
@@ -431,14 +81,14 @@ def _rows(text: str) -> list[list[str]]:
 @cache
 def build_catalogue() -> Mapping[str, FactSpec]:
     """Return fact name -> its specification. Built on demand, once: nothing happens at import."""
-    specs = [FactSpec(*row) for row in _rows(_ROWS)]
-    of_package, of_requirement = _rows(_PACKAGE_ROWS), _rows(_UNMET_ROWS)
-    of_extension = (("binaries", _rows(_EXTENSION_ROWS)), (DERIVED, _rows(_DERIVED_ROWS)))
+    specs = [FactSpec(*row) for row in _rows(FACT_ROWS)]
+    of_package, of_requirement = _rows(PACKAGE_ROWS), _rows(UNMET_ROWS)
+    of_extension = (("binaries", _rows(EXTENSION_ROWS)), (DERIVED, _rows(DERIVED_ROWS)))
     for key in PACKAGES:
         specs += [FactSpec(f"{key}.{n}", t, "packages", m) for n, t, m in of_package]
         specs += [FactSpec(f"{key}.{n}", t, DERIVED, m) for n, t, m in of_requirement]
     specs.append(FactSpec(f"{REQUIRER}.count", "integer", "packages", _REQUIRERS))
-    for by, rows in (("packages", _rows(_REQUIRER_ROWS)), (DERIVED, of_requirement)):
+    for by, rows in (("packages", _rows(REQUIRER_ROWS)), (DERIVED, of_requirement)):
         specs += [FactSpec(f"{REQUIRER}[].{n}", t, by, m) for n, t, m in rows]
     meaning = (
         "the loader would load every compiled extension of it, after torch where it needs torch"
@@ -449,7 +99,7 @@ def build_catalogue() -> Mapping[str, FactSpec]:
         for extension in (f"{key}.{name}" for name in names):
             for by, rows in of_extension:
                 specs += [FactSpec(f"{extension}.{n}", t, by, m) for n, t, m in rows]
-    of_hub = _rows(_HUB_ROWS)
+    of_hub = _rows(HUB_ROWS)
     for generation in ("fa2", "fa3", "fa4", "sage"):
         specs += [FactSpec(f"hub.{generation}.{n}", t, DERIVED, m) for n, t, m in of_hub]
     specs += [

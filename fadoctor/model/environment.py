@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import EXTENSIONS, OPTIONAL_EXTENSION, PACKAGES, REQUIRER
+from fadoctor.model.catalogue import OPTIONAL_EXTENSION, REQUIRER
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.place import Place
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import CONFIG, LATER, PACKAGES, build_catalogue
+from fadoctor.model.catalogue import CONFIG, LATER, build_catalogue
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
 from fadoctor.pasted.claims import AVAILABLE, COMPLETE, Claim
 from fadoctor.pasted.torch_facts import torch_facts
 from fadoctor.probes.metadata import normalise_name

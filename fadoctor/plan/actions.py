@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import is_in, parse_version, version_part
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.plan.build import missing_modules
 from fadoctor.plan.choice import Choice, Kind

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.engine.fixes import begun, command
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind
 from fadoctor.model.rule import INSTALL_OPTIONS
 from fadoctor.plan.advice_proof import FixProver, Standing

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.choice import Choice, Kind, follow, package_of
 from fadoctor.plan.company import Company
 from fadoctor.plan.offers import bounded, offer

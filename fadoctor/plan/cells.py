@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.kernels import Kernels
-from fadoctor.model.catalogue import EXTENSIONS, build_catalogue
+from fadoctor.model.catalogue import build_catalogue
+from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.verdict import Backend, Predicted, Verdict
 from fadoctor.plan.count import count_lost
 from fadoctor.plan.reads import Reading, values_of

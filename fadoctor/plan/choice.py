@@ -6,8 +6,8 @@ import enum
 
 import msgspec
 
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Fact
+from fadoctor.model.packages import PACKAGES
 
 
 class Kind(enum.Enum):

@@ -10,8 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import version_part
-from fadoctor.model.catalogue import DERIVED, EXTENSIONS, build_catalogue
+from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import EXTENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

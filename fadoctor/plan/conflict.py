@@ -13,9 +13,9 @@ import msgspec
 
 from fadoctor.diagnose import foresee
 from fadoctor.matrix.kernels import Gpu, Kernels
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import fact_text
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import Alternative, Conflict
 from fadoctor.plan.build import missing_tools
 from fadoctor.plan.choice import Kind

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.versions import version_key, version_part
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.overlays import Overlays
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.constraint import Constraint
 from fadoctor.targets.overlay import apply_overlays
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.choice import Kind, package_of
 from fadoctor.plan.compiled import AFTER
 from fadoctor.targets.contract_names import is_wanted

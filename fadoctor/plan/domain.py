@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.release_columns import RELEASES
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Known
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.ahead import transformers_for_hub
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.choice import Choice, Kind, keep, remove

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.catalogue import PACKAGES, generic_name
+from fadoctor.model.catalogue import generic_name
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.fix import StepKind
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.build import build_choices, hindrance, missing_tools
 from fadoctor.plan.choice import Choice, Kind, package_of, remove
 from fadoctor.plan.compiled import AFTER, without_variables

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.versions import version_part
-from fadoctor.model.catalogue import LATER, PACKAGES, build_catalogue
+from fadoctor.model.catalogue import LATER, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
 from fadoctor.plan.contract_state import contracts_after

@@ -9,9 +9,9 @@ import msgspec
 from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.release_columns import RELEASES
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.verdict import Predicted, Verdict
 from fadoctor.plan.ahead import offers_beside_pair
 from fadoctor.plan.candidates import Candidates

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.matrix.kernels import Kernels
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.finding import Outcome, Severity
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.plan.contract_state import open_contracts

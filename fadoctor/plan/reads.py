@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.model.catalogue import (
-    ENVIRONMENT_VARIABLES,
-    EXTENSIONS,
-    OPTIONAL_EXTENSION,
-    PACKAGES,
-    REQUIRER,
-    build_catalogue,
-    find_spec,
-)
+from fadoctor.model.catalogue import OPTIONAL_EXTENSION, REQUIRER, build_catalogue, find_spec
 from fadoctor.model.fact import Known
+from fadoctor.model.fact_rows import ENVIRONMENT_VARIABLES
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.targets.pairs import PAIRED
 from fadoctor.targets.unmet import DERIVED
 

@@ -9,8 +9,8 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.matrix.versions import is_older, parse_version, version_part
-from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import BYSTANDERS, PACKAGES
 from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.model.recipe import Ingredient, Recipe
 from fadoctor.plan.build import missing_modules

@@ -12,10 +12,11 @@ import msgspec
 
 from fadoctor.engine.evaluate import Judgement, evaluate, evaluate_for
 from fadoctor.engine.outdone import reads_outcomes
-from fadoctor.model.catalogue import COUNTED, PACKAGES
+from fadoctor.model.catalogue import COUNTED
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome, Severity
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.rule import Rule
 from fadoctor.plan.reads import (
     CONTRACT,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.choice import distribution_of
 from fadoctor.plan.compiled import by_label
 from fadoctor.plan.wheel_facts import known

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import PACKAGES
 from fadoctor.targets.pairs import TABLE, pairs_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.kernels import Gpu, Kernels, computing_gpus, visible_gpus
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import Absent, Known, printable
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from fadoctor.plan.helpers import Helpers
 

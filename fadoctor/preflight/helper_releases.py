@@ -9,7 +9,7 @@ import msgspec
 from packaging.requirements import Requirement
 
 from fadoctor.matrix.versions import version_key
-from fadoctor.model.catalogue import PACKAGES
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.released import is_in_specifier, words
 from fadoctor.plan.wheel_facts import known
 

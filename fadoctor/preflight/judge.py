@@ -10,9 +10,9 @@ from fadoctor.diagnose import Prognosis, foresee
 from fadoctor.engine.judge import order_of
 from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.versions import version_key
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.verdict import Predicted
 from fadoctor.preflight.labelled import ASSUMED, labelled, settled
 from fadoctor.preflight.trial import Trial, come_today, name_of, try_out

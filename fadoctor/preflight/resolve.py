@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known, Unknown
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.released import accepts, mapping_of
 from fadoctor.preflight.versions import Versions, package_of
 

@@ -10,8 +10,8 @@ import msgspec
 
 from fadoctor.diagnose import Prognosis, foresee
 from fadoctor.matrix.versions import version_part
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment
+from fadoctor.model.packages import PACKAGES
 from fadoctor.preflight.labelled import labelled, settled
 from fadoctor.preflight.resolve import Resolver
 from fadoctor.preflight.versions import Versions, package_of

@@ -9,8 +9,8 @@ from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.package_facts import Facts
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import parse_specifier, parse_version, version_key
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.released import is_in_specifier, mapping_of, words
 from fadoctor.plan.releases import python_of
 from fadoctor.plan.wheel_facts import known

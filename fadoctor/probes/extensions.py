@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.packages import EXTENSIONS
 from fadoctor.probes.import_path import editable_folders, read_import_path
 from fadoctor.probes.metadata import normalise_name, record_size
 from fadoctor.probes.world import read_text

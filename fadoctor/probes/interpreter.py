@@ -16,7 +16,7 @@ from fadoctor.model.fact import printable
 from fadoctor.model.typed import convert
 from fadoctor.probes.interpreter_files import facts_of_files, is_folder, read_pyvenv
 from fadoctor.probes.world import absent, known, unknown
-from fadoctor.processes.run import Command, Result, child_environment, last_json_object
+from fadoctor.processes.command import Command, Result, child_environment, last_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.probes.nvidia import NvidiaGpu, Obstacle, Reading, failed_reading
 from fadoctor.probes.world import World, known, unknown
-from fadoctor.processes.run import Command, Ending, Result, child_environment
+from fadoctor.processes.command import Command, Ending, Result, child_environment
 
 if TYPE_CHECKING:
     from fadoctor.model.fact import Fact

@@ -13,7 +13,7 @@ import msgspec
 from fadoctor.model.typed import convert
 from fadoctor.probes.nvidia import NvidiaGpu, Obstacle, Reading, Trouble, failed_reading
 from fadoctor.probes.world import World, known, unknown
-from fadoctor.processes.run import Command, Ending, Result, child_environment, last_json_object
+from fadoctor.processes.command import Command, Ending, Result, child_environment, last_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Fact, Known
+from fadoctor.model.packages import PACKAGES
 from fadoctor.probes.distributions import Survey, find_distributions
 from fadoctor.probes.import_checks import import_checks
 from fadoctor.probes.import_path import (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import BYSTANDERS, COMPANIONS, PACKAGES, REQUIRER
+from fadoctor.model.catalogue import REQUIRER
 from fadoctor.model.environment import REQUIRER_LIMIT
+from fadoctor.model.packages import BYSTANDERS, COMPANIONS, PACKAGES
 from fadoctor.probes.metadata import HEADER_LIMIT, normalise_name, read_member
 from fadoctor.probes.package_facts import SMALL, read_installer
 from fadoctor.probes.requires import (

@@ -26,7 +26,7 @@ from fadoctor.probes.toolkit_files import (
     version_from_packages,
 )
 from fadoctor.probes.world import absent, known, unknown
-from fadoctor.processes.run import Command, Result
+from fadoctor.processes.command import Command, Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import ENVIRONMENT_VARIABLES
+from fadoctor.model.fact_rows import ENVIRONMENT_VARIABLES
 from fadoctor.probes.redaction import HIDDEN, hide_secrets, is_secret_name
 from fadoctor.probes.world import Facts, World, absent, known, unknown
 

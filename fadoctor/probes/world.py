@@ -11,7 +11,7 @@ import msgspec
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value, printable
 from fadoctor.model.files import read_file
-from fadoctor.processes.run import Command, Result
+from fadoctor.processes.command import Command, Result
 
 TEXT_LIMIT = 1 << 20
 """Bytes of a text file that are read; metadata larger than that is not metadata."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fadoctor.processes.run import Command, Result, last_json_object, run
+from fadoctor.processes.command import Command, Result, last_json_object
+from fadoctor.processes.run import run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.model.catalogue import (
-    PACKAGES,
     FactSpec,
     build_catalogue,
     example_name,
     find_spec,
     generic_name,
 )
+from fadoctor.model.packages import PACKAGES
 from fadoctor.report.page import Item, Span, Spans, code, joined, spans
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from fadoctor.model.smoke import ImportProof
 from fadoctor.model.typed import decode
 from fadoctor.model.verdict import Measured
 from fadoctor.probes.world import read_text
-from fadoctor.processes.run import Command, Ending, Result
+from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.smoke.parent import hindrance_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
 from fadoctor.model.smoke import SmokeRun
+from fadoctor.processes.command import Command, Result, child_environment
 from fadoctor.processes.ending import RUNNING
-from fadoctor.processes.run import Command, Result, child_environment
 from fadoctor.smoke.choice import AUTO
 from fadoctor.smoke.judge import without_origin
 from fadoctor.smoke.progress import Progress

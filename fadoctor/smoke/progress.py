@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.model.fact import printable
 from fadoctor.model.smoke import CPU, NO_DEVICE, CellKey, Device, Failure, SmokeCell, Speed
 from fadoctor.model.verdict import Backend, Measured
-from fadoctor.processes.run import Ending
+from fadoctor.processes.command import Ending
 from fadoctor.smoke.catalogue import TRAPS
 from fadoctor.smoke.choice import AUTO, CUDA, Choice, Chosen
 from fadoctor.smoke.judge import Judge, Judgement

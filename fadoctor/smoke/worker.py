@@ -12,8 +12,8 @@ import msgspec
 from fadoctor.model.fact import printable
 from fadoctor.model.smoke import CellKey
 from fadoctor.probes.world import read_text
+from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.processes.deadline import Pulse
-from fadoctor.processes.run import Command, Ending, Result
 from fadoctor.smoke.catalogue import entry_of
 from fadoctor.smoke.events import Account, read_account
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
 from fadoctor.targets.optional import optional_extensions, unexplained_failures

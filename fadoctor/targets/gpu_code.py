@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.binary.coverage import Coverage, Gpu, Verdict, coverage
-from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.packages import EXTENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import EXTENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

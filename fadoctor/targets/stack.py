@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import BYSTANDERS, PACKAGES
+from fadoctor.model.packages import BYSTANDERS, PACKAGES
 from fadoctor.probes.interpreter_files import list_folder
 from fadoctor.probes.metadata import normalise_name
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value
+from fadoctor.model.packages import PACKAGES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -11,10 +11,10 @@ from fadoctor.engine.fixes import possible_fixes
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.scope import Scope
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.report import rules_info
 from fadoctor.model.trace import Call, Culprit, TracedProcess, TraceReport
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.load import load_apart
-from fadoctor.model.catalogue import ENVIRONMENT_VARIABLES, PACKAGES
+from fadoctor.model.fact_rows import ENVIRONMENT_VARIABLES
+from fadoctor.model.packages import PACKAGES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
 from fadoctor.probes.redaction import hide_secrets
-from fadoctor.processes.run import NO_TRACES, Command, child_environment
+from fadoctor.processes.command import Command, child_environment
+from fadoctor.processes.run import NO_TRACES
 from fadoctor.updates import DISTRIBUTION, FORMAT, NotFetchedError
 from fadoctor.updates.archive import read_folder, read_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fadoctor.processes.run import Result
+    from fadoctor.processes.command import Result
     from fadoctor.updates.archive import Release
 
 TIMEOUT_S = 120.0

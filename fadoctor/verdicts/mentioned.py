@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import PACKAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.fact import Absent, Known, Unknown, fact_text, printable
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.verdict import Predicted
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ STARTERS = {
 def test_whatever_starts_a_process_stands_on_the_page() -> None:
     """Compilers that are asked for their versions, and srun, did not."""
     page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
-    starts = re.compile(r"from fadoctor\.processes\.run import [^\n]*\bCommand\b")
+    starts = re.compile(r"from fadoctor\.processes\.command import [^\n]*\bCommand\b")
     used = re.compile(r"(?<![\w.])Command\(")
     found = {
         path.relative_to(ROOT / "fadoctor").as_posix()

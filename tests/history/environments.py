@@ -15,10 +15,11 @@ import msgspec
 import yaml
 
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.catalogue import EXTENSIONS, LATER, LOG, PACKAGES, build_catalogue
+from fadoctor.model.catalogue import LATER, LOG, build_catalogue
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.overlays import Overlays
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.targets.overlay import apply_overlays
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import msgspec
 from fadoctor.model.environment import Target
 from fadoctor.probes import PROBES
 from fadoctor.probes.collect import collect
-from fadoctor.processes.run import Ending, Result
+from fadoctor.processes.command import Ending, Result
 from fadoctor.probes.world import World
 from tests.hosts import binaries
 from tests.hosts.binaries import RECORDED
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.model.environment import Environment
-    from fadoctor.processes.run import Command
+    from fadoctor.processes.command import Command
 
 _, _NEEDS = PROBES["binaries"]
 HOSTS = Path(__file__).parent

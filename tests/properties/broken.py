@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.wheels import Wheels
-from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from tests.catalogue.environments import Torches
 from tests.history.environments import ATTENTION, GPUS, environment, stacks
 from tests.hosts import recording

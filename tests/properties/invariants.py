@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
 
-from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.finding import Outcome, Severity
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.verdict import Predicted
 from tests.properties.broken import installed, mapping
 from tests.properties.worlds import knowledge

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.manifests.requirement_text import version_of_url
 from fadoctor.matrix.versions import parse_version
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import PACKAGES
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment

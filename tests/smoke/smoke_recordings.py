@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.matrix.load import load_knowledge
-from fadoctor.model.catalogue import EXTENSIONS, build_catalogue
+from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.environment import Target
+from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.smoke import CellKey
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.processes.run import Command, Ending, Result
+from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.smoke.choice import AUTO, CUDA, Choice, Chosen, Wanted
 from fadoctor.smoke.judge import Judge
 

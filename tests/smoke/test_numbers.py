@@ -14,7 +14,8 @@ import pytest
 import fadoctor.smoke.child
 from fadoctor.model.smoke import Failure
 from fadoctor.model.verdict import Backend, Dtype, Measured
-from fadoctor.processes.run import Command, run
+from fadoctor.processes.command import Command
+from fadoctor.processes.run import run
 from fadoctor.smoke.events import Done
 from fadoctor.smoke.limits import read_limits
 from fadoctor.smoke.parent import run_smoke

@@ -11,7 +11,7 @@ import pytest
 
 from fadoctor.model.smoke import NO_DEVICE, Failure, SmokeRun
 from fadoctor.model.verdict import Measured
-from fadoctor.processes.run import Ending, Result
+from fadoctor.processes.command import Ending, Result
 from fadoctor.smoke.parent import TF32_SWITCHES
 from fadoctor.smoke.parent import run_smoke as run_cells
 from tests.smoke.smoke_recordings import (

@@ -8,8 +8,8 @@ import msgspec
 
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import version_part
-from fadoctor.model.catalogue import EXTENSIONS, PACKAGES
 from fadoctor.model.fact import Absent, Known
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.targets.derived import derive
 from tests.unit.engine.builders import fact_of
 from tests.unit.plan.problems import golden, session, with_package

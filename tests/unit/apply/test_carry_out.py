@@ -16,7 +16,7 @@ from fadoctor.apply.undo import undo as undo_store
 from fadoctor.model.environment import Target
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome
-from fadoctor.processes.run import Command, Ending, Result
+from fadoctor.processes.command import Command, Ending, Result
 from tests.unit.apply.trees import grow, manifest
 from tests.unit.engine.builders import environment
 

@@ -11,7 +11,7 @@ import pytest
 from fadoctor.apply.verify import verify
 from fadoctor.model.environment import Target
 from fadoctor.model.plan import Action, ActionKind, Answer, Change, Plan, PlanOutcome, Verification
-from fadoctor.processes.run import Command, Ending, Result
+from fadoctor.processes.command import Command, Ending, Result
 from tests.unit.engine.builders import environment
 
 if TYPE_CHECKING:

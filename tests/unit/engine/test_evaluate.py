@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.environment import SUBJECT_LIMIT
+from fadoctor.model.packages import PACKAGES
 from tests.unit.engine.builders import ABSENT, UNREAD, judgements, outcomes, rule, table
 
 OLD: dict[str, Any] = {"when": {"driver.version": {"below": "525"}}}

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from fadoctor.engine.judge import Assessment, judge, left_by
-from fadoctor.model.catalogue import EXTENSIONS
 from fadoctor.model.finding import Evidence
+from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.place import Place
 from tests.unit.engine.builders import (
     ABSENT,

@@ -11,15 +11,15 @@ from fadoctor.model.catalogue import (
     CONFIG,
     CONTRACTS,
     DERIVED,
-    ENVIRONMENT_VARIABLES,
     FLEET,
     LATER,
     LOG,
-    PACKAGES,
     build_catalogue,
     find_spec,
     generic_name,
 )
+from fadoctor.model.fact_rows import ENVIRONMENT_VARIABLES
+from fadoctor.model.packages import PACKAGES
 from fadoctor.probes import PROBES
 
 CATALOGUE = build_catalogue()

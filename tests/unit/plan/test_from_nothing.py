@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from fadoctor.matrix.versions import version_key
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.report.plan_text import render
 from tests.states.starts import start

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.catalogue import PACKAGES
 from fadoctor.model.finding import Outcome
+from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.reads import (
     EVERYTHING,
     Reading,

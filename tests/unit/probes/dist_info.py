@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fadoctor.processes.run import Command, Result
+    from fadoctor.processes.command import Command, Result
 
 LINUX: dict[str, Fact] = {
     "host.os": Known("linux", "test"),

@@ -14,7 +14,7 @@ from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.probes import PROBES
 from fadoctor.probes.collect import collect
 from fadoctor.probes.world import World
-from fadoctor.processes.run import Command, Ending, Result
+from fadoctor.processes.command import Command, Ending, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable

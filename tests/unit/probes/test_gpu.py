@@ -12,7 +12,7 @@ from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.probes.gpu import probe
 from fadoctor.probes.world import World
-from fadoctor.processes.run import Command, Ending, Result
+from fadoctor.processes.command import Command, Ending, Result
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from fadoctor.probes.world import World
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fadoctor.processes.run import Command, Result
+    from fadoctor.processes.command import Command, Result
 
 GIB = 1 << 30
 GLIBC = b"\x7fELF\0GNU C Library (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36.\n"

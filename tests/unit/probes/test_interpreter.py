@@ -23,7 +23,8 @@ from fadoctor.probes.interpreter import (
 )
 from fadoctor.probes.interpreter_files import is_file, is_folder, list_folder, read_pyvenv
 from fadoctor.probes.world import World
-from fadoctor.processes.run import Command, Ending, Result, last_json_object, remember, run
+from fadoctor.processes.command import Command, Ending, Result, last_json_object
+from fadoctor.processes.run import remember, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

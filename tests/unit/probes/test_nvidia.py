@@ -14,7 +14,8 @@ from fadoctor.probes.nvidia import Obstacle
 from fadoctor.probes.nvidia_smi import find_program, read_nvidia_smi
 from fadoctor.probes.nvml import read_nvml
 from fadoctor.probes.world import World
-from fadoctor.processes.run import Command, Ending, Result, run
+from fadoctor.processes.command import Command, Ending, Result
+from fadoctor.processes.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.model.catalogue import PACKAGES, build_catalogue, find_spec
+from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
 from fadoctor.probes.package_facts import NAMES
 from fadoctor.probes.packages import probe
 from tests.unit.probes.dist_info import LINUX, add, put, value, world_of

@@ -15,7 +15,8 @@ from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.probes.toolkit import probe
 from fadoctor.probes.world import World
-from fadoctor.processes.run import Command, Ending, Result, run
+from fadoctor.processes.command import Command, Ending, Result
+from fadoctor.processes.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,9 @@ import sys
 import threading
 import time
 
+from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.processes.ending import RUNNING
-from fadoctor.processes.run import Command, Ending, Result, run
+from fadoctor.processes.run import run
 
 WAITS = "input()"
 

@@ -9,8 +9,9 @@ import time
 
 import pytest
 
+from fadoctor.processes.command import Command, Ending
 from fadoctor.processes.ending import Running
-from fadoctor.processes.run import Command, Ending, run
+from fadoctor.processes.run import run
 
 LOST_IN_A_CALLBACK = """
 import signal, sys, time, weakref

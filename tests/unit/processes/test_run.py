@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from fadoctor.processes.deadline import Pulse
-from fadoctor.processes.run import (
+from fadoctor.processes.command import (
     Command,
     Ending,
     Result,
     child_environment,
     last_json_object,
-    run,
     signal_name,
 )
+from fadoctor.processes.deadline import Pulse
+from fadoctor.processes.run import run
 
 
 def python(code: str, timeout_s: float = 10, **options: object) -> Result:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.processes.run import Command, run
+from fadoctor.processes.command import Command
+from fadoctor.processes.run import run
 from fadoctor.processes.strays import no_strays
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from fadoctor.processes.run import Command, Ending, Result
+from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.targets.discover import TargetRequest, discover
 from fadoctor.targets.unnamed import Own
 

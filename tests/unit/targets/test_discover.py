@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.errors import TargetError
-from fadoctor.processes.run import Command, Result, remember, run
+from fadoctor.processes.run import remember, run
 from fadoctor.targets.discover import TargetRequest, discover
 from fadoctor.targets.unnamed import Own, own_interpreter
 from tests.unit.targets.made_environments import (
@@ -25,6 +25,8 @@ from tests.unit.targets.made_environments import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fadoctor.processes.command import Command, Result
 
 
 def test_the_option_comes_before_everything(tmp_path: Path) -> None:

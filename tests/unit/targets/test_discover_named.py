@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fadoctor.model.errors import TargetError
-from fadoctor.processes.run import Ending, Result
+from fadoctor.processes.command import Ending, Result
 from fadoctor.targets.discover import TargetRequest
 from tests.unit.targets.made_environments import SILENT, answer, find, make_env, never, saying
 

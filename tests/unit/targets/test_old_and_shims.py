@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from fadoctor.model.errors import TargetError
-from fadoctor.processes.run import Command, Ending, Result, run
+from fadoctor.processes.command import Command, Ending, Result
+from fadoctor.processes.run import run
 from fadoctor.targets.discover import TargetRequest
 from tests.unit.targets.made_environments import answer, find, make_env, never
 

@@ -16,9 +16,9 @@ import pytest
 
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.catalogue import BYSTANDERS, COMPANIONS, PACKAGES
 from fadoctor.model.environment import Target, requirers_in
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import BYSTANDERS, COMPANIONS, PACKAGES
 from fadoctor.probes.packages import probe
 from fadoctor.probes.world import World
 from fadoctor.processes.run import run

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from uv import find_uv_bin
 
-from fadoctor.processes.run import Command, Ending, Result
+from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.processes.run import run as run_process
 from fadoctor.updates import FORMAT, NotFetchedError, fetch
 from tests.unit.matrix import folders

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fadoctor.model.catalogue import EXTENSIONS
+from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.verdict import Measured, Predicted
 from tests.unit.engine.builders import ABSENT, UNREAD, rule
 from tests.unit.engine.kernel_tables import on, verdicts
