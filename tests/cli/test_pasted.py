@@ -105,6 +105,7 @@ def test_a_report_that_a_logger_opens_is_no_json(run: Run) -> None:
     assert facts["deepspeed.version"] == "0.15.1"
 
 
+@pytest.mark.long
 def test_an_issue_as_a_tracker_prints_it(run: Run) -> None:
     """gh issue view 123 | fadoctor check --facts -"""
     issue = f"""title:\tImport fails

@@ -220,6 +220,7 @@ def test_folders_that_hold_nothing_to_test(run: Run, tmp_path: Path) -> None:
     assert "holds no rules" in refused(run, "test", str(tmp_path / "empty"))[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -51,6 +51,7 @@ def test_the_table_never_contradicts_a_finding_or_a_fact(part: int) -> None:
     assert dict(list(wrong.items())[:8]) == {}
 
 
+@pytest.mark.long
 def test_kernels_of_the_hub_work_only_where_they_can_be_had() -> None:
     """Nor is a cell called unknown for want of trying: some of them work, and some fail."""
     wrong: dict[str, int] = {}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from fadoctor.engine import scope as scope_module
 from fadoctor.engine.judge import judge
@@ -15,9 +16,6 @@ from fadoctor.model.fix import Safety
 from tests.golden import cases as golden_cases
 from tests.properties.worlds import cases, knowledge, of_case
 from tools.write_flash_attn_fit import FILE, rows
-
-if TYPE_CHECKING:
-    import pytest
 
 FIXES = [(rule, fix) for rule in knowledge().rules for fix in rule.fixes]
 
@@ -160,6 +158,7 @@ def _find(matrix: Matrix, table: str, keys: dict[str, str]) -> Rows:
     return matrix.find(table, {name: Known(value, "asked") for name, value in keys.items()})
 
 
+@pytest.mark.long
 def test_the_table_of_fitting_releases_follows_from_those_of_wheels() -> None:
     lines = Path(FILE).read_text(encoding="utf-8").splitlines(keepends=True)
     written = [line for line in lines if line.startswith("  - {torch:")]

@@ -76,6 +76,7 @@ def test_nothing_is_said_aloud_about_what_is_harmless(text: str) -> None:
     assert [match for match in found if match.severity is not Severity.NOTE] == []
 
 
+@pytest.mark.long
 def test_around_anchors_the_same_is_found_as_in_the_whole_text() -> None:
     rules = [
         msgspec.structs.replace(

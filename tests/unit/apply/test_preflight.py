@@ -56,6 +56,7 @@ def test_a_setting_in_a_file_counts_and_one_that_is_off_does_not(
     judge(template[0], PIP_CONFIG_FILE=str(tmp_path / "pip.conf"), PIP_USER="0")
 
 
+@pytest.mark.long
 def test_an_installer_that_is_missing(template: tuple[Path, Path]) -> None:
     with pytest.raises(UsageError, match=r"uv is not installed.*--installer pip"):
         judge(template[0], ("uv",), PATH="/nowhere")

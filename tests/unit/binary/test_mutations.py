@@ -104,6 +104,7 @@ def test_some_mutations() -> None:
     assert found.runs >= 3_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("data", CORPUS[:-1])
 def test_every_truncation(read: Read, data: bytes) -> None:
     whole = read(data)

@@ -63,6 +63,7 @@ def test_no_finding_shows_other_packages_than_fix(name: str) -> None:
         assert_agrees(finding, plan_fix=answer_of(plan), is_solved=solves(plan, finding))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_no_state_shows_other_packages_than_fix() -> None:
     for environment in enumerated(12):

@@ -83,6 +83,7 @@ def test_a_transformers_whose_kernels_nobody_can_install_moves() -> None:
     assert set(installed(found)) == {"kernels==0.17.2", "transformers==5.22.2"}
 
 
+@pytest.mark.long
 def test_another_major_of_transformers_has_to_be_asked_for() -> None:
     assert not any(item.startswith("transformers") for item in installed(plan(configured(OLD))))
     asked = installed(plan(given(OLD), want=("hub-fa2",)))

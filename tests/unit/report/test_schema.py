@@ -38,6 +38,7 @@ def test_schemas_are_schemas(name: str) -> None:
     assert validator(name).schema["$schema"].endswith("2020-12/schema")
 
 
+@pytest.mark.long
 def test_shipped_files_fit() -> None:
     checks = {name: validator(name) for name in ("rule", "table")}
     for path in sorted(RULES.glob("*/*.yaml")):
