@@ -16,7 +16,7 @@ from fadoctor.manifests.torch_of import torch_facts
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
-from fadoctor.model.packages import BYSTANDERS, PACKAGES
+from fadoctor.model.packages import BYSTANDERS, PACKAGES, STACK
 from fadoctor.probes.requires import marker_target
 
 if TYPE_CHECKING:
@@ -133,10 +133,9 @@ def _not_brought(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) 
 
 def _brought_by(name: str, facts: Mapping[str, Fact], matrix: Matrix) -> set[str] | None:
     """Return the distributions of the stack that one requires; None where nobody knows."""
-    stack = {each for key, names in PACKAGES.items() if key not in BYSTANDERS for each in names}
     needs = facts.get(f"{package_of(name)}.requires")
     if isinstance(needs, Known) and isinstance(needs.value, dict):
-        return needs.value.keys() & stack
+        return needs.value.keys() & STACK
     if name in ("torch", "triton"):  # whichever it will be: torch at most triton, triton nothing
         return {"triton"} if name == "torch" else set()
     match matrix.find("may-bring", {"package": Known(name, "asked")}).cell("brings"):

@@ -16,7 +16,7 @@ from fadoctor.manifests.planned import Manifest, Requirement
 from fadoctor.manifests.requirement_text import file_of
 from fadoctor.manifests.toml_tree import read_toml
 from fadoctor.model.fact import printable
-from fadoctor.model.packages import BYSTANDERS, PACKAGES
+from fadoctor.model.packages import STACK
 from fadoctor.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ _NAME = re.compile(r'name = "([A-Za-z0-9][A-Za-z0-9._-]{0,99})"')
 # `    { url = "https://.../x.whl", hash = "sha256:...", size = 1 },` and `sdist = { url = ...}`
 _FILE = re.compile(
     r'(?:    |sdist = )\{ (?:url|path|filename) = "[^"\\]{1,2000}"[^{}\[\]\\]{0,1000}\},?'
-)
-_STACK = frozenset(
-    name for key, names in PACKAGES.items() if key not in BYSTANDERS for name in names
 )
 _BY_DEFAULT = "dev"
 """The group that uv installs without being asked."""
@@ -70,7 +67,7 @@ def _without_files(text: str) -> str:
     for index, line in enumerate(lines):
         if line.startswith("name = ") and (found := _NAME.fullmatch(line.rstrip())):
             name = found[1]
-        elif name not in _STACK and line[:1] in " s" and _FILE.fullmatch(line.rstrip()):
+        elif name not in STACK and line[:1] in " s" and _FILE.fullmatch(line.rstrip()):
             lines[index] = ""
     return "\n".join(lines)
 

@@ -69,13 +69,13 @@ class NameTables:
             asked = " ".join(said for _, said, _ in askers[:ASKERS_TOLD]) or self._unread()
             return {"told": asked, **self._newer(askers)} if asked else {}
         first, last = (_text(given.cell(name)) for name in ("first", "last"))
-        told = [self._given(given), *(said for _, said, _ in askers[:ASKERS_TOLD])]
+        beyond = self._beyond(package)
+        told = [self._given(given, beyond), *(said for _, said, _ in askers[:ASKERS_TOLD])]
         found: dict[str, Value] = {
             "told": " ".join(filter(None, told)),
-            "way": self._way(first, last) or self._beyond(package),
+            "way": self._way(first, last) or beyond,
             **self._newer(askers),
         }
-        beyond = self._beyond(package)
         if not isinstance(given.cell("never"), Known) and (first or last or beyond):
             low, high = first or str(package["first"]), last or str(package["last"])
             found["other"] = f"{package['package']}>={low},<={high}"
@@ -153,7 +153,7 @@ class NameTables:
             f"or a model's own code does, and it was written for another release."
         )
 
-    def _given(self, given: Rows) -> str:
+    def _given(self, given: Rows, beyond: str) -> str:
         """Return which releases have it, and what that means for the one that is here."""
         row = self.read[self.wanted.top]
         name, low, high = row["package"], row["first"], row["last"]
@@ -169,7 +169,7 @@ class NameTables:
             return f"{name} has it up to {last}{before}{here}."
         if first:
             return f"{name} has it from {first} on{before}{here}."
-        if beyond := self._beyond(row):
+        if beyond:
             end, age = (low, "oldest") if beyond == "new" else (high, "newest")
             span = f"from {low} on" if beyond == "new" else f"up to {high}"
             return f"{name} has it {span}, and {end} is the {age} that was read{here}."

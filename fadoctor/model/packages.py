@@ -50,6 +50,11 @@ Packages are known by *distribution*: flash-attn-4 imports as ``flash_attn`` too
 BYSTANDERS = frozenset({"einops", "numpy"})
 """Packages that lie in environments without anything of the stack, too."""
 
+STACK = frozenset(
+    name for key, names in PACKAGES.items() if key not in BYSTANDERS for name in names
+)
+"""Distributions that lie only where something of the stack does."""
+
 COMPANIONS = frozenset({
     "apache-tvm-ffi", "auto-gptq", "autoawq", "axolotl", "datasets", "diffusers", "evaluate",
     "flashinfer-cubin", "gptqmodel", "huggingface-hub", "lmdeploy", "ms-swift",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from itertools import islice
 from typing import TYPE_CHECKING
+
+from fadoctor.probes.interpreter_files import list_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ def find_missing(root: str, paths: Sequence[str]) -> list[str]:
     """
     listed: dict[str, frozenset[str]] = {}
     for folder, count in Counter(path.rpartition("/")[0] for path in paths).items():
-        listed[folder] = _list_files(f"{root}/{folder}") if count > _FEW else frozenset()
+        listed[folder] = _files_of(f"{root}/{folder}") if count > _FEW else frozenset()
     missing = []
     for path in paths:
         folder, _, name = path.rpartition("/")
@@ -35,13 +36,12 @@ def find_missing(root: str, paths: Sequence[str]) -> list[str]:
     return missing
 
 
-def _list_files(folder: str) -> frozenset[str]:
-    """Return what surely is in a folder; nothing where it cannot be listed."""
+def _files_of(folder: str) -> frozenset[str]:
+    """Return what surely is in a folder; nothing where it cannot be told."""
+    entries = list_folder(folder, _ENTRIES)
     try:
-        with os.scandir(folder) as entries:
-            some = islice(entries, _ENTRIES)
-            return frozenset(entry.name for entry in some if not entry.is_symlink())
-    except (OSError, ValueError):
+        return frozenset(entry.name for entry in entries if not entry.is_symlink())
+    except OSError:  # some disks do not say with the name whether it is a link
         return frozenset()
 
 

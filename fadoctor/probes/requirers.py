@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import REQUIRER
 from fadoctor.model.environment import REQUIRER_LIMIT
-from fadoctor.model.packages import BYSTANDERS, COMPANIONS, PACKAGES
+from fadoctor.model.packages import COMPANIONS, STACK
 from fadoctor.probes.metadata import HEADER_LIMIT, normalise_name, read_member
 from fadoctor.probes.package_facts import SMALL, read_installer
 from fadoctor.probes.requires import (
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 FILE_LIMIT = 3_000
 """Metadata files that are read; an environment of so many distributions is none of ours."""
 
-_STACK = frozenset(
-    name for key, names in PACKAGES.items() if key not in BYSTANDERS for name in names
-)
 _NAME = re.compile(r"[\w.-]{1,100}")
 _FIELD = "requires-dist:"
 
@@ -86,4 +83,4 @@ def _lines(world: World, record: Distribution) -> Iterator[str]:
 def _is_of_stack(line: str) -> bool:
     """Whether a requirement is one for a package of the stack, however its name is spelled."""
     name = _NAME.match(line)
-    return name is not None and normalise_name(name[0]) in _STACK
+    return name is not None and normalise_name(name[0]) in STACK

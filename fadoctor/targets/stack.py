@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.packages import BYSTANDERS, PACKAGES
+from fadoctor.model.packages import STACK
 from fadoctor.probes.interpreter_files import list_folder
 from fadoctor.probes.metadata import normalise_name
 
@@ -19,7 +19,6 @@ _MAX_ENTRIES = 20_000
 
 def holds_stack(folders: Iterable[str]) -> bool:
     """Return whether one of the folders holds the metadata of a package of the stack."""
-    wanted = {name for key, names in PACKAGES.items() if key not in BYSTANDERS for name in names}
     entries = (entry for folder in folders for entry in list_folder(folder, _MAX_ENTRIES))
     matches = (re.fullmatch(_METADATA, entry.name) for entry in entries)
-    return any(match and normalise_name(match["name"]) in wanted for match in matches)
+    return any(match and normalise_name(match["name"]) in STACK for match in matches)
