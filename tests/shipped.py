@@ -29,7 +29,7 @@ def compiled() -> Compiled:
         suite = load_suite()
     except FadoctorError:
         return compile_rules(RULES)
-    tables = {**suite.knowledge.tables, **load_apart(whole=True)}
+    tables = dict(load_apart(suite.knowledge.tables))
     knowledge = msgspec.structs.replace(suite.knowledge, tables=tables)
     cases: Cases = {name: file.cases for name, file in suite.shipped.items()}
     return Compiled(knowledge, cases, ())

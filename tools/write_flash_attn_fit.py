@@ -109,7 +109,7 @@ def _words(cell: object) -> list[str]:
 
 def main() -> None:
     """Write the table."""
-    tables = {**load_knowledge(()).tables, **load_apart()}
+    tables = load_apart(load_knowledge(()).tables)
     FILE.write_text(_HEAD + "".join(rows(tables)), encoding="utf-8")
 
 

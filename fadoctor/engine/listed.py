@@ -28,7 +28,7 @@ class Lists:
         if listed[TABLE] not in self._matrix.tables:
             from fadoctor.matrix.load import load_apart  # noqa: PLC0415 -- large, rarely asked for
 
-            self._matrix = Matrix({**load_apart(whole=True), **self._matrix.tables})
+            self._matrix = Matrix(load_apart(self._matrix.tables))
         said = {key: Known(groups.get(name) or "", "a log")
                 for key, name in listed.items() if key not in {TABLE, HEIRS}}  # fmt: skip
         if self._matrix.find(listed[TABLE], said).none is None:

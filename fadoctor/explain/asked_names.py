@@ -106,7 +106,7 @@ def _told(wanted: Wanted, text: str, environment: Environment) -> dict[str, Valu
 
 def _told_of(owner: str, name: str, environment: Environment) -> dict[str, Value]:
     """Return what is known of an attribute of a class."""
-    matrix = Matrix(load_apart(whole=True))
+    matrix = Matrix(load_apart())
     return AttributeTables(matrix, owner, name, _versions(environment)).facts()
 
 

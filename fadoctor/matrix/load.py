@@ -9,23 +9,24 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.matrix.apart import Apart
 from fadoctor.model.errors import FadoctorError
 from fadoctor.model.rule import Knowledge, Table
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fadoctor.matrix.compile import Compiled
 
 PACKAGE = Path(__file__).resolve().parent.parent
 COMPILED = PACKAGE / "compiled"
 SOURCE = PACKAGE.parent / "rules"
-
-ASKED_ALONE = frozenset({"names-attributes", "names-bases", "names-instead"})
-"""Tables about the classes of packages."""
 
 FORM = "form 2"
 """Of what is compiled; a number that changes with it makes what older code compiled stale."""
@@ -56,24 +57,25 @@ def load_knowledge(extra: tuple[Path, ...] = ()) -> Knowledge:
     return knowledge
 
 
-def load_apart(*, as_shipped: bool = False, whole: bool = False) -> dict[str, Table]:
-    """Return the tables that are compiled apart, by name; of a checkout, as its files are now.
+def load_apart(
+    beside: Mapping[str, Table] = MappingProxyType({}), *, as_shipped: bool = False
+) -> Mapping[str, Table]:
+    """Return the tables that are compiled apart, by name, and with them those `beside`.
 
-    Those of `ASKED_ALONE` come with the `whole` only: they are large, and few logs ask them.
+    Each is decoded when it is asked for. Of a checkout they are as its files are now.
     """
     if is_checkout():
         shipped()
     for folder in (COMPILED if as_shipped else compiled_in_use(), COMPILED):
         with suppress(OSError, msgspec.DecodeError):
-            raw = decode((folder / "apart.json").read_bytes(), dict[str, msgspec.Raw])
-            wanted = raw.keys() if whole else raw.keys() - ASKED_ALONE
-            return {name: decode(bytes(raw[name]), Table) for name in raw if name in wanted}
+            file = folder / "apart.json"
+            return Apart(decode(file.read_bytes(), dict[str, msgspec.Raw]), file, beside)
     if not is_checkout():
         raise FadoctorError("this installation has no compiled tables: install fadoctor again")
     from fadoctor.matrix.compile import compile_rules  # noqa: PLC0415 -- see load_knowledge
 
     tables = compile_rules(SOURCE).knowledge.tables
-    return {name: table for name, table in tables.items() if table.apart}
+    return {**beside, **{name: table for name, table in tables.items() if table.apart}}
 
 
 def is_checkout() -> bool:

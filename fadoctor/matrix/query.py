@@ -70,6 +70,7 @@ class Matrix:
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self.tables = tables
+        self._indexes: dict[str, Index] = {}
 
     def find(self, table_name: str, keys: Mapping[str, Fact]) -> Rows:
         """Return the rows of a table that match all keys.
@@ -77,17 +78,19 @@ class Matrix:
         A key that is Absent makes every cell Absent, one that is Unknown makes it Unknown, and
         Known keys without a row make it Unknown, or Absent where the table is complete.
         """
-        table = self.tables[table_name]
+        index = self._indexes.get(table_name)
+        if index is None:
+            index = self._indexes[table_name] = Index.of(self.tables[table_name])
         texts = []
         for name, fact in keys.items():
             if isinstance(fact, Known):
                 value = fact.value
                 texts.append(value if isinstance(value, str) else _text(value))
             elif isinstance(fact, Absent):
-                return Rows(table, (), Absent(f"{name} is absent: {fact.source}"))
+                return Rows(index.table, (), Absent(f"{name} is absent: {fact.source}"))
             else:
-                return Rows(table, (), fact)
-        return Index.of(table).find((*keys, *texts))
+                return Rows(index.table, (), fact)
+        return index.find((*keys, *texts))
 
 
 ANSWERS_KEPT = 4096

@@ -1,7 +1,7 @@
 """The flash-attn wheels that exist: official and community files, read from the matrix.
 
 Nothing here is needed by a check: the tables are compiled apart, and the caller loads them.
-`Wheels({**knowledge.tables, **load_apart()})` is how it is used.
+`Wheels(load_apart(knowledge.tables))` is how it is used.
 """
 
 from __future__ import annotations

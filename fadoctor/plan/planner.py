@@ -64,7 +64,7 @@ class Question(msgspec.Struct, frozen=True):
 
 def session_of(knowledge: Knowledge) -> Session:
     """Return what plans for any environment share; reads the tables that are compiled apart."""
-    return Session(knowledge, load_apart())
+    return Session(knowledge, load_apart(knowledge.tables))
 
 
 def make_plan(environment: Environment, session: Session, question: Question) -> Plan:

@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 class Session:
     """What planning needs of the knowledge base, whatever the environment."""
 
-    def __init__(self, knowledge: Knowledge, apart: Mapping[str, Table]) -> None:
-        """Take the knowledge and the tables that are compiled apart."""
+    def __init__(self, knowledge: Knowledge, tables: Mapping[str, Table]) -> None:
+        """Take the knowledge, and all tables: those that are compiled apart included."""
         self.knowledge = knowledge
-        self.matrix = Matrix({**knowledge.tables, **apart})
+        self.matrix = Matrix(tables)
         self.candidates = Candidates(self.matrix)
         self.hub = HubRoute(self.matrix, self.candidates.helpers)
         self.post = PostState(self.matrix)

@@ -72,12 +72,11 @@ def plan_base(environment: Environment, knowledge: Knowledge) -> Environment:
 
 
 def _matrix(environment: Environment, knowledge: Knowledge) -> Matrix:
-    tables = dict(knowledge.tables)
-    if "flash-attn" in environment.ranges:
-        from fadoctor.matrix.load import load_apart  # noqa: PLC0415 -- only where its releases count
+    if "flash-attn" not in environment.ranges:
+        return Matrix(knowledge.tables)
+    from fadoctor.matrix.load import load_apart  # noqa: PLC0415 -- only where its releases count
 
-        tables |= load_apart()
-    return Matrix(tables)
+    return Matrix(load_apart(knowledge.tables))
 
 
 def _is_meant(each: Undecided, environment: Environment) -> bool:

@@ -37,8 +37,7 @@ def tabled(facts: Mapping[str, Fact], count: int) -> dict[str, Fact]:
     """
     if not count:
         return {}
-    asked = (_text(facts, f"contract[{index}].asked") for index in range(count))
-    matrix = Matrix(load_apart(whole=any("." in wanted_in(text).name for text in asked)))
+    matrix = Matrix(load_apart())
     found: dict[str, Fact] = {}
     for index in range(count):
         told = (tables_of(facts, f"contract[{index}]", matrix)).facts()

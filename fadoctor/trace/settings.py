@@ -61,18 +61,14 @@ class Settings(msgspec.Struct, frozen=True):
 
 def config_of(settings: Settings, knowledge: Knowledge) -> Config:
     """Return what the tracer inside a process is told."""
-    apart = load_apart()
-
-    def table(name: str) -> Table:
-        return apart.get(name) or knowledge.tables[name]
-
+    tables = load_apart(knowledge.tables)
     return Config(
         calls=settings.calls,
         eager=settings.eager,
-        entries=_entries(table(ENTRY_POINTS)),
-        operations=_operations(table("trace-operations")),
-        kernels=_kernels(table("sdpa-kernels")),
-        refusals=_refusals(table("trace-refusals")),
+        entries=_entries(tables[ENTRY_POINTS]),
+        operations=_operations(tables["trace-operations"]),
+        kernels=_kernels(tables["sdpa-kernels"]),
+        refusals=_refusals(tables["trace-refusals"]),
         limits=_limits(knowledge),
         variables=tuple(name for name in ENVIRONMENT_VARIABLES if name != "PYTHONPATH"),
         packages=tuple(PACKAGES),

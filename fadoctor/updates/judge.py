@@ -13,7 +13,7 @@ from fadoctor.model.fact import printable
 from fadoctor.updates import ReleaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from fadoctor.model.rule import Knowledge, Table
@@ -30,7 +30,7 @@ class Judged(msgspec.Struct, frozen=True):
     compiled: Compiled
 
 
-def judge(folder: Path, version: str, shipped: Knowledge, apart: dict[str, Table]) -> Judged:
+def judge(folder: Path, version: str, shipped: Knowledge, apart: Mapping[str, Table]) -> Judged:
     """Return what a release holds; ReleaseError where it cannot stand in for what was shipped."""
     compiled = _compiled(folder)
     knowledge = compiled.knowledge
@@ -61,7 +61,7 @@ def _compiled(folder: Path) -> Compiled:
     return compiled
 
 
-def _missing(knowledge: Knowledge, shipped: Knowledge, apart: dict[str, Table]) -> Iterator[str]:
+def _missing(knowledge: Knowledge, shipped: Knowledge, apart: Mapping[str, Table]) -> Iterator[str]:
     """Yield what Python asks for by name, or people ignore by id, and a release has lost."""
     for name, table in {**shipped.tables, **apart}.items():
         other = knowledge.tables.get(name)

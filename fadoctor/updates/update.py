@@ -58,7 +58,7 @@ def take(release: archive.Release, source: str, date: str, *, dry_run: bool, nam
         pointer = None if dry_run else home()
         made = Path(stack.enter_context(workplace(pointer)), "release")
         folder = unpack(release.files, made)
-        judged = judge(folder, release.version, shipped(), load_apart(as_shipped=True, whole=True))
+        judged = judge(folder, release.version, shipped(), load_apart(as_shipped=True))
         if pointer is not None:
             stated = Release(
                 release.version, release.sha256, source, date, FORM, fadoctor=__version__

@@ -40,7 +40,7 @@ def _tables(monkeypatch: pytest.MonkeyPatch) -> None:
         table("names-instead", WORDS, {"instead": "text"}, [instead]),
     ]  # fmt: skip
     tables = {each.table: each for each in found}
-    monkeypatch.setattr(asked_names, "load_apart", lambda *, whole: tables if whole else {})
+    monkeypatch.setattr(asked_names, "load_apart", lambda: tables)
 
 
 def facts(owner: str, name: str, **there: str) -> dict[str, Any]:
