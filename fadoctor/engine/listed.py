@@ -25,21 +25,17 @@ class Lists:
         """Return whether a table has a row for the groups of a match; of no table it has."""
         if not listed:
             return True
-        if listed[TABLE] not in self._matrix.tables:
+        table, heirs = listed[TABLE], listed.get(HEIRS, "")
+        if not {table, heirs} - {""} <= self._matrix.tables.keys():
             from fadoctor.matrix.load import load_apart  # noqa: PLC0415 -- large, rarely asked for
 
             self._matrix = Matrix(load_apart(self._matrix.tables))
         said = {key: Known(groups.get(name) or "", "a log")
                 for key, name in listed.items() if key not in {TABLE, HEIRS}}  # fmt: skip
-        if self._matrix.find(listed[TABLE], said).none is None:
-            return True
-        heirs = self._matrix.tables.get(listed.get(HEIRS, ""))
-        if heirs is None:
-            return False
-        [key], [column] = heirs.keys, heirs.columns
-        others = self._matrix.find(heirs.table, {key: said[key]}).cell(column)
-        bases = others.value if isinstance(others, Known) else ()
+        if not heirs:
+            return self._matrix.find(table, said).none is None
+        [key] = self._matrix.tables[heirs].keys
         return any(
-            self._matrix.find(listed[TABLE], {**said, key: Known(base, heirs.table)}).none is None
-            for base in (bases if isinstance(bases, tuple) else ())
+            self._matrix.find(table, {**said, key: Known(name, "a log")}).none is None
+            for name in self._matrix.lineage(heirs, str(said[key].value))
         )

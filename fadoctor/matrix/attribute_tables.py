@@ -46,17 +46,11 @@ class AttributeTables(NameTables):
         yield from ()
 
 
-def classes_of(matrix: Matrix, owner: str) -> tuple[str, ...]:
-    """Return a class and what it inherits from, the nearest first."""
-    bases = matrix.find(BASES, {"class": Known(owner, "asked")}).cell("bases")
-    words = bases.value if isinstance(bases, Known) else ()
-    return (owner, *(words if isinstance(words, tuple) else ()))
-
-
 def _first(matrix: Matrix, table: str, owner: str, name: str) -> Rows:
     """Return the rows of the nearest class that has any; none where none has."""
-    found = [
-        matrix.find(table, {"class": Known(each, "asked"), "name": Known(name, "asked")})
-        for each in classes_of(matrix, owner)
-    ]
-    return next((rows for rows in found if rows.none is None), found[0])
+
+    def found(each: str) -> Rows:
+        return matrix.find(table, {"class": Known(each, "asked"), "name": Known(name, "asked")})
+
+    rows = (found(each) for each in matrix.lineage(BASES, owner))
+    return next((each for each in rows if each.none is None), found(owner))

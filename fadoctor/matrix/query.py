@@ -9,7 +9,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value
 from fadoctor.model.rule import Cell, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 Row = dict[str, Cell]
 
@@ -91,6 +91,14 @@ class Matrix:
             else:
                 return Rows(index.table, (), fact)
         return index.find((*keys, *texts))
+
+    def lineage(self, table_name: str, name: str) -> Iterator[str]:
+        """Yield a name, and then those that a table of one key and one column gives to it."""
+        yield name
+        [key], [column] = self.tables[table_name].keys, self.tables[table_name].columns
+        others = self.find(table_name, {key: Known(name, "asked")}).cell(column)
+        if isinstance(others, Known) and isinstance(others.value, tuple):
+            yield from others.value
 
 
 ANSWERS_KEPT = 4096
