@@ -11,7 +11,9 @@ nvcc, "JIT Linking Support".
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from fadoctor.binary.fatbin import Role
 from fadoctor.binary.fatbin_image import Kind
@@ -27,7 +29,7 @@ _NOT_CALLED = (Role.RELOCATABLE, Role.STUB)
 _OTHER = {Kind.LTO: "+LTO", Kind.OTHER: "+OTHER"}
 
 
-class Gpu(NamedTuple):
+class Gpu(msgspec.Struct, frozen=True):
     """What the matrix says of a GPU."""
 
     capability: str
@@ -38,7 +40,7 @@ class Gpu(NamedTuple):
     """Targets of which that is not certain: 8.0 on a Jetson of 8.7."""
 
 
-class Code(NamedTuple):
+class Code(msgspec.Struct, frozen=True):
     """What one kind of container holds."""
 
     role: Role
@@ -74,7 +76,7 @@ class Verdict(Enum):
     """There is no GPU code."""
 
 
-class Coverage(NamedTuple):
+class Coverage(msgspec.Struct, frozen=True):
     """How many containers run on a GPU, and how."""
 
     verdict: Verdict
@@ -86,7 +88,7 @@ class Coverage(NamedTuple):
     """The same of the most demanding one; a driver of that ISA runs all."""
 
 
-class Summary(NamedTuple):
+class Summary(msgspec.Struct, frozen=True):
     """The code of a file, as facts tell it."""
 
     targets: tuple[str, ...]

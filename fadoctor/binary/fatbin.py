@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import struct
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.fatbin_image import BadImageError, Compression, Image, Kind, read_image
@@ -49,7 +51,7 @@ class Role(Enum):
     """Found in the file, but no wrapper hands it to the runtime."""
 
 
-class Container(NamedTuple):
+class Container(msgspec.Struct, frozen=True):
     """A run of images that holds the same kernels for several architectures."""
 
     offset: int
@@ -58,7 +60,7 @@ class Container(NamedTuple):
     images: tuple[Image, ...]
 
 
-class Fatbins(NamedTuple):
+class Fatbins(msgspec.Struct, frozen=True):
     """The GPU code of a file."""
 
     format: str
@@ -79,14 +81,15 @@ def read_fatbins(path: str | Path, *, thorough: bool = False) -> Fatbins:
     """
     with open_source(path) as source:
         layout = read_layout(source)
-        wrappers, unresolved = read_wrappers(source, layout)
+        wrappers = read_wrappers(source, layout)
         source.expect_jumps()
         reader = _Reader(source)
-        found = {offset: reader.registered(offset) for offset in wrappers}
-        if thorough or unresolved or not wrappers:
+        found = {offset: reader.registered(offset) for offset in wrappers.containers}
+        if thorough or wrappers.unresolved or not wrappers.containers:
             for start, end in layout.ranges():
                 found |= {c.offset: c for c in reader.search(start, end, found)}
-        containers = _without_stubs(_with_roles(source, sorted(found.values()), wrappers))
+        in_order = [found[offset] for offset in sorted(found)]
+        containers = _without_stubs(_with_roles(source, in_order, wrappers.containers))
         return Fatbins(layout.format, containers, _toolkit(source, containers))
 
 
@@ -172,7 +175,7 @@ def _with_roles(
                 role = Role.RELOCATABLE
             else:
                 role = Role.REGISTERED
-            yield container._replace(role=role)
+            yield msgspec.structs.replace(container, role=role)
 
 
 def _without_stubs(containers: Iterable[Container]) -> tuple[Container, ...]:
@@ -181,7 +184,9 @@ def _without_stubs(containers: Iterable[Container]) -> tuple[Container, ...]:
     roles = {container.role for container in found}
     if Role.RELOCATABLE in roles or Role.REGISTERED not in roles:
         return found
-    return tuple(c._replace(role=Role.STUB) if c.role is Role.LINKED else c for c in found)
+    return tuple(
+        msgspec.structs.replace(c, role=Role.STUB) if c.role is Role.LINKED else c for c in found
+    )
 
 
 def _runs(containers: list[Container]) -> list[list[Container]]:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import struct
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from fadoctor.binary.errors import BadBinaryError
 
@@ -52,7 +54,7 @@ class Compression(Enum):
 _KINDS = {1: Kind.PTX, 2: Kind.CUBIN, 8: Kind.LTO}
 
 
-class Image(NamedTuple):
+class Image(msgspec.Struct, frozen=True):
     """The code of a container for one architecture."""
 
     kind: Kind

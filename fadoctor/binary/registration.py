@@ -9,7 +9,9 @@ section .nvFatBinSegment; in ELF the magic finds them in writable data, section 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.source import WINDOW
@@ -35,7 +37,7 @@ _RELA = struct.Struct("<QQq")  # offset, info, addend
 _RELATIVE = (8, 1027)  # R_X86_64_RELATIVE, R_AARCH64_RELATIVE
 
 
-class Wrappers(NamedTuple):
+class Wrappers(msgspec.Struct, frozen=True):
     """What the wrappers of a file say."""
 
     containers: dict[int, int]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from fadoctor.binary.errors import BadBinaryError
 
@@ -23,8 +25,8 @@ _WRITE = 2
 _PE_WRAPPERS = b".nvFatBi"  # .nvFatBinSegment, in the eight bytes of a name
 
 
-class Segment(NamedTuple):
-    """A part of the file that the loader maps."""
+class Segment(msgspec.Struct, frozen=True, order=True):
+    """A part of the file that the loader maps; in order, by address."""
 
     address: int
     offset: int
@@ -34,7 +36,7 @@ class Segment(NamedTuple):
     """What registers GPU code may lie here: writable data of ELF, one section of PE."""
 
 
-class Layout(NamedTuple):
+class Layout(msgspec.Struct, frozen=True):
     """How addresses of a library become places in its file."""
 
     format: str

@@ -6,8 +6,9 @@ Heavy modules are imported inside the command, so that each pays only for what i
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from fadoctor.cli import forms, support
@@ -82,7 +83,7 @@ def check(
         leave(_examine(asked, sinks, how, save), exit_zero=exit_zero)
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """What is examined, by what, and how far."""
 
     request: Request
@@ -98,7 +99,7 @@ class Asked(NamedTuple):
         """Return the same with what a project's settings say beside it."""
         request = settings.applied(self.request)
         rules = (*settings.rules, *self.rules)
-        return self._replace(request=request, rules=rules, settings=settings)
+        return msgspec.structs.replace(self, request=request, rules=rules, settings=settings)
 
 
 def judge_file(
@@ -138,7 +139,7 @@ def _examine(
     with spinner("looking for a repair", quiet=how.quiet):
         report = with_advice(conclude(prognosis, run), request, planned)
     code = support.check_code(report, asked.fail_on, strict=asked.strict)
-    how = how._replace(code=code)
+    how = msgspec.structs.replace(how, code=code)
     if save is not None:
         save(report, how)
     forms.deliver(report, sinks, how)

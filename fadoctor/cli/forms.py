@@ -7,7 +7,7 @@ import os
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -83,7 +83,7 @@ _SUMMARY = "GITHUB_STEP_SUMMARY"
 STDOUT = "-"
 
 
-class Sink(NamedTuple):
+class Sink(msgspec.Struct, frozen=True):
     """Where one form of the result goes."""
 
     form: Form
@@ -91,7 +91,7 @@ class Sink(NamedTuple):
     """None is standard output."""
 
 
-class How(NamedTuple):
+class How(msgspec.Struct, frozen=True):
     """What the command line says of the looks of a result."""
 
     color: str = "never"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from fadoctor.model.fact import printable
 from fadoctor.model.verdict import Dtype, Measured, Predicted, Verdict
@@ -37,14 +39,14 @@ _RAN = {
 _IDS_SHOWN = 4
 
 
-class Cell(NamedTuple):
+class Cell(msgspec.Struct, frozen=True):
     """What a cell says, from the longest form to the shortest."""
 
     forms: tuple[str, str, str]
     colour: str
 
 
-class Row(NamedTuple):
+class Row(msgspec.Struct, frozen=True):
     """Backends whose cells say the same."""
 
     names: list[str]
