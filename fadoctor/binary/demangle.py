@@ -9,15 +9,18 @@ below 16 MiB.
 
 from __future__ import annotations
 
-import ctypes
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ctypes
 
 _MAX_LENGTH = 1024
 _MAX_REFERENCES = 14
 _MAX_TEXT = 2000
-_NAME = re.compile(r"_Z[A-Za-z0-9_.$]*")
+_NAME = r"_Z[A-Za-z0-9_.$]*"
 # S_, S1A_ and T_, T0_ refer back
-_REFERENCE = re.compile(r"[ST][0-9A-Z]{0,8}_")
+_REFERENCE = r"[ST][0-9A-Z]{0,8}_"
 _PACK = "Dp"
 _LIBRARY = "libstdc++.so.6"
 _LONG_STRINGS = tuple(
@@ -32,6 +35,8 @@ class Demangler:
 
     def __init__(self, library: str = _LIBRARY) -> None:
         """Load libstdc++, of this process and not of the target; without it names stay raw."""
+        import ctypes  # noqa: PLC0415 -- few environments have a name to show
+
         self._library: ctypes.CDLL | None
         try:
             self._library = ctypes.CDLL(library)
@@ -51,6 +56,8 @@ class Demangler:
     def _call(self, symbol: str) -> str:
         if self._library is None:
             return ""
+        import ctypes  # noqa: PLC0415 -- see above
+
         status = ctypes.c_int()
         pointer = self._function(symbol.encode("ascii"), None, None, ctypes.byref(status))
         if not pointer:
@@ -64,6 +71,6 @@ class Demangler:
 
 def is_safe(symbol: str) -> bool:
     """Whether demangling a name is bounded in time and memory."""
-    if len(symbol) > _MAX_LENGTH or not _NAME.fullmatch(symbol) or _PACK in symbol:
+    if len(symbol) > _MAX_LENGTH or not re.fullmatch(_NAME, symbol) or _PACK in symbol:
         return False
-    return len(_REFERENCE.findall(symbol)) <= _MAX_REFERENCES
+    return len(re.findall(_REFERENCE, symbol)) <= _MAX_REFERENCES

@@ -24,7 +24,7 @@ _MAX_NAME = 8 << 10
 _MAX_CANDIDATES = 400
 _MAX_TABLE = 64 << 20
 # _ZN, _ZNK...: qualifiers of a member function
-_NESTED = re.compile(r"_ZN[KVRO]*")
+_NESTED = r"_ZN[KVRO]*"
 _LENGTH = re.compile(r"[1-9][0-9]{0,3}")
 # C2: constructor, D1: destructor; pl, cl, ...: operator
 _SPECIAL = re.compile(r"C[123]|D[012]|[a-z][a-zA-Z]")
@@ -97,7 +97,7 @@ _AFTER = frozenset("EBI")
 def _prefixes(symbol: str) -> list[str]:
     """Return how the mangled names of a function may begin, const or not."""
     base = qualified_name(symbol)
-    nested = _NESTED.match(base)
+    nested = re.match(_NESTED, base)
     if nested is None:
         return [base] if base else []
     rest = base[nested.end() :]
@@ -106,7 +106,7 @@ def _prefixes(symbol: str) -> list[str]:
 
 def qualified_name(symbol: str) -> str:
     """Return a mangled name up to the end of the function's name, "" where there is none."""
-    start = _NESTED.match(symbol)
+    start = re.match(_NESTED, symbol)
     at = start.end() if start else 2
     if not symbol.startswith("_Z"):
         return ""

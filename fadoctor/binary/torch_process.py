@@ -139,13 +139,13 @@ def _paths(
     tree: Tree, target: Target, process: Process, libraries: tuple[tuple[str, str], ...]
 ) -> Iterator[str]:
     """Yield the file of each library, "" where there is none."""
-    major = next((m[1] for one in process.objects if (m := _CUDART.search(one.path))), "")
+    major = next((m[1] for one in process.objects if (m := re.search(_CUDART, one.path))), "")
     for folder, pattern in libraries:
         yield next(_matches(tree, target, (folder, f"cu{major}"), pattern), "")
 
 
 # .../nvidia/cu13/lib/libcudart.so.13
-_CUDART = re.compile(r"/libcudart\.so\.(\d{1,3})")
+_CUDART = r"/libcudart\.so\.(\d{1,3})"
 
 
 def _matches(tree: Tree, target: Target, folders: tuple[str, str], pattern: str) -> Iterator[str]:

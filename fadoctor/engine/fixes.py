@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from fadoctor.model.fix import Effect
     from fadoctor.model.rule import FixTemplate, StepTemplate
 
-_REQUIREMENT = re.compile(
+_REQUIREMENT = (
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._ -]{0,100}\])?"
     r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,24}"
 )
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?")
-_SPECIAL = re.compile(r"[^A-Za-z0-9_.:/+=-]")
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,80}(=[^\n]{0,500})?"
+_SPECIAL = r"[^A-Za-z0-9_.:/+=-]"
 _OR = "Or "
-_INDEX = re.compile(r"(https://[A-Za-z0-9./_-]{1,200})?")
+_INDEX = r"(https://[A-Za-z0-9./_-]{1,200})?"
 
 
 def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
@@ -170,7 +170,7 @@ def _is_written(aside: Scope, step: StepTemplate) -> bool:
         for text in texts
     ]
     return all(
-        aside.can_fill(text) and all(pattern.fullmatch(item) for item in aside.fill_items(text))
+        aside.can_fill(text) and all(re.fullmatch(pattern, item) for item in aside.fill_items(text))
         for pattern, text in forms
     )
 
@@ -268,6 +268,6 @@ def command(
             return unassignment(*items, windows=windows)
     if windows:
         return " ".join(
-            (*before, *(f'"{item}"' if _SPECIAL.search(item) else item for item in items))
+            (*before, *(f'"{item}"' if re.search(_SPECIAL, item) else item for item in items))
         )
     return shlex.join((*before, *items))

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     """A path of a rule, ready to be read."""
 
 # {gpu.name}, or {gpu.name|this GPU}: what is said where the fact is not known
-_PLACEHOLDER = re.compile(r"\{([a-z][\w.\[\]-]{0,80})(?:\|([^{}|]{0,80}))?\}")
+_PLACEHOLDER = r"\{([a-z][\w.\[\]-]{0,80})(?:\|([^{}|]{0,80}))?\}"
 # [[ on {gpu.name}]]: left out where one of its facts is not known
-_OPTIONAL = re.compile(r"\[\[(.{1,400}?)\]\]", re.DOTALL)
+_OPTIONAL = r"(?s)\[\[(.{1,400}?)\]\]"
 
 
 _SOME_GPU, _NOT_SET = "the GPU", "not set"
@@ -68,8 +68,8 @@ class Scope:
 
         ``{path|words}`` has words for that, and ``[[part]]`` is left out then.
         """
-        chosen = _OPTIONAL.sub(lambda part: part[1] if self.can_fill(part[1]) else "", template)
-        found = _PLACEHOLDER.sub(lambda match: self._word(match[1], match[2]), chosen)
+        chosen = re.sub(_OPTIONAL, lambda part: part[1] if self.can_fill(part[1]) else "", template)
+        found = re.sub(_PLACEHOLDER, lambda match: self._word(match[1], match[2]), chosen)
         starts = chosen[:1] == "{" and found.startswith(_SOME_GPU)
         return found[:1].upper() + found[1:] if starts else found
 
@@ -85,7 +85,7 @@ class Scope:
 
     def fill_items(self, template: str) -> tuple[str, ...]:
         """Return a text filled in, or, where it is one placeholder for a list, the list."""
-        whole = _PLACEHOLDER.fullmatch(template)
+        whole = re.fullmatch(_PLACEHOLDER, template)
         fact = self.resolve(whole[1]) if whole else None
         if isinstance(fact, Known) and isinstance(fact.value, tuple):
             return fact.value
@@ -95,7 +95,7 @@ class Scope:
         """Return whether every placeholder of a text is Known, or has words for where it is not."""
         return all(
             otherwise is not None or isinstance(self.resolve(path), Known)
-            for path, otherwise in _placeholders(_OPTIONAL.sub("", template))
+            for path, otherwise in _placeholders(re.sub(_OPTIONAL, "", template))
         )
 
     def unknown_facts(self) -> dict[str, Unknown]:
@@ -206,7 +206,7 @@ def _reader(rule: Rule, path: str) -> Reader:
 
 def _placeholders(template: str) -> list[tuple[str, str | None]]:
     """Return paths with the words that stand for what is not known, None where there are none."""
-    return [(match[1], match[2]) for match in _PLACEHOLDER.finditer(template)]
+    return [(match[1], match[2]) for match in re.finditer(_PLACEHOLDER, template)]
 
 
 def _version_part(fact: Known, name: str, part: str) -> Fact:

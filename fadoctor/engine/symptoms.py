@@ -37,7 +37,7 @@ OCCURRENCES = 16
 CAPTURE_LIMIT = 200
 """Longest captured value, in characters."""
 
-_PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+_PLACEHOLDER = r"\{([a-z_][a-z0-9_]*)\}"
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 
 
@@ -252,7 +252,7 @@ def _described(place: _Place, found: re.Match[str], skipped: int) -> SymptomMatc
 
 
 def _filled(template: str, captures: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda name: captures.get(name[1], "unknown"), template)
+    return re.sub(_PLACEHOLDER, lambda name: captures.get(name[1], "unknown"), template)
 
 
 _Rank = tuple[int, int, int, int, str, int]

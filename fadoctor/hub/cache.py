@@ -39,11 +39,11 @@ LISTING_LIMIT = 1 << 20
 """Bytes of a list of what a commit holds; a longer one is not read."""
 LISTED_LIMIT = 5_000
 
-_REPOSITORY = re.compile(r"(kernels|models)--([\w.-]{1,60}?)--([\w.-]{1,80})")
+_REPOSITORY = r"(kernels|models)--([\w.-]{1,60}?)--([\w.-]{1,80})"
 _OF_OLD = "kernels-community"
 """Owner of kernels that lie in folders of models, too; other models are none of our business."""
-_COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_BYTECODE = re.compile(r"\.pyc\Z|(?:^|/)__pycache__/")
+_COMMIT = r"[0-9a-f]{7,64}"
+_BYTECODE = r"\.pyc\Z|(?:^|/)__pycache__/"
 """What kernels does not fetch."""
 _SHORT = 12
 """Digits of a commit that stand for a branch where nothing else does."""
@@ -104,7 +104,7 @@ def locate_build(folder: Path, kind: str, name: str, build: str) -> Path | None:
     """Return the folder of a build of ``owner/name@branch``; None where it is not there."""
     repository, _, branch = name.rpartition("@")
     owner, _, rest = repository.partition("/")
-    if not _REPOSITORY.fullmatch(f"{kind}s--{owner}--{rest}"):
+    if not re.fullmatch(_REPOSITORY, f"{kind}s--{owner}--{rest}"):
         return None
     path = folder / f"{kind}s--{owner}--{rest}"
     for kernel, commit in _kernels(str(path), _Left(METADATA_IN_ALL, offline=False)):
@@ -134,7 +134,7 @@ def _repositories(folder: str, kinds: tuple[str, ...]) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
             for entry in islice(entries, ENTRY_LIMIT):
-                form = _REPOSITORY.fullmatch(entry.name)
+                form = re.fullmatch(_REPOSITORY, entry.name)
                 if form is None or form[1].removesuffix("s") not in kinds:
                     continue
                 if form[1] == "kernels" or form[2] == _OF_OLD:
@@ -149,7 +149,7 @@ def _rank(name: str) -> tuple[bool, str]:
 
 def _kernels(path: str, left: _Left) -> Iterator[tuple[Kernel, str]]:
     """Yield the branches of a repository, each with the commit that it stands for."""
-    form = _REPOSITORY.fullmatch(path.rpartition("/")[2])
+    form = re.fullmatch(_REPOSITORY, path.rpartition("/")[2])
     if form is None:
         return
     kind, repository = form[1].removesuffix("s"), f"{form[2]}/{form[3]}"
@@ -179,7 +179,7 @@ def is_whole(path: str, commit: str) -> bool:
     return not isinstance(files, dict) or all(
         "\0" in name or os.path.lexists(f"{snapshot}/{name}")
         for name in islice(files, LISTED_LIMIT)
-        if not _BYTECODE.search(name)
+        if not re.search(_BYTECODE, name)
     )
 
 
@@ -188,7 +188,7 @@ def _branches(folder: str) -> list[tuple[str, str]]:
         (entry.name, commit)
         for entry in _entries(folder, BRANCH_LIMIT)
         if entry.is_file(follow_symlinks=False)
-        and _COMMIT.fullmatch(commit := (read_file(entry.path, 100) or "").strip())
+        and re.fullmatch(_COMMIT, commit := (read_file(entry.path, 100) or "").strip())
     ]
 
 
@@ -196,7 +196,7 @@ def _newest(folder: str, named: set[str]) -> list[str]:
     """Return the commits of snapshots without a name, those that were fetched last first."""
     dated = []
     for entry in _entries(folder, COMMIT_LIMIT):
-        if entry.name not in named and _COMMIT.fullmatch(entry.name):
+        if entry.name not in named and re.fullmatch(_COMMIT, entry.name):
             try:
                 dated.append((-entry.stat(follow_symlinks=False).st_mtime, entry.name))
             except OSError:

@@ -11,7 +11,7 @@ from fadoctor.model.files import read_file
 METADATA_LIMIT = 1 << 16
 """Bytes of a metadata.json; those of the Hub have a few hundred."""
 _ITEMS = 64
-_WORD = re.compile(r"[\w.+-]{1,60}")
+_WORD = r"[\w.+-]{1,60}"
 
 
 class Metadata(msgspec.Struct, frozen=True):
@@ -48,4 +48,4 @@ def read_metadata(path: str) -> Metadata:
 def _words(found: object) -> tuple[str, ...]:
     """Return the plain words of a list."""
     items = found[:_ITEMS] if isinstance(found, list) else []
-    return tuple(each for each in items if isinstance(each, str) and _WORD.fullmatch(each))
+    return tuple(each for each in items if isinstance(each, str) and re.fullmatch(_WORD, each))

@@ -32,7 +32,7 @@ OLDEST = (3, 8)
 
 # Any Python from 2.4 on can run this; it says its version where SCRIPT is a syntax error.
 _VERSION_CODE = "import sys; sys.stdout.write('\\nPython %d.%d.%d\\n' % sys.version_info[:3])"
-_VERSION_LINE = re.compile(r"^Python (\d{1,3}\.\d{1,3}\.\d{1,3})$", re.MULTILINE)
+_VERSION_LINE = r"(?m)^Python (\d{1,3}\.\d{1,3}\.\d{1,3})$"
 
 Run = Callable[[Command], Result]
 
@@ -123,7 +123,7 @@ def ask_interpreter(
 def _old_version(python: str, run: Run, env: dict[str, str], timeout_s: float) -> TooOld | None:
     """Ask an interpreter that does not understand the script for its version alone."""
     result = run(Command((python, "-B", "-c", _VERSION_CODE), timeout_s, env))
-    found = _VERSION_LINE.findall(result.stdout) if result.ok else []
+    found = re.findall(_VERSION_LINE, result.stdout) if result.ok else []
     return refuse_old(found[-1]) if found else None
 
 

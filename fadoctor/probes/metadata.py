@@ -29,8 +29,8 @@ RECORD_LIMIT = 1 << 19
 
 _NAME_SEPARATORS = re.compile(r"[-_.]+")
 _VERSION = re.compile(r"v?[0-9][0-9A-Za-z.!+_-]{0,99}")
-_SCHEME_AND_USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]{0,20}://)(?:[^/?#]*@)?")
-_COMMIT = re.compile(r"[0-9A-Za-z._/-]{1,100}")
+_SCHEME_AND_USER = r"^([A-Za-z][A-Za-z0-9+.-]{0,20}://)(?:[^/?#]*@)?"
+_COMMIT = r"[0-9A-Za-z._/-]{1,100}"
 _VCS = ("git", "hg", "svn", "bzr")
 
 
@@ -141,7 +141,7 @@ def parse_direct_url(text: str) -> Origin | None:
 def clean_url(url: str) -> str:
     """Return a URL without user, password, query and fragment; a file URL unquoted."""
     bare = re.split(r"[?#]", url[:4_000], maxsplit=1)[0]
-    bare = hide_secrets(_SCHEME_AND_USER.sub(r"\1", bare))
+    bare = hide_secrets(re.sub(_SCHEME_AND_USER, r"\1", bare))
     if not bare.startswith("file:"):
         return bare
     path = unquote(bare.removeprefix("file://").removeprefix("localhost"))
@@ -152,7 +152,7 @@ def _with_commit(url: str, info: object) -> str:
     if not isinstance(info, dict) or info.get("vcs") not in _VCS:
         return url
     commit = info.get("commit_id")
-    ending = f"@{commit}" if isinstance(commit, str) and _COMMIT.fullmatch(commit) else ""
+    ending = f"@{commit}" if isinstance(commit, str) and re.fullmatch(_COMMIT, commit) else ""
     return f"{info['vcs']}+{url}{ending}"
 
 

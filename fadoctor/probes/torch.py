@@ -30,7 +30,7 @@ _ASSIGNMENT = re.compile(
     r"(__version__|cuda|hip|rocm|xpu|git_version)\s{0,9}(?::[^=]{1,80})?="
     r"\s{0,9}(?:None|(['\"])([^'\"\\]{0,200})\2)\s{0,9}(?:#.*)?"
 )
-_NUMBERS = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,6}){1,3}")
+_NUMBERS = r"[0-9]{1,4}(?:\.[0-9]{1,6}){1,3}"
 _LIBRARY = re.compile(r"[\w.+-]{1,120}\.(?:so(?:\.[0-9]+)*|dll|dylib|pyd)")
 # set(TORCH_CXX_FLAGS "-D_GLIBCXX_USE_CXX11_ABI=0")
 _ABI_FLAG = re.compile(r"-D_GLIBCXX_USE_CXX11_ABI=([01])\b")
@@ -135,7 +135,7 @@ def _numbers(said: VersionFile, name: str, source: str) -> Fact:
     fact = _text(said, name, source)
     if not isinstance(fact, Known):
         return fact
-    match = _NUMBERS.match(str(fact.value))
+    match = re.match(_NUMBERS, str(fact.value))
     if match is None:
         return unknown(f"{name} is not a version: {fact.value!r}", source)
     return known(match[0], fact.source)

@@ -18,7 +18,7 @@ from fadoctor.probes.interpreter_files import is_file, is_folder, list_folder, r
 _TOOL_FILES = ("uv-receipt.toml", "pipx_metadata.json")
 _TOOL_CACHE = re.compile(r"(archive|builds)-v\d+")
 _PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
-_VERSIONED = re.compile(r"(?:python|pypy)(\d)\.(\d{1,3})t?")
+_VERSIONED = r"(?:python|pypy)(\d)\.(\d{1,3})t?"
 
 _MAX_ENTRIES = 5_000
 
@@ -98,7 +98,7 @@ def _versioned(prefix: Path) -> list[Path]:
     found = []
     for lib in ("lib", "lib64"):
         for entry in list_folder(prefix / lib, _MAX_ENTRIES):
-            match = _VERSIONED.fullmatch(entry.name)
+            match = re.fullmatch(_VERSIONED, entry.name)
             if match and is_folder(entry.path):
                 found.append(((int(match[1]), int(match[2])), Path(entry.path)))
     return [path for _, path in sorted(found, key=lambda pair: pair[0], reverse=True)]
@@ -129,7 +129,7 @@ def _used_version(prefix: Path, folders: list[Path]) -> str:
 
 def _short(name: str) -> str:
     """Return X.Y for python3.11, and nothing for other names."""
-    match = _VERSIONED.fullmatch(name)
+    match = re.fullmatch(_VERSIONED, name)
     return f"{match[1]}.{match[2]}" if match else ""
 
 

@@ -24,7 +24,7 @@ DERIVED = ("unmet", "unmet_alone", "missing")
 _ALIASES = {name: names for names in PACKAGES.values() if len(names) > 1 for name in names}
 """A distribution -> those that can stand in for it: triton is pytorch-triton elsewhere."""
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_NAME = r"[a-z0-9][a-z0-9._-]{0,99}"
 
 
 class _Unmet(msgspec.Struct, frozen=True):
@@ -192,7 +192,9 @@ def _names(words: frozenset[str]) -> frozenset[str]:
 
 
 def _specifiers(words: frozenset[str]) -> dict[str, str]:
-    return {match[0]: word[match.end() :] for word in sorted(words) if (match := _NAME.match(word))}
+    return {
+        match[0]: word[match.end() :] for word in sorted(words) if (match := re.match(_NAME, word))
+    }
 
 
 def _version(name: str, installed: Mapping[str, str]) -> str | None:
