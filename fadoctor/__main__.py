@@ -7,6 +7,7 @@ import sys
 from typing import NoReturn
 
 from fadoctor.processes.interrupts import hear_every_interrupt
+from fadoctor.processes.itself import note_start
 
 _RARELY = 100_000
 """Objects between two searches for cycles: a start makes many, and keeps them all."""
@@ -20,6 +21,7 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line and end the process at once: taking modules apart helps nobody."""
+    note_start()
     gc.set_threshold(_RARELY)
     hear_every_interrupt()
     try:

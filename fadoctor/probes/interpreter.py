@@ -14,9 +14,11 @@ import msgspec
 
 from fadoctor.model.fact import printable
 from fadoctor.model.typed import convert
+from fadoctor.probes.child import _fadoctor_interpreter
 from fadoctor.probes.interpreter_files import facts_of_files, is_folder, read_pyvenv
 from fadoctor.probes.world import absent, known, unknown
 from fadoctor.processes.command import Command, Result, child_environment, last_json_object
+from fadoctor.processes.itself import path_of_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from fadoctor.probes.world import Facts, World
 
 TIMEOUT_S = 10.0
-SCRIPT = Path(__file__).parent / "child" / "_fadoctor_interpreter.py"
+SCRIPT = Path(_fadoctor_interpreter.__file__)
 
 OLDEST = (3, 8)
 """The oldest Python that the scripts that run inside an environment are written for."""
@@ -100,7 +102,10 @@ def refuse_old(version: str) -> TooOld | None:
 def ask_interpreter(
     python: str, run: Run, environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
 ) -> InterpreterAnswer | Problem:
-    """Run an interpreter once and return what it says about itself."""
+    """Return what an interpreter says about itself: it is run once, where it is not our own."""
+    path = path_of_start(python, environ)
+    if path is not None:
+        return _understood(_fadoctor_interpreter.answer(list(path)))
     # -B: looking at an environment leaves no compiled files in it. Not -I: PYTHONPATH and the user
     # site belong to it. macOS hands __PYVENV_LAUNCHER__ down, which would make it another Python.
     env = child_environment(environ, __PYVENV_LAUNCHER__=None)
@@ -111,6 +116,10 @@ def ask_interpreter(
     answer = last_json_object(result.stdout)
     if answer is None:
         return Problem("printed no answer" + _excerpt(result))
+    return _understood(answer)
+
+
+def _understood(answer: Mapping[str, object]) -> InterpreterAnswer | Problem:
     if not answer.get("ok"):
         return Problem(printable(f"could not describe itself: {answer.get('error')}"))
     try:

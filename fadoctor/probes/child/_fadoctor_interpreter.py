@@ -7,7 +7,6 @@ a ``.pth`` file print. Keys: see `InterpreterAnswer` in fadoctor/probes/interpre
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import sysconfig
@@ -15,17 +14,22 @@ import sysconfig
 SCHEMA = 1
 MAX_FOLDERS = 200
 MAX_TEXT = 4096
+PLAIN = frozenset(map(chr, range(0x20, 0x7F))) - {'"', "\\"}
+"""Characters that JSON writes as they are."""
 
 
 def main() -> None:
-    """Collect the answer, or say why it could not be collected, and write it."""
+    """Write what this interpreter is, or why that cannot be told."""
+    _forget_own_folder()
+    _write("\n" + _json(answer(sys.path)) + "\n")
+
+
+def answer(path: list[str]) -> dict[str, object]:
+    """Return what this interpreter is, with the entries of `path` as those of its sys.path."""
     try:
-        _forget_own_folder()
-        answer: dict[str, object] = {"schema": SCHEMA, "ok": True}
-        answer.update(_collect())
+        return {"schema": SCHEMA, "ok": True, **_collect(path)}
     except Exception as error:
-        answer = {"schema": SCHEMA, "ok": False, "error": _text(repr(error))}
-    _write("\n" + json.dumps(answer) + "\n")
+        return {"schema": SCHEMA, "ok": False, "error": _text(repr(error))}
 
 
 def _forget_own_folder() -> None:
@@ -36,7 +40,7 @@ def _forget_own_folder() -> None:
     sys.path[:] = [p for p in paths if os.path.abspath(p) != own]
 
 
-def _collect() -> dict[str, object]:
+def _collect(path: list[str]) -> dict[str, object]:
     suffix = _text(sysconfig.get_config_var("EXT_SUFFIX"))
     name = sys.implementation.name
     short = {"cpython": "cp", "pypy": "pp"}.get(name, name)
@@ -55,7 +59,7 @@ def _collect() -> dict[str, object]:
         "headers": _headers(),
         "externally_managed": _externally_managed(),
         "stdlib": _text(os.path.dirname(os.path.abspath(os.__file__))),
-        "sys_path": _folders(),
+        "sys_path": _folders(path),
     }
 
 
@@ -98,9 +102,9 @@ def _externally_managed() -> bool:
     return sys.prefix == sys.base_prefix and os.path.isfile(marker)
 
 
-def _folders() -> list[str]:
+def _folders(path: list[str]) -> list[str]:
     """Return the folders of sys.path, absolute; zip files and what is not there left out."""
-    folders = [_text(os.path.abspath(p)) for p in sys.path if os.path.isdir(p)]
+    folders = [_text(os.path.abspath(p)) for p in path if os.path.isdir(p)]
     return folders[:MAX_FOLDERS]
 
 
@@ -108,6 +112,23 @@ def _text(value: object) -> str:
     """Return text that any JSON reader accepts: lone surrogates become ``?``."""
     text = value if isinstance(value, str) else ""
     return text.encode("utf-8", "replace").decode("utf-8")[:MAX_TEXT]
+
+
+def _json(value: object) -> str:
+    """Return a value as JSON, in ASCII; the module of that name would be half of this start."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_json(key)}: {_json(value[key])}" for key in value) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    if isinstance(value, str):
+        return '"' + "".join(c if c in PLAIN else _escaped(c) for c in value) + '"'
+    return str(value).lower()  # a number, or true or false
+
+
+def _escaped(character: str) -> str:
+    """Return a character as JSON spells it: one beyond 16 bits as the two halves of UTF-16."""
+    units = character.encode("utf-16-be").hex()
+    return "".join("\\u" + units[at : at + 4] for at in range(0, len(units), 4))
 
 
 def _write(line: str) -> None:
