@@ -154,7 +154,7 @@ class _Question:
         solution = solve_wishes(problem) if problem is not None else None
         if problem is None or solution is None:
             return Harm()
-        after = problem.session.post.after(problem.environment, solution.changes)
+        after = problem.post.after(problem.environment, solution.changes)
         proof, assessment = prove(problem, after)
         there = {finding.rule_id for finding in self.base.findings}
         broken = set(proof.errors) - there
@@ -175,7 +175,7 @@ class _Question:
         solution = solve_wishes(problem) if problem is not None else None
         if problem is None or solution is None or (errors and solution.cost.errors >= errors):
             return None
-        after = problem.session.post.after(problem.environment, solution.changes)
+        after = problem.post.after(problem.environment, solution.changes)
         needs = [
             need
             for choice in solution.changes

@@ -31,8 +31,9 @@ ORDER = (
 )  # fmt: skip
 """The packages that come first: what pins others goes before them."""
 
-_AT_ONCE = ("torch", "triton", "torchvision", "torchaudio", *PAIR)
-"""What follows from the choice of torch, where it is there or was asked for."""
+_AT_ONCE = ("torch", "triton", "torchvision", "torchaudio", *PAIR, LIBRARY)
+"""What follows from the choice of torch, where it is there or was asked for; and the library that
+decides whether transformers and kernels go together."""
 
 REMOVABLE = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers", "triton")
 """What may go where nothing else helps. Frameworks are why an environment exists: they stay."""
@@ -49,15 +50,19 @@ def packages_of(
     return tuple(dict.fromkeys((*ordered, *sorted(found - set(ordered)))))
 
 
-def decided_in_order(packages: Collection[str], there: Collection[str]) -> tuple[str, ...]:
+def decided_in_order(
+    packages: Collection[str], there: Collection[str], kept: Collection[str]
+) -> tuple[str, ...]:
     """Return the packages in the order in which the search decides them.
 
-    A torch leaves one triton, and one release of what is published together with it: what is wrong
-    with those need not be tried with everything else. What only others bring waits for those.
+    What is kept comes first: what quarrels with it is refused as soon as it is chosen. A torch
+    leaves one triton, and one release of what is published together with it: what is wrong with
+    those need not be tried with everything else. What only others bring waits for those.
     """
     sure = {"torch", "triton", *there}
-    first = [name for name in _AT_ONCE if name in packages and name in sure]
-    return (*first, *(name for name in packages if name not in first))
+    at_once = (name for name in _AT_ONCE if name in packages and name in sure)
+    stays = (name for name in packages if name in kept)
+    return tuple(dict.fromkeys((*stays, *at_once, *packages)))
 
 
 def domain(

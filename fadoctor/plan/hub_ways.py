@@ -47,7 +47,7 @@ def hub_instead(problem: Problem, base: Base) -> Iterator[Alternative]:
     solution = solve(other, _LIMIT) if PAIR[1] in other.packages else None
     if solution is None or not any(choice.package == PAIR[1] for choice in solution.changes):
         return
-    after = problem.session.post.after(problem.environment, solution.changes)
+    after = problem.post.after(problem.environment, solution.changes)
     proof, _ = prove(other, after)
     if proof.clean and not is_costly(solution):
         words = f"{TAKE_FROM_HUB} (without --no-hub)" if problem.wishes.no_hub else TAKE_FROM_HUB

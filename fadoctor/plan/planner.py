@@ -123,7 +123,7 @@ class _Planning:
 
     def written(self, solution: Solution, *, explains: bool) -> Plan:
         """Prove a solution and write it out; `explains` says whether conflicts are looked for."""
-        after = self.session.post.after(self.problem.environment, solution.changes)
+        after = self.problem.post.after(self.problem.environment, solution.changes)
         proof, assessment = prove(self.problem, after)
         dialect = choose_dialect(
             self.question.installer, self.problem.environment, self.question.project

@@ -6,6 +6,7 @@ Unknown. Nothing is read or run.
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,13 +18,14 @@ from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER, beside_other_torch
 from fadoctor.plan.contract_state import contracts_after
+from fadoctor.plan.hub_states import HubStates
 from fadoctor.plan.released import mapping_of
 from fadoctor.targets.derived import derive_extensions, derive_hub, derive_requirements
 from fadoctor.targets.pairs import paired_with
 from fadoctor.targets.unmet import DERIVED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -31,20 +33,26 @@ if TYPE_CHECKING:
 
 
 _UNKNOWN = Unknown("known only after the installation", AFTER)
+_MET = Absent(f"{AFTER}: the installer brings it")
+"""One object: states whose facts are the same objects are alike at a glance."""
 
 
 class PostState:
-    """Applies choices to environments; it knows the names of all facts, once."""
+    """Applies choices to environments."""
 
-    def __init__(self, matrix: Matrix) -> None:
-        """Take the matrix, which says what code runs on which GPU."""
+    def __init__(self, matrix: Matrix, shared: Environment | None = None) -> None:
+        """Take the matrix, which says what code runs on which GPU.
+
+        `shared`: the environment of which all are states, where they are: what comes from the Hub
+        is then derived once for all that are alike to it.
+        """
         self.matrix = matrix
-        names = build_catalogue()
-        self.names = {
-            package: tuple(name for name in names if name.startswith(f"{package}."))
-            for package in PACKAGES
-        }
-        self.later = {name for name, spec in names.items() if spec.provider == LATER}
+        self._names, self._later = _known_names()
+        self._derive_hub: Callable[[Environment], Environment] = (
+            partial(derive_hub, matrix=matrix)
+            if shared is None
+            else HubStates(matrix, shared).derive
+        )
 
     def after(self, environment: Environment, choices: Iterable[Choice]) -> Environment:
         """Return the environment after all choices, torch's first."""
@@ -69,7 +77,7 @@ class PostState:
         facts.update(contracts_after(facts, choice, self.matrix))
         after = msgspec.structs.replace(environment, facts=facts)
         if _decides_the_hub(after, choice):
-            after = derive_hub(after, self.matrix)
+            after = self._derive_hub(after)
         askers = {**dict.fromkeys(_askers(after, choice)), **dict.fromkeys(self._paired(choice))}
         after = derive_requirements(after, self.matrix, askers)
         after = _with_requirements(after)
@@ -81,11 +89,22 @@ class PostState:
         return paired_with(moved, self.matrix)
 
     def _facts(self, facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
-        names = self.names[choice.package]
+        names = self._names[choice.package]
         if choice.kind is Kind.REMOVE:
             return dict.fromkeys(names, Absent(f"{AFTER}: removed"))
-        given = {name: _UNKNOWN for name in names if name in facts or name not in self.later}
+        given = {name: _UNKNOWN for name in names if name in facts or name not in self._later}
         return {**given, **choice.facts}
+
+
+@cache
+def _known_names() -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
+    """Return the names of facts by package, and those that are found out later, if at all."""
+    names = build_catalogue()
+    by_package = {
+        package: tuple(name for name in names if name.startswith(f"{package}."))
+        for package in PACKAGES
+    }
+    return by_package, frozenset(n for n, spec in names.items() if spec.provider == LATER)
 
 
 def _decides_the_hub(environment: Environment, choice: Choice) -> bool:
@@ -111,12 +130,11 @@ def _with_requirements(environment: Environment) -> Environment:
 
     What follows from a whole plan, and what cannot, is told by `aftermath`.
     """
-    met = Absent(f"{AFTER}: the installer brings it")
     brought: dict[str, Fact] = {}
     for package in PACKAGES:
         requires = environment.facts.get(f"{package}.requires")
         if isinstance(requires, Known) and requires.source == AFTER:
-            brought |= {f"{package}.{name}": met for name in DERIVED}
+            brought |= {f"{package}.{name}": _MET for name in DERIVED}
     return msgspec.structs.replace(environment, facts={**environment.facts, **brought})
 
 

@@ -97,13 +97,14 @@ class Problem:
         machine = [(gpu.label, str(gpu.capability)) for gpu in self.gpus]
         system = fact_text(environment.fact("host.os"), "")
         self.cells = Cells(self.kernels, (*machine, system), self.worked, session.verdicts)
+        self.post = PostState(session.matrix, environment)
         self.judge = session.judge.within(environment).judge
         self.quarrels = Quarrels(self)
         needs = self.requirements(environment)
         self.broken_before = {(v.distribution, v.needs) for v in violations(environment, needs)}
         self.there = frozenset(name for name in self.packages if is_there(environment, name))
         """Of the packages that are decided those that are installed."""
-        self.order = decided_in_order(self.packages, {*self.there, *wishes.asked})
+        self.order = decided_in_order(self.packages, {*self.there, *wishes.asked}, wishes.kept)
 
     def _can_come_from_the_hub(self) -> bool:
         return PAIR[1] in self.packages or is_there(self.environment, PAIR[1])

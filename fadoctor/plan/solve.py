@@ -124,7 +124,7 @@ class _Search:
         state = dict(zip(problem.packages, chosen, strict=True))
         after = problem.environment
         for package in problem.order:
-            after = problem.session.post.apply(after, state[package])
+            after = problem.post.apply(after, state[package])
         return (*chosen, *aftermath(problem, state, after, careful=True).followers)
 
     def _relevant(self, wished: tuple[Backend, ...]) -> set[str]:
@@ -205,7 +205,7 @@ class _Search:
         return self.problem.domain(package, node.environment, node.state)
 
     def _child(self, node: _Node, package: str, choice: Choice) -> _Node:
-        after = self.problem.session.post.apply(node.environment, choice)
+        after = self.problem.post.apply(node.environment, choice)
         state = {**node.state, package: choice}
         quarrels = self.problem.quarrels.count(state, after, package)
         return self._judged(node, state, after, quarrels)

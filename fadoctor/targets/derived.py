@@ -19,7 +19,7 @@ from fadoctor.targets.tensor_cores import tensor_core_facts
 from fadoctor.targets.unmet import unmet_requirements
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -75,8 +75,7 @@ def _with(environment: Environment, derived: dict[str, Fact]) -> Environment:
 
 def derive_hub(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what comes from the Hub, and nothing of what came before."""
-    of_hub = [name for name in environment.facts if name.startswith("hub.")]
-    if derived := {name for name in of_hub if name.count(".") == _PARTS}:
+    if derived := set(derived_of_hub(environment.facts)):
         left = {name: fact for name, fact in environment.facts.items() if name not in derived}
         environment = msgspec.structs.replace(environment, facts=left)
     if not isinstance(environment.fact("kernels.version"), Known):
@@ -86,6 +85,11 @@ def derive_hub(environment: Environment, matrix: Matrix) -> Environment:
 
     environment = _with(environment, hub_facts(environment.facts, matrix))
     return _with(environment, hub_code(environment, matrix))
+
+
+def derived_of_hub(facts: Iterable[str]) -> list[str]:
+    """Return which of some names of facts are those that `derive_hub` gives."""
+    return [name for name in facts if name.startswith("hub.") and name.count(".") == _PARTS]
 
 
 def _capabilities(environment: Environment, matrix: Matrix) -> dict[str, Fact]:

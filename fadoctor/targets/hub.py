@@ -259,6 +259,12 @@ def _listed(value: object) -> tuple[str, ...]:
     return tuple(str(each) for each in value) if isinstance(value, (list, tuple)) else ()
 
 
+_OF_SYSTEM = (
+    "torch.version", "torch.cuda", "torch.hip", "torch.cxx11_abi", "host.os", "host.machine",
+    "python.free_threaded",
+)  # fmt: skip
+
+
 def system_of(facts: Mapping[str, Fact]) -> System | Unknown:
     """Return what a choice hangs on; Unknown where one of its facts is."""
     wanted = ("torch.version", "host.os", "host.machine", "torch.cuda", "torch.hip")
@@ -266,7 +272,8 @@ def system_of(facts: Mapping[str, Fact]) -> System | Unknown:
         fact = facts.get(name, Unknown("it was not read", name))
         if isinstance(fact, Unknown):
             return fact
-    known = {name: fact.value for name in facts if isinstance(fact := facts[name], Known)}
+    read = ((name, facts.get(name)) for name in _OF_SYSTEM)
+    known = {name: fact.value for name, fact in read if isinstance(fact, Known)}
     torch = parse_version(str(known.get("torch.version", "")))
     backend = next((each for each in ("cuda", "hip") if f"torch.{each}" in known), "")
     version = parse_version(str(known.get(f"torch.{backend}", "0.0")).partition("-")[0])

@@ -1,0 +1,80 @@
+"""What comes from the Hub is derived once for all states alike to it, and is the same by that."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import pytest
+
+from fadoctor.plan.domain import decided_in_order
+from fadoctor.plan.hub_states import FACTS, INSTALLED
+from fadoctor.plan.solve import solve
+from fadoctor.targets.derived import derive_hub, derived_of_hub
+from tests.unit.plan.problems import golden, problem
+
+HEALTHY = "linux-a100-healthy"
+WANTED = {"want": ("hub-fa2",)}
+PACKAGES = ("torch", "transformers", "kernels", "huggingface-hub", "peft", "flash_attn")
+
+
+class Noted(dict):  # type: ignore[type-arg]
+    """Facts that note which of them are asked for."""
+
+    def __init__(self, facts: object) -> None:
+        super().__init__(facts)  # type: ignore[call-overload]
+        self.asked: set[str] = set()
+
+    def get(self, name: str, otherwise: object = None) -> object:
+        self.asked.add(name)
+        return super().get(name, otherwise)
+
+    def __getitem__(self, name: str) -> object:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+
+def test_states_have_the_facts_that_each_would_have_alone() -> None:
+    made = problem(golden(HEALTHY), **WANTED)
+    chance = random.Random(5)  # noqa: S311 -- no secret
+    seen = set()
+    for _ in range(60):
+        alone = shared = made.environment
+        for package in PACKAGES:
+            choice = chance.choice(made.domain(package, shared, PACKAGES))
+            alone = made.session.post.apply(alone, choice)
+            shared = made.post.apply(shared, choice)
+        assert shared.facts == alone.facts
+        seen.add(tuple(str(shared.facts.get(name)) for name in derived_of_hub(shared.facts)))
+    assert len(seen) > 2
+
+
+def test_nothing_else_that_packages_change_decides_what_is_taken() -> None:
+    """A fact that is read and not named would make different states look alike."""
+    made = problem(golden(HEALTHY), **WANTED)
+    solution = solve(made)
+    state = made.session.post.after(made.environment, solution.changes)
+    assert "kernels" in {choice.package for choice in solution.changes}
+    before = set(derived_of_hub(state.facts))
+    facts = Noted({name: fact for name, fact in state.facts.items() if name not in before})
+    derive_hub(msgspec.structs.replace(state, facts=facts), made.session.matrix)
+    still = ("env.", "host.", "hub.", "gpu", "python.")
+    named = {*FACTS, INSTALLED}
+    assert named <= facts.asked
+    assert {name for name in facts.asked - named if not name.startswith(still)} == set()
+
+
+@pytest.mark.parametrize("kept", ["peft", "transformers", "torch"])
+def test_what_quarrels_with_what_is_kept_is_refused_early(kept: str) -> None:
+    """Some 20,000 partial states were looked at, in more than eight seconds."""
+    found = solve(problem(golden(HEALTHY), **WANTED, keep=(kept,)))
+    assert found.complete
+    assert found.nodes < 2_000
+
+
+def test_what_is_kept_and_what_follows_from_torch_are_decided_first() -> None:
+    packages = ("torch", "vllm", "triton", "flash_attn", "peft", "transformers", "huggingface-hub")
+    there = {"torch", "triton", "peft", "transformers", "huggingface-hub"}
+    assert decided_in_order(packages, there, {"peft"}) == (
+        "peft", "torch", "triton", "transformers", "huggingface-hub", "vllm", "flash_attn",
+    )  # fmt: skip
