@@ -77,7 +77,7 @@ class Cells:
         """
         earlier, outlooks = before
         telling, fresh = ([each for each in some if decides_a_verdict(each)] for some in told)
-        touched = {backend for each in fresh for backend in self._backends(each)}
+        touched = {backend for each in fresh for backend in self.concerned(each)}
         found = dict(outlooks)
         for backend in outlooks:
             if backend in touched or not self._is_alike(backend, earlier, environment):
@@ -95,7 +95,7 @@ class Cells:
     def _outlook(
         self, backend: Backend, environment: Environment, telling: Iterable[Judgement]
     ) -> Outlook:
-        mine = [each for each in telling if backend in self._backends(each)]
+        mine = [each for each in telling if backend in self.concerned(each)]
         because = ((each.rule.id, each.subject, each.outcome, each.severity) for each in mine)
         facts: Mapping[str, Fact] = environment.facts
         asked = (
@@ -111,7 +111,7 @@ class Cells:
             verdicts = self._memory[asked] = predict_backends(kernels, mine, there)
         return Outlook(verdicts, count_lost(self.worked, verdicts, (backend,)))  # type: ignore[arg-type]
 
-    def _backends(self, each: Judgement) -> frozenset[Backend]:
+    def concerned(self, each: Judgement) -> frozenset[Backend]:
         """Return the backends that a judgement says something of."""
         asked = (each.rule.id, each.about.bindings.get("package", ""))
         found = self._concerned.get(asked)

@@ -17,13 +17,14 @@ from fadoctor.plan.compiled import is_damaged, lacking_requirements
 from fadoctor.plan.hub_route import LIBRARY
 from fadoctor.plan.released import accepts, is_there, mapping_of
 from fadoctor.plan.releases import BESIDE_TORCH, drawn_in
-from fadoctor.plan.wishes import PAIR, wanted_of_hub
+from fadoctor.plan.wishes import ATTENTION, PAIR, wanted_of_hub
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from fadoctor.model.environment import Environment
     from fadoctor.plan.problem import Problem
+    from fadoctor.plan.wishes import Wishes
 
 ORDER = (
     "torch", "vllm", "unsloth", "torchvision", "torchaudio", "xformers", "triton",
@@ -51,18 +52,24 @@ def packages_of(
 
 
 def decided_in_order(
-    packages: Collection[str], there: Collection[str], kept: Collection[str]
+    packages: Collection[str], there: Collection[str], wishes: Wishes
 ) -> tuple[str, ...]:
     """Return the packages in the order in which the search decides them.
 
     What is kept comes first: what quarrels with it is refused as soon as it is chosen. A torch
     leaves one triton, and one release of what is published together with it: what is wrong with
-    those need not be tried with everything else. What only others bring waits for those.
+    those need not be tried with everything else. An attention package that was asked for goes
+    before those that nobody spoke of. What only others bring waits for those.
     """
-    sure = {"torch", "triton", *there}
+    sure = {"torch", "triton", *wishes.asked, *there}
     at_once = (name for name in _AT_ONCE if name in packages and name in sure)
-    stays = (name for name in packages if name in kept)
-    return tuple(dict.fromkeys((*stays, *at_once, *packages)))
+    stays = (name for name in packages if name in wishes.kept)
+    attention = sorted(
+        (name for name in packages if name in ATTENTION), key=lambda name: name not in wishes.asked
+    )
+    ordered = iter(attention)
+    others = (next(ordered) if name in ATTENTION else name for name in packages)
+    return tuple(dict.fromkeys((*stays, *at_once, *others)))
 
 
 def domain(

@@ -104,7 +104,7 @@ class Problem:
         self.broken_before = {(v.distribution, v.needs) for v in violations(environment, needs)}
         self.there = frozenset(name for name in self.packages if is_there(environment, name))
         """Of the packages that are decided those that are installed."""
-        self.order = decided_in_order(self.packages, {*self.there, *wishes.asked}, wishes.kept)
+        self.order = decided_in_order(self.packages, self.there, wishes)
 
     def _can_come_from_the_hub(self) -> bool:
         return PAIR[1] in self.packages or is_there(self.environment, PAIR[1])

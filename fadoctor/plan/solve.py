@@ -11,7 +11,7 @@ import msgspec
 from fadoctor.engine.evaluate import Judgement
 from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
-from fadoctor.model.verdict import Backend
+from fadoctor.model.verdict import Backend, Verdict
 from fadoctor.plan.aftermath import aftermath
 from fadoctor.plan.cells import Outlooks, is_of_no_use
 from fadoctor.plan.choice import Choice, Kind, keep
@@ -241,13 +241,12 @@ class _Search:
         problem, state = self.problem, node.state
         several = len(problem.gpus) > 1
         verdicts = [v for o in node.outlooks.values() for v in o.verdicts] if several else []
-        whole = len(state) == self.depth
         changes = [choice for choice in state.values() if choice.is_change]
         kinds = [choice.kind for choice in changes]
         replaced = sum(choice.package in problem.there for choice in changes)
         missed, unproved = self._missed(node)
         hub = sum(opens_route(choice, problem.there) for choice in changes)
-        is_excused = partial(problem.is_excused if whole else problem.may_be_excused, verdicts)
+        is_excused = partial(self._is_excused, node, verdicts)
         return Cost(
             errors=failures(node.telling, Severity.ERROR, is_excused)
             + node.quarrels
@@ -265,6 +264,14 @@ class _Search:
             ages=tuple(state[name].age if name in state else 0 for name in problem.packages),
             added=len(changes) - replaced,
         )
+
+    def _is_excused(self, node: _Node, verdicts: list[Verdict], each: Judgement) -> bool:
+        """Return whether what fails on one GPU works, or may come to work, on another."""
+        problem = self.problem
+        if not problem.may_be_excused(verdicts, each):
+            return False
+        undecided = problem.cells.concerned(each).difference(node.outlooks)
+        return bool(undecided) or problem.is_excused(verdicts, each)
 
     def _missed(self, node: _Node) -> Answer:
         """Return what is missed already; of undecided backends what no further choice can mend."""
