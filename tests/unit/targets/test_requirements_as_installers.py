@@ -115,8 +115,9 @@ _UV = re.compile(r"The package `([^`]+)` requires `([A-Za-z0-9._-]+)")
 
 
 @pytest.mark.long
-def test_as_pip_check_on_300_environments(folders: list[Path], tmp_path: Path) -> None:
+def test_as_pip_check_on_100_environments(folders: list[Path], tmp_path: Path) -> None:
     """It would catch a marker, a pre-release, an extra or a name that is taken otherwise."""
+    folders = folders[: NUMBER // 3]
     pip = pytest.importorskip("pip")
     (tmp_path / "pip").symlink_to(Path(pip.__file__).parent)
     standard = [sysconfig.get_path("stdlib"), sysconfig.get_config_var("DESTSHARED")]
@@ -131,7 +132,7 @@ def test_as_pip_check_on_300_environments(folders: list[Path], tmp_path: Path) -
         ours = by_fadoctor(folder)
         assert ours - OF_NO_METADATA == of_the_stack(theirs), folder
         broken += bool(theirs)
-    assert broken > NUMBER // 2
+    assert broken > len(folders) // 2
 
 
 @pytest.mark.long
