@@ -50,12 +50,12 @@ INSTALLERS = ("pip", "uv")
 Case = tuple[str, tuple[str, ...], tuple[str, str, str], str]
 
 ON_BOTH: list[Case] = list(product(STARTS, WISHES, MACHINES, PYTHONS))
-EVERY = ON_BOTH if "whole-enumeration" in REQUIRED else [*ON_BOTH[::4], *ON_BOTH[3::4]]
-"""Of two cases that differ in Python alone one, in turns."""
+EVERY = ON_BOTH if "whole-enumeration" in REQUIRED else [*ON_BOTH[::8], *ON_BOTH[3::8]]
+"""Of four cases one, on either Python in turns: states that are broken bring 700 sequences more."""
 ON_ONE: list[Case] = list(product(STARTS, WISHES, MACHINES, PYTHONS[:1]))
 SOME = random.Random(12).sample(ON_ONE, 9)  # noqa: S311 -- a sample
-LEAST = 12
-"""Distinct sequences of commands from each start; there are up to thirty."""
+LEAST = 9
+"""Distinct sequences of commands from each start; there are some fifteen."""
 
 
 def test_commands_end_in_the_state_that_was_proved(resolver: Resolver) -> None:
