@@ -191,7 +191,8 @@ def _wholes(lines: list[Line], *, several: bool, unwrapped: bool) -> Iterator[Fa
     if several and lines:
         yield Failure("", tuple(lines))
     if unwrapped and lines:
-        yield Failure("", tuple(lines), joint=" ")
+        flush = tuple(msgspec.structs.replace(line, text=line.text.strip()) for line in lines)
+        yield Failure("", flush, joint=" ")
         if uncut := _uncut(lines):
             yield Failure("", uncut)
 

@@ -150,3 +150,13 @@ def test_how_a_build_ends_is_no_other_failure(read: Callable[[str], Reading]) ->
     for ending in (last, "subprocess.CalledProcessError: Command '['ninja', '-v']' returned 1.\n"):
         assert found(read(log + TRACEBACK + ending)) == [("windows-msvc-build", "warning")]
     assert found(read(log + TRACEBACK + "KeyError: 'lr'\n")) == [("windows-msvc-build", "note")]
+
+
+def test_what_a_terminal_wrapped_and_indented_is_put_together(
+    read: Callable[[str], Reading],
+) -> None:
+    log = (
+        "  × Failed to build `flash-attn==2.7.3`\n      Traceback (most recent call last):\n"
+        "      ModuleNotFoundError: No module named\n      'torch'\n"
+    )
+    assert found(read(log)) == [("build-no-torch-isolation", "error")]
