@@ -156,7 +156,7 @@ def test_what_a_terminal_wrapped_and_indented_is_put_together(
     read: Callable[[str], Reading],
 ) -> None:
     log = (
-        "  × Failed to build `flash-attn==2.7.3`\n      Traceback (most recent call last):\n"
+        "  x Failed to build `flash-attn==2.7.3`\n      Traceback (most recent call last):\n"
         "      ModuleNotFoundError: No module named\n      'torch'\n"
     )
     assert found(read(log)) == [("build-no-torch-isolation", "error")]
