@@ -74,7 +74,11 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
             of_others.append(written)
         else:
             fresh.append(written)
-    return begun((*fresh, *of_others, *tried))
+    by_title: dict[str, Fix] = {}
+    for each in (*fresh, *of_others, *tried):
+        # What differs only by a fact that nobody knows reads alike.
+        by_title.setdefault(each.title.removeprefix("Or ").casefold(), each)
+    return begun(tuple(by_title.values()))
 
 
 def _is_of_others(scope: Scope, fix: FixTemplate) -> bool:

@@ -88,7 +88,7 @@ def name_facts(captures: Mapping[str, str], text: str, environment: Environment)
         else Absent("nothing was read of that")
         for name in FACTS
     }
-    return told | {f"contract.{name}": _OF_LOG for name in ("asker", *TOLD)}
+    return told | {f"contract.{name}": _OF_LOG for name in ("asker", "asked", *TOLD)}
 
 
 def _told(wanted: Wanted, text: str, environment: Environment) -> dict[str, Value]:

@@ -39,6 +39,12 @@ _DIGITS = str.maketrans("", "", "0123456789")
 
 # A program that names what it does without has gone on.
 _HANDLED = re.compile(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
+
+# So has one that names what it takes in place of what failed, but it was asked for the other:
+# Flash Attention failed, using default SDPA: ... | Error running sage: ..., using PyTorch instead.
+_REPLACED = re.compile(
+    r"(?i)\bfailed[,;:]? (?:now )?using [\w' -]{2,40}|[,;:.] ?using [\w' -]{2,40} instead\b"
+)
 _ASIDE = re.compile(r"\(e\.g\.[^()\n]{0,200}\)")
 """An example in brackets says nothing of what happened."""
 
@@ -72,6 +78,8 @@ class _Found(msgspec.Struct):
     match: SymptomMatch
     failure: Failure
     times: int = 1
+    calm: bool = False
+    """Whether its line says how the program goes on."""
 
 
 def rank_causes(found: list[Failure], matcher: Matcher, rules: Iterable[Rule]) -> Ranked:
@@ -98,28 +106,51 @@ def _matched(found: list[Failure], matcher: Matcher) -> dict[str, _Found]:
     """Return the best match of each rule that shows."""
     best: dict[str, _Found] = {}
     for place, failure, times in _different(found):
-        for match in matcher.match(failure.text):
-            _take(best, _Found(place, match, failure, times))
+        for match, calm in _shown(failure, matcher):
+            _take(best, _Found(place, match, failure, times, calm))
     pasted = _pasted(found)
     for whole in _wholes(pasted, several=len(found) > 1, unwrapped=not best):
-        _take_all(best, matcher.match(whole.text), whole, found)
+        _take_all(best, _shown(whole, matcher), whole, found)
     if pasted and not best:
         retold = _retold(pasted)
-        _take_all(best, matcher.match(retold.text, retyped=True), retold, found)
+        told = [(match, False) for match in matcher.match(retold.text, retyped=True)]
+        _take_all(best, told, retold, found)
     return best
 
 
+def _shown(failure: Failure, matcher: Matcher) -> list[tuple[SymptomMatch, bool]]:
+    """Return what a failure shows, and whether only lines show it that say how it goes on."""
+    matches = matcher.match(failure.text)
+    calm = [_goes_on(failure.line_at(match.start).text) for match in matches]
+    if not any(calm):
+        return [(match, False) for match in matches]
+    left = [" " * len(line.text) if _goes_on(line.text) else line.text for line in failure.lines]
+    again = {match.rule_id: match for match in matcher.match(failure.joint.join(left))}
+    return [
+        (again.get(match.rule_id, match) if quiet else match, quiet and match.rule_id not in again)
+        for match, quiet in zip(matches, calm, strict=True)
+    ]
+
+
+def _goes_on(text: str) -> bool:
+    plain = _ASIDE.sub("", text)
+    return _HANDLED.search(plain) is not None or _REPLACED.search(plain) is not None
+
+
 def _take_all(
-    best: dict[str, _Found], matches: list[SymptomMatch], whole: Failure, found: list[Failure]
+    best: dict[str, _Found],
+    matches: list[tuple[SymptomMatch, bool]],
+    whole: Failure,
+    found: list[Failure],
 ) -> None:
     """Take what a log shows that was read as one failure."""
-    for match in matches:
+    for match, calm in matches:
         number = whole.line_at(match.start).number
         place = max(
             (place for place, each in enumerate(found) if each.lines[0].number <= number),
             default=0,
         )
-        _take(best, _Found(place, match, whole, 0))
+        _take(best, _Found(place, match, whole, 0, calm))
 
 
 def _take(best: dict[str, _Found], new: _Found) -> None:
@@ -128,8 +159,8 @@ def _take(best: dict[str, _Found], new: _Found) -> None:
         best[new.match.rule_id] = new
         return
     known.times += new.times
-    if new.match.specific > known.match.specific:
-        known.match, known.failure = new.match, new.failure
+    if (known.calm, new.match.specific) > (new.calm, known.match.specific):
+        known.match, known.failure, known.calm = new.match, new.failure, new.calm
     known.place = min(known.place, new.place)
 
 
@@ -160,7 +191,8 @@ def _wholes(lines: list[Line], *, several: bool, unwrapped: bool) -> Iterator[Fa
     if several and lines:
         yield Failure("", tuple(lines))
     if unwrapped and lines:
-        yield Failure("", tuple(lines), joint=" ")
+        flush = tuple(msgspec.structs.replace(line, text=line.text.strip()) for line in lines)
+        yield Failure("", flush, joint=" ")
         if uncut := _uncut(lines):
             yield Failure("", uncut)
 
@@ -207,15 +239,24 @@ def _cause(found: _Found, rule: Rule) -> Cause:
     first = found.failure.line_at(found.match.start)
     last = found.failure.line_at(max(found.match.start, found.match.end - 1))
     lines = [line for line in found.failure.lines if first.number <= line.number <= last.number]
-    handled = bool(lines) and _HANDLED.search(_ASIDE.sub("", lines[0].text)) is not None
     return Cause(
         rule,
         found.match,
-        Severity.NOTE if handled else found.match.severity,
+        _weight(found.match.severity, lines),
         tuple(line for line in lines if line.text.strip())[:LINES_SHOWN],
         found.failure,
         times=max(1, found.times),
     )
+
+
+def _weight(severity: Severity, lines: list[Line]) -> Severity:
+    """Return the severity that is left where the first line says how the program goes on."""
+    text = _ASIDE.sub("", lines[0].text) if lines else ""
+    if _HANDLED.search(text):
+        return Severity.NOTE
+    if _REPLACED.search(text) and severity is Severity.ERROR:
+        return Severity.WARNING
+    return severity
 
 
 def _under_their_roots(causes: list[Cause]) -> list[Cause]:

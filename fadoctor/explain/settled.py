@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.explain.messages import exceptions
 from fadoctor.model.finding import Severity
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ _BEFORE = re.compile(
     r"(?i)\b(?:earlier|previously|at first|the old error|before that|originally"
     r"|(?<!be )(?<!is )(?<!are )(?<!was )(?<!were )(?<!been )used to)\b"
 )
+# Release 2.8.3 fixes "undefined symbol" | The undefined symbol went away: nothing is raised there.
+_FIXES = re.compile(r"(?i)\b(?:fixes|resolves|solves)\b")
+# If you see "CUDA_HOME environment variable is not set", install the toolkit.
+_ONLY_IF = re.compile(
+    r"(?i)[^\w\n]{0,6}(?:note: )?(?:if|in case|should) you (?:see|get|hit|encounter|run into)\b"
+)
+_RAISED = re.compile(r"(?i)\b(?:error|warning|fatal|critical)\b ?:")
 # not fixed | fixed in 2.9 | how can this be solved? | never resolved | fix it | still
 _OPEN = re.compile(
     r"(?i)\b(?:not|never|cannot|can't|isn't|wasn't|how|should|would|could|to|be|still|until|unless)"
@@ -57,15 +65,28 @@ def _judged(cause: Cause, lines: list[Line], numbers: list[int], final: int) -> 
     if not _is_loud(cause) or not cause.lines or cause.times > 1:
         return cause
     first, end = cause.lines[0].number, cause.lines[-1].number
+    own = lines[bisect_left(numbers, first) : bisect_right(numbers, end)]
+    if _is_only_told(own):
+        return msgspec.structs.replace(cause, severity=Severity.NOTE)
     if final <= end:
         return cause
-    own = lines[bisect_left(numbers, first) : bisect_right(numbers, end)]
     below = lines[bisect_right(numbers, end) : bisect_left(numbers, min(end + BELOW + 1, final))]
     above = lines[bisect_left(numbers, first - ABOVE) : bisect_left(numbers, first)]
     over = any(_says_over(line.text) for line in (*own, *below))
     if over or any(_BEFORE.search(line.text) for line in (*own, *above)):
         return msgspec.structs.replace(cause, severity=Severity.NOTE)
     return cause
+
+
+def _is_only_told(own: list[Line]) -> bool:
+    """Return whether a sentence speaks of an error that may come, or is over, and raises none."""
+    if any(exceptions(own)) or any(_RAISED.search(line.text) for line in own):
+        return False
+    return any(_ONLY_IF.match(line.text) or _tells_of_fix(line.text) for line in own)
+
+
+def _tells_of_fix(text: str) -> bool:
+    return _says_over(text) or bool(_FIXES.search(text) and not _OPEN.search(text))
 
 
 def _says_over(text: str) -> bool:

@@ -205,12 +205,21 @@ def test_what_a_log_shows_to_be_tried_comes_last() -> None:
     """A person whose log says bf16: true was told to set bf16: true."""
     fixes = (
         fix("set-bf16", {"setting": "bf16: true"}, tried=["bf16: {0,4}true"]),
-        fix("look", {"advice": "Look."}),
+        fix("look", {"advice": "Look."}, title="Look"),
     )
     found = possible(TORCH, ("x", "bf16: true"), *fixes)
     assert [each.id for each in found] == ["look", "set-bf16"]
     assert found[1].steps[-1].text == "The log shows that this was tried."
     assert [each.id for each in possible(TORCH, ("fp16: true",), *fixes)] == ["set-bf16", "look"]
+
+
+def test_of_fixes_that_read_alike_the_first_is_offered() -> None:
+    fixes = (
+        fix("one", {"install": ["triton==1"]}, title="Install it[[: {host.glibc}]]"),
+        fix("other", {"advice": "By hand."}, title="Or install it"),
+    )
+    assert [each.id for each in possible({**TORCH, "host.glibc": UNREAD}, (), *fixes)] == ["one"]
+    assert len(possible({**TORCH, "host.glibc": "2.35"}, (), *fixes)) == 2
 
 
 def test_no_half_of_commands_is_printed() -> None:

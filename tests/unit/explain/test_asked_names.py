@@ -10,7 +10,7 @@ from fadoctor.explain import asked_names
 from fadoctor.explain.asked_names import name_facts
 from fadoctor.matrix.name_tables import NameTables, Wanted
 from fadoctor.matrix.query import Matrix
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.rule import Table
 from tests.unit.engine.builders import environment
 
@@ -170,3 +170,8 @@ def test_a_package_that_asks_itself_is_of_two_releases() -> None:
 def test_a_package_that_was_not_read_is_not_answered() -> None:
     assert facts("Gone", module="jinja2") == {}
     assert name_facts({}, "", environment({}))["log.name_told"] != Known("", "")
+
+
+def test_no_name_of_an_environment_is_offered_a_fix() -> None:
+    told = name_facts({"module": "cutlass.cute.arch", "name": "fmin"}, "", environment({}))
+    assert isinstance(told["contract.asked"], Absent)

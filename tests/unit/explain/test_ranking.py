@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.unit.explain.conftest import found, noise
 
 if TYPE_CHECKING:
@@ -67,6 +69,22 @@ def test_a_notice_does_not_hide_an_error_that_it_could_explain(
 def test_who_falls_back_has_gone_on(read: Callable[[str], Reading]) -> None:
     log = "rotary is missing, falling back to torch: No module named 'flash_attn.ops'\n"
     assert found(read(log)) == [("fa-submodule-version", "note")]
+    later = f"{log}{TRACEBACK}ModuleNotFoundError: No module named 'flash_attn.ops'\n"
+    assert found(read(later)) == [("fa-submodule-version", "error")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"WARNING:root:Flash Attention failed, using default SDPA: {AMPERE}",
+        f"Error running flash attention: {AMPERE.strip()}, using pytorch attention instead.\n",
+    ],
+)
+def test_who_takes_another_in_its_place_was_asked_for_the_first(
+    read: Callable[[str], Reading], line: str
+) -> None:
+    assert found(read(line))[0] == ("gpu-too-old-fa2", "warning")
+    assert found(read(f"{line}{TRACEBACK}{AMPERE}"))[0] == ("gpu-too-old-fa2", "error")
 
 
 def test_the_same_failure_of_many_processes_is_one(read: Callable[[str], Reading]) -> None:
@@ -132,3 +150,13 @@ def test_how_a_build_ends_is_no_other_failure(read: Callable[[str], Reading]) ->
     for ending in (last, "subprocess.CalledProcessError: Command '['ninja', '-v']' returned 1.\n"):
         assert found(read(log + TRACEBACK + ending)) == [("windows-msvc-build", "warning")]
     assert found(read(log + TRACEBACK + "KeyError: 'lr'\n")) == [("windows-msvc-build", "note")]
+
+
+def test_what_a_terminal_wrapped_and_indented_is_put_together(
+    read: Callable[[str], Reading],
+) -> None:
+    log = (
+        "  x Failed to build `flash-attn==2.7.3`\n      Traceback (most recent call last):\n"
+        "      ModuleNotFoundError: No module named\n      'torch'\n"
+    )
+    assert found(read(log)) == [("build-no-torch-isolation", "error")]

@@ -46,3 +46,20 @@ def test_the_error_that_is_left_is_named(read: Callable[[str], Reading], quoted:
 )
 def test_what_is_open_or_last_stays_loud(read: Callable[[str], Reading], log: str) -> None:
     assert len(loud(read(log))) == 1
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "Fixed! The undefined symbol went away with flash-attn 2.7.4.post1.",
+        'If you see "nvcc was not found" while flash-attn is built, install the toolkit.',
+        'flash-attn 2.8.3 fixes "undefined symbol" beside torch 2.7.',
+    ],
+)
+def test_an_error_that_is_only_told_of_is_none(read: Callable[[str], Reading], log: str) -> None:
+    assert loud(read(log)) == []
+
+
+def test_a_question_how_to_fix_it_is_no_such_talk(read: Callable[[str], Reading]) -> None:
+    log = "Is there a release of flash-attn that fixes the undefined symbol with torch 2.7?"
+    assert loud(read(log)) == ["abi-undefined-symbol"]
