@@ -30,10 +30,13 @@ _BEFORE = re.compile(
     r"|(?<!be )(?<!is )(?<!are )(?<!was )(?<!were )(?<!been )used to)\b"
 )
 # Release 2.8.3 fixes "undefined symbol" | The undefined symbol went away: nothing is raised there.
-_FIXES = re.compile(r"(?i)\b(?:fixes|resolves|solves)\b")
+_FIXES = re.compile(
+    r"(?i)(?<!\bnothing )\b(?:fixes|resolves|solves)\b[^\"'`\u201c\n]{0,30}[\"'`\u201c]"
+)
 # If you see "CUDA_HOME environment variable is not set", install the toolkit.
 _ONLY_IF = re.compile(
     r"(?i)[^\w\n]{0,6}(?:note: )?(?:if|in case|should) you (?:see|get|hit|encounter|run into)\b"
+    r"(?! (?:this|that|it)\b)"
 )
 _RAISED = re.compile(r"(?i)\b(?:error|warning|fatal|critical)\b ?:")
 # not fixed | fixed in 2.9 | how can this be solved? | never resolved | fix it | still

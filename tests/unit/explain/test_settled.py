@@ -60,6 +60,14 @@ def test_an_error_that_is_only_told_of_is_none(read: Callable[[str], Reading], l
     assert loud(read(log)) == []
 
 
-def test_a_question_how_to_fix_it_is_no_such_talk(read: Callable[[str], Reading]) -> None:
-    log = "Is there a release of flash-attn that fixes the undefined symbol with torch 2.7?"
+@pytest.mark.parametrize(
+    "log",
+    [
+        "Is there a release of flash-attn that fixes the undefined symbol with torch 2.7?",
+        "Nothing fixes undefined symbol: _ZN3c104cuda9SetDeviceEi in flash_attn_2_cuda.so",
+        "If you see this, help: flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
+        "flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi, torch 2.4 fixes it",
+    ],
+)
+def test_who_asks_about_an_error_has_it(read: Callable[[str], Reading], log: str) -> None:
     assert loud(read(log)) == ["abi-undefined-symbol"]
