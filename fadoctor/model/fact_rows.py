@@ -9,7 +9,8 @@ from __future__ import annotations
 ENVIRONMENT_VARIABLES = (
     "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
     "CUDA_LAUNCH_BLOCKING", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
-    "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "PYTHONPATH", "PYTHONNOUSERSITE",
+    "VIRTUAL_ENV", "CONDA_PREFIX",
     "TORCH_CUDA_ARCH_LIST", "MAX_JOBS", "NVCC_THREADS", "CC", "CXX", "TRITON_INTERPRET",
     "TRITON_PTXAS_PATH", "TRITON_LIBCUDA_PATH", "TRITON_CACHE_DIR", "FLASH_ATTENTION_*",
     "FLASH_ATTN_*", "VLLM_ATTENTION_BACKEND", "VLLM_FLASH_ATTN_VERSION", "VLLM_USE_V1",
@@ -83,6 +84,9 @@ toolkit.ptxas.path     | text    | toolkit     | its path
 packages.installed     | mapping | packages    | every distribution: normalised name -> version
 packages.duplicated    | mapping | packages    | distributions with more than one metadata folder on the path -> versions, joined by comma
 packages.broken        | mapping | packages    | metadata folders that cannot be used -> why (half-removed, no Version, not text)
+packages.hidden        | mapping | packages    | packages of the environment that PYTHONPATH or the user site hides -> the version that is imported, and the one that is not; Absent where there is none
+packages.hidden_by     | list    | packages    | the folders that hide them
+packages.hidden_how    | list    | packages    | how these come first: PYTHONPATH, user site
 packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
 torch.hip              | version | torch       | torch.version.hip
@@ -223,6 +227,7 @@ wheel.tags      | list    | Tag lines of WHEEL
 requires        | mapping | normalised name -> specifier, where the marker holds for this target; "" where any version will do
 requires_python | text    | Requires-Python
 missing_files   | integer | files of RECORD that are not there, counted over at most 2,000 entries
+hidden_version  | version | of the environment's own, where PYTHONPATH or the user site hides it; Absent where nothing does
 """
 
 

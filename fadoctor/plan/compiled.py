@@ -13,6 +13,7 @@ from fadoctor.matrix.versions import version_part
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import EXTENSIONS
+from fadoctor.plan.unhidden import without_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,8 +109,8 @@ def _is_apart(facts: Mapping[str, Fact], extension: str) -> bool:
 
 
 def without_variables(facts: Mapping[str, Fact], names: frozenset[str]) -> dict[str, Fact]:
-    """Return what of the extensions is void once variables of the loader are unset."""
-    changed: dict[str, Fact] = {}
+    """Return what is void once variables that say where things are looked for are changed."""
+    changed = without_folders(facts, names)
     for package, extension in _read(facts):
         found_by = _value(facts, f"{extension}.found_by")
         if found_by in _VARIABLES and found_by in names:

@@ -7,6 +7,7 @@ from pathlib import Path
 from fadoctor.model.fact import Fact, Known
 from fadoctor.model.packages import PACKAGES
 from fadoctor.probes.distributions import Survey, find_distributions
+from fadoctor.probes.hidden import Hidden, find_hidden, hidden_facts
 from fadoctor.probes.import_checks import import_checks
 from fadoctor.probes.import_path import (
     ImportPath,
@@ -34,6 +35,11 @@ def probe(world: World, facts: dict[str, Fact]) -> Facts:
     for key, names in PACKAGES.items():
         for name, fact in _package(world, path, survey, names, target).items():
             out[f"{key}.{name}"] = fact
+    hidden = find_hidden(world, path, survey, out)
+    out |= hidden_facts(world, hidden)
+    for each in hidden:
+        if not each.instead:
+            out |= _without_record(world, each)
     version = out["transformers.version"]
     is_there = isinstance(version, Known)
     out["transformers.checks"] = import_checks(world, path, "transformers") if is_there else version
@@ -88,6 +94,14 @@ def _package(
     if broken or survey.problem:
         return _all_unknown(broken or survey.problem, source)
     return {"version": absent(f"{source}: no {names[0]}")}
+
+
+def _without_record(world: World, hidden: Hidden) -> Facts:
+    """Return that nobody knows what is imported: the record is of what is not."""
+    folder = f"{world.name(hidden.folder)}/{hidden.key}"
+    reason = f"{folder} comes first ({hidden.how}), and no metadata tell what it is"
+    unread = _all_unknown(reason, folder)
+    return {f"{hidden.key}.{name}": fact for name, fact in unread.items()}
 
 
 def _all_unknown(reason: str, source: str) -> Facts:

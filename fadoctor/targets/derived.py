@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _PARTS = 2
 """Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""
 
+_LATER = ("packages.hidden", "packages.hidden_by", "packages.hidden_how")
+"""Facts of which facts that were saved earlier say nothing, and that rules ask first."""
+
 
 def derive(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what follows from its facts.
@@ -37,6 +40,7 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     package does without; which of the GPUs here they have code for; and which declared requirements
     are not met.
     """
+    environment = _with(environment, _not_asked(environment))
     askers = (*PACKAGES, *environment.requirers())
     unmet = unmet_requirements(environment.facts, matrix, askers)
     unmet |= pair_facts(environment.facts, matrix, PACKAGES)
@@ -45,6 +49,13 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     environment = _with(environment, tensor_core_facts(environment, matrix))
     environment = derive_hub(environment, matrix)
     return derive_extensions(environment, matrix, EXTENSIONS)
+
+
+def _not_asked(environment: Environment) -> dict[str, Fact]:
+    """Return as Absent what nobody asked when these facts were read: they are judged as before."""
+    source = "nobody asked when these facts were read"
+    asked = environment.facts
+    return {name: Absent(source) for name in _LATER if name not in asked}
 
 
 def derive_requirements(

@@ -1,0 +1,148 @@
+"""What of the stack another folder hides: PYTHONPATH and the user site come before the environment.
+
+Only names that were read before are compared. That a virtual environment hides what the system has
+is what it is for; that a folder of the user comes before the environment's own is worth a word.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.fact import Known
+from fadoctor.model.packages import BYSTANDERS, PACKAGES
+from fadoctor.probes.world import absent, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.model.fact import Fact
+    from fadoctor.probes.distributions import Distribution, Survey
+    from fadoctor.probes.import_path import Folder, ImportPath
+    from fadoctor.probes.world import Facts, World
+
+PYTHONPATH, USER_SITE = "PYTHONPATH", "user site"
+
+_ENTRIES = 200
+"""Folders of PYTHONPATH that are looked at."""
+
+_NAMES = ("packages.hidden", "packages.hidden_by", "packages.hidden_how")
+
+# ~/.local/lib/python3.11/site-packages, and where macOS and Windows have it
+_USER_SITE = re.compile(
+    r"/(?:\.local/lib/python[\d.]{3,6}t?|Library/Python/[\d.]{3,6}/lib/python"
+    r"|AppData/Roaming/Python/Python\d{2,4})/site-packages"
+)
+# lib/python3.11/site-packages, Debian's lib/python3/dist-packages, Windows' Lib/site-packages
+_OWN = re.compile(
+    r"/(?:(?:local/)?lib(?:64)?/(?:python|pypy)[\d.]{0,6}t?|Lib)/(?:site|dist)-packages"
+)
+
+
+class Hidden(msgspec.Struct, frozen=True):
+    """A package of the environment that Python does not import: another one comes first."""
+
+    key: str
+    """The prefix of its facts."""
+    name: str
+    """The distribution of the environment."""
+    version: str
+    """Of the environment's."""
+    instead: str
+    """Version of what is imported; empty where no record tells."""
+    folder: str
+    """The folder that comes first."""
+    how: str
+
+
+def find_hidden(world: World, path: ImportPath, survey: Survey, facts: Facts) -> tuple[Hidden, ...]:
+    """Return the packages of the stack that a folder of the user hides."""
+    ways = {folder.path: _way(world, folder.path) for folder in path.folders}
+    first = [folder for folder in path.folders if ways[folder.path]]
+    if not first:
+        return ()
+    found: list[Hidden] = []
+    for key, names in PACKAGES.items():
+        name = next((each for each in names if each in survey.chosen), "")
+        if name and key not in BYSTANDERS:
+            record = survey.chosen[name][0]
+            way = ways.get(record.folder, "")
+            if way:
+                found += _by_record(key, record, way, survey, ways)
+            elif not _is_true(facts.get(f"{key}.editable")):
+                found += _by_folder(key, record, path, first, ways)
+    return tuple(found)
+
+
+def hidden_facts(world: World, found: tuple[Hidden, ...]) -> Facts:
+    """Return the facts about packages that are hidden."""
+    source = "folders in the order in which Python looks for modules"
+    versions: Facts = {f"{key}.hidden_version": absent(source) for key in PACKAGES}
+    if not found:
+        return dict.fromkeys(_NAMES, absent(source)) | versions
+    versions |= {f"{each.key}.hidden_version": known(each.version, source) for each in found}
+    told = {
+        each.name: f"{each.instead or 'of unknown version'} instead of {each.version}"
+        for each in sorted(found, key=lambda each: each.name)
+    }
+    folders = dict.fromkeys(world.name(each.folder) for each in found)
+    ways = dict.fromkeys(each.how for each in found)
+    return versions | {
+        "packages.hidden": known(told, source),
+        "packages.hidden_by": known(tuple(folders), source),
+        "packages.hidden_how": known(tuple(ways), source),
+    }
+
+
+def _by_record(
+    key: str, record: Distribution, way: str, survey: Survey, ways: dict[str, str]
+) -> Iterator[Hidden]:
+    """Yield the environment's own record of what a folder of the user has in another version."""
+    later = (each for name in PACKAGES[key] for each in survey.hidden.get(name, ()))
+    own = next((each for each in later if not ways.get(each.folder, "")), None)
+    if own is not None and own.version != record.version:
+        yield Hidden(key, own.name, own.version, record.version, record.folder, way)
+
+
+def _by_folder(
+    key: str, record: Distribution, path: ImportPath, first: list[Folder], ways: dict[str, str]
+) -> Iterator[Hidden]:
+    """Yield a package whose name a folder of the user has too, without a record of it."""
+    order = [folder.path for folder in path.folders]
+    before = order[: order.index(record.folder)]
+    for folder in first:
+        may_be = key in folder.names and folder.path in before
+        if may_be and Path(folder.path, key, "__init__.py").is_file():
+            way = ways[folder.path]
+            yield Hidden(key, record.name, record.version, "", folder.path, way)
+            return
+
+
+def _way(world: World, folder: str) -> str:
+    """Return how a folder got before the environment's; empty where it is the environment's own."""
+    if _OWN.fullmatch(_below(world, "prefix", folder)):
+        return ""
+    if world.inside(folder) in _entries(world):
+        return PYTHONPATH
+    return USER_SITE if _USER_SITE.fullmatch(_below(world, "home", folder)) else ""
+
+
+def _below(world: World, root: str, folder: str) -> str:
+    """Return the rest of a path below a named root, with slashes; empty where it is not below."""
+    text = world.inside(world.target.roots.get(root, "")).rstrip("/\\")
+    here = world.inside(folder)
+    return here[len(text) :].replace("\\", "/") if text and here.startswith(text) else ""
+
+
+def _is_true(fact: Fact | None) -> bool:
+    return isinstance(fact, Known) and fact.value is True
+
+
+def _entries(world: World) -> set[str]:
+    """Return the folders of PYTHONPATH; what is relative is another one in another folder."""
+    entries = world.environ.get(PYTHONPATH, "").split(os.pathsep)[:_ENTRIES]
+    return {os.path.normpath(entry) for entry in entries if os.path.isabs(entry)}  # noqa: PTH117 -- text
