@@ -93,6 +93,7 @@ torch.hip              | version | torch       | torch.version.hip
 torch.git              | text    | torch       | torch.version.git_version
 torch.build            | text    | torch       | pypi, cu128 and the like, cpu, rocm, or other (NGC, nightly, conda, own builds)
 torch.cxx11_abi        | boolean | torch       | built with the new C++ string ABI
+torch.other_python     | text    | derived     | X.Y of the Python that torch was installed for, where that is not the one here
 torch.libraries        | list    | torch       | shared libraries in torch/lib
 flash_attn.extension   | text    | flash_attn  | file name of flash_attn_2_cuda*.so or .pyd; Absent where there is none
 flash_attn.interface   | boolean | flash_attn  | flash_attn/flash_attn_interface.py is there
@@ -227,6 +228,7 @@ wheel.tags      | list    | Tag lines of WHEEL
 requires        | mapping | normalised name -> specifier, where the marker holds for this target; "" where any version will do
 requires_python | text    | Requires-Python
 missing_files   | integer | files of RECORD that are not there, counted over at most 2,000 entries
+gone            | boolean | files of RECORD are missing, and Python finds no package of that name; Absent where that was not asked: editable, or without RECORD
 hidden_version  | version | of the environment's own, where PYTHONPATH or the user site hides it; Absent where nothing does
 """
 

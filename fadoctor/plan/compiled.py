@@ -53,6 +53,9 @@ def by_label(package: str) -> Mapping[str, Fact]:
 
 def is_damaged(facts: Mapping[str, Fact], package: str) -> bool:
     """Return whether what is installed is broken in itself: the same release again repairs it."""
+    gone = facts.get(f"{package}.gone")
+    if isinstance(gone, Known) and gone.value is True:
+        return True
     if package == "xformers" and isinstance(facts.get("xformers.extension"), Absent):
         return True  # compiled without CUDA, or taken as source
     if package == "torch" and lacking_requirements(facts, package):

@@ -23,6 +23,7 @@ PYTHON_314: dict[str, Any] = {
     "python__tag": "cp314",
     "python__abi_tag": "cp314",
     "python__ext_suffix": ".cpython-314-x86_64-linux-gnu.so",
+    "torch__wheel__tags": ("cp314-cp314-manylinux_2_28_x86_64",),
 }
 HEALTHY, VOLTA, BOTH = "linux-a100-healthy", "linux-v100-torch210", "linux-v100-and-a100"
 
