@@ -24,6 +24,7 @@ _BY_HAND = {
     StepKind.ADVICE: ActionKind.ADVICE,
 }
 _COMMANDS = (StepKind.UNINSTALL, StepKind.SET, StepKind.UNSET, StepKind.INSTALL)
+_PACKAGES = (StepKind.UNINSTALL, StepKind.INSTALL)
 _VARIABLES = (StepKind.SET, StepKind.UNSET)
 
 
@@ -78,9 +79,10 @@ def advice_for(
 ) -> Iterator[Action]:
     """Yield what is for a person to do, each once; nothing of a fix that does not hold.
 
-    For what is left: its best fix that needs no package. For what a removal ends: the settings
-    without which code would go on asking for the package. With `commands` a fix's installations
-    are advice too: where nothing could be planned they are the best there is.
+    For what is left: its best fix that needs no package. Of a warning, for which nothing is
+    planned, its best fix whatever it needs: that is what `check` advises. For what a removal ends:
+    the settings without which code would go on asking for the package. With `commands` a fix's
+    installations are advice too: where nothing could be planned they are the best there is.
     """
     kinds_left = (*_BY_HAND, *_COMMANDS) if commands else tuple(_BY_HAND)
     removed = any(choice.kind is Kind.REMOVE for choice in changes)
@@ -91,7 +93,9 @@ def advice_for(
     for finding in (*left, *gone):
         if finding.severity is Severity.NOTE:
             continue
+        is_open = finding.severity is Severity.WARNING and finding.fingerprint in there
         kinds = kinds_left if finding in left else (StepKind.SETTING,)
+        kinds = (*_BY_HAND, *_PACKAGES) if is_open and not commands else kinds
         fix = _by_hand(finding, kinds, holds)
         for step in fix.steps if fix else ():
             if step.kind in kinds:

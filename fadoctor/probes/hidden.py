@@ -18,7 +18,7 @@ from fadoctor.model.packages import BYSTANDERS, PACKAGES
 from fadoctor.probes.world import absent, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.model.fact import Fact
     from fadoctor.probes.distributions import Distribution, Survey
@@ -78,10 +78,10 @@ def find_hidden(world: World, path: ImportPath, survey: Survey, facts: Facts) ->
     return tuple(found)
 
 
-def hidden_facts(world: World, found: tuple[Hidden, ...]) -> Facts:
-    """Return the facts about packages that are hidden."""
+def hidden_facts(world: World, found: tuple[Hidden, ...], there: Iterable[str]) -> Facts:
+    """Return the facts about packages that are hidden, and of those that are there."""
     source = "folders in the order in which Python looks for modules"
-    versions: Facts = {f"{key}.hidden_version": absent(source) for key in PACKAGES}
+    versions: Facts = {f"{key}.hidden_version": absent(source) for key in there}
     if not found:
         return dict.fromkeys(_NAMES, absent(source)) | versions
     versions |= {f"{each.key}.hidden_version": known(each.version, source) for each in found}

@@ -35,9 +35,10 @@ def probe(world: World, facts: dict[str, Fact]) -> Facts:
     for key, names in PACKAGES.items():
         for name, fact in _package(world, path, survey, names, target).items():
             out[f"{key}.{name}"] = fact
-    out |= {f"{key}.gone": _gone(path, key, out) for key in PACKAGES}
+    there = [key for key in PACKAGES if isinstance(out[f"{key}.version"], Known)]
+    out |= {f"{key}.gone": _gone(path, key, out) for key in there}
     hidden = find_hidden(world, path, survey, out)
-    out |= hidden_facts(world, hidden)
+    out |= hidden_facts(world, hidden, there)
     for each in hidden:
         if not each.instead:
             out |= _without_record(world, each)

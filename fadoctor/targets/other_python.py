@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.fact import Absent, Fact, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
 NAME = "torch.other_python"
 
@@ -26,8 +26,7 @@ def other_python(facts: Mapping[str, Fact], packages: Collection[str]) -> dict[s
     if "torch" not in packages or not isinstance(facts.get("torch.version"), Known):
         return {}
     here = _here(facts)
-    nothing: tuple[str, tuple[str, ...]] = ("torch: no file and no tag names a Python", ())
-    source, made = next((told for told in _made_for(facts) if told[1]), nothing)
+    source, made = _made_for(facts)
     readable = [each for each in map(_ABI.fullmatch, made) if each]
     if not here or len(readable) < max(len(made), 1) or here in made:
         return {NAME: Absent(source)}
@@ -47,12 +46,16 @@ def _here(facts: Mapping[str, Fact]) -> str:
     )
 
 
-def _made_for(facts: Mapping[str, Fact]) -> Iterable[tuple[str, tuple[str, ...]]]:
-    """Yield sources and the ABIs that they name: the extension's name tells more than a label."""
+def _made_for(facts: Mapping[str, Fact]) -> tuple[str, tuple[str, ...]]:
+    """Return the ABIs that it is for, none where nothing tells, and the source.
+
+    The extension's name tells more than a label; one without a tag may be for any.
+    """
     file, tags = facts.get("torch.binary.file"), facts.get("torch.wheel.tags")
     if isinstance(file, Known):
         found = _FILE.search(str(file.value))
-        yield str(file.value), (f"cp{found[1]}",) if found else ()
+        return str(file.value), (f"cp{found[1]}",) if found else ()
     if isinstance(tags, Known) and isinstance(tags.value, tuple):
         parts = [tag.split("-") for tag in tags.value]
-        yield tags.source, tuple({part[1] for part in parts if len(part) > 2})
+        return tags.source, tuple({part[1] for part in parts if len(part) > 2})
+    return "torch: no file and no tag names a Python", ()

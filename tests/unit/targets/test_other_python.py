@@ -50,7 +50,7 @@ def test_another_python_is_named(tags: tuple[str, ...], more: dict[str, str], ve
         ((f"cp39-abi3-{LINUX}",), {}),
         (("py3-none-any",), {}),
         ((), {}),
-        ((), {"file": "$site/torch/_C.so"}),
+        ((f"cp313-cp313-{LINUX}",), {"file": "$site/torch/_C.so"}),
         ((f"cp313-cp313-{LINUX}",), {"file": "torch/_C.cpython-314-x86_64-linux-gnu.so"}),
         ((f"cp311-cp311-{LINUX}",), {"tag": "cp311", "abi": "cp311d"}),
         ((f"cp313-cp313t-{LINUX}",), {"tag": "cp313", "abi": "cp313t"}),
