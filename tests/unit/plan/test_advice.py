@@ -47,7 +47,7 @@ def test_it_is_asked_of_what_is_left_only() -> None:
 
 
 def test_of_a_warning_the_first_fix_counts_whatever_it_needs() -> None:
-    """Seen: `check` said to install the torch that SGLang pins, `fix` to look for another SGLang."""
+    """Seen: `check` said to install the torch SGLang pins, `fix` to look for another SGLang."""
     pinned = Fix("pinned", "The pinned torch", Safety.UNSAFE, (Step(StepKind.INSTALL, "pip x"),))
     warning = msgspec.structs.replace(LEFT, severity=Severity.WARNING, fixes=(pinned, OTHER))
     [action] = advice_for([warning], [warning], (), lambda _, __: True)
