@@ -93,6 +93,9 @@ torch.hip              | version | torch       | torch.version.hip
 torch.git              | text    | torch       | torch.version.git_version
 torch.build            | text    | torch       | pypi, cu128 and the like, cpu, rocm, or other (NGC, nightly, conda, own builds)
 torch.cxx11_abi        | boolean | torch       | built with the new C++ string ABI
+torch.foreign_cuda     | mapping | binaries    | CUDA libraries that LD_LIBRARY_PATH puts in the place of those that torch brings -> their paths; Absent where there is none
+torch.foreign_cudnn    | version | binaries    | version of another cuDNN on LD_LIBRARY_PATH, whose parts torch's own would open
+torch.foreign_cudnn_in | text    | binaries    | its folder
 torch.other_python     | text    | derived     | X.Y of the Python that torch was installed for, where that is not the one here
 torch.libraries        | list    | torch       | shared libraries in torch/lib
 flash_attn.extension   | text    | flash_attn  | file name of flash_attn_2_cuda*.so or .pyd; Absent where there is none

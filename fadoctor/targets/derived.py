@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 _PARTS = 2
 """Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""
 
-_LATER = ("packages.hidden", "packages.hidden_by", "packages.hidden_how")
+_LATER = (
+    "packages.hidden", "packages.hidden_by", "packages.hidden_how",
+    "torch.foreign_cuda", "torch.foreign_cudnn", "torch.foreign_cudnn_in",
+)  # fmt: skip
 """Facts of which facts that were saved earlier say nothing, and that rules ask first."""
 
 
