@@ -97,6 +97,7 @@ torch.foreign_cuda     | mapping | binaries    | CUDA libraries that LD_LIBRARY_
 torch.foreign_cudnn    | version | binaries    | version of another cuDNN on LD_LIBRARY_PATH, whose parts torch's own would open
 torch.foreign_cudnn_in | text    | binaries    | its folder
 torch.other_python     | text    | derived     | X.Y of the Python that torch was installed for, where that is not the one here
+torch.other_platform   | text    | derived     | linux_x86_64, linux_aarch64, win_amd64 or macosx_arm64, for which torch was installed, where that is not the one here
 torch.libraries        | list    | torch       | shared libraries in torch/lib
 flash_attn.extension   | text    | flash_attn  | file name of flash_attn_2_cuda*.so or .pyd; Absent where there is none
 flash_attn.interface   | boolean | flash_attn  | flash_attn/flash_attn_interface.py is there

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.targets.other_python import NAME, other_python
+from fadoctor.targets.other_python import NAME, PLATFORM, other_python
 
 LINUX = "manylinux_2_28_x86_64"
 
@@ -72,3 +72,49 @@ def test_without_torch_or_a_known_python_nothing_is_judged() -> None:
         "python.tag": Known("pp310", "test"),
     }
     assert isinstance(other_python(facts, ("torch",))[NAME], Absent)
+
+
+@pytest.mark.parametrize(("free", "expected"), [(True, "3.13"), (False, None), (None, None)])
+def test_whether_there_is_a_gil_may_be_known_without_the_abi(
+    free: object, expected: str | None
+) -> None:
+    facts: dict[str, Fact] = {
+        "torch.version": Known("2.8.0", "test"),
+        "torch.wheel.tags": Known((f"cp313-cp313-{LINUX}",), "test"),
+        "python.implementation": Known("cpython", "test"),
+        "python.tag": Known("cp313", "test"),
+        "python.abi_tag": Unknown("not read", "test"),
+        "python.free_threaded": Known(value=free, source="test")
+        if isinstance(free, bool)
+        else Unknown("not read", "test"),
+    }
+    found = other_python(facts, ("torch",))[NAME]
+    assert (found.value if isinstance(found, Known) else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("here", "tag", "file", "expected"),
+    [
+        ("linux_aarch64", LINUX, "", "linux_x86_64"),
+        ("win_amd64", "manylinux2014_aarch64", "", "linux_aarch64"),
+        ("linux_x86_64", "macosx_11_0_arm64", "", "macosx_arm64"),
+        ("linux_aarch64", "", "_C.cpython-312-x86_64-linux-gnu.so", "linux_x86_64"),
+        ("linux_x86_64", "", "_C.cp312-win_amd64.pyd", "win_amd64"),
+        ("linux_x86_64", LINUX, "", None),
+        ("linux_x86_64", "linux_x86_64", "", None),
+        ("win_amd64", "win_amd64", "", None),
+        ("macosx_arm64", "macosx_14_0_arm64", "", None),
+        ("linux_aarch64", LINUX, "_C.so", None),
+        ("linux_aarch64", "any", "", None),
+        ("linux_ppc64le", LINUX, "", None),
+    ],
+)
+def test_another_platform_is_named(here: str, tag: str, file: str, expected: str | None) -> None:
+    facts: dict[str, Fact] = {
+        "torch.version": Known("2.8.0", "test"),
+        "host.platform": Known(here, "test"),
+        "torch.wheel.tags": Known((f"cp312-cp312-{tag}",), "test") if tag else Absent("none"),
+        "torch.binary.file": Known(f"$site/torch/{file}", "test") if file else Absent("none"),
+    }
+    found = other_python(facts, ("torch",))[PLATFORM]
+    assert (found.value if isinstance(found, Known) else None) == expected
