@@ -12,6 +12,7 @@ from fadoctor.diagnose import Prognosis, foresee, is_without_stack
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.load import load_apart
 from fadoctor.model.fact import Absent, Known
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
 from fadoctor.plan.actions import Writer
 from fadoctor.plan.advice import advice_for, variable_actions
@@ -156,6 +157,7 @@ class _Planning:
                 changes,
                 self._holds(after, assessment),
                 commands=self._is_advice_only,
+                kept=[name for key in self.wishes.kept for name in PACKAGES[key]],
             ),
         )
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()

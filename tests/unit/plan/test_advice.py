@@ -54,3 +54,16 @@ def test_of_a_warning_the_first_fix_counts_whatever_it_needs() -> None:
     assert action.text == "pip x"
     [action] = advice_for([warning], [warning], (), lambda _, fix: fix is OTHER)
     assert action.text == "rent another GPU"
+
+
+def test_an_error_that_only_packages_repair_is_advice_too() -> None:
+    """Seen: transformers without its code: `check` installs it again, and `fix` says nothing."""
+    again = Fix(
+        "again", "Again", Safety.SAFE,
+        (Step(StepKind.INSTALL, "pip x", ("transformers==4.57.1",)),),
+    )  # fmt: skip
+    error = msgspec.structs.replace(LEFT, fixes=(again,))
+    [action] = advice_for([error], [error], (), lambda _, __: True)
+    assert action.text == "pip x"
+    kept = ["transformers"]
+    assert not list(advice_for([error], [error], (), lambda _, __: True, kept=kept))
