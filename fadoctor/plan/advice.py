@@ -79,15 +79,14 @@ def advice_for(
     holds: Callable[[Finding, Fix], bool],
     *,
     commands: bool = False,
-    kept: Collection[str] = (),
 ) -> Iterator[Action]:
     """Yield what is for a person to do, each once; nothing of a fix that does not hold.
 
     For what is left: its best fix that needs no package. Of a warning, for which nothing is
     planned, its best fix whatever it needs, and of an error where there is no other: that is what
-    `check` advises. Nothing that installs what is to be `kept`. For what a removal ends:
-    the settings without which code would go on asking for the package. With `commands` a fix's
-    installations are advice too: where nothing could be planned they are the best there is.
+    `check` advises. For what a removal ends: the settings without which code would go on asking for
+    the package. With `commands` a fix's installations are advice too: where nothing could be
+    planned they are the best there is.
     """
     kinds_left = (*_BY_HAND, *_COMMANDS) if commands else tuple(_BY_HAND)
     removed = any(choice.kind is Kind.REMOVE for choice in changes)
@@ -101,10 +100,10 @@ def advice_for(
         is_open = finding.severity is Severity.WARNING and finding.fingerprint in there
         kinds = kinds_left if finding in left else (StepKind.SETTING,)
         kinds = (*_BY_HAND, *_PACKAGES) if is_open and not commands else kinds
-        fix = _by_hand(finding, kinds, holds, kept)
+        fix = _by_hand(finding, kinds, holds)
         if fix is None and finding in left:
             kinds = (*kinds, *_PACKAGES)
-            fix = _by_hand(finding, kinds, holds, kept)
+            fix = _by_hand(finding, kinds, holds)
         for step in fix.steps if fix else ():
             if step.kind in kinds:
                 _add(found, finding, fix, step)
@@ -113,20 +112,16 @@ def advice_for(
 
 
 def _by_hand(
-    finding: Finding,
-    kinds: tuple[StepKind, ...],
-    holds: Callable[[Finding, Fix], bool],
-    kept: Collection[str],
+    finding: Finding, kinds: tuple[StepKind, ...], holds: Callable[[Finding, Fix], bool]
 ) -> Fix | None:
     """Return the first fix that holds and says something of these kinds."""
     for fix in finding.fixes:
-        says = any(step.kind in kinds for step in fix.steps)
-        if says and not _changes(fix, kept) and holds(finding, fix):
+        if any(step.kind in kinds for step in fix.steps) and holds(finding, fix):
             return fix
     return None
 
 
-def _changes(fix: Fix, kept: Collection[str]) -> bool:
+def changes_one_of(fix: Fix, kept: Collection[str]) -> bool:
     """Return whether a fix installs or removes one of some packages."""
     items = (item for step in fix.steps if step.kind in _PACKAGES for item in step.items)
     matches = (_NAME.match(item) for item in items)

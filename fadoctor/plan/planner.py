@@ -15,7 +15,7 @@ from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
 from fadoctor.plan.actions import Writer
-from fadoctor.plan.advice import advice_for, variable_actions
+from fadoctor.plan.advice import advice_for, changes_one_of, variable_actions
 from fadoctor.plan.advice_proof import FixProver
 from fadoctor.plan.compiled import AFTER, without_variables
 from fadoctor.plan.conflict import explain_conflicts, kept_conflicts
@@ -157,7 +157,6 @@ class _Planning:
                 changes,
                 self._holds(after, assessment),
                 commands=self._is_advice_only,
-                kept=[name for key in self.wishes.kept for name in PACKAGES[key]],
             ),
         )
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
@@ -191,7 +190,8 @@ class _Planning:
             then = Prognosis(after, knowledge, (), assessment, kernels, verdicts)
             return FixProver(then, self.session, self.question.requirements)
 
-        return lambda finding, fix: prover().holds(finding, fix)
+        kept = [name for key in self.wishes.kept for name in PACKAGES[key]]
+        return lambda finding, fix: not changes_one_of(fix, kept) and prover().holds(finding, fix)
 
     @property
     def _is_advice_only(self) -> bool:
