@@ -60,11 +60,15 @@ class Hidden(msgspec.Struct, frozen=True):
 
 
 def find_hidden(world: World, path: ImportPath, survey: Survey, facts: Facts) -> tuple[Hidden, ...]:
-    """Return the packages of the stack that a folder of the user hides."""
+    """Return the packages of the environment itself that a folder of the user hides.
+
+    What a virtual environment sees of the system is not its own: the user's comes before that.
+    """
     ways = {folder.path: _way(world, folder.path) for folder in path.folders}
     first = [folder for folder in path.folders if ways[folder.path]]
     if not first:
         return ()
+    mine = {folder.path for folder in path.folders if _is_own(world, folder.path)}
     found: list[Hidden] = []
     for key, names in PACKAGES.items():
         name = next((each for each in names if each in survey.chosen), "")
@@ -72,8 +76,8 @@ def find_hidden(world: World, path: ImportPath, survey: Survey, facts: Facts) ->
             record = survey.chosen[name][0]
             way = ways.get(record.folder, "")
             if way:
-                found += _by_record(key, record, way, survey, ways)
-            elif not _is_true(facts.get(f"{key}.editable")):
+                found += _by_record(key, record, way, survey, mine)
+            elif record.folder in mine and not _is_true(facts.get(f"{key}.editable")):
                 found += _by_folder(key, record, path, first, ways)
     return tuple(found)
 
@@ -99,11 +103,11 @@ def hidden_facts(world: World, found: tuple[Hidden, ...], there: Iterable[str]) 
 
 
 def _by_record(
-    key: str, record: Distribution, way: str, survey: Survey, ways: dict[str, str]
+    key: str, record: Distribution, way: str, survey: Survey, mine: set[str]
 ) -> Iterator[Hidden]:
     """Yield the environment's own record of what a folder of the user has in another version."""
     later = (each for name in PACKAGES[key] for each in survey.hidden.get(name, ()))
-    own = next((each for each in later if not ways.get(each.folder, "")), None)
+    own = next((each for each in later if each.folder in mine), None)
     if own is not None and own.version != record.version:
         yield Hidden(key, own.name, own.version, record.version, record.folder, way)
 
@@ -124,11 +128,15 @@ def _by_folder(
 
 def _way(world: World, folder: str) -> str:
     """Return how a folder got before the environment's; empty where it is the environment's own."""
-    if _OWN.fullmatch(_below(world, "prefix", folder)):
+    if _is_own(world, folder):
         return ""
     if world.inside(folder) in _entries(world):
         return PYTHONPATH
     return USER_SITE if _USER_SITE.fullmatch(_below(world, "home", folder)) else ""
+
+
+def _is_own(world: World, folder: str) -> bool:
+    return _OWN.fullmatch(_below(world, "prefix", folder)) is not None
 
 
 def _below(world: World, root: str, folder: str) -> str:

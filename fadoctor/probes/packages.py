@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fadoctor.model.fact import Fact, Known
+from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.packages import PACKAGES
 from fadoctor.probes.distributions import Survey, find_distributions
 from fadoctor.probes.hidden import Hidden, find_hidden, hidden_facts
@@ -35,7 +35,7 @@ def probe(world: World, facts: dict[str, Fact]) -> Facts:
     for key, names in PACKAGES.items():
         for name, fact in _package(world, path, survey, names, target).items():
             out[f"{key}.{name}"] = fact
-    there = [key for key in PACKAGES if isinstance(out[f"{key}.version"], Known)]
+    there = [key for key in PACKAGES if not isinstance(out[f"{key}.version"], Absent)]
     out |= {f"{key}.gone": _gone(path, key, out) for key in there}
     hidden = find_hidden(world, path, survey, out)
     out |= hidden_facts(world, hidden, there)

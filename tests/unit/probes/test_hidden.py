@@ -103,6 +103,16 @@ def test_pythonpath_may_name_the_environments_own_folder(machine: Machine) -> No
     assert_nothing_hidden(machine.read(machine.site, machine.modules, PYTHONPATH=str(machine.site)))
 
 
+def test_what_the_system_has_is_not_the_environments_own(machine: Machine, tmp_path: Path) -> None:
+    """A virtual environment that sees the system's packages: those of the user come first."""
+    system = tmp_path / "usr" / SITE
+    add(system, "xformers", "0.0.28")
+    add(machine.user, "xformers", "0.0.30")
+    facts = machine.read(machine.site, machine.user, system)
+    assert value(facts, "xformers.version") == "0.0.30"
+    assert isinstance(facts["packages.hidden"], Absent)
+
+
 def test_two_folders_of_pythonpath_hide_nothing_of_the_environment(
     machine: Machine, tmp_path: Path
 ) -> None:
