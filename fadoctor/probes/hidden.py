@@ -6,7 +6,6 @@ is what it is for; that a folder of the user comes before the environment's own 
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import msgspec
 
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import BYSTANDERS, PACKAGES
+from fadoctor.probes.import_path import PYTHONPATH, below, is_own, pythonpath
 from fadoctor.probes.world import absent, known
 
 if TYPE_CHECKING:
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from fadoctor.probes.import_path import Folder, ImportPath
     from fadoctor.probes.world import Facts, World
 
-PYTHONPATH, USER_SITE = "PYTHONPATH", "user site"
-
-_ENTRIES = 200
-"""Folders of PYTHONPATH that are looked at."""
+USER_SITE = "user site"
 
 _NAMES = ("packages.hidden", "packages.hidden_by", "packages.hidden_how")
 
@@ -36,10 +33,6 @@ _NAMES = ("packages.hidden", "packages.hidden_by", "packages.hidden_how")
 _USER_SITE = re.compile(
     r"/(?:\.local/lib/python[\d.]{3,6}t?|Library/Python/[\d.]{3,6}/lib/python"
     r"|AppData/Roaming/Python/Python\d{2,4})/site-packages"
-)
-# lib/python3.11/site-packages, Debian's lib/python3/dist-packages, Windows' Lib/site-packages
-_OWN = re.compile(
-    r"/(?:(?:local/)?lib(?:64)?/(?:python|pypy)[\d.]{0,6}t?|Lib)/(?:site|dist)-packages"
 )
 
 
@@ -68,7 +61,7 @@ def find_hidden(world: World, path: ImportPath, survey: Survey, facts: Facts) ->
     first = [folder for folder in path.folders if ways[folder.path]]
     if not first:
         return ()
-    mine = {folder.path for folder in path.folders if _is_own(world, folder.path)}
+    mine = {folder.path for folder in path.folders if is_own(world, folder.path)}
     found: list[Hidden] = []
     for key, names in PACKAGES.items():
         name = next((each for each in names if each in survey.chosen), "")
@@ -128,29 +121,12 @@ def _by_folder(
 
 def _way(world: World, folder: str) -> str:
     """Return how a folder got before the environment's; empty where it is the environment's own."""
-    if _is_own(world, folder):
+    if is_own(world, folder):
         return ""
-    if world.inside(folder) in _entries(world):
+    if world.inside(folder) in pythonpath(world):
         return PYTHONPATH
-    return USER_SITE if _USER_SITE.fullmatch(_below(world, "home", folder)) else ""
-
-
-def _is_own(world: World, folder: str) -> bool:
-    return _OWN.fullmatch(_below(world, "prefix", folder)) is not None
-
-
-def _below(world: World, root: str, folder: str) -> str:
-    """Return the rest of a path below a named root, with slashes; empty where it is not below."""
-    text = world.inside(world.target.roots.get(root, "")).rstrip("/\\")
-    here = world.inside(folder)
-    return here[len(text) :].replace("\\", "/") if text and here.startswith(text) else ""
+    return USER_SITE if _USER_SITE.fullmatch(below(world, "home", folder)) else ""
 
 
 def _is_true(fact: Fact | None) -> bool:
     return isinstance(fact, Known) and fact.value is True
-
-
-def _entries(world: World) -> set[str]:
-    """Return the folders of PYTHONPATH; what is relative is another one in another folder."""
-    entries = world.environ.get(PYTHONPATH, "").split(os.pathsep)[:_ENTRIES]
-    return {os.path.normpath(entry) for entry in entries if os.path.isabs(entry)}  # noqa: PTH117 -- text

@@ -83,6 +83,17 @@ def test_folders_that_only_add_hide_nothing(machine: Machine, what: str) -> None
     assert value(facts, "torch.version") == "2.8.0"
 
 
+def test_pth_files_of_pythonpath_are_not_read(machine: Machine, tmp_path: Path) -> None:
+    """site.py reads those of the environment's own folders, also where PYTHONPATH names them."""
+    add(tmp_path / "source", "vllm", "0.11.0")
+    put(machine.modules / "editable.pth", f"{tmp_path}/source\n")
+    facts = machine.read(machine.modules, machine.site, PYTHONPATH=str(machine.modules))
+    assert isinstance(facts["vllm.version"], Absent)
+    put(machine.site / "editable.pth", f"{tmp_path}/source\n")
+    facts = machine.read(machine.site, PYTHONPATH=str(machine.site))
+    assert value(facts, "vllm.version") == "0.11.0"
+
+
 def test_the_same_version_twice_is_no_news(machine: Machine) -> None:
     add(machine.modules, "torch", "2.8.0")
     assert_nothing_hidden(
