@@ -44,6 +44,8 @@ def _python(facts: Mapping[str, Fact]) -> dict[str, Fact]:
         return {NAME: Absent(source)}
     wanted = max(readable, key=lambda each: int(each[2]))
     threads = " without the GIL" if wanted[3] else ""
+    if here == f"cp{wanted[1]}{wanted[2]}t":
+        threads = " with the GIL"
     return {NAME: Known(f"{wanted[1]}.{wanted[2]}{threads}", source)}
 
 

@@ -31,7 +31,7 @@ def judged(*tags: str, file: str = "", tag: str = "cp314", abi: str = "") -> Fac
         ((), {"file": "$site/torch/_C.cpython-313-x86_64-linux-gnu.so"}, "3.13"),
         ((), {"file": "$site/torch/_C.cp310-win_amd64.pyd"}, "3.10"),
         ((f"cp313-cp313t-{LINUX}",), {"tag": "cp313", "abi": "cp313"}, "3.13 without the GIL"),
-        ((f"cp313-cp313-{LINUX}",), {"tag": "cp313", "abi": "cp313t"}, "3.13"),
+        ((f"cp313-cp313-{LINUX}",), {"tag": "cp313", "abi": "cp313t"}, "3.13 with the GIL"),
         # somebody has renamed the wheel: the file is what the interpreter looks for
         ((f"cp314-cp314-{LINUX}",), {"file": "torch/_C.cpython-313-darwin.so"}, "3.13"),
     ],
@@ -74,7 +74,9 @@ def test_without_torch_or_a_known_python_nothing_is_judged() -> None:
     assert isinstance(other_python(facts, ("torch",))[NAME], Absent)
 
 
-@pytest.mark.parametrize(("free", "expected"), [(True, "3.13"), (False, None), (None, None)])
+@pytest.mark.parametrize(
+    ("free", "expected"), [(True, "3.13 with the GIL"), (False, None), (None, None)]
+)
 def test_whether_there_is_a_gil_may_be_known_without_the_abi(
     free: object, expected: str | None
 ) -> None:
