@@ -60,7 +60,8 @@ def _not_asked(environment: Environment) -> dict[str, Fact]:
     """Return as Absent what nobody asked when these facts were read: they are judged as before."""
     source = "nobody asked when these facts were read"
     asked = environment.facts
-    later = (*_LATER, *(f"{key}.gone" for key in PACKAGES))
+    there = (key for key in PACKAGES if not isinstance(asked.get(f"{key}.version"), Absent))
+    later = (*_LATER, *(f"{key}.gone" for key in there))
     return {name: Absent(source) for name in later if name not in asked}
 
 
