@@ -114,6 +114,10 @@ def _is_apart(facts: Mapping[str, Fact], extension: str) -> bool:
 def without_variables(facts: Mapping[str, Fact], names: frozenset[str]) -> dict[str, Fact]:
     """Return what is void once variables that say where things are looked for are changed."""
     changed = without_folders(facts, names)
+    if "torch.version" in changed:
+        for package, extension in _read(facts):
+            if package not in _ALONE:
+                changed |= _void(facts, package, extension, _NOBODY_KNOWS)
     for package, extension in _read(facts):
         found_by = _value(facts, f"{extension}.found_by")
         if found_by in _VARIABLES and found_by in names:

@@ -12,7 +12,7 @@ from fadoctor.diagnose import Prognosis, foresee, is_without_stack
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.load import load_apart
 from fadoctor.model.fact import Absent, Known
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
 from fadoctor.plan.actions import Writer
 from fadoctor.plan.advice import advice_for, changes_one_of, variable_actions
@@ -112,8 +112,6 @@ class _Planning:
         self.base = Base(self.findings, before.verdicts, frozenset(self.broken_rules))
         # variables are repaired first: the search judges the environment as it is without them
         environment = _with_variables(before.environment, self.variables)
-        names = frozenset(name for action in self.variables for name in action.env)
-        self.unread = bool(without_folders(before.environment.facts, names))
         self.wishes = wishes_of(
             Kernels(environment, session.matrix),
             before.verdicts,
@@ -121,6 +119,10 @@ class _Planning:
             Asked(question.want, question.keep, question.allow_build, question.no_hub),
         )
         self.problem = Problem(session, environment, self.wishes, self.base, question.requirements)
+        names = frozenset(name for action in self.variables for name in action.env)
+        shown = without_folders(before.environment.facts, names)
+        # what is compiled, is imported once a variable is changed, and was not read
+        self.unread = not {name.partition(".")[0] for name in shown}.isdisjoint(EXTENSIONS)
 
     def plan(self) -> Plan:
         """Solve, prove, write."""
@@ -159,6 +161,7 @@ class _Planning:
                 commands=self._is_advice_only,
             ),
         )
+        explains = explains and not self.unread
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
         outcome = outcome_of(actions, proof, conflicts)
         by_hub = explains and not conflicts and not self.wishes.no_hub and is_costly(solution)
