@@ -26,8 +26,11 @@ _PLACEHOLDER = r"\{([a-z][\w.\[\]-]{0,80})(?:\|([^{}|]{0,80}))?\}"
 _OPTIONAL = r"(?s)\[\[(.{1,400}?)\]\]"
 
 
-_SOME_GPU, _NOT_SET = "the GPU", "not set"
-"""What a text says of a GPU without a name, and of a variable that is not set."""
+_SOME_GPU, _NOT_SET, _EMPTY = "the GPU", "not set", "empty"
+"""What a text says of a GPU without a name, of a variable that is not set, and of an empty one."""
+
+# 2.6.0, ==2.8.0, (not installed): what stands behind a name as it is
+_PLAIN = re.compile(r"$|[\d(<>=!~]")
 
 _OPEN_ENDED = tuple(f"env.{name[:-1]}" for name in ENVIRONMENT_VARIABLES if name.endswith("*"))
 
@@ -76,6 +79,8 @@ class Scope:
     def _word(self, path: str, otherwise: str | None) -> str:
         fact = self.resolve(path)
         if isinstance(fact, Known):
+            if fact.value == "" and path.startswith("env."):
+                return _EMPTY
             return _size(fact.value) if path.endswith("_bytes") else _text(fact)
         if otherwise is None and path.startswith("gpu") and path.endswith(".name"):
             return _SOME_GPU
@@ -223,13 +228,19 @@ def _size(value: object) -> str:
     return f"{value / (1 << 30):.0f} GiB" if isinstance(value, int) else str(value)
 
 
+def _entry(name: str, said: object) -> str:
+    """Return an entry of a mapping as people say it: ``torch 2.6.0``, ``~orch (left behind)``."""
+    text = str(said)
+    return f"{name} {text}".strip() if _PLAIN.match(text) else f"{name} ({text})"
+
+
 def _text(fact: Fact) -> str:
     match fact:
         case Known(value=value):
             if isinstance(value, (tuple, list)):
                 return ", ".join(value)
             if isinstance(value, dict):
-                return ", ".join(f"{key} {item}".strip() for key, item in value.items())
+                return ", ".join(_entry(key, item) for key, item in value.items())
             return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
         case Absent():
             return "none"

@@ -9,7 +9,8 @@ from __future__ import annotations
 ENVIRONMENT_VARIABLES = (
     "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
     "CUDA_LAUNCH_BLOCKING", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
-    "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "PYTHONPATH", "PYTHONNOUSERSITE",
+    "VIRTUAL_ENV", "CONDA_PREFIX",
     "TORCH_CUDA_ARCH_LIST", "MAX_JOBS", "NVCC_THREADS", "CC", "CXX", "TRITON_INTERPRET",
     "TRITON_PTXAS_PATH", "TRITON_LIBCUDA_PATH", "TRITON_CACHE_DIR", "FLASH_ATTENTION_*",
     "FLASH_ATTN_*", "VLLM_ATTENTION_BACKEND", "VLLM_FLASH_ATTN_VERSION", "VLLM_USE_V1",
@@ -83,12 +84,20 @@ toolkit.ptxas.path     | text    | toolkit     | its path
 packages.installed     | mapping | packages    | every distribution: normalised name -> version
 packages.duplicated    | mapping | packages    | distributions with more than one metadata folder on the path -> versions, joined by comma
 packages.broken        | mapping | packages    | metadata folders that cannot be used -> why (half-removed, no Version, not text)
+packages.hidden        | mapping | packages    | packages of the environment that PYTHONPATH or the user site hides -> the version that is imported, and the one that is not; Absent where there is none
+packages.hidden_by     | list    | packages    | the folders that hide them
+packages.hidden_how    | list    | packages    | how these come first: PYTHONPATH, user site
 packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
 torch.hip              | version | torch       | torch.version.hip
 torch.git              | text    | torch       | torch.version.git_version
 torch.build            | text    | torch       | pypi, cu128 and the like, cpu, rocm, or other (NGC, nightly, conda, own builds)
 torch.cxx11_abi        | boolean | torch       | built with the new C++ string ABI
+torch.foreign_cuda     | mapping | binaries    | CUDA libraries that LD_LIBRARY_PATH puts in the place of those that torch brings -> their paths; Absent where there is none
+torch.foreign_cudnn    | version | binaries    | version of another cuDNN on LD_LIBRARY_PATH, whose parts torch's own would open
+torch.foreign_cudnn_in | text    | binaries    | its folder
+torch.other_python     | text    | derived     | X.Y of the Python that torch was installed for, where that is not the one here
+torch.other_platform   | text    | derived     | linux_x86_64, linux_aarch64, win_amd64 or macosx_arm64, for which torch was installed, where that is not the one here
 torch.libraries        | list    | torch       | shared libraries in torch/lib
 flash_attn.extension   | text    | flash_attn  | file name of flash_attn_2_cuda*.so or .pyd; Absent where there is none
 flash_attn.interface   | boolean | flash_attn  | flash_attn/flash_attn_interface.py is there
@@ -223,6 +232,8 @@ wheel.tags      | list    | Tag lines of WHEEL
 requires        | mapping | normalised name -> specifier, where the marker holds for this target; "" where any version will do
 requires_python | text    | Requires-Python
 missing_files   | integer | files of RECORD that are not there, counted over at most 2,000 entries
+gone            | boolean | files of RECORD are missing, and Python finds no package of that name; Absent where that was not asked: editable, or without RECORD
+hidden_version  | version | of the environment's own, where PYTHONPATH or the user site hides it; Absent where nothing does
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
@@ -9,9 +10,10 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.plan import Action, ActionKind
 from fadoctor.plan.choice import Kind
+from fadoctor.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
@@ -24,6 +26,8 @@ _BY_HAND = {
     StepKind.ADVICE: ActionKind.ADVICE,
 }
 _COMMANDS = (StepKind.UNINSTALL, StepKind.SET, StepKind.UNSET, StepKind.INSTALL)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PACKAGES = (StepKind.UNINSTALL, StepKind.INSTALL)
 _VARIABLES = (StepKind.SET, StepKind.UNSET)
 
 
@@ -78,9 +82,11 @@ def advice_for(
 ) -> Iterator[Action]:
     """Yield what is for a person to do, each once; nothing of a fix that does not hold.
 
-    For what is left: its best fix that needs no package. For what a removal ends: the settings
-    without which code would go on asking for the package. With `commands` a fix's installations
-    are advice too: where nothing could be planned they are the best there is.
+    For what is left: its best fix that needs no package. Of a warning, for which nothing is
+    planned, its best fix whatever it needs, and of an error where there is no other: that is what
+    `check` advises. For what a removal ends: the settings without which code would go on asking for
+    the package. With `commands` a fix's installations are advice too: where nothing could be
+    planned they are the best there is.
     """
     kinds_left = (*_BY_HAND, *_COMMANDS) if commands else tuple(_BY_HAND)
     removed = any(choice.kind is Kind.REMOVE for choice in changes)
@@ -91,8 +97,13 @@ def advice_for(
     for finding in (*left, *gone):
         if finding.severity is Severity.NOTE:
             continue
+        is_open = finding.severity is Severity.WARNING and finding.fingerprint in there
         kinds = kinds_left if finding in left else (StepKind.SETTING,)
+        kinds = (*_BY_HAND, *_PACKAGES) if is_open and not commands else kinds
         fix = _by_hand(finding, kinds, holds)
+        if fix is None and finding in left:
+            kinds = (*kinds, *_PACKAGES)
+            fix = _by_hand(finding, kinds, holds)
         for step in fix.steps if fix else ():
             if step.kind in kinds:
                 _add(found, finding, fix, step)
@@ -108,6 +119,13 @@ def _by_hand(
         if any(step.kind in kinds for step in fix.steps) and holds(finding, fix):
             return fix
     return None
+
+
+def changes_one_of(fix: Fix, kept: Collection[str]) -> bool:
+    """Return whether a fix installs or removes one of some packages."""
+    items = (item for step in fix.steps if step.kind in _PACKAGES for item in step.items)
+    matches = (_NAME.match(item) for item in items)
+    return not {normalise_name(found[0]) for found in matches if found}.isdisjoint(kept)
 
 
 def _add(

@@ -13,6 +13,7 @@ from fadoctor.matrix.versions import version_part
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import EXTENSIONS
+from fadoctor.plan.unhidden import without_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,6 +53,9 @@ def by_label(package: str) -> Mapping[str, Fact]:
 
 def is_damaged(facts: Mapping[str, Fact], package: str) -> bool:
     """Return whether what is installed is broken in itself: the same release again repairs it."""
+    gone = facts.get(f"{package}.gone")
+    if isinstance(gone, Known) and gone.value is True:
+        return True
     if package == "xformers" and isinstance(facts.get("xformers.extension"), Absent):
         return True  # compiled without CUDA, or taken as source
     if package == "torch" and lacking_requirements(facts, package):
@@ -108,8 +112,12 @@ def _is_apart(facts: Mapping[str, Fact], extension: str) -> bool:
 
 
 def without_variables(facts: Mapping[str, Fact], names: frozenset[str]) -> dict[str, Fact]:
-    """Return what of the extensions is void once variables of the loader are unset."""
-    changed: dict[str, Fact] = {}
+    """Return what is void once variables that say where things are looked for are changed."""
+    changed = without_folders(facts, names)
+    if "torch.version" in changed:
+        for package, extension in _read(facts):
+            if package not in _ALONE:
+                changed |= _void(facts, package, extension, _NOBODY_KNOWS)
     for package, extension in _read(facts):
         found_by = _value(facts, f"{extension}.found_by")
         if found_by in _VARIABLES and found_by in names:

@@ -12,19 +12,23 @@ from fadoctor.diagnose import Prognosis, foresee, is_without_stack
 from fadoctor.matrix.kernels import Kernels
 from fadoctor.matrix.load import load_apart
 from fadoctor.model.fact import Absent, Known
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
 from fadoctor.plan.actions import Writer
-from fadoctor.plan.advice import advice_for, variable_actions
+from fadoctor.plan.advice import advice_for, changes_one_of, variable_actions
 from fadoctor.plan.advice_proof import FixProver
 from fadoctor.plan.compiled import AFTER, without_variables
 from fadoctor.plan.conflict import explain_conflicts, kept_conflicts
+from fadoctor.plan.cost import Cost
 from fadoctor.plan.count import FAILS, answer_for, best_answers
 from fadoctor.plan.dialect import choose_dialect, is_windows
 from fadoctor.plan.domain import is_of_another_vendor
 from fadoctor.plan.hub_ways import hub_instead, is_costly
 from fadoctor.plan.problem import Base, Problem, Session
 from fadoctor.plan.proof import prove
-from fadoctor.plan.solve import solve
+from fadoctor.plan.solution import Solution
+from fadoctor.plan.solve import NODE_LIMIT, solve
+from fadoctor.plan.unhidden import without_folders
 from fadoctor.plan.wishes import Asked, describe, wishes_of
 from fadoctor.texts.rules_version import rules_version
 from fadoctor.verdicts.predict import predict
@@ -39,7 +43,6 @@ if TYPE_CHECKING:
     from fadoctor.model.plan import Action, Conflict
     from fadoctor.model.recipe import Recipe
     from fadoctor.model.rule import Knowledge
-    from fadoctor.plan.solution import Solution
 
 
 QUICK_LIMIT = 600
@@ -78,7 +81,7 @@ def plan_quickly(before: Prognosis, session: Session, question: Question) -> Pla
     Facts that nobody knows leave thousands of states open: a report does not wait for those.
     """
     planning = _Planning(before, session, question)
-    solution = solve(planning.problem, QUICK_LIMIT)
+    solution = planning.solved(QUICK_LIMIT)
     return planning.written(solution, explains=False) if solution.complete else None
 
 
@@ -89,7 +92,7 @@ def make_recipe(
     from fadoctor.plan.recipe import recipe_of  # noqa: PLC0415 -- few take a plan along
 
     planning = _Planning(foresee(environment, session.knowledge), session, question)
-    solution = solve(planning.problem)
+    solution = planning.solved()
     plan = planning.written(solution, explains=True)
     return plan, recipe_of(planning.problem, solution.changes, plan)
 
@@ -116,15 +119,25 @@ class _Planning:
             Asked(question.want, question.keep, question.allow_build, question.no_hub),
         )
         self.problem = Problem(session, environment, self.wishes, self.base, question.requirements)
+        names = frozenset(name for action in self.variables for name in action.env)
+        shown = without_folders(before.environment.facts, names)
+        # what is compiled, is imported once a variable is changed, and was not read
+        self.unread = not {name.partition(".")[0] for name in shown}.isdisjoint(EXTENSIONS)
 
     def plan(self) -> Plan:
         """Solve, prove, write."""
-        return self.written(solve(self.problem), explains=True)
+        return self.written(self.solved(), explains=True)
+
+    def solved(self, limit: int = NODE_LIMIT) -> Solution:
+        """Return the state to reach; where the packages themselves were not read, as it is."""
+        return Solution((), Cost()) if self.unread else solve(self.problem, limit)
 
     def written(self, solution: Solution, *, explains: bool) -> Plan:
         """Prove a solution and write it out; `explains` says whether conflicts are looked for."""
         after = self.problem.post.after(self.problem.environment, solution.changes)
         proof, assessment = prove(self.problem, after)
+        if self.unread:  # what works then was not read: it is not lost
+            proof = msgspec.structs.replace(proof, lost=())
         dialect = choose_dialect(
             self.question.installer, self.problem.environment, self.question.project
         )
@@ -148,6 +161,7 @@ class _Planning:
                 commands=self._is_advice_only,
             ),
         )
+        explains = explains and not self.unread
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
         outcome = outcome_of(actions, proof, conflicts)
         by_hub = explains and not conflicts and not self.wishes.no_hub and is_costly(solution)
@@ -179,7 +193,8 @@ class _Planning:
             then = Prognosis(after, knowledge, (), assessment, kernels, verdicts)
             return FixProver(then, self.session, self.question.requirements)
 
-        return lambda finding, fix: prover().holds(finding, fix)
+        kept = [name for key in self.wishes.kept for name in PACKAGES[key]]
+        return lambda finding, fix: not changes_one_of(fix, kept) and prover().holds(finding, fix)
 
     @property
     def _is_advice_only(self) -> bool:
@@ -212,6 +227,8 @@ class _Planning:
             yield f"rules {rules_version(self.session.knowledge.version, origin)}"
         if not solution.complete:
             yield "the search was cut off: a smaller change may exist"
+        if self.unread:
+            yield "the packages that are hidden were not read: run fadoctor again afterwards"
         if self._is_advice_only:
             yield "for ROCm no releases are known: what the rules advise is printed, not planned"
         for choice in solution.changes:

@@ -23,6 +23,8 @@ def common(package: str, version: str, **more: object) -> dict[str, Fact]:
         "direct_url": None,
         "editable": False,
         "missing_files": 0,
+        "gone": False,
+        "wheel.tags": None,
         **more,
     }
     return {f"{package}.{name}": known(value) for name, value in facts.items()}

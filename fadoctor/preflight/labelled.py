@@ -72,6 +72,7 @@ def _brought(facts: Mapping[str, Fact]) -> dict[str, Fact]:
 def _files(package: str, facts: Mapping[str, Fact]) -> dict[str, Fact]:
     found: dict[str, Fact] = {
         f"{package}.missing_files": Known(0, SOURCE),
+        f"{package}.gone": Known(value=False, source=SOURCE),
         # an installer takes no release that is not for this Python
         f"{package}.requires_python": Absent(SOURCE),
     }

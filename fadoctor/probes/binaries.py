@@ -20,6 +20,7 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Fact, Known, Unknown, printable
 from fadoctor.probes.binary_facts import Naming, loader_facts, loads_fact
 from fadoctor.probes.extensions import Extension, absent_extension, find_extensions
+from fadoctor.probes.foreign_cuda import CUDA, foreign_facts
 from fadoctor.probes.world import absent, known, unknown
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ _CODE = ("code", "arch_list", "ptx")
 SMALLEST = 4096
 """Bytes below which nothing is a compiled extension: they take more than three pages."""
 _LFS = b"version https://git-lfs"
-_NVIDIA = ("libcu", "libnv", "libnccl")
-"""How the names of libraries begin that torch brings and that others bring too."""
 
 
 def probe(world: World, facts: Mapping[str, Fact]) -> Facts:
@@ -62,6 +61,8 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:
             for each in mine:
                 found |= _facts_of(each, predictions.get(each), naming, facts)
             found[f"{key}.loads"] = loads_fact(predictions, naming)
+        if torch and "LD_LIBRARY_PATH" in world.environ:
+            found |= foreign_facts(naming, Path(torch).parent.parent, facts)
     return found
 
 
@@ -125,7 +126,7 @@ def _predict(extension: Extension, naming: Naming) -> Prediction:
 def _has_foreign_cuda(predictor: Predictor) -> bool:
     """Return whether a variable puts CUDA libraries in the place of those that torch brings."""
     return any(
-        library.origin is Origin.LD_LIBRARY_PATH and library.soname.startswith(_NVIDIA)
+        library.origin is Origin.LD_LIBRARY_PATH and library.soname.startswith(CUDA)
         for library in predictor.libraries()
     )
 

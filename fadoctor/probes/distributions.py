@@ -74,6 +74,8 @@ class Survey(msgspec.Struct, frozen=True):
     """Normalised names with an ``.egg-link``: editable the old way."""
     problem: str = ""
     """Why this may not be all of it; empty where it is."""
+    hidden: dict[str, tuple[Distribution, ...]] = {}
+    """Wanted names -> their records in later folders of the path, by the names of the records."""
 
 
 def find_distributions(path: ImportPath, wanted: Container[str]) -> Survey:
@@ -82,7 +84,10 @@ def find_distributions(path: ImportPath, wanted: Container[str]) -> Survey:
     for folder in path.folders:
         search.look_into(folder)
     unusable = {name: why for name, why in search.unusable.items() if name not in search.chosen}
-    return Survey(search.chosen, search.broken, unusable, frozenset(search.links), search.problem)
+    return Survey(
+        search.chosen, search.broken, unusable, frozenset(search.links), search.problem,
+        {name: tuple(records) for name, records in search.hidden.items()},
+    )  # fmt: skip
 
 
 class _Search:
@@ -95,16 +100,20 @@ class _Search:
         self.broken: dict[str, str] = {}
         self.unusable: dict[str, str] = {}
         self.links: set[str] = set()
+        self.hidden: dict[str, list[Distribution]] = {}
         self.reads = 0
 
     def look_into(self, folder: Folder) -> None:
         """Take in the records of the next folder of the path."""
         here: dict[str, list[Distribution]] = {}
         for found in self._records(folder):
-            if found.name not in self.chosen:
-                usable = self._checked(found)
-                if usable is not None:
-                    here.setdefault(usable.name, []).append(usable)
+            if found.name in self.chosen:
+                if found.name in self.wanted and is_version(found.version):
+                    self.hidden.setdefault(found.name, []).append(found)
+                continue
+            usable = self._checked(found)
+            if usable is not None:
+                here.setdefault(usable.name, []).append(usable)
         for name, records in here.items():
             self.chosen.setdefault(name, _without_twins(records))
 

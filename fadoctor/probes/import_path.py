@@ -30,6 +30,15 @@ MAX_PTH_LINES = 1_000
 PTH_LIMIT = 1 << 16
 """Bytes of one .pth file."""
 
+PYTHONPATH = "PYTHONPATH"
+MAX_ENTRIES = 200
+"""Folders of PYTHONPATH that are looked at."""
+
+# lib/python3.11/site-packages, Debian's lib/python3/dist-packages, Windows' Lib/site-packages
+_OWN = re.compile(
+    r"/(?:(?:local/)?lib(?:64)?/(?:python|pypy)[\d.]{0,6}t?|Lib)/(?:site|dist)-packages"
+)
+
 ROOTS = (("$site", "site"), ("$prefix", "prefix"), ("~", "home"))
 
 
@@ -58,10 +67,12 @@ class Package(msgspec.Struct, frozen=True):
 
 def read_import_path(world: World, *more: str) -> ImportPath:
     """Return the import path of the target, then the folders named in `more`."""
-    walk = _Walk()
+    walk, entries = _Walk(), pythonpath(world)
     for site in world.target.site:
         folder = walk.add(site, required=True)
-        if folder is not None:
+        # site.py reads the .pth files of the environment's folders, not those of PYTHONPATH.
+        reads = is_own(world, site) or world.inside(os.path.normpath(site)) not in entries
+        if folder is not None and reads:
             for line in walk.pth_lines(folder):
                 walk.add(os.path.join(folder.path, line))  # noqa: PTH118 -- site.py joins like this
     if not walk.found:
@@ -69,6 +80,24 @@ def read_import_path(world: World, *more: str) -> ImportPath:
     for extra in more:
         walk.add(extra)
     return ImportPath(tuple(walk.found.values()), "; ".join(walk.problems[:3]))
+
+
+def pythonpath(world: World) -> frozenset[str]:
+    """Return the folders of PYTHONPATH; what is relative is another one in another folder."""
+    entries = world.environ.get(PYTHONPATH, "").split(os.pathsep)[:MAX_ENTRIES]
+    return frozenset(os.path.normpath(entry) for entry in entries if os.path.isabs(entry))  # noqa: PTH117 -- text
+
+
+def is_own(world: World, folder: str) -> bool:
+    """Return whether a folder is one that the environment itself has its packages in."""
+    return _OWN.fullmatch(below(world, "prefix", folder)) is not None
+
+
+def below(world: World, root: str, folder: str) -> str:
+    """Return the rest of a path below a named root, with slashes; empty where it is not below."""
+    text = world.inside(world.target.roots.get(root, "")).rstrip("/\\")
+    here = world.inside(folder)
+    return here[len(text) :].replace("\\", "/") if text and here.startswith(text) else ""
 
 
 def list_names(folder: str, limit: int) -> tuple[tuple[str, ...], str]:

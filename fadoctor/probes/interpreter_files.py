@@ -53,8 +53,9 @@ def is_file(path: str | Path) -> bool:
 def facts_of_files(world: World) -> Facts:
     """Return what can be told without running anything; facts that cannot be told are left out."""
     facts = _facts_of_folder(world.target)
-    tag = facts.get("python.tag")
-    facts = _facts_of_suffixes(world, str(tag.value) if isinstance(tag, Known) else "") | facts
+    names = (facts.get(f"python.{name}") for name in ("tag", "abi_tag"))
+    tag, abi = (str(fact.value) if isinstance(fact, Known) else "" for fact in names)
+    facts = _facts_of_suffixes(world, tag, abi) | facts
     prefix = world.target.roots.get("prefix")
     config = read_pyvenv(prefix) if prefix else None
     if config is not None:
@@ -79,13 +80,15 @@ def _facts_of_config(config: Mapping[str, str]) -> Facts:
 
 def _facts_of_folder(target: Target) -> Facts:
     """Read ``.../lib/python3.13t/site-packages``: version X.Y, tag, and whether it has the GIL."""
-    for folder in target.site:
+    for folder in _own_first(target):
         match = re.search(r"[/\\](python|pypy)(\d)\.(\d{1,3})(t?)[/\\]", folder + "/")
         if match:
             kind, major, minor, threads = match.groups()
             source = f"name of the folder {match[0].strip('/')}"
             short = {"python": "cp", "pypy": "pp"}[kind]
+            abi = known(f"{short}{major}{minor}t", source)  # cp313d and the like have no such sign
             return {
+                **({"python.abi_tag": abi} if threads else {}),
                 "python.version": known(f"{major}.{minor}", source),
                 "python.tag": known(f"{short}{major}{minor}", source),
                 "python.free_threaded": known(bool(threads), source),
@@ -93,15 +96,23 @@ def _facts_of_folder(target: Target) -> Facts:
     return {}
 
 
-def _facts_of_suffixes(world: World, tag: str) -> Facts:
+def _own_first(target: Target) -> Iterator[str]:
+    """Yield the folders of a target, the environment's own before what PYTHONPATH adds."""
+    own = target.roots.get("site", "")
+    yield from sorted(target.site, key=lambda folder: folder != own)
+
+
+def _facts_of_suffixes(world: World, tag: str, only: str) -> Facts:
     """Read names such as ``_C.cpython-311-x86_64-linux-gnu.so``, where all of them agree.
 
-    With a `tag`, those of other interpreters are left-overs and are passed over.
+    With a `tag`, those of other interpreters are left-overs and are passed over; with an ABI in
+    `only`, those of any other.
     """
-    # Only the first folder: the others may belong to another interpreter.
-    folder = world.target.site[0] if world.target.site else ""
+    # Only its own folder: the others may belong to another interpreter.
+    folder = next(_own_first(world.target), "")
     pairs = {(_cpython_tag(suffix), suffix) for suffix in (_suffixes(folder) if folder else ())}
     pairs = {(abi, suffix) for abi, suffix in pairs if abi and tag in {"", abi.rstrip("tdm")}}
+    pairs = {(abi, suffix) for abi, suffix in pairs if only in {"", abi}}
     tags = sorted({abi for abi, _ in pairs})
     if len(tags) > 1:
         reason = f"compiled files are there for {', '.join(tags[:4])}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fadoctor.model.fact import Fact, Known
+from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.packages import PACKAGES
 from fadoctor.probes.distributions import Survey, find_distributions
+from fadoctor.probes.hidden import Hidden, find_hidden, hidden_facts
 from fadoctor.probes.import_checks import import_checks
 from fadoctor.probes.import_path import (
     ImportPath,
@@ -34,6 +35,13 @@ def probe(world: World, facts: dict[str, Fact]) -> Facts:
     for key, names in PACKAGES.items():
         for name, fact in _package(world, path, survey, names, target).items():
             out[f"{key}.{name}"] = fact
+    there = [key for key in PACKAGES if not isinstance(out[f"{key}.version"], Absent)]
+    out |= {f"{key}.gone": _gone(path, key, out) for key in there}
+    hidden = find_hidden(world, path, survey, out)
+    out |= hidden_facts(world, hidden, there)
+    for each in hidden:
+        if not each.instead:
+            out |= _without_record(world, each)
     version = out["transformers.version"]
     is_there = isinstance(version, Known)
     out["transformers.checks"] = import_checks(world, path, "transformers") if is_there else version
@@ -88,6 +96,38 @@ def _package(
     if broken or survey.problem:
         return _all_unknown(broken or survey.problem, source)
     return {"version": absent(f"{source}: no {names[0]}")}
+
+
+_OTHERWISE = frozenset({"flash_attn_3", "flash_attn_4"})
+"""Packages that are imported by another name than their facts have."""
+
+
+def _gone(path: ImportPath, key: str, facts: Facts) -> Fact:
+    """Return whether nothing is left of a package but its metadata."""
+    missing, editable = facts.get(f"{key}.missing_files"), facts.get(f"{key}.editable")
+    is_plain = isinstance(editable, Known) and editable.value is False
+    if key in _OTHERWISE or not is_plain or not isinstance(missing, Known) or path.problem:
+        return absent("the metadata do not tell")
+    if missing.value == 0:
+        return known(value=False, source=missing.source)
+    places = [str(Path(f.path, key)) for f in path.folders if {key, f"{key}.py"} & set(f.names)]
+    starts = any(_begins(place) for place in places)
+    return known(value=not starts, source=f"import path: no package {key}; {missing.source}")
+
+
+def _begins(place: str) -> bool:
+    """Return whether a folder, or a file of that name, is what an import would run."""
+    names, problem = list_names(place, MAX_MODULE_NAMES)
+    is_file = Path(f"{place}.py").is_file()
+    return is_file or any(name.startswith("__init__.") for name in names) or "more than" in problem
+
+
+def _without_record(world: World, hidden: Hidden) -> Facts:
+    """Return that nobody knows what is imported: the record is of what is not."""
+    folder = f"{world.name(hidden.folder)}/{hidden.key}"
+    reason = f"{folder} comes first ({hidden.how}), and no metadata tell what it is"
+    unread = _all_unknown(reason, folder)
+    return {f"{hidden.key}.{name}": fact for name, fact in unread.items()}
 
 
 def _all_unknown(reason: str, source: str) -> Facts:

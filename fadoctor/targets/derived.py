@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
 from fadoctor.targets.optional import optional_extensions, unexplained_failures
+from fadoctor.targets.other_python import other_python
 from fadoctor.targets.pairs import pair_facts
 from fadoctor.targets.tegra import driver_facts
 from fadoctor.targets.tensor_cores import tensor_core_facts
@@ -28,23 +29,40 @@ if TYPE_CHECKING:
 _PARTS = 2
 """Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""
 
+_LATER = (
+    "packages.hidden", "packages.hidden_by", "packages.hidden_how",
+    "torch.foreign_cuda", "torch.foreign_cudnn", "torch.foreign_cudnn_in",
+)  # fmt: skip
+"""Facts of which facts that were saved earlier say nothing, and that rules ask first."""
+
 
 def derive(environment: Environment, matrix: Matrix) -> Environment:
     """Return the environment with what follows from its facts.
 
     These are compute capabilities that the driver did not tell, by the GPU's name; a Jetson's
-    driver; which GPUs have tensor cores; what would come from the Hub; which compiled extensions a
-    package does without; which of the GPUs here they have code for; and which declared requirements
-    are not met.
+    driver; for which other Python torch is; which GPUs have tensor cores; what would come from the
+    Hub; which compiled extensions a package does without; which of the GPUs here they have code
+    for; and which declared requirements are not met.
     """
+    environment = _with(environment, _not_asked(environment))
     askers = (*PACKAGES, *environment.requirers())
     unmet = unmet_requirements(environment.facts, matrix, askers)
     unmet |= pair_facts(environment.facts, matrix, PACKAGES)
+    unmet |= other_python(environment.facts, PACKAGES)
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
     environment = derive_hub(environment, matrix)
     return derive_extensions(environment, matrix, EXTENSIONS)
+
+
+def _not_asked(environment: Environment) -> dict[str, Fact]:
+    """Return as Absent what nobody asked when these facts were read: they are judged as before."""
+    source = "nobody asked when these facts were read"
+    asked = environment.facts
+    there = (key for key in PACKAGES if not isinstance(asked.get(f"{key}.version"), Absent))
+    later = (*_LATER, *(f"{key}.gone" for key in there))
+    return {name: Absent(source) for name in later if name not in asked}
 
 
 def derive_requirements(
@@ -53,7 +71,8 @@ def derive_requirements(
     """Return the environment with what of some packages' requirements and pairs is not met."""
     found = unmet_requirements(environment.facts, matrix, packages)
     known = [package for package in packages if package in PACKAGES]
-    return _with(environment, found | pair_facts(environment.facts, matrix, known))
+    found |= pair_facts(environment.facts, matrix, known)
+    return _with(environment, found | other_python(environment.facts, known))
 
 
 def derive_extensions(

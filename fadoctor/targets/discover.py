@@ -30,6 +30,7 @@ from fadoctor.targets.layout import (
     same_folder,
     site_folders,
     stated_version,
+    unique_folders,
 )
 from fadoctor.targets.shims import explain_shim, is_shim
 from fadoctor.targets.unnamed import (
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 _VARIABLE = "FADOCTOR_PYTHON"
 """By which a user names a target once and for all."""
+
+_ENTRIES = 200
+"""Folders of PYTHONPATH that are looked at."""
 
 
 class TargetRequest(msgspec.Struct, frozen=True):
@@ -191,7 +195,7 @@ def _refuse_old(choice: Choice, problem: object) -> None:
 def _target(scene: Scene, choice: Choice, answer: InterpreterAnswer | None) -> Target:
     notes = list(choice.notes)
     stated = answer.package_folders() if answer else ()
-    site = tuple(f for f in stated if is_folder(f)) or site_folders(choice.prefix, scene.home)
+    site = tuple(f for f in stated if is_folder(f)) or _unasked_site(scene, choice)
     if answer and not same_folder(choice.prefix, Path(answer.prefix)):
         notes.append(printable(f"its interpreter belongs to another prefix, {answer.prefix}", 500))
     if not site:
@@ -208,11 +212,26 @@ def _target(scene: Scene, choice: Choice, answer: InterpreterAnswer | None) -> T
     )
 
 
+def _unasked_site(scene: Scene, choice: Choice) -> tuple[str, ...]:
+    """Return the folders of an environment by its files, after those of PYTHONPATH.
+
+    An interpreter that did not answer may be another machine's: what is set here is not for it.
+    """
+    own = site_folders(choice.prefix, scene.home)
+    if not own or choice.may_run:
+        return own
+    # A relative entry is another folder wherever the program is started.
+    entries = scene.environ.get("PYTHONPATH", "").split(os.pathsep)[:_ENTRIES]
+    first = [Path(entry) for entry in entries if os.path.isabs(entry)]  # noqa: PTH117 -- text
+    return unique_folders([*first, *map(Path, own)])
+
+
 def _roots(scene: Scene, prefix: Path | None, site: tuple[str, ...]) -> dict[str, str]:
     """Return the named roots; ``/`` is none: every path would lie below it."""
-    # PYTHONPATH comes first on sys.path, but is not the environment's own folder.
-    usual = (f for f in site if Path(f).name in {"site-packages", "dist-packages"})
-    first = next(usual, site[0] if site else "")
+    # PYTHONPATH and the user site come first on sys.path, but are not the environment's own.
+    named = [f for f in site if Path(f).name in {"site-packages", "dist-packages"}]
+    inside = [f for f in named if prefix is not None and Path(f).is_relative_to(prefix)]
+    first = next(iter((*inside, *named, *site)), "")
     roots = {"prefix": str(prefix) if prefix else "", "site": first, "home": scene.home}
     return {name: folder for name, folder in roots.items() if len(folder) > 1}
 

@@ -10,10 +10,14 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fadoctor.model.errors import TargetError
 from fadoctor.model.fact import printable
 from fadoctor.probes.interpreter_files import is_file, is_folder, list_folder, read_pyvenv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _TOOL_FILES = ("uv-receipt.toml", "pipx_metadata.json")
 _TOOL_CACHE = re.compile(r"(archive|builds)-v\d+")
@@ -62,7 +66,7 @@ def site_folders(prefix: Path, home: str = "") -> tuple[str, ...]:
     """Return the folders that an environment imports packages from, in order, by its files alone.
 
     `home` is the user's home, for the user site of an environment that sees the system's packages.
-    PYTHONPATH and what ``.pth`` files add are not in it: the packages probe follows these.
+    PYTHONPATH and what ``.pth`` files add are not in it: the packages probe follows the latter.
     """
     config = read_pyvenv(prefix) or {}
     version = _version(config)
@@ -71,7 +75,7 @@ def site_folders(prefix: Path, home: str = "") -> tuple[str, ...]:
         if home and version:
             folders.append(Path(home) / ".local" / "lib" / f"python{version}" / "site-packages")
         folders += _package_folders(_base(config.get("home", "")), version)
-    return _unique(folders)
+    return unique_folders(folders)
 
 
 def stated_version(prefix: Path) -> str:
@@ -133,7 +137,7 @@ def _short(name: str) -> str:
     return f"{match[1]}.{match[2]}" if match else ""
 
 
-def _unique(folders: list[Path]) -> tuple[str, ...]:
+def unique_folders(folders: Iterable[Path]) -> tuple[str, ...]:
     """Return the folders that are there, each once: lib64 is often a link to lib."""
     found: dict[str, str] = {}
     for folder in folders:

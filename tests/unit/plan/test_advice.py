@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.model.finding import Confidence, Finding, Severity
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
-from fadoctor.plan.advice import advice_for
+from fadoctor.plan.advice import advice_for, changes_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,3 +44,27 @@ def test_it_is_asked_of_what_is_left_only() -> None:
     note = msgspec.structs.replace(LEFT, rule_id="a-note", severity=Severity.NOTE)
     assert len(list(advice_for([LEFT, note], [LEFT, note], (), holds))) == 1
     assert asked == ["driver-too-old newer-driver"]
+
+
+def test_of_a_warning_the_first_fix_counts_whatever_it_needs() -> None:
+    """Seen: `check` said to install the torch SGLang pins, `fix` to look for another SGLang."""
+    pinned = Fix("pinned", "The pinned torch", Safety.UNSAFE, (Step(StepKind.INSTALL, "pip x"),))
+    warning = msgspec.structs.replace(LEFT, severity=Severity.WARNING, fixes=(pinned, OTHER))
+    [action] = advice_for([warning], [warning], (), lambda _, __: True)
+    assert action.text == "pip x"
+    [action] = advice_for([warning], [warning], (), lambda _, fix: fix is OTHER)
+    assert action.text == "rent another GPU"
+
+
+def test_an_error_that_only_packages_repair_is_advice_too() -> None:
+    """Seen: transformers without its code: `check` installs it again, and `fix` says nothing."""
+    again = Fix(
+        "again", "Again", Safety.SAFE,
+        (Step(StepKind.INSTALL, "pip x", ("transformers==4.57.1",)),),
+    )  # fmt: skip
+    error = msgspec.structs.replace(LEFT, fixes=(again,))
+    [action] = advice_for([error], [error], (), lambda _, __: True)
+    assert action.text == "pip x"
+    assert changes_one_of(again, ["transformers"])
+    assert not changes_one_of(again, ["torch"])
+    assert not changes_one_of(OTHER, ["torch"])

@@ -107,6 +107,23 @@ def test_unset_variables_void_what_they_did() -> None:
     assert without_variables(facts(READ, LABEL), frozenset({"LD_LIBRARY_PATH"})) == {}
 
 
+def test_without_pythonpath_the_environments_own_is_imported() -> None:
+    hidden = {
+        "packages.hidden": Known({"torch": "2.1.2 instead of 2.8.0"}, "test"),
+        "packages.hidden_how": Known(("PYTHONPATH",), "test"),
+        "torch.version": Known("2.1.2", "test"),
+        "torch.build": Known("pypi", "test"),
+        "torch.hidden_version": Known("2.8.0", "test"),
+    }
+    assert without_variables(hidden, frozenset({"PYTHONNOUSERSITE"})) == {}
+    changed = without_variables(hidden, frozenset({"PYTHONPATH"}))
+    assert isinstance(changed["packages.hidden"], Absent)
+    version = changed["torch.version"]
+    assert isinstance(version, Known)
+    assert version.value == "2.8.0"
+    assert isinstance(changed["torch.build"], Unknown)
+
+
 def test_every_fact_is_one_of_the_catalogue() -> None:
     from fadoctor.model.catalogue import build_catalogue  # noqa: PLC0415 -- once
 

@@ -23,6 +23,7 @@ PYTHON_314: dict[str, Any] = {
     "python__tag": "cp314",
     "python__abi_tag": "cp314",
     "python__ext_suffix": ".cpython-314-x86_64-linux-gnu.so",
+    "torch__wheel__tags": ("cp314-cp314-manylinux_2_28_x86_64",),
 }
 HEALTHY, VOLTA, BOTH = "linux-a100-healthy", "linux-v100-torch210", "linux-v100-and-a100"
 
@@ -362,3 +363,30 @@ def test_a_range_that_a_fix_asks_for_is_installed_as_one_exact_release() -> None
     items = [i for action in made.actions if action.kind.is_run for i in action.requirements]
     [release] = [item.partition("==")[2] for item in items if item.startswith("transformers")]
     assert is_in(release, ">=4.55.2,<5") is True, items
+
+
+def hidden(package: str, version: str) -> dict[str, Any]:
+    """Return the facts of a package that PYTHONPATH hides."""
+    return {
+        "packages__hidden": {package: f"1.0 instead of {version}"},
+        "packages__hidden_by": ("/opt/modules",),
+        "packages__hidden_how": ("PYTHONPATH",),
+        "env__PYTHONPATH": "/opt/modules",
+        "python__installer": "venv",
+        f"{package}__hidden_version": version,
+    }
+
+
+def test_where_the_environments_torch_is_hidden_no_package_is_changed() -> None:
+    """What is imported without PYTHONPATH was not read: nobody can say what it needs."""
+    found = plan(golden(MISMATCH, **hidden("torch", "2.6.0")))
+    assert kinds(found) == [ActionKind.UNSET]
+    assert (found.conflicts, found.proof.lost) == ((), ())
+    assert any("run fadoctor again" in note for note in found.notes)
+
+
+def test_another_package_that_is_hidden_is_no_reason_to_plan_nothing() -> None:
+    found = plan(golden(MISMATCH, **hidden("transformers", "4.57.1")))
+    assert ActionKind.UNSET in kinds(found)
+    assert "wheel-torch-mismatch" not in found.proof.errors
+    assert any(action.requirements for action in found.actions)

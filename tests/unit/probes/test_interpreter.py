@@ -333,6 +333,27 @@ def test_names_of_folders(tmp_path: Path, folder: str, tag: str, threads: object
     assert value(facts, "free_threaded") is threads
 
 
+def test_without_the_gil_files_for_the_other_python_are_left_overs(tmp_path: Path) -> None:
+    site = tmp_path / "lib" / "python3.13t" / "site-packages"
+    site.mkdir(parents=True)
+    for abi in ("313", "313t"):
+        (site / f"a.cpython-{abi}-x86_64-linux-gnu.so").touch()
+    facts = facts_of(None, site)
+    assert (value(facts, "tag"), value(facts, "abi_tag")) == ("cp313", "cp313t")
+    assert value(facts, "ext_suffix") == ".cpython-313t-x86_64-linux-gnu.so"
+
+
+def test_a_folder_of_pythonpath_says_nothing_of_the_interpreter(tmp_path: Path) -> None:
+    more, own = (tmp_path / name / "site-packages" for name in ("python3.9", "python3.11"))
+    for folder in (more, own):
+        folder.mkdir(parents=True)
+    (more / "a.cpython-39-x86_64-linux-gnu.so").touch()
+    roots = {"site": str(own)}
+    target = Target("environment", "x", "found", None, (str(more), str(own)), roots)
+    facts = probe(World(target, {}, never, "linux"), {})
+    assert value(facts, "tag") == "cp311"
+
+
 def test_a_bare_folder_tells_nothing(tmp_path: Path) -> None:
     facts = facts_of(None, tmp_path)
     assert all(isinstance(fact, Unknown) for fact in facts.values())

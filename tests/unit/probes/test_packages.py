@@ -326,3 +326,43 @@ def test_more_records_than_are_read_are_told(tmp_path: Path) -> None:
     assert facts["packages.installed"] == Unknown(
         "there are more than 200 records to read", "metadata folders in $site"
     )
+
+
+RECORD = "torch/__init__.py,,\ntorch/version.py,,\n"
+
+
+def _gone(site: Path, **files: str) -> Fact:
+    add(site, "torch", "2.8.0", RECORD=RECORD, **files)
+    return read(site)["torch.gone"]
+
+
+def test_a_package_without_its_folder_is_gone(tmp_path: Path) -> None:
+    assert isinstance(found := _gone(tmp_path), Known)
+    assert found.value is True
+
+
+@pytest.mark.parametrize("left", ["torch/lib/libc10.so", "torch/__pycache__/x.pyc"])
+def test_what_is_left_of_a_folder_is_no_package(tmp_path: Path, left: str) -> None:
+    put(tmp_path / left)
+    assert isinstance(found := _gone(tmp_path), Known)
+    assert found.value is True
+
+
+@pytest.mark.parametrize("there", ["torch/__init__.py", "torch/__init__.pyc", "torch.py"])
+def test_what_can_be_imported_is_not_gone(tmp_path: Path, there: str) -> None:
+    put(tmp_path / there)
+    assert isinstance(found := _gone(tmp_path), Known)
+    assert found.value is False
+
+
+def test_code_in_another_folder_of_the_path_is_there(tmp_path: Path) -> None:
+    add(tmp_path / "a", "torch", "2.8.0", RECORD=RECORD)
+    put(tmp_path / "b" / "torch" / "__init__.py")
+    assert value(read(tmp_path / "a", tmp_path / "b"), "torch.gone") is False
+
+
+def test_without_a_list_of_files_or_editable_nobody_asks(tmp_path: Path) -> None:
+    add(tmp_path, "triton", "3.4.0")
+    editable = '{"url": "file:///src/torch", "dir_info": {"editable": true}}'
+    assert isinstance(_gone(tmp_path, direct_url=editable), Absent)
+    assert isinstance(read(tmp_path)["triton.gone"], Absent)

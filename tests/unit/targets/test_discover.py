@@ -76,6 +76,16 @@ def test_an_environment_that_was_only_found_is_not_run(tmp_path: Path) -> None:
     assert target.site == (str(found / "lib/python3.11/site-packages"),)
 
 
+def test_but_pythonpath_comes_first_in_it_too(tmp_path: Path) -> None:
+    site = make_env(tmp_path / ".venv") / "lib/python3.11/site-packages"
+    more = tmp_path / "modules" / "site-packages"
+    more.mkdir(parents=True)
+    path = os.pathsep.join((str(more), "relative", str(tmp_path / "gone"), str(site)))
+    target = find(tmp_path, run=never, PYTHONPATH=path)
+    assert target.site == (str(more), str(site))
+    assert target.roots["site"] == str(site)
+
+
 def test_the_nearest_one_counts(tmp_path: Path) -> None:
     make_env(tmp_path / ".venv")
     (tmp_path / "a").mkdir()

@@ -102,6 +102,13 @@ def test_an_assumed_gpu_makes_the_driver_unknown(matrix: Matrix) -> None:
     assert found.fact("driver.version") == reason
 
 
+def test_gpus_of_amd_have_no_driver_of_nvidia(matrix: Matrix) -> None:
+    """Regression: a CUDA torch on an MI250X was undecided, since nobody had given a driver."""
+    found = applied(matrix, gpu=("MI250X", "MI300X"))
+    assert isinstance(found.facts["driver.version"], Absent)
+    assert isinstance(applied(matrix, gpu=("MI250X", "A100")).facts["driver.version"], Unknown)
+
+
 def test_an_assumed_gpu_with_an_assumed_driver(matrix: Matrix) -> None:
     found = applied(matrix, gpu=("H100",), driver="550.54.15")
     assert states(found, "driver.version", "driver.cuda") == ["550.54.15", "12.4"]
