@@ -12,7 +12,7 @@ from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.may_bound import bounded_facts
 from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, package_of
 from fadoctor.manifests.python_of import python_facts
-from fadoctor.manifests.torch_of import torch_facts
+from fadoctor.manifests.torch_of import is_conda, torch_facts
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
@@ -67,6 +67,7 @@ def planned_environment(
         places={**host.places, **_places(combined, facts)},
         ranges=_ranges(combined, bounded, is_bounded=False),
         bounded=_ranges(combined, bounded, is_bounded=True),
+        pinned=_pinned(combined),
     )
 
 
@@ -202,6 +203,8 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
         if planned is not None and planned.places:
             given = [n for n in facts if n.startswith(f"{package}.")]
             found |= dict.fromkeys(given, planned.places)
+    for name in _pinned(combined):
+        found[f"packages.installed.{name}"] = combined.packages[name].places
     if combined.python is not None:
         found["python.version"] = (combined.python.place,)
     for name, setting in combined.variables.items():
@@ -219,6 +222,15 @@ def _ranges(combined: Combined, bounded: Mapping[str, Fact], *, is_bounded: bool
         for name, planned in combined.packages.items()
         if not (planned.version or planned.url or planned.open)
         and (f"{package_of(name)}.version" in bounded) is is_bounded
+    }
+
+
+def _pinned(combined: Combined) -> dict[str, str]:
+    """Return what the files name exactly and the catalogue has no facts of; conda's is its own."""
+    return {
+        name: planned.version
+        for name, planned in combined.packages.items()
+        if planned.version and not (planned.url or is_conda(planned) or package_of(name))
     }
 
 

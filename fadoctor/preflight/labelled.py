@@ -34,7 +34,7 @@ def labelled(environment: Environment) -> Environment:
         if isinstance(facts.get(f"{package}.version"), Known):
             given = {**by_label(package), **_files(package, facts)}
             facts |= {n: f for n, f in given.items() if isinstance(facts.get(n, _UNREAD), Unknown)}
-    facts |= _brought(facts)
+    facts |= _brought(facts, environment.pinned)
     return msgspec.structs.replace(environment, facts=facts)
 
 
@@ -51,14 +51,14 @@ def settled(environment: Environment) -> Environment:
     return msgspec.structs.replace(environment, facts=facts)
 
 
-def _brought(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+def _brought(facts: Mapping[str, Fact], pinned: Mapping[str, str]) -> dict[str, Fact]:
     """Return the list of packages with what an installer adds to those that are known.
 
     Of what is added the version is whatever is required: "" here.
     """
     if not isinstance(facts.get("packages.installed"), Unknown):
         return {}
-    there: dict[str, str] = {}
+    there = dict(pinned)
     for package in PACKAGES:
         names = ("version", "distribution", "requires")
         version, name, needs = (facts.get(f"{package}.{n}") for n in names)
