@@ -221,6 +221,7 @@ direct_url      | text    | URL or path that it was installed from, if recorded 
 editable        | boolean | an editable install
 wheel.tags      | list    | Tag lines of WHEEL
 requires        | mapping | normalised name -> specifier, where the marker holds for this target; "" where any version will do
+requires_lines  | list    | what it requires as it is written, conditions included, but for what only extras ask; Absent where nothing hangs on a condition
 requires_python | text    | Requires-Python
 missing_files   | integer | files of RECORD that are not there, counted over at most 2,000 entries
 """
@@ -231,6 +232,7 @@ distribution    | text    | normalised name
 version         | version | version of the metadata
 installer       | text    | INSTALLER: pip, uv, conda
 requires        | mapping | what of the stack it requires -> specifier; all that it requires where it belongs to the stack
+requires_lines  | list    | the same as it is written, with its conditions; Absent where nothing hangs on one
 """
 
 EXTENSION_ROWS = """

@@ -100,6 +100,15 @@ def read_requirements(lines: Iterable[str], target: Target) -> Needs:
     return Needs(texts)
 
 
+def conditional_lines(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return all that is asked for without an extra, where some of it hangs on a condition.
+
+    Saved with the facts, so that it can be decided again for another platform or Python.
+    """
+    found = [line for line in list(lines)[:MAX_REQUIREMENTS] if _parse(line) is not None]
+    return tuple(found) if any(";" in line for line in found) else ()
+
+
 def _parse(line: str) -> Requirement | None:
     if len(line) > LINE_LIMIT or _only_in_an_extra(line):
         return None
