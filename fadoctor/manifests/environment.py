@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.combine import Combined, Planned, combine
+from fadoctor.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.may_bound import bounded_facts
 from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, package_of
 from fadoctor.manifests.python_of import python_facts
 from fadoctor.manifests.torch_of import is_conda, torch_facts
+from fadoctor.matrix.index_names import MISTAKEN
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
@@ -51,6 +53,8 @@ def planned_environment(
     bounded = bounded_facts(manifests, combined, facts, matrix)
     facts |= bounded
     facts |= conda_facts(manifests, facts)
+    elsewhere = from_elsewhere(manifests, combined)
+    facts |= mistaken_names(combined, elsewhere, matrix)
     target = msgspec.structs.replace(
         host.target,
         kind="manifest",
@@ -68,6 +72,7 @@ def planned_environment(
         ranges=_ranges(combined, bounded, is_bounded=False),
         bounded=_ranges(combined, bounded, is_bounded=True),
         pinned=_pinned(combined),
+        elsewhere=elsewhere,
     )
 
 
@@ -203,6 +208,9 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
         if planned is not None and planned.places:
             given = [n for n in facts if n.startswith(f"{package}.")]
             found |= dict.fromkeys(given, planned.places)
+    said = facts.get(MISTAKEN)
+    if isinstance(said, Known) and isinstance(said.value, dict):
+        found[MISTAKEN] = tuple(at for name in said.value for at in combined.packages[name].places)
     for name in _pinned(combined):
         found[f"packages.installed.{name}"] = combined.packages[name].places
     if combined.python is not None:

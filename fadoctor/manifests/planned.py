@@ -7,6 +7,13 @@ import msgspec
 from fadoctor.manifests.chosen import Choice
 from fadoctor.model.place import Place
 
+_NOT_SEEN = "not looked at"
+
+
+def unseen_files(where: str) -> str:
+    """Return the note on a page of files that an installer looks at, too."""
+    return f"files at {where} {_NOT_SEEN}"
+
 
 class Requirement(msgspec.Struct, frozen=True):
     """One package that a file asks for."""
@@ -72,3 +79,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """Groups, categories and environments that can be chosen."""
     choice: Choice = Choice()
     """What was chosen when it was read."""
+
+    @property
+    def has_unseen_files(self) -> bool:
+        """Whether an installer looks at pages of files that nobody has read."""
+        return any("files at " in note and note.endswith(_NOT_SEEN) for note in self.notes)

@@ -84,6 +84,8 @@ packages.installed     | mapping | packages    | every distribution: normalised 
 packages.duplicated    | mapping | packages    | distributions with more than one metadata folder on the path -> versions, joined by comma
 packages.broken        | mapping | packages    | metadata folders that cannot be used -> why (half-removed, no Version, not text)
 packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
+packages.mistaken      | mapping | derived     | what PyPI has something else under, or nothing -> what that is
+packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
 torch.hip              | version | torch       | torch.version.hip
 torch.git              | text    | torch       | torch.version.git_version
@@ -98,6 +100,7 @@ flash_attn.wheel.torch | version | flash_attn  | X.Y in the file name, the local
 flash_attn.wheel.cuda  | text    | flash_attn  | cu12, cu123, cu128 as named there
 flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
 flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
+flash_attn.wheel.prebuilt | boolean | derived  | an installer finds a prebuilt wheel of what is not there yet; false where it compiles
 flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
 transformers.checks    | mapping | packages    | what it compares by itself while it is imported, by its installed sources -> specifier; Absent where they have no such table
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd

@@ -55,7 +55,7 @@ class Declared:
         count = 0
         for name in sorted(pinned.keys() - _NAMES):
             if broken := self.broken(name, pinned[name], there):
-                facts = {
+                facts: dict[str, Fact] = {
                     "distribution": Known(name, SOURCE),
                     "version": Known(pinned[name], SOURCE),
                     "installer": Unknown("pip, or another installer", SOURCE),

@@ -15,6 +15,7 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.verdict import Predicted
 from fadoctor.preflight.labelled import ASSUMED, labelled, settled
+from fadoctor.preflight.prebuilt import NAME
 from fadoctor.preflight.trial import Trial, come_today, name_of, try_out
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def plan_base(environment: Environment, knowledge: Knowledge) -> Environment:
 
 def _matrix(environment: Environment, knowledge: Knowledge) -> Matrix:
     tables = dict(knowledge.tables)
-    if "flash-attn" in environment.ranges:
+    is_named = isinstance(environment.fact("flash_attn.distribution"), Known)
+    if is_named and NAME not in environment.elsewhere:
         from fadoctor.matrix.load import load_apart  # noqa: PLC0415 -- only where its releases count
 
         tables |= load_apart()

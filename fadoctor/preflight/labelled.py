@@ -16,6 +16,7 @@ from fadoctor.matrix.wheel_label import STEM
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.compiled import by_label
+from fadoctor.preflight.prebuilt import PREBUILT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,8 @@ def labelled(environment: Environment) -> Environment:
     facts = dict(environment.facts)
     for package in PACKAGES:
         if isinstance(facts.get(f"{package}.version"), Known):
-            given = {**by_label(package), **_files(package, facts)}
+            given = {n: f for n, f in by_label(package).items() if n != PREBUILT}
+            given |= _files(package, facts)
             facts |= {n: f for n, f in given.items() if isinstance(facts.get(n, _UNREAD), Unknown)}
     facts |= _brought(facts, environment.pinned)
     return msgspec.structs.replace(environment, facts=facts)

@@ -11,6 +11,7 @@ from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.released import accepts, mapping_of
 from fadoctor.preflight.declared import SOURCE, Declared
+from fadoctor.preflight.prebuilt import Prebuilt
 from fadoctor.preflight.versions import Versions, package_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Resolver:
         """Take the environment and the releases that there are."""
         self.environment, self.versions = environment, versions
         self.declared = Declared(versions.matrix)
+        self.prebuilt = Prebuilt(versions.matrix)
         self.ranges = package_of(environment.ranges)
         self.exact = {
             package: str(fact.value)
@@ -153,8 +155,14 @@ class Resolver:
         for package, version in chosen.items():
             facts |= self.versions.facts(package, version)
         facts |= self._broken({**self.exact, **chosen})
+        facts |= self.prebuilt.facts(self.environment, facts, self._newest("flash_attn"))
         places = self.environment.places | _places_of_askers(facts, self.environment.places)
         return msgspec.structs.replace(self.environment, facts=facts, places=places)
+
+    def _newest(self, package: str) -> str:
+        """Return the newest release of a range, "" of what is pinned."""
+        listed = self.versions.of(package, self.ranges[package]) if package in self.ranges else ()
+        return listed[0] if listed else ""
 
     def _broken(self, there: Mapping[str, str]) -> dict[str, Fact]:
         """Return which requirements are not met that no file and no table of releases says.

@@ -103,10 +103,15 @@ def read_requirements(lines: Iterable[str], target: Target) -> Needs:
 def conditional_lines(lines: Iterable[str]) -> tuple[str, ...]:
     """Return all that is asked for without an extra, where some of it hangs on a condition.
 
-    Saved with the facts, so that it can be decided again for another platform or Python.
+    Saved with the facts, so that it can be decided again for another platform or Python: without
+    addresses, which may hold secrets.
     """
-    found = [line for line in list(lines)[:MAX_REQUIREMENTS] if _parse(line) is not None]
-    return tuple(found) if any(";" in line for line in found) else ()
+    found = [each for line in list(lines)[:MAX_REQUIREMENTS] if (each := _parse(line)) is not None]
+    if not any(each.marker for each in found):
+        return ()
+    return tuple(
+        f"{each.name}{each.specifier}{f'; {each.marker}' if each.marker else ''}" for each in found
+    )
 
 
 def _parse(line: str) -> Requirement | None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.matrix.index_names import mistaken_facts
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 
+_PREBUILT = "flash_attn.wheel.prebuilt"
 _PARTS = 2
 """Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""
 
@@ -34,12 +36,15 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
 
     These are compute capabilities that the driver did not tell, by the GPU's name; a Jetson's
     driver; which GPUs have tensor cores; what would come from the Hub; which compiled extensions a
-    package does without; which of the GPUs here they have code for; and which declared requirements
-    are not met.
+    package does without; which of the GPUs here they have code for; which declared requirements
+    are not met; and what is not what its name says.
     """
     askers = (*PACKAGES, *environment.requirers())
     unmet = unmet_requirements(environment.facts, matrix, askers)
     unmet |= pair_facts(environment.facts, matrix, PACKAGES)
+    unmet |= mistaken_facts(environment.facts, matrix)
+    if _PREBUILT not in environment.facts:
+        unmet[_PREBUILT] = Absent("nothing is said of what an installer would find")
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
@@ -53,7 +58,8 @@ def derive_requirements(
     """Return the environment with what of some packages' requirements and pairs is not met."""
     found = unmet_requirements(environment.facts, matrix, packages)
     known = [package for package in packages if package in PACKAGES]
-    return _with(environment, found | pair_facts(environment.facts, matrix, known))
+    found |= pair_facts(environment.facts, matrix, known)
+    return _with(environment, found | mistaken_facts(environment.facts, matrix))
 
 
 def derive_extensions(
