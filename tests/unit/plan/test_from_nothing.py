@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from fadoctor.matrix.installable import uninstallable
 from fadoctor.matrix.versions import version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import PACKAGES
@@ -319,3 +320,33 @@ def test_of_vllm_only_what_was_compiled_for_this_cuda_is_proposed() -> None:
     other = msgspec.structs.replace(environment, facts={**environment.facts, **new})
     assert there
     assert session().candidates.releases("vllm", other) == ()
+
+
+OLD_DRIVER = ("NVIDIA A100-SXM4-80GB", "8.0", "470.82.01")
+
+
+def test_a_triton_that_nobody_asked_for_is_no_reason_for_an_older_torch() -> None:
+    """torch 1.13.1 of 2022 was, as its builds for this driver come without a triton."""
+    found = plan(start("empty", OLD_DRIVER, "3.10"), want=("flash-attn",))
+    assert version_key(changed(found)["torch"]) >= version_key("2.5")
+    assert changed(found)["torch"].endswith("+cu118")
+    assert "triton-driver-too-old" in str(found.actions)
+
+
+def test_a_platform_without_tables_makes_nothing_impossible() -> None:
+    """ "Impossible, because no known combination of releases does it", with wheels on offer."""
+    empty = start("empty", A100_580)
+    facts = {"host.platform": fact_of("win_amd64"), "host.os": fact_of("windows")}
+    found = plan(msgspec.structs.replace(empty, facts=empty.facts | facts), want=("flash-attn",))
+    assert not found.conflicts
+    assert any("no table has builds of torch with CUDA for win_amd64" in n for n in found.notes)
+
+
+@pytest.mark.parametrize("wish", ["vllm", "unsloth"])
+def test_no_release_is_planned_that_cannot_be_installed(wish: str) -> None:
+    """The newest of both require a certifi that the index does not have."""
+    found = changed(plan(start("empty", A100_580), want=(wish,)))
+    refused = uninstallable(session().matrix, wish)
+    assert refused
+    assert found[wish] not in refused
+    assert found.get("unsloth-zoo") not in uninstallable(session().matrix, "unsloth-zoo")
