@@ -12,6 +12,7 @@ from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.may_bound import bounded_facts
 from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, package_of
+from fadoctor.manifests.planned import speaks_of_image
 from fadoctor.manifests.python_of import python_facts
 from fadoctor.manifests.torch_of import is_conda, torch_facts
 from fadoctor.matrix.index_names import MISTAKEN
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 
 UNNAMED = "no file names it, but a named package may bring it"
+HELD = "the image may hold it"
+"""Of an image that no table speaks of: an installer keeps what is there and fits."""
 
 
 def planned_environment(
@@ -47,7 +50,7 @@ def planned_environment(
     facts |= python_facts(facts, manifests, host.overlays)
     choice = manifests[0].choice if manifests else None
     markers = Markers(marker_target(facts), choice)
-    combined = combine(manifests, markers)
+    combined = _in_image(combine(manifests, markers))
     facts |= _variables(combined)
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))
     bounded = bounded_facts(manifests, combined, facts, matrix)
@@ -74,6 +77,20 @@ def planned_environment(
         pinned=_pinned(combined),
         elsewhere=elsewhere,
     )
+
+
+def _in_image(combined: Combined) -> Combined:
+    """Return what files ask for on top of an image of which nobody knows what it holds.
+
+    What they do not name exactly may be there already.
+    """
+    if not any(map(speaks_of_image, combined.notes)):
+        return combined
+    packages = {
+        name: each if each.version or each.url else msgspec.structs.replace(each, open=HELD)
+        for name, each in combined.packages.items()
+    }
+    return msgspec.structs.replace(combined, packages=packages)
 
 
 def _is_of_packages(name: str) -> bool:
@@ -159,6 +176,8 @@ def _one(package: str, planned: Planned | None, combined: Combined, make: Facts)
         where = "what was named by --requirements"
         if combined.is_complete:
             return absent_facts(package, f"{where}: it is not in the lock")
+        if any(map(speaks_of_image, combined.notes)):
+            return open_facts(package, HELD, where)
         return open_facts(package, UNNAMED, where) | _build(package, Planned("torch", ()), make)
     if planned.open:
         return open_facts(package, planned.open, planned.source)

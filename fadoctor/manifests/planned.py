@@ -15,6 +15,26 @@ def unseen_files(where: str) -> str:
     return f"files at {where} {_NOT_SEEN}"
 
 
+_IMAGE, _UNSAID = "what the image ", " holds is not known"
+_WHICH, _OPEN = "which image ", " is, is not known"
+
+
+def unseen_image(name: str) -> str:
+    """Return the note on an image of which no table says what it brings."""
+    return f"{_IMAGE}{name}{_UNSAID}"
+
+
+def open_image(name: str) -> str:
+    """Return the note on an image whose name a variable decides that nobody knows."""
+    return f"{_WHICH}{name}{_OPEN}"
+
+
+def speaks_of_image(note: str) -> bool:
+    """Return whether a note is one on an image of which nobody knows what it holds."""
+    is_unsaid = _IMAGE in note and note.endswith(_UNSAID)
+    return is_unsaid or (_WHICH in note and note.endswith(_OPEN))
+
+
 class Requirement(msgspec.Struct, frozen=True):
     """One package that a file asks for."""
 

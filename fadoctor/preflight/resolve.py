@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.manifests.environment import HELD
 from fadoctor.model.environment import requirers_in
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.packages import PACKAGES
@@ -109,7 +110,8 @@ class Resolver:
         return named and bool(self.versions.of(package, self.ranges[package]))
 
     def _is_open(self, package: str) -> bool:
-        unknown = isinstance(self.environment.fact(f"{package}.version"), Unknown)
+        version = self.environment.fact(f"{package}.version")
+        unknown = isinstance(version, Unknown) and version.reason != HELD
         return unknown and package not in self.ranges and package not in self.exact
 
     def _needs(self, chosen: Mapping[str, str], *, drawing: bool = False) -> dict[str, list[str]]:
