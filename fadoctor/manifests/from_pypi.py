@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 # https://pypi.org/simple, also with a slash at its end
 _PYPI = re.compile(r"https?://(?:www\.)?pypi\.(?:org|python\.org)/simple/?")
+_PYTORCH = re.compile(r"https?://download\.pytorch\.org/whl(?:/\w{1,20})?/?")
+_NOT_ON_PYTORCH = ("flash-attn",)
+"""What PyTorch's own index does not serve, so that it counts for nothing there."""
 
 
 def from_elsewhere(manifests: Iterable[Manifest], combined: Combined) -> tuple[str, ...]:
@@ -30,18 +33,27 @@ def from_elsewhere(manifests: Iterable[Manifest], combined: Combined) -> tuple[s
         name
         for name, planned in combined.packages.items()
         if has_pages or name in locked or planned.url or is_conda(planned) or planned.files
-        or not all(map(_PYPI.fullmatch, [planned.index] if planned.index else common))
+        or not all(_is_pypi(name, each) for each in ([planned.index] if planned.index else common))
     )  # fmt: skip
+
+
+def _is_pypi(name: str, index: str) -> bool:
+    """Return whether a package comes from PyPI though this index is named."""
+    if _PYPI.fullmatch(index):
+        return True
+    return name in _NOT_ON_PYTORCH and _PYTORCH.fullmatch(index) is not None
 
 
 def mistaken_names(
     combined: Combined, elsewhere: tuple[str, ...], matrix: Matrix
 ) -> dict[str, Fact]:
     """Return the facts about names that PyPI has something else under than is meant."""
-    return told(
-        (name for name, planned in combined.packages.items()
-         if name not in elsewhere and _is_in_vain(planned, matrix)), matrix,
-    )  # fmt: skip
+    asked = {
+        name: planned.version
+        for name, planned in combined.packages.items()
+        if name not in elsewhere and _is_in_vain(planned, matrix)
+    }
+    return told(asked, matrix)
 
 
 def _is_in_vain(planned: Planned, matrix: Matrix) -> bool:

@@ -16,7 +16,7 @@ from fadoctor.matrix.wheel_label import STEM
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.compiled import by_label
-from fadoctor.preflight.prebuilt import PREBUILT
+from fadoctor.preflight.prebuilt import is_of_wheels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,11 +33,15 @@ def labelled(environment: Environment) -> Environment:
     facts = dict(environment.facts)
     for package in PACKAGES:
         if isinstance(facts.get(f"{package}.version"), Known):
-            given = {n: f for n, f in by_label(package).items() if n != PREBUILT}
-            given |= _files(package, facts)
-            facts |= {n: f for n, f in given.items() if isinstance(facts.get(n, _UNREAD), Unknown)}
+            given = {**by_label(package), **_files(package, facts)}
+            facts |= {n: f for n, f in given.items() if _is_open(facts.get(n, _UNREAD))}
     facts |= _brought(facts, environment.pinned)
     return msgspec.structs.replace(environment, facts=facts)
+
+
+def _is_open(fact: Fact) -> bool:
+    """Return whether nobody has looked: what the tables leave open of a file stays so."""
+    return isinstance(fact, Unknown) and not is_of_wheels(fact.source)
 
 
 def settled(environment: Environment) -> Environment:

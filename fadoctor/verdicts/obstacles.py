@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.model.verdict import Backend
 
 
-_COMPILED = "prebuilt-wheel-missing"
+_COMPILED, _MISTAKEN = "prebuilt-wheel-missing", "index-name-mistaken"
 
 
 class Obstacle(msgspec.Struct, frozen=True):
@@ -96,7 +96,10 @@ def _extensions(environment: Environment, package: str) -> Iterator[Obstacle]:
 
 
 def _compiled(environment: Environment, package: str) -> Iterator[Obstacle]:
-    """Yield that a package is compiled when it is installed: what comes of that nobody knows."""
+    """Yield that a package is compiled when it is installed, or is not what its name says."""
+    mistaken, name = environment.facts.get("packages.mistaken"), PACKAGES[package][0]
+    if isinstance(mistaken, Known) and isinstance(mistaken.value, dict) and name in mistaken.value:
+        yield Obstacle(Predicted.UNKNOWN, f"{name} {mistaken.value[name]}", _MISTAKEN)
     prebuilt = environment.facts.get(f"{package}.wheel.prebuilt")
     if isinstance(prebuilt, Unknown):
         yield Obstacle(Predicted.UNKNOWN, prebuilt.reason)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.manifests.environment import planned_environment
+from fadoctor.manifests.read import read_manifest
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.overlays import Overlays
@@ -262,3 +264,18 @@ def test_what_stands_first_is_taken_first(tmp_path: Path) -> None:
 
     assert taken(wanted) == ("0.12.2", "4.46.3")
     assert taken(wanted[::-1]) == ("0.12.1", "5.23.0")
+
+
+@pytest.mark.parametrize(
+    "start", ["FROM nvcr.io/nvidia/pytorch:24.12-py3\n", "ARG BASE\nFROM $BASE\n"]
+)
+def test_an_image_that_nobody_knows_may_hold_what_is_not_named(tmp_path: Path, start: str) -> None:
+    """Regression: the newest torch was assumed on top of NGC's, and its driver missed."""
+    file = tmp_path / "Dockerfile"
+    file.write_text(f"{start}RUN pip install flash-attn==2.7.3 'transformers>=4.49' peft==0.17.0\n")
+    machine = on(tmp_path, "", "H100", "565.57")
+    environment = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
+    found = foresee_planned(environment, session().knowledge)
+    assert findings(found) == {}
+    for name in ("torch.version", "transformers.version"):
+        assert isinstance(found.planned.environment.fact(name), Unknown)
