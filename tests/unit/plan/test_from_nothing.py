@@ -350,3 +350,11 @@ def test_no_release_is_planned_that_cannot_be_installed(wish: str) -> None:
     assert refused
     assert found[wish] not in refused
     assert found.get("unsloth-zoo") not in uninstallable(session().matrix, "unsloth-zoo")
+
+
+def test_unsloth_gets_a_torchvision_of_the_build_of_its_torch() -> None:
+    """It requires one: a recipe left it to PyPI, whose build was for another CUDA than torch."""
+    found = plan(start("empty", H100), want=("unsloth",))
+    assert "torchvision" in changed(found)
+    assert changed(found)["torch"].endswith("+cu126")
+    assert "https://download.pytorch.org/whl/cu126" in str(found.actions)
