@@ -10,10 +10,12 @@ import pytest
 
 from fadoctor.matrix.installable import uninstallable
 from fadoctor.matrix.versions import version_key
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, PlanOutcome
+from fadoctor.plan.released import accepts
 from fadoctor.report.plan_text import render
+from fadoctor.targets.derived import derive
 from tests.states.starts import start
 from tests.unit.engine.builders import fact_of
 from tests.unit.plan.problems import plan, session, with_package
@@ -358,3 +360,16 @@ def test_unsloth_gets_a_torchvision_of_the_build_of_its_torch() -> None:
     assert "torchvision" in changed(found)
     assert changed(found)["torch"].endswith("+cu126")
     assert "https://download.pytorch.org/whl/cu126" in str(found.actions)
+
+
+def test_what_was_broken_before_moves_along_with_who_requires_it() -> None:
+    """vLLM 0.19.1 was planned beside a transformers that it refuses, as 0.11.0 had refused it too."""
+    broken = start("vLLM after a torch upgrade", H100_580)
+    broken = with_package(broken, "transformers", "5.2.0", {"huggingface-hub": ">=1.3.0,<2.0"})
+    found = plan(derive(broken, session().matrix))
+    assert changed(found)["vllm"] != "0.11.0"
+    after = changed(found)["transformers"]
+    needs = session().matrix.find(
+        "vllm-releases", {"version": Known(changed(found)["vllm"], "test")}
+    )
+    assert accepts(fact_text(needs.cell("transformers"), ""), after)
