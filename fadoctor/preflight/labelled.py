@@ -52,6 +52,8 @@ def settled(environment: Environment) -> Environment:
     for package, names in PACKAGES.items():
         version = facts.get(f"{package}.version")
         is_brought = isinstance(brought, dict) and not brought.keys().isdisjoint(names)
+        if package == "triton" and isinstance(facts.get("torch.requires"), Unknown):
+            continue  # of a torch of one's own, or conda's, nobody knows what it brings
         if isinstance(version, Unknown) and version.reason == UNNAMED and not is_brought:
             facts |= absent_facts(package, ASSUMED)
     return msgspec.structs.replace(environment, facts=facts)

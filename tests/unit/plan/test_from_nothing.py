@@ -363,7 +363,7 @@ def test_unsloth_gets_a_torchvision_of_the_build_of_its_torch() -> None:
 
 
 def test_what_was_broken_before_moves_along_with_who_requires_it() -> None:
-    """vLLM 0.19.1 was planned beside a transformers that it refuses, as 0.11.0 had refused it too."""
+    """vLLM 0.19.1 was planned beside a transformers that it refuses, as 0.11.0 had."""
     broken = start("vLLM after a torch upgrade", H100_580)
     broken = with_package(broken, "transformers", "5.2.0", {"huggingface-hub": ">=1.3.0,<2.0"})
     found = plan(derive(broken, session().matrix))

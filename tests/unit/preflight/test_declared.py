@@ -55,6 +55,9 @@ def test_a_pin_that_transformers_refuses_is_an_error_at_both_lines(tmp_path: Pat
         ("trl==1.10.0", "datasets==3.6.0"),
         ("tokenizers==0.21.0", "huggingface-hub==1.3.0"),
         ("peft==0.17.0", "huggingface-hub==0.20.0"),
+        ("llamafactory==0.9.3", "transformers==4.57.1"),
+        ("openrlhf==0.8.5", "flash-attn==2.8.3"),
+        ("ms-swift==3.9.0", "trl==0.24.0"),
     ],
 )
 def test_pins_that_contradict_each_other_are_told(tmp_path: Path, pins: tuple[str, str]) -> None:
@@ -71,6 +74,8 @@ def test_pins_that_contradict_each_other_are_told(tmp_path: Path, pins: tuple[st
         ("transformers==4.44.2", "sentence-transformers==3.0.1", "datasets==2.19.0"),
         ("transformers==4.57.1", "tokenizers>=0.19"),  # an installer decides
         ("transformers==4.57.1", "fsspec==2024.6.1"),
+        ("llamafactory==0.9.3", "transformers==4.52.4", "peft==0.15.2"),
+        ("axolotl==0.13.0", "transformers==4.57.1"),  # nobody has read its metadata
         ("transformers==9.0.0", "tokenizers==0.1.0"),  # in no table
     ],
 )

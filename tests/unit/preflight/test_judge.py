@@ -279,3 +279,17 @@ def test_an_image_that_nobody_knows_may_hold_what_is_not_named(tmp_path: Path, s
     assert findings(found) == {}
     for name in ("torch.version", "transformers.version"):
         assert isinstance(found.planned.environment.fact(name), Unknown)
+
+
+def test_what_a_torch_of_conda_brings_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    """Regression: "needs triton, which is not installed", as no file names it."""
+    file = tmp_path / "environment.yml"
+    file.write_text(
+        "channels: [conda-forge]\ndependencies:\n  - python=3.11\n"
+        "  - pytorch=2.5.1=cuda126_py311*\n  - pip\n  - pip:\n    - flash-attn==2.7.0.post2\n"
+    )
+    machine = on(tmp_path, "", "A100", "560.35")
+    environment = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
+    found = foresee_planned(environment, session().knowledge)
+    flex = {v.predicted for v in found.shown.verdicts if v.backend is Backend.FLEX}
+    assert flex == {Predicted.UNKNOWN}
