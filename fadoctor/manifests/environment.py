@@ -15,6 +15,7 @@ from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, pa
 from fadoctor.manifests.planned import speaks_of_image
 from fadoctor.manifests.python_of import python_facts
 from fadoctor.manifests.torch_of import is_conda, torch_facts
+from fadoctor.manifests.wheel_tags import UNFIT, unfit_wheels
 from fadoctor.matrix.index_names import MISTAKEN
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
@@ -57,7 +58,7 @@ def planned_environment(
     facts |= bounded
     facts |= conda_facts(manifests, facts)
     elsewhere = from_elsewhere(manifests, combined)
-    facts |= mistaken_names(combined, elsewhere, matrix)
+    facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
     target = msgspec.structs.replace(
         host.target,
         kind="manifest",
@@ -227,9 +228,11 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
         if planned is not None and planned.places:
             given = [n for n in facts if n.startswith(f"{package}.")]
             found |= dict.fromkeys(given, planned.places)
-    said = facts.get(MISTAKEN)
-    if isinstance(said, Known) and isinstance(said.value, dict):
-        found[MISTAKEN] = tuple(at for name in said.value for at in combined.packages[name].places)
+    for fact_name in (MISTAKEN, UNFIT):
+        said = facts.get(fact_name)
+        if isinstance(said, Known) and isinstance(said.value, dict):
+            at = (place for name in said.value for place in combined.packages[name].places)
+            found[fact_name] = tuple(at)
     for name in _pinned(combined):
         found[f"packages.installed.{name}"] = combined.packages[name].places
     if combined.python is not None:

@@ -84,6 +84,7 @@ packages.installed     | mapping | packages    | every distribution: normalised 
 packages.duplicated    | mapping | packages    | distributions with more than one metadata folder on the path -> versions, joined by comma
 packages.broken        | mapping | packages    | metadata folders that cannot be used -> why (half-removed, no Version, not text)
 packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
+packages.unfit_wheels  | mapping | derived     | packages whose wheel, named by its address, is for another platform or Python -> which; Absent of what is installed
 packages.mistaken      | mapping | derived     | what PyPI has something else under, or nothing -> what that is
 packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds

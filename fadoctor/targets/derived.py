@@ -20,13 +20,14 @@ from fadoctor.targets.tensor_cores import tensor_core_facts
 from fadoctor.targets.unmet import unmet_requirements
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
 
 
-_PREBUILT = "flash_attn.wheel.prebuilt"
+_UNFIT = "packages.unfit_wheels"
+_OF_MANIFESTS = ("flash_attn.wheel.prebuilt", _UNFIT)
 _PARTS = 2
 """Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""
 
@@ -43,8 +44,9 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     unmet = unmet_requirements(environment.facts, matrix, askers)
     unmet |= pair_facts(environment.facts, matrix, PACKAGES)
     unmet |= mistaken_facts(environment.facts, matrix)
-    if _PREBUILT not in environment.facts:
-        unmet[_PREBUILT] = Absent("nothing is said of what an installer would find")
+    for name in _OF_MANIFESTS:
+        if name not in environment.facts:
+            unmet[name] = Absent("nothing is said of what an installer would find")
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
@@ -59,7 +61,23 @@ def derive_requirements(
     found = unmet_requirements(environment.facts, matrix, packages)
     known = [package for package in packages if package in PACKAGES]
     found |= pair_facts(environment.facts, matrix, known)
-    return _with(environment, found | mistaken_facts(environment.facts, matrix))
+    found |= mistaken_facts(environment.facts, matrix) | _unfit(environment.facts)
+    return _with(environment, found)
+
+
+def _unfit(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return which wheels do not fit, without those in whose place another one comes."""
+    said = facts.get(_UNFIT)
+    if not isinstance(said, Known) or not isinstance(said.value, dict):
+        return {}
+    left = {}
+    for name, text in said.value.items():
+        package = next((key for key, names in PACKAGES.items() if name in names), name)
+        address = facts.get(f"{package}.direct_url")
+        tags = text.removeprefix("(for ").partition(",")[0]
+        if not isinstance(address, (Known, Absent)) or tags in str(getattr(address, "value", "")):
+            left[name] = text
+    return {_UNFIT: Known(left, said.source)}
 
 
 def derive_extensions(

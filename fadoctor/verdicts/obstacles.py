@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _COMPILED, _MISTAKEN = "prebuilt-wheel-missing", "index-name-mistaken"
+_UNFIT = "wheel-not-supported"
 
 
 class Obstacle(msgspec.Struct, frozen=True):
@@ -97,7 +98,10 @@ def _extensions(environment: Environment, package: str) -> Iterator[Obstacle]:
 
 def _compiled(environment: Environment, package: str) -> Iterator[Obstacle]:
     """Yield that a package is compiled when it is installed, or is not what its name says."""
-    mistaken, name = environment.facts.get("packages.mistaken"), PACKAGES[package][0]
+    name = PACKAGES[package][0]
+    unfit, mistaken = (environment.facts.get(f"packages.{n}") for n in ("unfit_wheels", "mistaken"))
+    if isinstance(unfit, Known) and isinstance(unfit.value, dict) and name in unfit.value:
+        yield Obstacle(Predicted.FAILS, f"the wheel of {name} is {unfit.value[name]}", _UNFIT)
     if isinstance(mistaken, Known) and isinstance(mistaken.value, dict) and name in mistaken.value:
         yield Obstacle(Predicted.UNKNOWN, f"{name} {mistaken.value[name]}", _MISTAKEN)
     prebuilt = environment.facts.get(f"{package}.wheel.prebuilt")
