@@ -112,6 +112,7 @@ class Releases:
             facts[f"{package}.requires_python"] = known(row["python"])
         if package == "xformers":
             facts["xformers.extension"] = known("_C.so")
+            pythons = tuple(words(row.get("wheels_for")))
         requirement = f"{distribution_of(package)}=={version}"
         return Choice(
             package, Kind.INSTALL, version, version, requirement,

@@ -373,3 +373,19 @@ def test_what_was_broken_before_moves_along_with_who_requires_it() -> None:
         "vllm-releases", {"version": Known(changed(found)["vllm"], "test")}
     )
     assert accepts(fact_text(needs.cell("transformers"), ""), after)
+
+
+def test_no_release_is_planned_that_is_not_for_the_python() -> None:
+    """flash-attn-4 was, on Python 3.9, with parts that are for 3.10 and newer."""
+    found = plan(start("empty", B200, "3.9"), want=("fa4",))
+    assert "flash-attn-4" not in changed(found)
+    assert any("Python is 3.9" in word for each in found.conflicts for word in each.because)
+
+
+def test_an_old_xformers_is_planned_only_for_the_pythons_of_its_wheels() -> None:
+    """0.0.30, the last with code for a P100, was planned on Python 3.13 without a wheel."""
+    p100 = ("Tesla P100-PCIE-16GB", "6.0", "535.183.01")
+    assert changed(plan(start("empty", p100, "3.11"), want=("xformers",)))["xformers"] == "0.0.30"
+    found = plan(start("empty", p100, "3.13"), want=("xformers",))
+    assert changed(found).get("xformers") != "0.0.30"
+    assert found.proof.unknown
