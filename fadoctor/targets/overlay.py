@@ -79,7 +79,10 @@ def _gpu_facts(names: tuple[str, ...], matrix: Matrix) -> dict[str, Fact]:
     for index, name in enumerate(names):
         facts.update(_one_gpu(index, name, matrix))
     count = Known(len(names), "--gpu")
-    unread = Unknown("--gpu was given without --driver", "--gpu")
+    unread: Fact = Unknown("--gpu was given without --driver", "--gpu")
+    vendors = [facts[f"gpu[{index}].vendor"] for index in range(len(names))]
+    if all(isinstance(vendor, Known) and vendor.value == "amd" for vendor in vendors):
+        unread = Absent("--gpu: none of NVIDIA is assumed")
     driver = dict.fromkeys(_names_with_prefix("driver."), unread)
     counts = {"gpu.count": count, "gpu.visible_count": count}
     return {**facts, **driver, **_no_selection("--gpu"), **counts}
