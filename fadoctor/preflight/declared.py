@@ -25,10 +25,20 @@ class Declared:
     def __init__(self, matrix: Matrix) -> None:
         """Take the matrix."""
         self._matrix = matrix
+        rows = matrix.tables["declared-requirements"].rows
+        self._askers = {str(row["package"]) for row in rows}
+        words = {word for row in rows for word in str(row.get("requires") or "").split()}
+        self._named = self._askers | {Requirement(word).name for word in words}
         self._known: dict[tuple[str, str], dict[str, str]] = {}
+
+    def told_of(self, pinned: Mapping[str, str]) -> dict[str, str]:
+        """Return the pins of which the table says anything: a lock has thousands of others."""
+        return {name: version for name, version in pinned.items() if name in self._named}
 
     def of(self, name: str, version: str) -> dict[str, str]:
         """Return what a release of a distribution requires: name -> specifier."""
+        if name not in self._askers:
+            return {}
         asked = (name, version)
         if asked not in self._known:
             keys: dict[str, Fact] = {

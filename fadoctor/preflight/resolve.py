@@ -36,6 +36,7 @@ class Resolver:
         """Take the environment and the releases that there are."""
         self.environment, self.versions = environment, versions
         self.declared = Declared(versions.matrix)
+        self.pinned = self.declared.told_of(environment.pinned)
         self.prebuilt = Prebuilt(versions.matrix)
         self.ranges = package_of(environment.ranges)
         self.exact = {
@@ -172,7 +173,7 @@ class Resolver:
         Where all that the tables know are met, there may be others: they stay Unknown.
         """
         pins = self._pins(there)
-        found = self.declared.askers(self.environment.pinned, pins)
+        found = self.declared.askers(self.pinned, pins)
         for package, version in there.items():
             name = f"{package}.requires"
             said = self.environment.facts.get(name, _OPEN)
@@ -195,7 +196,7 @@ class Resolver:
 
     def _pins(self, there: Mapping[str, str]) -> dict[str, str]:
         """Return by its name what will be there in an exact version."""
-        return self.environment.pinned | {PACKAGES[package][0]: v for package, v in there.items()}
+        return self.pinned | {PACKAGES[package][0]: v for package, v in there.items()}
 
     def is_refused(self, package: str, version: str) -> bool:
         """Return whether a release and what the files pin surely do not go together."""

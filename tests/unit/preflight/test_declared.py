@@ -112,3 +112,9 @@ def test_the_repair_is_the_line_of_the_pin(tmp_path: Path) -> None:
     name = str(tmp_path / "0" / "requirements.txt")
     [rewrite] = lines_of(plan, environment, (name,)).rewrites
     assert "tokenizers<=0.23.0,>=0.22.0  # why\n" in rewrite.text
+
+
+def test_of_thousands_of_pins_those_count_that_the_table_names() -> None:
+    declared = Declared(session().matrix)
+    pins = {f"ours-{n}": "1.0" for n in range(10_000)} | {"tokenizers": "0.21.4", "fsspec": "1"}
+    assert declared.told_of(pins) == {"tokenizers": "0.21.4", "fsspec": "1"}
