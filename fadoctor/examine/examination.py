@@ -95,11 +95,13 @@ class Examination:
 
     def _for_assumed(self, found: Environment) -> Environment:
         """Decide for what is assumed what was decided for this machine and its Python."""
-        if not self._worlds or not isinstance(found.facts.get("packages.installed"), Known):
-            return found  # saved facts, or no environment: there is no metadata to read
-        from fadoctor.targets.assumed_markers import with_assumed_markers  # noqa: PLC0415 -- rarely
+        if not isinstance(found.facts.get("packages.installed"), Known):
+            return found  # no environment: there is no metadata to read
+        from fadoctor.targets import assumed_markers  # noqa: PLC0415 -- rarely
 
-        return with_assumed_markers(found, self._worlds[0])
+        if not self._worlds:
+            return assumed_markers.with_saved_markers(found)
+        return assumed_markers.with_assumed_markers(found, self._worlds[0])
 
     def _overlays(self, found: Environment, *, is_new: bool) -> Overlays:
         """Return what is assumed: what was typed, and the GPUs of the settings where none is here.

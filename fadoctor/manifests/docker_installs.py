@@ -21,6 +21,7 @@ from fadoctor.manifests.install_options import (
     Arguments,
     sort_arguments,
 )
+from fadoctor.manifests.planned import unseen_files
 from fadoctor.manifests.planned_stage import WISH_LIMIT, Tally, renamed
 from fadoctor.manifests.read import read_source
 from fadoctor.manifests.requirement_text import read_address, read_requirement
@@ -209,7 +210,7 @@ class Installs:
                 # uv: --index name=https://...
                 return "" if word.is_open else clean_url(word.text.rpartition("=")[2])
         for word in given.values(("-f", "--find-links")):
-            note = f"files at {clean_url(word.text)[:200]} not looked at"
+            note = unseen_files(clean_url(word.text)[:200])
             self.stage.note(self.text.place(word.at).line, note)
         return ""
 

@@ -11,7 +11,7 @@ from fadoctor.manifests.container_image import read_image
 from fadoctor.manifests.docker_installs import Installs, Shared
 from fadoctor.manifests.docker_text import Instruction, read_instructions
 from fadoctor.manifests.draft import Draft
-from fadoctor.manifests.planned import Setting
+from fadoctor.manifests.planned import Setting, open_image, unseen_image
 from fadoctor.manifests.planned_stage import STAGE_LIMIT, Stage, Tally
 from fadoctor.manifests.shell_words import Word, assignment, read_commands
 from fadoctor.matrix.load import load_knowledge
@@ -156,9 +156,9 @@ class _Build:
             stage.install(said.requirements)
             stage.facts, stage.python = dict(said.facts), said.python
             if base.is_open:
-                stage.note(place.line, f"which image {base.text[:160]} is, is not known")
+                stage.note(place.line, open_image(base.text[:160]))
             elif not said.is_known and base.text != "scratch":
-                stage.note(place.line, f"what the image {base.text[:160]} holds is not known")
+                stage.note(place.line, unseen_image(base.text[:160]))
         self.stage = stage
         self.stages[str(self.count)] = stage
         if len(words) == 3:

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.combine import Combined, Planned, combine
+from fadoctor.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.may_bound import bounded_facts
 from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, package_of
+from fadoctor.manifests.planned import speaks_of_image
 from fadoctor.manifests.python_of import python_facts
-from fadoctor.manifests.torch_of import torch_facts
+from fadoctor.manifests.torch_of import is_conda, torch_facts
+from fadoctor.manifests.wheel_tags import UNFIT, unfit_wheels
+from fadoctor.matrix.index_names import MISTAKEN
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 
 
 UNNAMED = "no file names it, but a named package may bring it"
+HELD = "the image may hold it"
+"""Of an image that no table speaks of: an installer keeps what is there and fits."""
 
 
 def planned_environment(
@@ -45,12 +51,14 @@ def planned_environment(
     facts |= python_facts(facts, manifests, host.overlays)
     choice = manifests[0].choice if manifests else None
     markers = Markers(marker_target(facts), choice)
-    combined = combine(manifests, markers)
+    combined = _in_image(combine(manifests, markers))
     facts |= _variables(combined)
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))
     bounded = bounded_facts(manifests, combined, facts, matrix)
     facts |= bounded
     facts |= conda_facts(manifests, facts)
+    elsewhere = from_elsewhere(manifests, combined)
+    facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
     target = msgspec.structs.replace(
         host.target,
         kind="manifest",
@@ -67,7 +75,23 @@ def planned_environment(
         places={**host.places, **_places(combined, facts)},
         ranges=_ranges(combined, bounded, is_bounded=False),
         bounded=_ranges(combined, bounded, is_bounded=True),
+        pinned=_pinned(combined),
+        elsewhere=elsewhere,
     )
+
+
+def _in_image(combined: Combined) -> Combined:
+    """Return what files ask for on top of an image of which nobody knows what it holds.
+
+    What they do not name exactly may be there already.
+    """
+    if not any(map(speaks_of_image, combined.notes)):
+        return combined
+    packages = {
+        name: each if each.version or each.url else msgspec.structs.replace(each, open=HELD)
+        for name, each in combined.packages.items()
+    }
+    return msgspec.structs.replace(combined, packages=packages)
 
 
 def _is_of_packages(name: str) -> bool:
@@ -152,6 +176,8 @@ def _one(package: str, planned: Planned | None, combined: Combined, make: Facts)
         where = "what was named by --requirements"
         if combined.is_complete:
             return absent_facts(package, f"{where}: it is not in the lock")
+        if any(map(speaks_of_image, combined.notes)):
+            return open_facts(package, HELD, where)
         return open_facts(package, UNNAMED, where) | _build(package, Planned("torch", ()), make)
     if planned.open:
         return open_facts(package, planned.open, planned.source)
@@ -201,6 +227,13 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
         if planned is not None and planned.places:
             given = [n for n in facts if n.startswith(f"{package}.")]
             found |= dict.fromkeys(given, planned.places)
+    for fact_name in (MISTAKEN, UNFIT):
+        said = facts.get(fact_name)
+        if isinstance(said, Known) and isinstance(said.value, dict):
+            at = (place for name in said.value for place in combined.packages[name].places)
+            found[fact_name] = tuple(at)
+    for name in _pinned(combined):
+        found[f"packages.installed.{name}"] = combined.packages[name].places
     if combined.python is not None:
         found["python.version"] = (combined.python.place,)
     for name, setting in combined.variables.items():
@@ -218,6 +251,15 @@ def _ranges(combined: Combined, bounded: Mapping[str, Fact], *, is_bounded: bool
         for name, planned in combined.packages.items()
         if not (planned.version or planned.url or planned.open)
         and (f"{package_of(name)}.version" in bounded) is is_bounded
+    }
+
+
+def _pinned(combined: Combined) -> dict[str, str]:
+    """Return what the files name exactly and the catalogue has no facts of; conda's is its own."""
+    return {
+        name: planned.version
+        for name, planned in combined.packages.items()
+        if planned.version and not (planned.url or is_conda(planned) or package_of(name))
     }
 
 

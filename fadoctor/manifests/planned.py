@@ -7,6 +7,33 @@ import msgspec
 from fadoctor.manifests.chosen import Choice
 from fadoctor.model.place import Place
 
+_NOT_SEEN = "not looked at"
+
+
+def unseen_files(where: str) -> str:
+    """Return the note on a page of files that an installer looks at, too."""
+    return f"files at {where} {_NOT_SEEN}"
+
+
+_IMAGE, _UNSAID = "what the image ", " holds is not known"
+_WHICH, _OPEN = "which image ", " is, is not known"
+
+
+def unseen_image(name: str) -> str:
+    """Return the note on an image of which no table says what it brings."""
+    return f"{_IMAGE}{name}{_UNSAID}"
+
+
+def open_image(name: str) -> str:
+    """Return the note on an image whose name a variable decides that nobody knows."""
+    return f"{_WHICH}{name}{_OPEN}"
+
+
+def speaks_of_image(note: str) -> bool:
+    """Return whether a note is one on an image of which nobody knows what it holds."""
+    is_unsaid = _IMAGE in note and note.endswith(_UNSAID)
+    return is_unsaid or (_WHICH in note and note.endswith(_OPEN))
+
 
 class Requirement(msgspec.Struct, frozen=True):
     """One package that a file asks for."""
@@ -72,3 +99,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """Groups, categories and environments that can be chosen."""
     choice: Choice = Choice()
     """What was chosen when it was read."""
+
+    @property
+    def has_unseen_files(self) -> bool:
+        """Whether an installer looks at pages of files that nobody has read."""
+        return any("files at " in note and note.endswith(_NOT_SEEN) for note in self.notes)

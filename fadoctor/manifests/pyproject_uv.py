@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.manifests.entries import address, all_of, index_setting, marker, pep508, repository
 from fadoctor.manifests.marker_text import opposite
+from fadoctor.manifests.planned import unseen_files
 from fadoctor.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _find_links(draft: Draft, tree: Tree, table: Node) -> None:
     """Note the pages of files that nobody looks at here."""
     for item in tree.items(table, "find-links"):
         said = clean_url(tree.as_text(item))
-        draft.note(tree.place(item).line, f"files at {said} not looked at")
+        draft.note(tree.place(item).line, unseen_files(said))
 
 
 def _is_set(tree: Tree, node: Node, key: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.manifests.planned import Manifest, Requirement, Setting
+from fadoctor.manifests.planned import Manifest, Requirement, Setting, unseen_files
 from fadoctor.manifests.requirement_text import read_address, read_requirement
 from fadoctor.model.fact import printable
 from fadoctor.model.place import Place
@@ -110,7 +110,7 @@ class _Reading:
         elif name in _MORE_INDEXES:
             self.more.append(Setting(clean_url(value), place))
         elif name in ("-f", "--find-links"):
-            self.notes.append(f"{place}: files at {printable(clean_url(value), 120)} not looked at")
+            self.notes.append(f"{place}: {unseen_files(printable(clean_url(value), 120))}")
         elif name not in _SILENT:
             raise source.error("no option of requirement files", line=line.number, key=name[:60])
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 OFFICIAL, COMMUNITY = "official", "community"
 _SOURCES = (OFFICIAL, COMMUNITY)
-_TABLES = {OFFICIAL: "flash-attn-wheels", COMMUNITY: "flash-attn-wheels-community"}
+OFFICIAL_TABLE = "flash-attn-wheels"
+_TABLES = {OFFICIAL: OFFICIAL_TABLE, COMMUNITY: "flash-attn-wheels-community"}
 _KEYS = ("package", "version", "tag", "torch", "cuda", "abi", "python", "platform")
 _PLACEHOLDER = re.compile(r"\{([a-zA-Z_]+)\}")
 Words = dict[str, str]

@@ -87,6 +87,10 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
     """
     bounded: dict[str, str] = {}
     """Distribution -> range, of those of which nobody knows which release will be taken."""
+    pinned: dict[str, str] = {}
+    """Distribution without facts of its own -> the exact version in which files name it."""
+    elsewhere: tuple[str, ...] = ()
+    """Distributions that files name and that may come from elsewhere than PyPI."""
 
     def fact(self, name: str) -> Fact:
         """Return the fact of that name; Unknown where no probe has provided it."""

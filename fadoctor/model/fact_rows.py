@@ -88,6 +88,9 @@ packages.hidden        | mapping | packages    | packages of the environment tha
 packages.hidden_by     | list    | packages    | the folders that hide them
 packages.hidden_how    | list    | packages    | how these come first: PYTHONPATH, user site
 packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
+packages.unfit_wheels  | mapping | derived     | packages whose wheel, named by its address, is for another platform or Python -> which; Absent of what is installed
+packages.mistaken      | mapping | derived     | what PyPI has something else under, or nothing -> what that is
+packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
 torch.hip              | version | torch       | torch.version.hip
 torch.git              | text    | torch       | torch.version.git_version
@@ -107,6 +110,7 @@ flash_attn.wheel.torch | version | flash_attn  | X.Y in the file name, the local
 flash_attn.wheel.cuda  | text    | flash_attn  | cu12, cu123, cu128 as named there
 flash_attn.wheel.cuda_major | text | flash_attn | 11, 12, 13
 flash_attn.wheel.cxx11_abi | boolean | flash_attn | the label in the file name, which can lie
+flash_attn.wheel.prebuilt | boolean | derived  | an installer finds a prebuilt wheel of what is not there yet; false where it compiles
 flash_attn.wheel.python | text   | flash_attn  | cp311: tag of WHEEL or of the extension's file name
 transformers.checks    | mapping | packages    | what it compares by itself while it is imported, by its installed sources -> specifier; Absent where they have no such table
 xformers.extension     | text    | packages    | file name of xformers/_C*.so or .pyd
@@ -230,6 +234,7 @@ direct_url      | text    | URL or path that it was installed from, if recorded 
 editable        | boolean | an editable install
 wheel.tags      | list    | Tag lines of WHEEL
 requires        | mapping | normalised name -> specifier, where the marker holds for this target; "" where any version will do
+requires_lines  | list    | what it requires as it is written, conditions included, but for what only extras ask; Absent where nothing hangs on a condition
 requires_python | text    | Requires-Python
 missing_files   | integer | files of RECORD that are not there, counted over at most 2,000 entries
 gone            | boolean | files of RECORD are missing, and Python finds no package of that name; Absent where that was not asked: editable, or without RECORD
@@ -242,6 +247,7 @@ distribution    | text    | normalised name
 version         | version | version of the metadata
 installer       | text    | INSTALLER: pip, uv, conda
 requires        | mapping | what of the stack it requires -> specifier; all that it requires where it belongs to the stack
+requires_lines  | list    | the same as it is written, with its conditions; Absent where nothing hangs on one
 """
 
 EXTENSION_ROWS = """

@@ -122,16 +122,17 @@ def _follower(state: State, company: Company, each: Violation) -> Choice | None:
     problem = company.problem
     asker, needed = (package_of(name, name) for name in (each.distribution, each.needs))
     decided = state.get(asker)
+    if decided is not None and decided.is_change and decided.kind is not Kind.REMOVE:
+        # an installer brings what it requires, whatever was broken before
+        if needed in state or needed in problem.wishes.kept:
+            return None
+        return _needed(company, each)
     if (each.distribution, each.needs) in problem.broken_before:
         # what else is missing is no package of the stack: nothing here says that it matters
         is_ours = asker in PACKAGES and needed in PACKAGES
         is_lacking = not each.found and is_ours and asker not in problem.wishes.kept
         is_free = needed not in state and needed not in problem.wishes.kept
         return _needed(company, each) if is_lacking and is_free else None
-    if decided is not None and decided.is_change and decided.kind is not Kind.REMOVE:
-        if needed in state or needed in problem.wishes.kept:
-            return None
-        return _needed(company, each)
     if asker in state or asker in problem.wishes.kept or not each.found:
         return None
     return follow(asker)

@@ -63,8 +63,9 @@ def explain_conflicts(
             f"no known release of {kernels.label(backend)} has kernels for it",
         )
         yield Conflict(wish_text((gpu, backend)), words, tuple(own.instead(gpu)))
-    if open_:
-        yield _open_conflict(problem, base, tuple(open_), own)
+    found = _open_conflict(problem, base, tuple(open_), own) if open_ else None
+    if found is not None:
+        yield found
 
 
 def kept_conflicts(problem: Problem, after: Environment) -> Iterator[Conflict]:
@@ -80,7 +81,8 @@ def kept_conflicts(problem: Problem, after: Environment) -> Iterator[Conflict]:
 
 def _open_conflict(
     problem: Problem, base: Base, wish: tuple[tuple[Gpu, Backend], ...], own: OwnAttention
-) -> Conflict:
+) -> Conflict | None:
+    """Return what conflicts; None where nothing does that is known, of what no table knows."""
     question = _Question(problem, base, wish)
     constraints, harm = list(kept_constraints(problem)), Harm()
     if question.can_be([]):
@@ -95,6 +97,8 @@ def _open_conflict(
         because = question.smallest(constraints)
     instead = [found for gpu in dict.fromkeys(gpu for gpu, _ in wish) for found in own.instead(gpu)]
     words = (*(each.words for each in because), *harm.words)
+    if not words and problem.is_beyond_tables:
+        return None
     words = words or ("no known combination of releases does it",)
     named = ", ".join(wish_text(cell) for cell in wish)
     return Conflict(named, words, (*alternatives, *hub_instead(problem, base), *instead))

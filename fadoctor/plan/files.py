@@ -100,7 +100,7 @@ class Files:
         version = Known(file.version, AFTER)
         facts |= wheel_facts(version, facts["flash_attn.extension"], facts)
         facts |= inside(file)
-        facts |= self._sure_code(environment, file)
+        facts |= self.sure_code(environment, file)
         kind = Kind.WHEEL if file.source == OFFICIAL else Kind.COMMUNITY
         requirement = f"flash-attn @ {file.url}"
         return Choice(
@@ -113,7 +113,7 @@ class Files:
         mine = version_key(version)
         return sum(other > mine for other in self._releases)
 
-    def _sure_code(self, environment: Environment, file: WheelFile) -> dict[str, Fact]:
+    def sure_code(self, environment: Environment, file: WheelFile) -> dict[str, Fact]:
         """Return the code that is in a file for sure, where that is enough for the GPUs here.
 
         What else may be in it decides nothing then.

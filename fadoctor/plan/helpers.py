@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
+from fadoctor.matrix.installable import uninstallable
 from fadoctor.matrix.versions import version_key
 from fadoctor.model.fact import Known
 from fadoctor.plan.offers import offer
@@ -105,11 +106,13 @@ class Helpers:
     def _of(self, name: str) -> list[tuple[str, str, Needs]]:
         """Return version, Pythons and requirements of each release, newest first."""
         if name not in self._releases:
+            refused = uninstallable(self.matrix, name)
             found = [
                 (version, str(row.get("python") or ""), _needs(row.get("requires")))
                 for row in self.rows
                 if row["package"] == name
                 for version in words(row["version"])
+                if version not in refused
             ]
             found.sort(key=lambda release: version_key(release[0]), reverse=True)
             self._releases[name] = found

@@ -27,6 +27,10 @@ class Indexes:
                     for platform in words(row["platform"]):
                         self._builds[version, build, platform] = str(row["cuda"])
 
+    def knows(self, platform: str) -> bool:
+        """Return whether builds with CUDA are known for a platform, or which one it is is not."""
+        return not platform or any(known == platform for _, _, known in self._builds)
+
     def of(self, build: str) -> str:
         """Return the index that serves a build of torch, "" for PyPI's and unknown ones."""
         fact = self.matrix.find("torch-indexes", {"build": Known(build, "asked")}).cell("index")

@@ -176,7 +176,7 @@ class _Planning:
             conflicts=conflicts,
             alternatives=alternatives,
             wishes=describe(self.wishes),
-            notes=(*self._notes(solution), *self._unseen(actions, outcome)),
+            notes=(*self._notes(solution, proof), *self._unseen(actions, outcome)),
             assumed=self.assumed,
             rule_errors=self.broken_rules,
             windows=is_windows(self.problem.environment),
@@ -222,7 +222,7 @@ class _Planning:
         missed = [cell for cell in wished if answer_for(self.wishes, cell, best) == FAILS]
         yield from explain_conflicts(self.problem, self.base, missed, verdicts)
 
-    def _notes(self, solution: Solution) -> Iterable[str]:
+    def _notes(self, solution: Solution, proof: Proof) -> Iterable[str]:
         if origin := self.session.knowledge.origin:
             yield f"rules {rules_version(self.session.knowledge.version, origin)}"
         if not solution.complete:
@@ -231,6 +231,9 @@ class _Planning:
             yield "the packages that are hidden were not read: run fadoctor again afterwards"
         if self._is_advice_only:
             yield "for ROCm no releases are known: what the rules advise is printed, not planned"
+        elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:
+            where = self.problem.platform
+            yield f"no table has builds of torch with CUDA for {where}: none can be planned there"
         for choice in solution.changes:
             made_by = self.problem.environment.fact(f"{choice.package}.installer")
             if isinstance(made_by, Known) and made_by.value == "conda":

@@ -76,6 +76,7 @@ class Problem:
         self.others = dict(requirements)
         self.kernels = Kernels(environment, session.matrix)
         self.is_foreign = has_amd(environment)
+        self.is_from_nothing = isinstance(environment.fact("torch.version"), Absent)
         self.hub = hub_packages(session.hub, self.kernels, wishes, base.findings)
         tabled = {*ORDER, *RELEASES, PAIR[1]}
         ahead = offers_beside_pair(session, environment, self.hub, wishes.asked, tabled)
@@ -156,6 +157,8 @@ class Problem:
         """
         if not self.may_be_excused(verdicts, each):
             return False
+        if self._is_of_nobody(each):
+            return True
         others = {g.label for g in self.gpus if g.subject != each.about.bindings["gpu"]}
         return any(
             v.predicted is Predicted.WORKS
@@ -165,8 +168,30 @@ class Problem:
         )
 
     def may_be_excused(self, _: Iterable[Verdict], each: Judgement) -> bool:
-        """Return whether it is about one of several GPUs."""
-        return len(self.gpus) > 1 and "gpu" in each.about.bindings
+        """Return whether it is about one of several GPUs, or what nobody asked for."""
+        return self._is_of_nobody(each) or (len(self.gpus) > 1 and "gpu" in each.about.bindings)
+
+    def _is_of_nobody(self, each: Judgement) -> bool:
+        """Return whether a rule keeps only backends from working that nobody asked for.
+
+        Where nothing is there yet that is no reason for an older torch: a triton that wants a newer
+        driver comes along with each that flash-attn has files for.
+        """
+        affects = each.rule.affects
+        if not self.is_from_nothing or affects is None or affects.extension:
+            return False
+        wished = {backend for _, backend in self.wishes.cells}
+        return bool(affects.backends and wished) and wished.isdisjoint(affects.backends)
+
+    @property
+    def is_beyond_tables(self) -> bool:
+        """Whether nobody has written down what there is: for ROCm, or for this platform."""
+        return self.is_foreign or not self.session.candidates.indexes.knows(self.platform)
+
+    @property
+    def platform(self) -> str:
+        """The platform that is planned for, "" where it is not known."""
+        return fact_text(self.environment.fact("host.platform"), "")
 
     def requirements(self, environment: Environment) -> Requirements:
         """Return what every package requires in an environment, and what it goes with."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.matrix.installable import uninstallable
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known
@@ -81,7 +82,8 @@ class Releases:
         if package not in self._all:
             table, columns = RELEASES[package]
             rows = {v: row for row in self.matrix.tables[table].rows for v in words(row["version"])}
-            order = sorted(rows, key=version_key, reverse=True)
+            refused = uninstallable(self.matrix, distribution_of(package))
+            order = sorted(rows.keys() - refused, key=version_key, reverse=True)
             found = (
                 self._choice(package, version, rows[version], age, columns)
                 for age, version in enumerate(order)
@@ -110,6 +112,7 @@ class Releases:
             facts[f"{package}.requires_python"] = known(row["python"])
         if package == "xformers":
             facts["xformers.extension"] = known("_C.so")
+            pythons = tuple(words(row.get("wheels_for")))
         requirement = f"{distribution_of(package)}=={version}"
         return Choice(
             package, Kind.INSTALL, version, version, requirement,

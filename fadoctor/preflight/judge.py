@@ -15,6 +15,7 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.verdict import Predicted
 from fadoctor.preflight.labelled import ASSUMED, labelled, settled
+from fadoctor.preflight.prebuilt import FETCHED
 from fadoctor.preflight.trial import Trial, come_today, name_of, try_out
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
     from fadoctor.model.verdict import Verdict
     from fadoctor.preflight.trial import World
+
+_FETCHED = "An installer fetches that wheel, unless it is told to compile."
+"""Said of what follows from the file that setup.py of flash-attn asks for."""
 
 _SHOWN = 5
 """Versions that a message lists."""
@@ -72,7 +76,7 @@ def plan_base(environment: Environment, knowledge: Knowledge) -> Environment:
 
 
 def _matrix(environment: Environment, knowledge: Knowledge) -> Matrix:
-    if "flash-attn" not in environment.ranges:
+    if not isinstance(environment.fact("flash_attn.distribution"), Known):
         return Matrix(knowledge.tables)
     from fadoctor.matrix.load import load_apart  # noqa: PLC0415 -- only where its releases count
 
@@ -100,6 +104,8 @@ def _findings(trial: Trial) -> Iterator[Finding]:
             first.setdefault(finding.fingerprint, finding)
     for fingerprint, where in seen.items():
         finding = first[fingerprint]
+        if any(each.source.startswith(FETCHED) for each in finding.evidence):
+            finding = _lowered(finding, Severity.WARNING, _FETCHED)
         if len(where) == len(worlds):
             yield finding
         elif where[0] is trial.today:

@@ -16,6 +16,7 @@ from fadoctor.matrix.wheel_label import STEM
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.compiled import by_label
+from fadoctor.preflight.prebuilt import is_of_wheels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,9 +34,14 @@ def labelled(environment: Environment) -> Environment:
     for package in PACKAGES:
         if isinstance(facts.get(f"{package}.version"), Known):
             given = {**by_label(package), **_files(package, facts)}
-            facts |= {n: f for n, f in given.items() if isinstance(facts.get(n, _UNREAD), Unknown)}
-    facts |= _brought(facts)
+            facts |= {n: f for n, f in given.items() if _is_open(facts.get(n, _UNREAD))}
+    facts |= _brought(facts, environment.pinned)
     return msgspec.structs.replace(environment, facts=facts)
+
+
+def _is_open(fact: Fact) -> bool:
+    """Return whether nobody has looked: what the tables leave open of a file stays so."""
+    return isinstance(fact, Unknown) and not is_of_wheels(fact.source)
 
 
 def settled(environment: Environment) -> Environment:
@@ -46,19 +52,21 @@ def settled(environment: Environment) -> Environment:
     for package, names in PACKAGES.items():
         version = facts.get(f"{package}.version")
         is_brought = isinstance(brought, dict) and not brought.keys().isdisjoint(names)
+        if package == "triton" and isinstance(facts.get("torch.requires"), Unknown):
+            continue  # of a torch of one's own, or conda's, nobody knows what it brings
         if isinstance(version, Unknown) and version.reason == UNNAMED and not is_brought:
             facts |= absent_facts(package, ASSUMED)
     return msgspec.structs.replace(environment, facts=facts)
 
 
-def _brought(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+def _brought(facts: Mapping[str, Fact], pinned: Mapping[str, str]) -> dict[str, Fact]:
     """Return the list of packages with what an installer adds to those that are known.
 
     Of what is added the version is whatever is required: "" here.
     """
     if not isinstance(facts.get("packages.installed"), Unknown):
         return {}
-    there: dict[str, str] = {}
+    there = dict(pinned)
     for package in PACKAGES:
         names = ("version", "distribution", "requires")
         version, name, needs = (facts.get(f"{package}.{n}") for n in names)

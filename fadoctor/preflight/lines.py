@@ -135,7 +135,8 @@ def _wanted(plan: Plan) -> Iterator[tuple[str, str, str]]:
 
 
 def _places(environment: Environment, name: str) -> tuple[Place, ...]:
-    return environment.places.get(f"{package_of(name, name)}.version", ())
+    known = environment.places.get(f"{package_of(name, name)}.version", ())
+    return known or environment.places.get(f"packages.installed.{name}", ())
 
 
 def _is_brought(environment: Environment, name: str) -> bool:

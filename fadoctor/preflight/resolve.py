@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.manifests.environment import HELD
+from fadoctor.model.environment import requirers_in
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.released import accepts, mapping_of
+from fadoctor.preflight.declared import SOURCE, Declared
+from fadoctor.preflight.prebuilt import Prebuilt
 from fadoctor.preflight.versions import Versions, package_of
 
 if TYPE_CHECKING:
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
+    from fadoctor.model.place import Place
 
 STEP_LIMIT = 3_000
 """Releases that are looked at for one resolution."""
@@ -30,6 +35,9 @@ class Resolver:
     def __init__(self, environment: Environment, versions: Versions) -> None:
         """Take the environment and the releases that there are."""
         self.environment, self.versions = environment, versions
+        self.declared = Declared(versions.matrix)
+        self.pinned = self.declared.told_of(environment.pinned)
+        self.prebuilt = Prebuilt(versions.matrix)
         self.ranges = package_of(environment.ranges)
         self.exact = {
             package: str(fact.value)
@@ -103,7 +111,8 @@ class Resolver:
         return named and bool(self.versions.of(package, self.ranges[package]))
 
     def _is_open(self, package: str) -> bool:
-        unknown = isinstance(self.environment.fact(f"{package}.version"), Unknown)
+        version = self.environment.fact(f"{package}.version")
+        unknown = isinstance(version, Unknown) and version.reason != HELD
         return unknown and package not in self.ranges and package not in self.exact
 
     def _needs(self, chosen: Mapping[str, str], *, drawing: bool = False) -> dict[str, list[str]]:
@@ -129,6 +138,8 @@ class Resolver:
 
     def _fits(self, package: str, version: str, chosen: Mapping[str, str]) -> bool:
         """Return whether what a release requires is met by what is decided already."""
+        if self.is_refused(package, version):
+            return False
         there = {**self.exact, **chosen}
         needs = package_of(self.versions.requires(package, version))
         return all(
@@ -147,27 +158,66 @@ class Resolver:
         for package, version in chosen.items():
             facts |= self.versions.facts(package, version)
         facts |= self._broken({**self.exact, **chosen})
-        return msgspec.structs.replace(self.environment, facts=facts)
+        facts |= self.prebuilt.facts(self.environment, facts, self._newest("flash_attn"))
+        places = self.environment.places | _places_of_askers(facts, self.environment.places)
+        return msgspec.structs.replace(self.environment, facts=facts, places=places)
+
+    def _newest(self, package: str) -> str:
+        """Return the newest release of a range, "" of what is pinned."""
+        listed = self.versions.of(package, self.ranges[package]) if package in self.ranges else ()
+        return listed[0] if listed else ""
 
     def _broken(self, there: Mapping[str, str]) -> dict[str, Fact]:
-        """Return which requirements of helpers are not met, where no file says all of them.
+        """Return which requirements are not met that no file and no table of releases says.
 
-        Where all that the table knows are met, there may be others: they stay Unknown.
+        Where all that the tables know are met, there may be others: they stay Unknown.
         """
-        found: dict[str, Fact] = {}
+        pins = self._pins(there)
+        found = self.declared.askers(self.pinned, pins)
         for package, version in there.items():
             name = f"{package}.requires"
-            is_open = isinstance(self.environment.facts.get(name, _OPEN), Unknown)
-            if is_open and self.versions.is_helper(package):
-                needs = package_of(self.versions.requires(package, version))
-                broken = {
-                    PACKAGES[other][0]: text
-                    for other, text in needs.items()
-                    if other in there and not accepts(text, there[other])
-                }
-                if broken:
-                    found[name] = Known(broken, "matrix helper-releases: what is not met")
+            said = self.environment.facts.get(name, _OPEN)
+            told = mapping_of(said)
+            broken = {
+                other: text
+                for other, text in self._declared(package, version).items()
+                if other not in told and other in pins and not accepts(text, pins[other])
+            }
+            if broken:
+                found[name] = Known(told | broken, SOURCE)
         return found
+
+    def _declared(self, package: str, version: str) -> dict[str, str]:
+        """Return what a release requires beside what facts say of it."""
+        needs = dict(self.declared.of(PACKAGES[package][0], version))
+        if self.versions.is_helper(package):
+            needs |= self.versions.requires(package, version)
+        return needs
+
+    def _pins(self, there: Mapping[str, str]) -> dict[str, str]:
+        """Return by its name what will be there in an exact version."""
+        return self.pinned | {PACKAGES[package][0]: v for package, v in there.items()}
+
+    def is_refused(self, package: str, version: str) -> bool:
+        """Return whether a release and what the files pin surely do not go together."""
+        name = PACKAGES[package][0]
+        pins = self._pins(self.exact)
+        if self.declared.broken(name, version, pins):
+            return True
+        return any(self.declared.broken(other, pin, {name: version}) for other, pin in pins.items())
+
+
+def _places_of_askers(
+    facts: Mapping[str, Fact], places: Mapping[str, tuple[Place, ...]]
+) -> dict[str, tuple[Place, ...]]:
+    """Return where the files name what requires something in vain and has no facts of its own."""
+    found: dict[str, tuple[Place, ...]] = {}
+    for key in requirers_in(facts):
+        asker = facts.get(f"{key}.distribution")
+        name = asker.value if isinstance(asker, Known) else ""
+        if at := places.get(f"packages.installed.{name}"):
+            found |= {f"{key}.{fact}": at for fact in ("distribution", "version", "requires")}
+    return found
 
 
 _OPEN = Unknown("not read", "resolver")

@@ -103,7 +103,9 @@ def _loose(
     end = time.thread_time() + TIME_LIMIT_S
     for package, specifier in package_of(resolver.environment.bounded).items():
         found: list[World] = []
-        for version in resolver.versions.of(package, specifier)[:WORLD_LIMIT]:
+        listed = resolver.versions.of(package, specifier)[:WORLD_LIMIT]
+        fitting = [version for version in listed if not resolver.is_refused(package, version)]
+        for version in fitting or listed:
             if time.thread_time() > end:
                 return
             versions = {**taken, package: version}

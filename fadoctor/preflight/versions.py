@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.manifests.combine import Combined, Planned
 from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.package_facts import Facts
+from fadoctor.matrix.installable import uninstallable
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Fact, Known, Unknown
@@ -48,7 +49,8 @@ class Versions:
     def of(self, package: str, specifier: str) -> tuple[str, ...]:
         """Return the releases in a range, newest first; pre-releases only where nothing else is."""
         if package not in self._known:
-            self._known[package] = self._all(package)
+            refused = uninstallable(self.matrix, PACKAGES[package][0])
+            self._known[package] = tuple(v for v in self._all(package) if v not in refused)
         allowed = parse_specifier(specifier) if specifier else None
         if specifier and allowed is None:
             return ()

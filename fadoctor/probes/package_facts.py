@@ -15,7 +15,12 @@ from fadoctor.probes.metadata import (
     trouble_with,
 )
 from fadoctor.probes.missing import find_missing
-from fadoctor.probes.requires import Target, egg_requirements, read_requirements
+from fadoctor.probes.requires import (
+    Target,
+    conditional_lines,
+    egg_requirements,
+    read_requirements,
+)
 from fadoctor.probes.world import Facts, World, absent, known, read_text, unknown
 
 if TYPE_CHECKING:
@@ -30,6 +35,7 @@ NAMES = (
     "editable",
     "wheel.tags",
     "requires",
+    "requires_lines",
     "requires_python",
     "missing_files",
 )
@@ -55,7 +61,7 @@ def package_facts(world: World, record: Distribution, target: Target, *, linked:
         "location": known(world.name(record.folder), source),
         "installer": read_installer(world, record),
         "wheel.tags": _tags(world, record),
-        "requires": _requires(world, record, target),
+        **_requires(world, record, target),
         "requires_python": known(python, source) if python else absent(f"{source}: none"),
         "missing_files": _missing_files(world, record),
         **_origin(world, record, linked=linked),
@@ -104,16 +110,23 @@ def _tags(world: World, record: Distribution) -> Fact:
     return known(tags[:MAX_TAGS], source) if tags else absent(f"{source}: no Tag")
 
 
-def _requires(world: World, record: Distribution, target: Target) -> Fact:
+def _requires(world: World, record: Distribution, target: Target) -> Facts:
     source = f"{world.name(record.metadata)}: Requires-Dist"
     lines = list(record.headers.all("requires-dist"))
     if not lines and not record.entry.endswith(".dist-info"):
         text = _read(world, record, "requires.txt")
         lines = egg_requirements(text) if isinstance(text, str) else []
-    needs = read_requirements(lines, target)
-    if needs.undecided:
-        return unknown(f"not enough is known to decide: {needs.undecided}", source)
-    return known(needs.specifiers, source)
+    return requires_facts(lines, target, source)
+
+
+def requires_facts(lines: list[str], target: Target, source: str) -> Facts:
+    """Return what lines of metadata ask for on a target, and how they are written."""
+    needs, written = read_requirements(lines, target), conditional_lines(lines)
+    reason = f"not enough is known to decide: {needs.undecided}"
+    return {
+        "requires": unknown(reason, source) if needs.undecided else known(needs.specifiers, source),
+        "requires_lines": known(written, source) if written else absent(f"{source}: no condition"),
+    }
 
 
 def _missing_files(world: World, record: Distribution) -> Fact:

@@ -9,12 +9,11 @@ from fadoctor.model.catalogue import REQUIRER
 from fadoctor.model.environment import REQUIRER_LIMIT
 from fadoctor.model.packages import COMPANIONS, STACK
 from fadoctor.probes.metadata import HEADER_LIMIT, normalise_name, read_member
-from fadoctor.probes.package_facts import SMALL, read_installer
+from fadoctor.probes.package_facts import SMALL, read_installer, requires_facts
 from fadoctor.probes.requires import (
     LINE_LIMIT,
     Target,
     egg_requirements,
-    read_requirements,
 )
 from fadoctor.probes.world import Facts, World, known, read_text, unknown
 
@@ -51,13 +50,11 @@ def requirer_facts(world: World, survey: Survey, wanted: Collection[str], target
 
 def _facts(world: World, record: Distribution, lines: list[str], target: Target) -> Facts:
     source = f"{world.name(record.metadata)}: Requires-Dist"
-    needs = read_requirements(lines, target)
-    reason = f"not enough is known to decide: {needs.undecided}"
     return {
         "distribution": known(record.name, source),
         "version": known(record.version, source),
         "installer": read_installer(world, record),
-        "requires": unknown(reason, source) if needs.undecided else known(needs.specifiers, source),
+        **requires_facts(lines, target, source),
     }
 
 

@@ -100,6 +100,20 @@ def read_requirements(lines: Iterable[str], target: Target) -> Needs:
     return Needs(texts)
 
 
+def conditional_lines(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return all that is asked for without an extra, where some of it hangs on a condition.
+
+    Saved with the facts, so that it can be decided again for another platform or Python: without
+    addresses, which may hold secrets.
+    """
+    found = [each for line in list(lines)[:MAX_REQUIREMENTS] if (each := _parse(line)) is not None]
+    if not any(each.marker for each in found):
+        return ()
+    return tuple(
+        f"{each.name}{each.specifier}{f'; {each.marker}' if each.marker else ''}" for each in found
+    )
+
+
 def _parse(line: str) -> Requirement | None:
     if len(line) > LINE_LIMIT or _only_in_an_extra(line):
         return None

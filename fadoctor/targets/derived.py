@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.matrix.index_names import mistaken_facts
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
@@ -20,12 +21,14 @@ from fadoctor.targets.tensor_cores import tensor_core_facts
 from fadoctor.targets.unmet import unmet_requirements
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.environment import Environment
 
 
+_UNFIT = "packages.unfit_wheels"
+_OF_MANIFESTS = ("flash_attn.wheel.prebuilt", _UNFIT)
 _PARTS = 2
 """Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""
 
@@ -42,13 +45,17 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     These are compute capabilities that the driver did not tell, by the GPU's name; a Jetson's
     driver; for which other Python torch is; which GPUs have tensor cores; what would come from the
     Hub; which compiled extensions a package does without; which of the GPUs here they have code
-    for; and which declared requirements are not met.
+    for; which declared requirements are not met; and what is not what its name says.
     """
     environment = _with(environment, _not_asked(environment))
     askers = (*PACKAGES, *environment.requirers())
     unmet = unmet_requirements(environment.facts, matrix, askers)
     unmet |= pair_facts(environment.facts, matrix, PACKAGES)
     unmet |= other_python(environment.facts, PACKAGES)
+    unmet |= mistaken_facts(environment.facts, matrix)
+    for name in _OF_MANIFESTS:
+        if name not in environment.facts:
+            unmet[name] = Absent("nothing is said of what an installer would find")
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
@@ -72,7 +79,23 @@ def derive_requirements(
     found = unmet_requirements(environment.facts, matrix, packages)
     known = [package for package in packages if package in PACKAGES]
     found |= pair_facts(environment.facts, matrix, known)
+    found |= mistaken_facts(environment.facts, matrix) | _unfit(environment.facts)
     return _with(environment, found | other_python(environment.facts, known))
+
+
+def _unfit(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return which wheels do not fit, without those in whose place another one comes."""
+    said = facts.get(_UNFIT)
+    if not isinstance(said, Known) or not isinstance(said.value, dict):
+        return {}
+    left = {}
+    for name, text in said.value.items():
+        package = next((key for key, names in PACKAGES.items() if name in names), name)
+        address = facts.get(f"{package}.direct_url")
+        tags = text.removeprefix("(for ").partition(",")[0]
+        if not isinstance(address, (Known, Absent)) or tags in str(getattr(address, "value", "")):
+            left[name] = text
+    return {_UNFIT: Known(left, said.source)}
 
 
 def derive_extensions(

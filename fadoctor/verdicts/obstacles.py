@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from fadoctor.model.verdict import Backend
 
 
+_COMPILED, _MISTAKEN = "prebuilt-wheel-missing", "index-name-mistaken"
+_UNFIT = "wheel-not-supported"
+
+
 class Obstacle(msgspec.Struct, frozen=True):
     """Why a backend fails, or why nobody knows whether it works."""
 
@@ -47,6 +51,7 @@ def _obstacles(environment: Environment, kernels: Kernels, backend: Backend) -> 
         yield from _presence(environment, package)
     for package in kernels.brought_by(backend):
         yield from _extensions(environment, package)
+        yield from _compiled(environment, package)
     yield from _choices(environment, kernels.one_of(backend), kernels.label(backend))
     yield from _requirements(environment, kernels, backend)
 
@@ -89,6 +94,22 @@ def _extensions(environment: Environment, package: str) -> Iterator[Obstacle]:
     is_refused = isinstance(loads, Known) and loads.value is False
     if is_refused and needed and not broken_parts:
         yield _fails(f"{PACKAGES[package][0]} does not load")
+
+
+def _compiled(environment: Environment, package: str) -> Iterator[Obstacle]:
+    """Yield that a package is compiled when it is installed, or is not what its name says."""
+    name = PACKAGES[package][0]
+    unfit, mistaken = (environment.facts.get(f"packages.{n}") for n in ("unfit_wheels", "mistaken"))
+    if isinstance(unfit, Known) and isinstance(unfit.value, dict) and name in unfit.value:
+        yield Obstacle(Predicted.FAILS, f"the wheel of {name} is {unfit.value[name]}", _UNFIT)
+    if isinstance(mistaken, Known) and isinstance(mistaken.value, dict) and name in mistaken.value:
+        yield Obstacle(Predicted.UNKNOWN, f"{name} {mistaken.value[name]}", _MISTAKEN)
+    prebuilt = environment.facts.get(f"{package}.wheel.prebuilt")
+    if isinstance(prebuilt, Unknown):
+        yield Obstacle(Predicted.UNKNOWN, prebuilt.reason)
+    elif isinstance(prebuilt, Known) and prebuilt.value is False:
+        text = f"no prebuilt wheel of {PACKAGES[package][0]} fits: it is compiled when installed"
+        yield Obstacle(Predicted.UNKNOWN, text, _COMPILED)
 
 
 def _is_missing(environment: Environment, package: str) -> bool:

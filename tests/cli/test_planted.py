@@ -47,6 +47,37 @@ def test_markers_are_decided_for_the_python_that_is_assumed(run: Run, tmp_path: 
     assert not found(said(run, *meant, "--python-version", "3.13"))
 
 
+def test_saved_facts_are_decided_again_for_what_is_assumed(run: Run, tmp_path: Path) -> None:
+    """Regression: saved facts were judged by the platform and the Python that had been read."""
+    site = make_environment(tmp_path)
+    add_torch(site, "2.8.0", None, f"triton==3.4.0; {ON_X86}", "filelock")
+    add_package(site, "datasets", "4.0.0", 'numpy<2; python_version < "3.9"', "filelock")
+    saved = tmp_path / "facts.json"
+    here = ("--site-packages", str(site), "--gpu", "none", "--platform", "linux_x86_64")
+    saved.write_text(run("facts", *here, "--python-version", "3.12").stdout)
+    meant = ("check", "--facts", str(saved), "--platform")
+    assert "triton-missing" in found(said(run, *meant, "linux_x86_64"))
+    assert "triton-missing" not in found(said(run, *meant, "linux_aarch64"))
+
+    def unmet(python: str) -> str:
+        report = said(run, *meant, "linux_x86_64", "--python-version", python)
+        return str([each["message"] for each in report["findings"]])
+
+    assert "numpy" in unmet("3.8")
+    assert "numpy" not in unmet("3.12")
+
+
+def test_saved_facts_without_the_conditions_say_so(run: Run, tmp_path: Path) -> None:
+    site = make_environment(tmp_path)
+    add_torch(site, "2.8.0", None, f"triton==3.4.0; {ON_X86}")
+    saved = tmp_path / "facts.json"
+    facts = json.loads(run("facts", "--site-packages", str(site), "--gpu", "none").stdout)
+    kept = {k: v for k, v in facts["facts"].items() if not k.endswith("requires_lines")}
+    saved.write_text(json.dumps(facts | {"facts": kept}))
+    report = said(run, "check", "--facts", str(saved), "--platform", "linux_aarch64")
+    assert "do not hold the conditions" in str(report["target"]["notes"])
+
+
 def test_what_nothing_asks_for_is_no_reason_for_another_torch(run: Run, tmp_path: Path) -> None:
     """Regression: `check` found nothing, and `fix` moved torch by nine releases for flex."""
     site = make_environment(tmp_path)

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from fadoctor.matrix.installable import uninstallable
 from fadoctor.matrix.versions import version_key
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, PlanOutcome
+from fadoctor.plan.released import accepts
 from fadoctor.report.plan_text import render
+from fadoctor.targets.derived import derive
 from tests.states.starts import start
 from tests.unit.engine.builders import fact_of
 from tests.unit.plan.problems import plan, session, with_package
@@ -319,3 +322,70 @@ def test_of_vllm_only_what_was_compiled_for_this_cuda_is_proposed() -> None:
     other = msgspec.structs.replace(environment, facts={**environment.facts, **new})
     assert there
     assert session().candidates.releases("vllm", other) == ()
+
+
+OLD_DRIVER = ("NVIDIA A100-SXM4-80GB", "8.0", "470.82.01")
+
+
+def test_a_triton_that_nobody_asked_for_is_no_reason_for_an_older_torch() -> None:
+    """torch 1.13.1 of 2022 was, as its builds for this driver come without a triton."""
+    found = plan(start("empty", OLD_DRIVER, "3.10"), want=("flash-attn",))
+    assert version_key(changed(found)["torch"]) >= version_key("2.5")
+    assert changed(found)["torch"].endswith("+cu118")
+    assert "triton-driver-too-old" in str(found.actions)
+
+
+def test_a_platform_without_tables_makes_nothing_impossible() -> None:
+    """ "Impossible, because no known combination of releases does it", with wheels on offer."""
+    empty = start("empty", A100_580)
+    facts = {"host.platform": fact_of("win_amd64"), "host.os": fact_of("windows")}
+    found = plan(msgspec.structs.replace(empty, facts=empty.facts | facts), want=("flash-attn",))
+    assert not found.conflicts
+    assert any("no table has builds of torch with CUDA for win_amd64" in n for n in found.notes)
+
+
+@pytest.mark.parametrize("wish", ["vllm", "unsloth"])
+def test_no_release_is_planned_that_cannot_be_installed(wish: str) -> None:
+    """The newest of both require a certifi that the index does not have."""
+    found = changed(plan(start("empty", A100_580), want=(wish,)))
+    refused = uninstallable(session().matrix, wish)
+    assert refused
+    assert found[wish] not in refused
+    assert found.get("unsloth-zoo") not in uninstallable(session().matrix, "unsloth-zoo")
+
+
+def test_unsloth_gets_a_torchvision_of_the_build_of_its_torch() -> None:
+    """It requires one: a recipe left it to PyPI, whose build was for another CUDA than torch."""
+    found = plan(start("empty", H100), want=("unsloth",))
+    assert "torchvision" in changed(found)
+    assert changed(found)["torch"].endswith("+cu126")
+    assert "https://download.pytorch.org/whl/cu126" in str(found.actions)
+
+
+def test_what_was_broken_before_moves_along_with_who_requires_it() -> None:
+    """vLLM 0.19.1 was planned beside a transformers that it refuses, as 0.11.0 had."""
+    broken = start("vLLM after a torch upgrade", H100_580)
+    broken = with_package(broken, "transformers", "5.2.0", {"huggingface-hub": ">=1.3.0,<2.0"})
+    found = plan(derive(broken, session().matrix))
+    assert changed(found)["vllm"] != "0.11.0"
+    after = changed(found)["transformers"]
+    needs = session().matrix.find(
+        "vllm-releases", {"version": Known(changed(found)["vllm"], "test")}
+    )
+    assert accepts(fact_text(needs.cell("transformers"), ""), after)
+
+
+def test_no_release_is_planned_that_is_not_for_the_python() -> None:
+    """flash-attn-4 was, on Python 3.9, with parts that are for 3.10 and newer."""
+    found = plan(start("empty", B200, "3.9"), want=("fa4",))
+    assert "flash-attn-4" not in changed(found)
+    assert any("Python is 3.9" in word for each in found.conflicts for word in each.because)
+
+
+def test_an_old_xformers_is_planned_only_for_the_pythons_of_its_wheels() -> None:
+    """0.0.30, the last with code for a P100, was planned on Python 3.13 without a wheel."""
+    p100 = ("Tesla P100-PCIE-16GB", "6.0", "535.183.01")
+    assert changed(plan(start("empty", p100, "3.11"), want=("xformers",)))["xformers"] == "0.0.30"
+    found = plan(start("empty", p100, "3.13"), want=("xformers",))
+    assert changed(found).get("xformers") != "0.0.30"
+    assert found.proof.unknown

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.manifests.environment import planned_environment
+from fadoctor.manifests.read import read_manifest
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.overlays import Overlays
@@ -262,3 +264,32 @@ def test_what_stands_first_is_taken_first(tmp_path: Path) -> None:
 
     assert taken(wanted) == ("0.12.2", "4.46.3")
     assert taken(wanted[::-1]) == ("0.12.1", "5.23.0")
+
+
+@pytest.mark.parametrize(
+    "start", ["FROM nvcr.io/nvidia/pytorch:24.12-py3\n", "ARG BASE\nFROM $BASE\n"]
+)
+def test_an_image_that_nobody_knows_may_hold_what_is_not_named(tmp_path: Path, start: str) -> None:
+    """Regression: the newest torch was assumed on top of NGC's, and its driver missed."""
+    file = tmp_path / "Dockerfile"
+    file.write_text(f"{start}RUN pip install flash-attn==2.7.3 'transformers>=4.49' peft==0.17.0\n")
+    machine = on(tmp_path, "", "H100", "565.57")
+    environment = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
+    found = foresee_planned(environment, session().knowledge)
+    assert findings(found) == {}
+    for name in ("torch.version", "transformers.version"):
+        assert isinstance(found.planned.environment.fact(name), Unknown)
+
+
+def test_what_a_torch_of_conda_brings_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    """Regression: "needs triton, which is not installed", as no file names it."""
+    file = tmp_path / "environment.yml"
+    file.write_text(
+        "channels: [conda-forge]\ndependencies:\n  - python=3.11\n"
+        "  - pytorch=2.5.1=cuda126_py311*\n  - pip\n  - pip:\n    - flash-attn==2.7.0.post2\n"
+    )
+    machine = on(tmp_path, "", "A100", "560.35")
+    environment = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
+    found = foresee_planned(environment, session().knowledge)
+    flex = {v.predicted for v in found.shown.verdicts if v.backend is Backend.FLEX}
+    assert flex == {Predicted.UNKNOWN}

@@ -270,3 +270,9 @@ def test_with_gpu_and_driver_given_nothing_about_the_driver_is_open(
     found = applied(matrix, gpu=(gpu,), driver="580.95.05")
     undecided = [name for name, fact in found.facts.items() if isinstance(fact, Unknown)]
     assert not [name for name in undecided if name.startswith("driver.")]
+
+
+def test_beside_gpus_of_amd_alone_there_is_no_driver_of_nvidia(matrix: Matrix) -> None:
+    """Regression: a torch for CUDA on an assumed MI300X was unknown, for want of --driver."""
+    assert states(applied(matrix, gpu=("MI300X",)), "driver.version") == [None]
+    assert states(applied(matrix, gpu=("MI300X", "V100")), "driver.version") == ["?"]
