@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix, Rows
 
 MISTAKEN, INSTEAD = "packages.mistaken", "packages.mistaken_instead"
+_SERIES_MENDED = 3
+"""The newest series of releases, of 5.23, 5.22 and 5.21, may still get one in their midst."""
 OF_FILES = "what the files ask for, and what PyPI has"
 _OF_PACKAGES = "the list of installed packages"
 
@@ -51,7 +53,8 @@ def asked_in_vain(name: str, version: str, specifier: str, matrix: Matrix) -> bo
 def nearest_releases(name: str, version: str, matrix: Matrix) -> tuple[str, ...]:
     """Return the releases before and after a version that does not exist; none where it may.
 
-    Only of packages of which every release is known, and within them.
+    Only of packages of which every release is known, and within them. The newest series may
+    have got a release since the tables were written.
     """
     cells = matrix.find("listed-releases", {"package": Known(name, "asked")})
     mine = parse_version(version)
@@ -71,7 +74,9 @@ def nearest_releases(name: str, version: str, matrix: Matrix) -> tuple[str, ...]
         return ()
     before = [text for each, text in known if each < mine]
     after = [text for each, text in known if each > mine]
-    return (before[-1], after[0]) if before and after else ()
+    later = {each.release[:2] for each, _ in known if each > mine}
+    is_past = mine.release[:2] in later or len(later) >= _SERIES_MENDED
+    return (before[-1], after[0]) if before and is_past else ()
 
 
 def told(asked: Mapping[str, str], matrix: Matrix) -> dict[str, Fact]:

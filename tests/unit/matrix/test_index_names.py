@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from fadoctor.matrix.index_names import INSTEAD, MISTAKEN, mistaken_facts
+import pytest
+from packaging.version import Version
+
+from fadoctor.matrix.index_names import INSTEAD, MISTAKEN, mistaken_facts, nearest_releases
 from fadoctor.model.fact import Known, Unknown
 from tests.unit.plan.problems import session
 
@@ -27,3 +30,27 @@ def test_a_list_that_could_not_be_read_stays_open() -> None:
     unread = Unknown("no", "test")
     found = mistaken_facts({"packages.installed": unread}, session().matrix)
     assert found == {MISTAKEN: unread, INSTEAD: unread}
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "near"),
+    [
+        ("torch", "2.7.5", ("2.7.1", "2.8.0")),
+        ("transformers", "4.46.4", ("4.46.3", "4.47.0")),
+        ("flash-attn", "2.2.4", ()),  # there is one
+        ("transformers", "4.46.0", ()),  # withdrawn, and still there
+        ("torch", "2.99.0", ()),  # newer than the tables
+        ("torch", "2.7.0+cu126", ()),  # of another index
+    ],
+)
+def test_a_release_that_was_never_made(name: str, version: str, near: tuple[str, ...]) -> None:
+    assert nearest_releases(name, version, session().matrix) == near
+
+
+def test_the_newest_series_may_have_got_a_release_since() -> None:
+    rows = session().matrix.tables["torch-releases"].rows
+    known = sorted(Version(text) for row in rows for text in str(row["version"]).split())
+    newest = sorted({each.release[:2] for each in known})[-3:]
+    for series in newest:
+        patch = f"{series[0]}.{series[1]}.97"
+        assert nearest_releases("torch", patch, session().matrix) == ()

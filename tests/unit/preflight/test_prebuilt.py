@@ -98,7 +98,7 @@ def test_an_old_glibc_is_told_of_the_file_that_comes(tmp_path: Path) -> None:
     assert found.message.endswith("An installer fetches that wheel, unless it is told to compile.")
 
 
-@pytest.mark.parametrize("line", ["torch==2.7.5", "flash-attn==2.7.5", "transformers==4.48.9"])
+@pytest.mark.parametrize("line", ["torch==2.7.5", "flash-attn==2.4.4", "transformers==4.48.9"])
 def test_a_release_that_was_never_made_is_told(tmp_path: Path, line: str) -> None:
     found = findings(on_a100(tmp_path, line))["index-name-mistaken"]
     assert "PyPI has no such release" in found.message
