@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -137,6 +138,12 @@ def _read(kernels: Kernels, backend: Backend) -> Iterator[Reading]:
             yield from (Reading(f"{package}.{name}.{noun}") for noun in _OF_EXTENSION)
     yield from (Reading(f"{extension}.file") for extension in kernels.one_of(backend))
     if kernels.route(backend) == "hub":
-        head = f"hub.{backend.value.removeprefix('hub-')}."
-        yield from (Reading(name) for name in build_catalogue() if name.startswith(head))
+        yield from map(Reading, _facts_of_hub(backend))
         yield from (Reading(name) for name in _OF_THE_HUB)
+
+
+@cache
+def _facts_of_hub(backend: Backend) -> tuple[str, ...]:
+    """Return the facts about what of the Hub a backend takes."""
+    head = f"hub.{backend.value.removeprefix('hub-')}."
+    return tuple(name for name in build_catalogue() if name.startswith(head))
