@@ -11,7 +11,7 @@ from fadoctor.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.may_bound import bounded_facts
-from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts, package_of
+from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts
 from fadoctor.manifests.planned import speaks_of_image
 from fadoctor.manifests.python_of import python_facts
 from fadoctor.manifests.torch_of import is_conda, torch_facts
@@ -20,7 +20,7 @@ from fadoctor.matrix.index_names import MISTAKEN
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
-from fadoctor.model.packages import BYSTANDERS, PACKAGES, STACK
+from fadoctor.model.packages import BYSTANDERS, PACKAGES, STACK, package_of
 from fadoctor.probes.requires import marker_target
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix
     from fadoctor.model.fact import Fact
 
-# https://pypi.org/simple, also with a slash at its end
+# The address of PyPI itself, also with a slash at its end
 _PYPI = re.compile(r"https?://(?:www\.)?pypi\.(?:org|python\.org)/simple/?")
 _PYTORCH = re.compile(r"https?://download\.pytorch\.org/whl(?:/\w{1,20})?/?")
 _NOT_ON_PYTORCH = ("flash-attn",)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.manifests.package_facts import package_of
 from fadoctor.manifests.torch_of import is_conda
 from fadoctor.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Fact, Known, Unknown, printable
+from fadoctor.model.packages import package_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,7 +12,6 @@ from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.wheel_label import wheel_facts
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
-from fadoctor.model.packages import PACKAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -195,8 +194,3 @@ def _tags(file: str) -> tuple[str, ...]:
         return ()
     python, abi, platform = (part.split(".") for part in parts[-3:])
     return tuple(f"{p}-{a}-{f}" for p in python for a in abi for f in platform)[:64]
-
-
-def package_of(name: str) -> str:
-    """Return the fact prefix of a distribution, "" where the catalogue has none."""
-    return next((key for key, names in PACKAGES.items() if name in names), "")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Absent, Fact, Known, fact_words
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import package_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -119,7 +119,7 @@ def _is_one(version: str, rows: Rows, column: str) -> bool:
 
 def _asked_now(name: str, facts: Mapping[str, Fact], matrix: Matrix) -> str | None:
     """Return the version that is asked for by now, "" for a range; None where that is there."""
-    package = next((key for key, names in PACKAGES.items() if name in names), name)
+    package = package_of(name, name)
     if isinstance(facts.get(f"{package}.direct_url"), Known):
         return None
     version = facts.get(f"{package}.version")

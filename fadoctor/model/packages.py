@@ -96,3 +96,8 @@ The first file that is there counts. ``binary`` is the extension without which t
 work; facts about it are named ``flash_attn.binary.needed``. The ``*`` of bitsandbytes stands for
 the CUDA version of torch, as its own loader has it.
 """
+
+
+def package_of(distribution: str, otherwise: str = "") -> str:
+    """Return the fact prefix of a distribution, `otherwise` where the catalogue has none."""
+    return next((key for key, names in PACKAGES.items() if distribution in names), otherwise)

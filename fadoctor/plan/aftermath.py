@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.packages import PACKAGES
-from fadoctor.plan.choice import Choice, Kind, follow, package_of
+from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.plan.choice import Choice, Kind, follow
 from fadoctor.plan.company import Company
 from fadoctor.plan.offers import bounded, offer
 from fadoctor.plan.released import accepts, is_there, mapping_of

@@ -80,11 +80,6 @@ def follow(package: str) -> Choice:
     return Choice(package, Kind.FOLLOW, "follow", requirement=name)
 
 
-def package_of(distribution: str, otherwise: str) -> str:
-    """Return the fact prefix of a distribution, `otherwise` where the catalogue has none."""
-    return next((p for p, names in PACKAGES.items() if distribution in names), otherwise)
-
-
 def distribution_of(package: str) -> str:
     """Return the usual distribution of a fact prefix; a distribution's name is its own."""
     return PACKAGES[package][0] if package in PACKAGES else package

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.packages import PACKAGES
-from fadoctor.plan.choice import Kind, package_of
+from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.plan.choice import Kind
 from fadoctor.plan.compiled import AFTER
 from fadoctor.targets.contract_names import is_wanted
 

@@ -16,9 +16,9 @@ from fadoctor.model.catalogue import generic_name
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.fix import StepKind
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.plan.build import build_choices, hindrance, missing_tools
-from fadoctor.plan.choice import Choice, Kind, package_of, remove
+from fadoctor.plan.choice import Choice, Kind, remove
 from fadoctor.plan.compiled import AFTER, without_variables
 from fadoctor.plan.offers import offer
 from fadoctor.plan.requirements import requirements_of, violations

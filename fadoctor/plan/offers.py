@@ -9,8 +9,8 @@ from fadoctor.matrix.versions import is_in, parse_version
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
-from fadoctor.model.packages import PACKAGES
-from fadoctor.plan.choice import Choice, Kind, distribution_of, package_of
+from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.plan.choice import Choice, Kind, distribution_of
 from fadoctor.plan.compiled import AFTER
 from fadoctor.plan.released import common, words
 from fadoctor.probes.metadata import normalise_name

@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import package_of
 from fadoctor.plan.aftermath import was_so
-from fadoctor.plan.choice import distribution_of, package_of
+from fadoctor.plan.choice import distribution_of
 from fadoctor.plan.released import mapping_of
 from fadoctor.plan.requirements import Violation, satisfies
 from fadoctor.plan.wheel_facts import text_of

@@ -10,7 +10,8 @@ from fadoctor.matrix.installable import uninstallable
 from fadoctor.matrix.release_columns import RELEASES
 from fadoctor.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known
-from fadoctor.plan.choice import Choice, Kind, distribution_of, package_of
+from fadoctor.model.packages import package_of
+from fadoctor.plan.choice import Choice, Kind, distribution_of
 from fadoctor.plan.compiled import AFTER
 from fadoctor.plan.indexes import PYPI
 from fadoctor.plan.released import accepts, is_in_specifier, mapping_of, released, words

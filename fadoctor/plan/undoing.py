@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.fact import Known
-from fadoctor.plan.choice import package_of
+from fadoctor.model.packages import package_of
 from fadoctor.plan.releases import BESIDE_TORCH
 from fadoctor.plan.wheel_facts import text_of
 

@@ -13,8 +13,8 @@ from fadoctor.manifests.read import read_source
 from fadoctor.manifests.requirements_txt import KIND
 from fadoctor.manifests.source import Source, open_source
 from fadoctor.model.fact import Known, printable
+from fadoctor.model.packages import package_of
 from fadoctor.model.plan import ActionKind, Edit
-from fadoctor.plan.choice import package_of
 from fadoctor.preflight.requirement_line import GONE, changed_line, index_line, is_index
 from fadoctor.probes.metadata import normalise_name
 

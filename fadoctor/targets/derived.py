@@ -10,7 +10,7 @@ import msgspec
 from fadoctor.matrix.index_names import mistaken_facts
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.model.packages import EXTENSIONS, PACKAGES, package_of
 from fadoctor.targets.gpu_code import gpu_code
 from fadoctor.targets.gpu_name import find_gpu
 from fadoctor.targets.optional import optional_extensions, unexplained_failures
@@ -90,7 +90,7 @@ def _unfit(facts: Mapping[str, Fact]) -> dict[str, Fact]:
         return {}
     left = {}
     for name, text in said.value.items():
-        package = next((key for key, names in PACKAGES.items() if name in names), name)
+        package = package_of(name, name)
         address = facts.get(f"{package}.direct_url")
         tags = text.removeprefix("(for ").partition(",")[0]
         if not isinstance(address, (Known, Absent)) or tags in str(getattr(address, "value", "")):
