@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import importlib.util
 import os
 import shutil
@@ -42,6 +43,16 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(__file__).parents[1] / "fadoctor", quiet=2, workers=1)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let the garbage collector look rarely, and never at the tests themselves.
+
+    They are ten thousand objects that stay, and what they make is mostly freed without it: looking
+    took a fifth of the time.
+    """
+    gc.freeze()
+    gc.set_threshold(200_000, 50, 100)
 
 
 @pytest.hookimpl(optionalhook=True)
