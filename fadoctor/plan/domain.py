@@ -33,8 +33,8 @@ ORDER = (
 """The packages that come first: what pins others goes before them."""
 
 _AT_ONCE = ("torch", "triton", "torchvision", "torchaudio", *PAIR, LIBRARY)
-"""What follows from the choice of torch, where it is there or was asked for; and the library that
-decides whether transformers and kernels go together."""
+"""What follows from the choice of torch, where it is there or was asked for; kernels of the Hub,
+and the library that decides whether they and transformers go together."""
 
 REMOVABLE = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers", "triton")
 """What may go where nothing else helps. Frameworks are why an environment exists: they stay."""
@@ -52,20 +52,25 @@ def packages_of(
 
 
 def decided_in_order(
-    packages: Collection[str], there: Collection[str], wishes: Wishes
+    packages: Collection[str], there: Collection[str], wishes: Wishes, idle: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Return the packages in the order in which the search decides them.
+
+    `idle`: those for attention that are there, and bring nothing that works.
 
     What is kept comes first: what quarrels with it is refused as soon as it is chosen. A torch
     leaves one triton, and one release of what is published together with it: what is wrong with
     those need not be tried with everything else. An attention package that was asked for goes
-    before those that nobody spoke of. What only others bring waits for those.
+    before those that nobody spoke of; before it goes one that must be replaced or removed in any
+    case, for which little is left to choose. What only others bring waits for those; kernels of the
+    Hub do not, since what they can stand in for is missed only where they cannot come.
     """
-    sure = {"torch", "triton", *wishes.asked, *there}
+    sure = {"torch", "triton", PAIR[1], *wishes.asked, *there}
     at_once = (name for name in _AT_ONCE if name in packages and name in sure)
     stays = (name for name in packages if name in wishes.kept)
     attention = sorted(
-        (name for name in packages if name in ATTENTION), key=lambda name: name not in wishes.asked
+        (name for name in packages if name in ATTENTION),
+        key=lambda name: (name not in idle, name not in wishes.asked),
     )
     ordered = iter(attention)
     others = (next(ordered) if name in ATTENTION else name for name in packages)

@@ -105,10 +105,16 @@ class Problem:
         self.broken_before = {(v.distribution, v.needs) for v in violations(environment, needs)}
         self.there = frozenset(name for name in self.packages if is_there(environment, name))
         """Of the packages that are decided those that are installed."""
-        self.order = decided_in_order(self.packages, self.there, wishes)
+        self.order = decided_in_order(self.packages, self.there, wishes, self._idle())
 
     def _can_come_from_the_hub(self) -> bool:
         return PAIR[1] in self.packages or is_there(self.environment, PAIR[1])
+
+    def _idle(self) -> set[str]:
+        """Return the packages for attention that are there, and bring nothing that works."""
+        backends = {backend for _, backend, _ in self.worked}
+        of_use = {name for backend in backends for name in self.kernels.brought_by(backend)}
+        return {name for name in ATTENTION if name in self.there} - of_use
 
     def _present(self) -> tuple[str, ...]:
         """Return the packages that are there, or may be afterwards."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import msgspec
 import pytest
 
+from fadoctor.plan import solve as solve_module
 from fadoctor.plan.domain import decided_in_order
 from fadoctor.plan.hub_states import FACTS, INSTALLED
 from fadoctor.plan.solve import solve
 from fadoctor.plan.wishes import Wishes
 from fadoctor.targets.derived import derive_hub, derived_of_hub
-from tests.unit.plan.problems import golden, problem
+from tests.unit.plan.problems import golden, plan, problem
 
 HEALTHY = "linux-a100-healthy"
 WANTED = {"want": ("hub-fa2",)}
@@ -78,6 +80,31 @@ def test_what_fails_on_one_of_two_gpus_counts_as_soon_as_nothing_can_excuse_it()
     found = solve(problem(golden("linux-v100-and-a100"), want=("flash_attn_4",)))
     assert found.complete
     assert found.nodes < 4_000
+
+
+@pytest.mark.parametrize(
+    ("kept", "want", "most"),
+    [
+        # wheels of flash-attn that cannot stay were tried with each release of FlashAttention-4
+        ("triton", "fa4", 2_000),
+        # nothing can bring what is kept to work, and each release of the other was tried for it
+        ("flash_attn", "fa4", 8_000),
+        ("flash_attn", "unsloth", 12_000),
+    ],
+)
+def test_all_searches_of_a_plan_together_look_at_few_states(
+    kept: str, want: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = []
+    judged = solve_module._Search._judged
+
+    def counted(*arguments: Any) -> Any:
+        looked.append(1)
+        return judged(*arguments)
+
+    monkeypatch.setattr(solve_module._Search, "_judged", counted)
+    plan(golden("linux-5090-torch26"), want=(want,), keep=(kept,))
+    assert len(looked) < most
 
 
 def test_what_is_kept_and_what_follows_from_torch_are_decided_first() -> None:
