@@ -76,20 +76,21 @@ def answer_for(
     `backends`: those that are decided, None for all; one that is not may still work.
     """
     gpu, backend = cell
-    answer = _answer(wishes, gpu, backend, best)
     other = wishes.instead.get(backend)
     if other is None:
-        return answer
+        return own_answer(wishes, cell, best)
     if backends is not None and other not in backends:
         return WORKS
-    return min(answer, _answer(wishes, gpu, other, best))
+    return min(own_answer(wishes, cell, best), own_answer(wishes, (gpu, other), best))
 
 
-def _answer(
-    wishes: Wishes, gpu: Gpu, backend: Backend, best: Mapping[tuple[str, Backend], Answer]
+def own_answer(
+    wishes: Wishes, cell: tuple[Gpu, Backend], best: Mapping[tuple[str, Backend], Answer]
 ) -> Answer:
-    answer = best.get((gpu.label, backend), FAILS)
-    return UNPROVED if answer == UNDECIDED and backend in wishes.hoped else answer
+    """Return the answer for a cell itself, whatever else may meet the wish."""
+    gpu, backend = cell
+    found = best.get((gpu.label, backend), FAILS)
+    return UNPROVED if found == UNDECIDED and backend in wishes.hoped else found
 
 
 def missing_packages(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,6 +23,7 @@ from fadoctor.plan.count import (
     best_answers,
     count_missed,
     failures,
+    own_answer,
 )
 from fadoctor.plan.hub_route import opens_route
 from fadoctor.plan.reads import EVERYTHING
@@ -32,8 +33,9 @@ from fadoctor.plan.solution import Solution
 from fadoctor.plan.wishes import wanted_of_hub
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from fadoctor.matrix.kernels import Gpu
     from fadoctor.plan.problem import Problem
     from fadoctor.plan.relations import Relation
 
@@ -91,6 +93,8 @@ class _Search:
         self.must_meet = must_meet
         self.depth = len(problem.packages)
         self.relations: list[list[Relation]] = [[] for _ in range(self.depth + 1)]
+        """Those that are judged once so many packages are decided, what refused a state last first:
+        its siblings often fail by the same."""
         self.wished = wished = tuple(dict.fromkeys(backend for _, backend in problem.wishes.cells))
         instead = problem.wishes.instead
         telling = (*wished, *(instead[backend] for backend in wished if backend in instead))
@@ -157,16 +161,38 @@ class _Search:
     def _root(self) -> _Node:
         """Judge the state in which nothing is decided."""
         nothing = _Node({}, self.problem.environment, (), {})
-        return self._judged(nothing, {}, self.problem.environment, 0)
+        fresh = self._fresh(self.problem.environment, 0, Cost())
+        return self._judged(nothing, {}, self.problem.environment, 0, fresh or [])
+
+    def _fresh(self, environment: Environment, depth: int, least: Cost) -> list[Judgement] | None:
+        """Return what is told once so many packages are decided; None if that is too much.
+
+        `least`: what the state costs at least, before that.
+        """
+        relations = self.relations[depth]
+        found: list[Judgement] = []
+        for place, relation in enumerate(relations):
+            told = self.problem.judge(relation, environment)
+            found += told
+            errors = failures(told, Severity.ERROR, partial(self.problem.may_be_excused, ()))
+            if errors:
+                least = msgspec.structs.replace(least, errors=least.errors + errors)
+                if not self._can_win(least):
+                    relations.insert(0, relations.pop(place))
+                    return None
+        return found
 
     def _judged(
-        self, before: _Node, state: State, environment: Environment, quarrels: int
+        self,
+        before: _Node,
+        state: State,
+        environment: Environment,
+        quarrels: int,
+        fresh: list[Judgement],
     ) -> _Node:
-        """Judge a partial state that follows another one."""
+        """Judge a partial state that follows another one; `fresh`: what is told since."""
         depth = len(state)
-        self.nodes += 1
         problem = self.problem
-        fresh = [each for r in self.relations[depth] for each in problem.judge(r, environment)]
         telling = (*before.telling, *fresh)
         outlooks = problem.cells.next(
             (before.environment, before.outlooks), environment, (telling, fresh),
@@ -185,14 +211,11 @@ class _Search:
             return
         package = self.problem.order[depth]
         first, *others = self._domain(package, node)
-        children = [self._child(node, package, first)]
-        if children[0].bound.is_no_worse_than(node.bound):
+        children = [*self._children(node, package, [first])]
+        if children and children[0].bound.is_no_worse_than(node.bound):
             self._descend(children.pop())
-        promising: Iterator[_Node] = (
-            self._child(node, package, choice)
-            for choice in others
-            if self.nodes < self.limit and self._can_win(self._at_least(node.bound, choice))
-        )
+        affordable = takewhile(lambda _: self.nodes < self.limit, others)
+        promising = self._children(node, package, affordable)
         if not self.any_will_do:
             promising = iter(sorted((*children, *promising), key=lambda child: child.bound))
             children = []
@@ -204,11 +227,20 @@ class _Search:
             return [keep(package)]  # whatever is wrong with it does not matter
         return self.problem.domain(package, node.environment, node.state)
 
-    def _child(self, node: _Node, package: str, choice: Choice) -> _Node:
-        after = self.problem.post.apply(node.environment, choice)
-        state = {**node.state, package: choice}
-        quarrels = self.problem.quarrels.count(state, after, package)
-        return self._judged(node, state, after, quarrels)
+    def _children(self, node: _Node, package: str, choices: Iterable[Choice]) -> Iterator[_Node]:
+        """Yield the states after one more choice that may come to win."""
+        for choice in choices:
+            least = self._at_least(node.bound, choice)
+            if not self._can_win(least):
+                continue
+            self.nodes += 1
+            state = {**node.state, package: choice}
+            after = self.problem.post.apply(node.environment, choice)
+            quarrels = self.problem.quarrels.count(state, after, package)
+            least = msgspec.structs.replace(least, errors=least.errors + quarrels)
+            fresh = self._fresh(after, len(state), least)
+            if fresh is not None:
+                yield self._judged(node, state, after, quarrels, fresh)
 
     def _at_least(self, bound: Cost, choice: Choice) -> Cost:
         """Return the least that a choice adds, before anything is judged."""
@@ -280,18 +312,32 @@ class _Search:
         verdicts = [verdict for backend in decided for verdict in outlooks[backend].verdicts]
         best = best_answers(verdicts, node.telling)
         missed, unproved = count_missed(wishes, node.state, node.environment, best, decided)
-        waiting = [
-            cell
-            for cell in wishes.cells
-            if cell[1] not in outlooks and cell[1] not in wishes.instead
-        ]
+        open_ = [cell for cell in wishes.cells if self._is_open(cell, outlooks)]
+        ways = {cell: self._ways(cell) for cell in open_}
+        waiting = [way for some in ways.values() for way in some if way[1] not in outlooks]
         doomed = set(self.problem.doomed(node.telling, waiting))
-        least = sum(
-            FAILS[0] if cell in doomed else UNDECIDED[0] * (cell not in self.problem.can_work)
-            for cell in waiting
-            if cell in doomed or cell[1] not in wishes.hoped
-        )
-        return missed + least, unproved
+
+        def least(way: tuple[Gpu, Backend]) -> int:
+            if way[1] in outlooks:
+                return own_answer(wishes, way, best)[0]
+            if way in doomed:
+                return FAILS[0]
+            hopes = (
+                way[1] in wishes.hoped or way not in wishes.cells or way in self.problem.can_work
+            )
+            return 0 if hopes else UNDECIDED[0]
+
+        missed += sum(min(map(least, ways[cell])) for cell in open_)
+        return missed, unproved
+
+    def _ways(self, cell: tuple[Gpu, Backend]) -> list[tuple[Gpu, Backend]]:
+        """Return a wished cell, and what else meets the wish."""
+        other = self.problem.wishes.instead.get(cell[1])
+        return [cell] if other is None else [cell, (cell[0], other)]
+
+    def _is_open(self, cell: tuple[Gpu, Backend], outlooks: Outlooks) -> bool:
+        """Return whether not all that a wish can be met by is decided."""
+        return any(backend not in outlooks for _, backend in self._ways(cell))
 
     def _finish(self, node: _Node) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""
