@@ -60,10 +60,10 @@ def decided_in_order(
 
     What is kept comes first: what quarrels with it is refused as soon as it is chosen. A torch
     leaves one triton, and one release of what is published together with it: what is wrong with
-    those need not be tried with everything else. An attention package that was asked for goes
-    before those that nobody spoke of; before it goes one that must be replaced or removed in any
-    case, for which little is left to choose. What only others bring waits for those; kernels of the
-    Hub do not, since what they can stand in for is missed only where they cannot come.
+    those need not be tried with everything else. Kernels of the Hub come as early: what they can
+    stand in for is missed only where they cannot come. Attention packages, on which no other hangs,
+    are last: first one that must be replaced or removed in any case, for which little is left to
+    choose, then what was asked for.
     """
     sure = {"torch", "triton", PAIR[1], *wishes.asked, *there}
     at_once = (name for name in _AT_ONCE if name in packages and name in sure)
@@ -72,9 +72,8 @@ def decided_in_order(
         (name for name in packages if name in ATTENTION),
         key=lambda name: (name not in idle, name not in wishes.asked),
     )
-    ordered = iter(attention)
-    others = (next(ordered) if name in ATTENTION else name for name in packages)
-    return tuple(dict.fromkeys((*stays, *at_once, *others)))
+    others = (name for name in packages if name not in ATTENTION)
+    return tuple(dict.fromkeys((*stays, *at_once, *others, *attention)))
 
 
 def domain(
