@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.engine.fixes import possible_fixes
+from fadoctor.engine.fixes import begun, possible_fixes
 from fadoctor.engine.given import given_by
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.symptoms import Matcher
@@ -109,7 +109,7 @@ def explain(
     findings, checks = [], []
     for each in _weighed(shown, loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading)
-        fixes = tuple(fix for fix in finding.fixes if vendor.suits(fix))
+        fixes = begun(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
             notes.append(OTHERS_FIXES)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
@@ -160,7 +160,8 @@ def _log(reading: Reading) -> Log:
 def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
     cause, rule = each.cause, each.cause.rule
     scope = scope_of(cause, around)
-    fixes = possible_fixes(scope, tuple(line.text for line in reading.lines))
+    said = tuple(line.text for line in cause.lines)
+    fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
     evidence = [
         Evidence(
             "log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{reading.name}:{line.number}"
