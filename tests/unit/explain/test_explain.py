@@ -271,6 +271,28 @@ def test_comfyui_is_told_in_its_own_words(knowledge: Knowledge) -> None:
     assert step.text.startswith("ComfyUI: --use-pytorch-cross-attention")
 
 
+@pytest.mark.parametrize(
+    ("frames", "title"),
+    [
+        (("transformers/a.py", "vllm/platforms/cuda.py"), "Install the build of vllm for"),
+        (("sgl_kernel/__init__.py", "torch/_ops.py"), "Install the build of sglang-kernel for"),
+        (
+            ("transformers/a.py", "flash_attn/flash_attn_interface.py"),
+            "Install the flash-attn release",
+        ),
+    ],
+)
+def test_who_imports_says_whose_library_is_missing(
+    knowledge: Knowledge, frames: tuple[str, str], title: str
+) -> None:
+    """A vLLM for CUDA 13 beside a torch for CUDA 12 was answered with another flash-attn."""
+    lines = [f'  File "/v/site-packages/{frame}", line 2, in <module>\n' for frame in frames]
+    error = "ImportError: libcudart.so.13: cannot open shared object file: No such file\n"
+    log = f"torch 2.9.0+cu128\n{''.join(lines)}{error}"
+    (finding,) = explained(knowledge, log).findings
+    assert finding.fixes[0].title.startswith(title)
+
+
 def test_what_a_program_has_no_words_for_is_not_offered(knowledge: Knowledge) -> None:
     """A fix was shown that only asked for the environment, and said nothing else."""
     refusal = "NotImplementedError: flash_attn at sgl-kernel is only supported on sm90 and above"
