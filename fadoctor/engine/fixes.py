@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,7 +20,7 @@ from fadoctor.model.packages import PACKAGES
 from fadoctor.model.rule import with_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from fadoctor.model.fix import Effect
     from fadoctor.model.rule import FixTemplate, StepTemplate
@@ -53,11 +54,14 @@ def begun(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
     return (msgspec.structs.replace(found[0], title=title[:1].upper() + title[1:]), *found[1:])
 
 
-def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
+def possible_fixes(
+    scope: Scope, log: tuple[str, ...] = (), said: tuple[str, ...] = ()
+) -> tuple[Fix, ...]:
     """Return the fixes that may hold; one that hangs on facts nobody knows says on which.
 
     `log`: the lines that were read. What they show to be tried already comes last, and says so;
-    before it comes what hangs on packages that the log does not name.
+    before it comes what hangs on packages that the log does not name. `said`: those lines with
+    which the program fails; what stands in them is its own advice.
     """
     tells = any(step.settings for fix in scope.rule.fixes for step in fix.steps)
     named = (shown_frameworks(line, scope.matrix) for line in (log if tells else ()))
@@ -68,7 +72,7 @@ def possible_fixes(scope: Scope, log: tuple[str, ...] = ()) -> tuple[Fix, ...]:
         may_hold = truth in (Truth.TRUE, Truth.UNKNOWN)
         if not (may_hold and (written := _possible(scope, fix, shown)).steps):
             continue
-        if _is_tried(fix, log):
+        if _is_tried(fix, tuple(line for line in log if line not in said)):
             tried.append(_tried(written))
         elif truth is Truth.UNKNOWN and _is_of_others(scope, fix):
             of_others.append(written)
@@ -123,12 +127,12 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     if fix.when:
         holds(fix.when, aside)
     can_run = _can_write(aside, fix)
-    steps = [
-        step
-        for template in fix.steps
+    written = [
+        _steps(aside, template, shown)
         if all(aside.can_fill(text) for text in _texts(template))
         and (can_run or not (template.install or template.uninstall))  # half of it may harm
-        for step in _steps(aside, template, shown)
+        else ()
+        for template in fix.steps
     ]
     unknown = (n for n in aside.unknown_facts() if n.partition(".")[0] not in aside.matrix.tables)
     needs = ", ".join(unknown) or "this environment"
@@ -138,7 +142,7 @@ def _open_fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
         id=fix.id,
         title=aside.fill(fix.title) if aside.can_fill(fix.title) else fix.id.replace("-", " "),
         safety=fix.safety,
-        steps=(*steps, Step(StepKind.ADVICE, advice)),
+        steps=() if _is_unsaid(fix, written) else (*chain(*written), Step(StepKind.ADVICE, advice)),
         side_effects=aside.fill(fix.side_effects) if aside.can_fill(fix.side_effects) else "",
     )
 
@@ -187,16 +191,19 @@ def _texts(step: StepTemplate) -> tuple[str, ...]:
 def _fix(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
     """Return the fix written out; without steps where no framework has such settings."""
     steps = [_steps(aside, step, shown) for step in fix.steps]
-    is_empty = any(step.settings for step in fix.steps) and not any(
-        found for step, found in zip(fix.steps, steps, strict=True) if step.settings
-    )
     return Fix(
         id=fix.id,
         title=aside.fill(fix.title),
         safety=fix.safety,
-        steps=() if is_empty else tuple(step for found in steps for step in found),
+        steps=() if _is_unsaid(fix, steps) else tuple(chain(*steps)),
         side_effects=aside.fill(fix.side_effects),
     )
+
+
+def _is_unsaid(fix: FixTemplate, written: Sequence[tuple[Step, ...]]) -> bool:
+    """Return whether a fix is to tell frameworks something, and none has words for it."""
+    told = [found for step, found in zip(fix.steps, written, strict=True) if step.settings]
+    return bool(told) and not any(told)
 
 
 def _steps(scope: Scope, step: StepTemplate, shown: tuple[str, ...]) -> tuple[Step, ...]:

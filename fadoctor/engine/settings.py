@@ -63,10 +63,13 @@ def _installable(matrix: Matrix) -> tuple[str, ...]:
 
 
 def shown_frameworks(text: str, matrix: Matrix) -> tuple[str, ...]:
-    """Return the frameworks that a text, a line of a log, shows."""
+    """Return the frameworks that a text, a line of a log, shows: by paths of any system."""
     rows = matrix.tables["frameworks"].rows
+    text = text.replace("\\\\", "/").replace("\\", "/") if "\\" in text else text
     return tuple(
-        str(row["framework"]) for row in rows if (log := row.get("log")) and str(log) in text
+        str(row["framework"])
+        for row in rows
+        if any(part in text for part in _words(row.get("log")))
     )
 
 

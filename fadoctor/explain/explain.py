@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.engine.fixes import possible_fixes
+from fadoctor.engine.fixes import begun, possible_fixes
 from fadoctor.engine.given import given_by
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.explain.cleaning import Line, clean_lines
 from fadoctor.explain.complaints import complaining, complaints
 from fadoctor.explain.facts import LogFacts, facts_of
+from fadoctor.explain.in_vain import IN_VAIN, without_vain
 from fadoctor.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.explain.messages import failures
 from fadoctor.explain.notes import notes_on
@@ -106,12 +107,17 @@ def explain(
     around = surroundings(reading.facts(), environment, knowledge, is_weighed=is_weighed)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
+    texts = tuple(line.text for line in reading.lines)
     findings, checks = [], []
     for each in _weighed(shown, loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading)
-        fixes = tuple(fix for fix in finding.fixes if vendor.suits(fix))
+        fixes = begun(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
             notes.append(OTHERS_FIXES)
+        useful = without_vain(fixes, scope_of(each.cause, around), knowledge, texts)
+        if useful is not fixes and IN_VAIN not in notes:
+            notes.append(IN_VAIN)
+        fixes = begun(useful)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
     if others := beside(reading.ranked.causes, around, ignore):
@@ -160,7 +166,8 @@ def _log(reading: Reading) -> Log:
 def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
     cause, rule = each.cause, each.cause.rule
     scope = scope_of(cause, around)
-    fixes = possible_fixes(scope, tuple(line.text for line in reading.lines))
+    said = tuple(line.text for line in cause.lines)
+    fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
     evidence = [
         Evidence(
             "log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{reading.name}:{line.number}"

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.engine.judge import Assessment, judge
 from fadoctor.engine.scope import Scope
-from fadoctor.explain.named import owner_of, package_of, packages_in
+from fadoctor.explain.named import importer_of, owner_of, package_of, packages_in
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Agreement, Check
@@ -231,7 +231,10 @@ def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     key = package_of(" ".join(captures.values()))
     kinds = cause.rule.for_each
     is_of_one = bool({"package", "requirer", "extension"} & set(kinds))
-    owner = None if key or not is_of_one else owner_of(captures.get("file", ""), around.matrix)
+    file = captures.get("file", "")
+    owner = None if key or not is_of_one else owner_of(file, around.matrix)
+    if "extension" in kinds and not key and not file:
+        key, owner = importer_of(cause.failure.text[: cause.match.start], around.matrix)
     if owner is not None:
         return _bound(around, cause, {"package": FOREIGN}, {f"{FOREIGN}.distribution": owner})
     judged = next(_judged_scopes(cause, around, key, is_of_one=is_of_one), None)

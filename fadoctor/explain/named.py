@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 # /site-packages/x_transformers/attend.py | C:\\v\\Lib\\site-packages\\peft\\peft_model.py
 _FOLDER = re.compile(r"[\\/](?=[a-z])(\w{2,30})(?=[\\/])")
 
+# File "/opt/venv/lib/python3.12/site-packages/vllm/platforms/cuda.py", line 22, in <module>
+_FRAME = re.compile(r"File \"[^\"\n]{0,300}-packages[\\/]{1,2}(\w{2,60})[\\/]")
+
 # /site-packages/transformer_engine_torch.cpython-310-x86_64-linux-gnu.so | mmcv/_ext.so | a\\b.pyd
 _FILE = re.compile(r"(?:(\w{2,60})[\\/]{1,2})?(\w{2,60})(?:\.[\w-]{1,60}){0,3}\.(?:so|pyd)\b")
 
@@ -36,6 +39,20 @@ def package_of(text: str) -> str:
         if any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(stem)}", text) for stem in stems):
             return key
     return "torch" if "/torch/lib/" in text else ""
+
+
+def importer_of(text: str, matrix: Matrix) -> tuple[str, Known | None]:
+    """Return whose code was at work last, of the packages with extensions that frames name.
+
+    Its fact prefix, or, where there is none, its distribution. torch, which loads the extensions
+    of others, is none of them.
+    """
+    for name in reversed(_FRAME.findall(text)):
+        if name in EXTENSIONS and name != "torch":
+            return name, None
+        if owner := owner_of(f"{name}/_C.so", matrix):
+            return "", owner
+    return "", None
 
 
 def owner_of(file: str, matrix: Matrix) -> Known | None:

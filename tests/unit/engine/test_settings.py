@@ -50,6 +50,12 @@ def test_vllm_chooses_its_attention_itself() -> None:
     [
         ("/src/llamafactory/train/tuner.py in transformers/trainer.py", "LLaMA-Factory"),
         ("site-packages/vllm/worker.py", "vLLM"),
+        (r"C:\\v\\Lib\\site-packages\\unsloth\\trainer.py in transformers\\trainer.py", "unsloth"),
+        ("/w/verl/workers/fsdp_workers.py in vllm/worker.py", "verl"),
+        ("/src/axolotl/cli/train.py in transformers/trainer.py", "axolotl"),
+        ("site-packages/swift/llm/train/sft.py in transformers/trainer.py", "ms-swift"),
+        ("sglang/srt/model_executor/model_runner.py in vllm/layers.py", "SGLang"),
+        (r"D:\comfy\ldm\modules\attention.py in diffusers/models/a.py", "ComfyUI"),
         ("modules/transformers_modules/Qwen/modeling_qwen.py", "the model's own code"),
         ("site-packages/transformers/trainer.py", "transformers"),
     ],

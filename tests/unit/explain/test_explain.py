@@ -269,3 +269,51 @@ def test_comfyui_is_told_in_its_own_words(knowledge: Knowledge) -> None:
     (finding,) = explained(knowledge, log).findings
     (step,) = finding.fixes[0].steps
     assert step.text.startswith("ComfyUI: --use-pytorch-cross-attention")
+
+
+@pytest.mark.parametrize(
+    ("frames", "title"),
+    [
+        (("transformers/a.py", "vllm/platforms/cuda.py"), "Install the build of vllm for"),
+        (("sgl_kernel/__init__.py", "torch/_ops.py"), "Install the build of sglang-kernel for"),
+        (
+            ("transformers/a.py", "flash_attn/flash_attn_interface.py"),
+            "Install the flash-attn release",
+        ),
+    ],
+)
+def test_who_imports_says_whose_library_is_missing(
+    knowledge: Knowledge, frames: tuple[str, str], title: str
+) -> None:
+    """A vLLM for CUDA 13 beside a torch for CUDA 12 was answered with another flash-attn."""
+    lines = [f'  File "/v/site-packages/{frame}", line 2, in <module>\n' for frame in frames]
+    error = "ImportError: libcudart.so.13: cannot open shared object file: No such file\n"
+    log = f"torch 2.9.0+cu128\n{''.join(lines)}{error}"
+    (finding,) = explained(knowledge, log).findings
+    assert finding.fixes[0].title.startswith(title)
+
+
+def test_what_a_program_has_no_words_for_is_not_offered(knowledge: Knowledge) -> None:
+    """A fix was shown that only asked for the environment, and said nothing else."""
+    refusal = "NotImplementedError: flash_attn at sgl-kernel is only supported on sm90 and above"
+    (finding,) = explained(
+        knowledge, f'  File "/v/sglang/srt/layers/attention/vision.py", line 4, in f\n{refusal}\n'
+    ).findings
+    assert [fix.id for fix in finding.fixes] == ["other-sglang-backend", "use-sdpa"]
+    assert [step.text for step in finding.fixes[1].steps] == [
+        "SGLang: --attention-backend torch_native"
+    ]
+
+
+def test_what_a_program_proposes_was_not_tried(knowledge: Knowledge) -> None:
+    """vLLM's own advice stands in its refusal, and was taken for what somebody had done."""
+    refusal = (
+        "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. "
+        "Your Tesla T4 GPU has compute capability 7.5. You can use float16 instead by explicitly "
+        "setting the `dtype` flag in CLI, for example: --dtype=half."
+    )
+    (finding,) = explained(knowledge, refusal).findings
+    assert finding.fixes[0].id == "use-fp16"
+    assert not any("was tried" in step.text for step in finding.fixes[0].steps)
+    (finding,) = explained(knowledge, f"$ vllm serve m --dtype=half\n{refusal}").findings
+    assert finding.fixes[-1].id == "use-fp16"
