@@ -27,6 +27,8 @@ _XPU = "xpu"
 """The label of builds for Intel's GPUs: they have no CUDA."""
 _CONDA = ("conda", "defaults", "bioconda", "nvidia", "pytorch")
 _NO_CONDA = "://"
+_PROJECTS = ("pyproject.toml", "pixi.toml", "Pipfile", "script")
+"""Kinds of files in which a package has an index of its own."""
 
 
 def build_of(torch: Planned, combined: Combined) -> str:
@@ -52,6 +54,18 @@ def build_of(torch: Planned, combined: Combined) -> str:
     if named:
         return "rocm" if named[0].startswith("rocm") else named[0]
     return "" if "" in builds else "pypi"
+
+
+def only_builds(combined: Combined) -> dict[str, str]:
+    """Return the build of torch that alone can come: a project has tied it to that index.
+
+    Indexes of pip are asked together, whoever is named first: they tie nothing.
+    """
+    torch = combined.packages.get("torch")
+    if torch is None or torch.version or not torch.index or not torch.kind.endswith(_PROJECTS):
+        return {}
+    found = _OF_INDEX.search(torch.index)
+    return {"torch": found[1]} if found and found[1].startswith("cu") else {}
 
 
 def is_conda(package: Planned) -> bool:

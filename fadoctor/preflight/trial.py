@@ -12,6 +12,7 @@ from fadoctor.diagnose import Prognosis, foresee
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.environment import Environment
 from fadoctor.model.packages import PACKAGES
+from fadoctor.preflight.contradicted import with_contradictions
 from fadoctor.preflight.labelled import labelled, settled
 from fadoctor.preflight.resolve import Resolver
 from fadoctor.preflight.versions import Versions, package_of
@@ -50,12 +51,14 @@ class Trial(msgspec.Struct, frozen=True):
     """Whether the tables know releases that fit together."""
     loose: tuple[World, ...] = ()
     """Today's with a release of a package of which nobody knows which one comes."""
+    is_consistent: bool = True
+    """Whether all of that but the helpers does: else today's is what is asked for, as it stands."""
 
 
 def come_today(environment: Environment, matrix: Matrix) -> Environment:
     """Return what a resolver makes of the open packages today; what it cannot, stays open."""
     resolver = Resolver(environment, Versions(environment, matrix))
-    return resolver.world(_taken(resolver)[0])
+    return with_contradictions(resolver.world(_taken(resolver)[0]), resolver)
 
 
 def _taken(resolver: Resolver) -> tuple[dict[str, str], bool, bool]:
@@ -73,11 +76,11 @@ def try_out(
     """Judge today's world, and those in which one package is another release."""
     resolver = Resolver(environment, Versions(environment, matrix))
     taken, fits, is_consistent = _taken(resolver)
-    there = resolver.world(taken)
+    there = with_contradictions(resolver.world(taken), resolver)
     today = World(taken, foresee(settled(labelled(there)), knowledge, ignore))
     loose = tuple(_loose(resolver, taken, (knowledge, ignore)))
     if not is_consistent or not environment.ranges:
-        return Trial(today, there, fits=fits, loose=loose)
+        return Trial(today, there, fits=fits, loose=loose, is_consistent=is_consistent)
     others: list[World] = []
     untried = 0
     end = time.thread_time() + TIME_LIMIT_S  # what else the machine does changes no answer
@@ -87,7 +90,8 @@ def try_out(
             continue
         found = resolver.resolve({package: version})
         if found is not None:
-            prognosis = foresee(settled(labelled(resolver.world(found))), knowledge, ignore)
+            world = with_contradictions(resolver.world(found), resolver)
+            prognosis = foresee(settled(labelled(world)), knowledge, ignore)
             others.append(World(found, prognosis, package))
     return Trial(today, there, tuple(others), untried, fits, loose)
 
