@@ -73,6 +73,8 @@ class Combined(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     at_once: frozenset[str] = frozenset()
     """Packages that one installer takes, with regard to all that is said of them."""
+    only_index: str = ""
+    """The index from which all of it has to come, "" where there may be others."""
     contradicted: dict[str, str] = {}
     """Those of them that no release can meet -> which of what is said excludes each other."""
 
@@ -105,12 +107,18 @@ def combine(manifests: Iterable[Manifest], markers: Markers) -> Combined:
         {name: value for m in reversed(manifests) for name, value in m.variables.items()},
         tuple(dict.fromkeys(notes)),
         at_once,
+        _only_index(manifests),
         {
             name: text
             for name in sorted(at_once & asked.keys())
             if (text := _contradiction(_sure(asked[name]), bounds.get(name, "")))
         },
     )
+
+
+def _only_index(manifests: tuple[Manifest, ...]) -> str:
+    found = {manifest.only_index for manifest in manifests}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _at_once(

@@ -227,7 +227,7 @@ class Installs:
             named = {each.name for each in asked}
             outdate(self.stage, before[0], named)
         if "--no-deps" not in flags:
-            for move in list(moves(self.stage, asked, self.matrix)):
+            for move in list(moves(self.stage, asked, self.matrix, index)):
                 carry_out(self.stage, move, index)
 
     def index(self, given: Arguments) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KIND, NOTEBOOK = "install script", "notebook"
 LINE_LIMIT = 500_000
-LENGTH_LIMIT = 1 << 20
+LENGTH_LIMIT = 1 << 18
 """Characters of all commands."""
 
 _SHEBANG = re.compile(r"#![^\n]{0,100}\b(?:bash|dash|zsh|ksh|sh)\b")

@@ -109,6 +109,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """What was chosen when it was read."""
     overridden: tuple[str, ...] = ()
     """Packages of which it overrules what others require of them."""
+    only_index: str = ""
+    """The index from which all of it has to come, "" where there may be others."""
     is_in_steps: bool = False
     """Whether it installs one thing after the other, each on top of what is there."""
 

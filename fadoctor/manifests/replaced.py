@@ -32,10 +32,11 @@ class Move(msgspec.Struct, frozen=True):
     """The specifier; "" where the release of the one that asks is not known."""
 
 
-def moves(stage: Stage, asked: Iterable[Requirement], matrix: Matrix) -> Iterator[Move]:
+def moves(stage: Stage, asked: Iterable[Requirement], matrix: Matrix, index: str) -> Iterator[Move]:
     """Yield what a command replaces beside what it names, by the tables.
 
-    What it names itself and what a constraint bounds is for the installer to settle.
+    What it names itself and what a constraint bounds is for the installer to settle. Which release
+    is the newest is known of PyPI's own index.
     """
     asked = list(asked)
     bound = {each.name for each in (*asked, *stage.constraints)}
@@ -43,6 +44,8 @@ def moves(stage: Stage, asked: Iterable[Requirement], matrix: Matrix) -> Iterato
         if asker.url or asker.marker or asker not in stage.packages.get(asker.name, ()):
             continue
         version = exact_version(asker.specifier)
+        if index and not version:
+            continue
         for name, needs in _needs(asker.name, version or asker.specifier, matrix).items():
             found = stage.packages.get(name, ())
             if len(found) == 1 and name not in bound and not _is_accepted(found[0], needs):

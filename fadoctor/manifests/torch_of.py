@@ -57,14 +57,16 @@ def build_of(torch: Planned, combined: Combined) -> str:
 
 
 def only_builds(combined: Combined) -> dict[str, str]:
-    """Return the build of torch that alone can come: a project has tied it to that index.
+    """Return the build of torch that alone can come: it is tied to that index.
 
-    Indexes of pip are asked together, whoever is named first: they tie nothing.
+    Indexes of pip are asked together, whoever is named first: several tie nothing.
     """
     torch = combined.packages.get("torch")
-    if torch is None or torch.version or not torch.index or not torch.kind.endswith(_PROJECTS):
+    if torch is not None and (torch.version or torch.url or torch.manager):
         return {}
-    found = _OF_INDEX.search(torch.index)
+    is_tied = torch is not None and torch.kind.endswith(_PROJECTS)
+    index = torch.index if torch is not None and is_tied else combined.only_index
+    found = _OF_INDEX.search(index)
     return {"torch": found[1]} if found and found[1].startswith("cu") else {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,38 +24,46 @@ _LIMIT = 200
 """Packages that ask, and that are looked at."""
 
 
-def with_contradictions(there: Environment, resolver: Resolver) -> Environment:
-    """Return the environment with what cannot be met, of packages whose version stays open.
+class Contradictions:
+    """What the files rule out of what is asked for; it is looked up once."""
 
-    Where all that takes part has a version, rules speak of it.
-    """
-    told = list(_told(there, resolver))
-    found = {name: text for name, _, text in told}
-    if not found:
-        return there
-    said = mapping_of(there.fact(CONTRADICTED))
-    facts = {**there.facts, CONTRADICTED: Known({**found, **said}, SOURCE)}
-    at = [place for *names, _ in told for name in names for place in _places(name, there)]
-    places = tuple(dict.fromkeys((*at, *there.places.get(CONTRADICTED, ()))))
-    return msgspec.structs.replace(
-        there, facts=facts, places={**there.places, CONTRADICTED: places}
-    )
+    def __init__(self, resolver: Resolver) -> None:
+        """Take what knows the releases and what they require."""
+        self._resolver = resolver
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[str, str, str], ...]:
+        """Who requires what that is ruled out, and how that is said."""
+        environment = self._resolver.environment
+        asked = environment.asked
+        return tuple(
+            (name, other, f"({_said(name, asked[name], other, needs, asked[other])})")
+            for name in list(asked)[:_LIMIT]
+            for other, needs in _needed(name, environment, self._resolver)
+        )
+
+    def within(self, there: Environment) -> Environment:
+        """Return the environment with what cannot be met, of packages whose version stays open.
+
+        Where all that takes part has a version, rules speak of it.
+        """
+        told = [each for each in self.pairs if any(_is_open(name, there) for name in each[:2])]
+        if not told:
+            return there
+        found = {name: text for name, _, text in reversed(told)}
+        said = mapping_of(there.fact(CONTRADICTED))
+        facts = {**there.facts, CONTRADICTED: Known({**found, **said}, SOURCE)}
+        at = [place for *names, _ in told for name in names for place in _places(name, there)]
+        places = tuple(dict.fromkeys((*at, *there.places.get(CONTRADICTED, ()))))
+        return msgspec.structs.replace(
+            there, facts=facts, places={**there.places, CONTRADICTED: places}
+        )
 
 
 def _places(name: str, there: Environment) -> tuple[Place, ...]:
     """Return where the files name a package, as far as they do."""
     known = there.places.get(f"{package_of(name)}.version", ())
     return known or there.places.get(f"packages.installed.{name}", ())
-
-
-def _told(there: Environment, resolver: Resolver) -> Iterator[tuple[str, str, str]]:
-    """Yield who requires what that is ruled out, and how that is said."""
-    asked = there.asked
-    for name in list(asked)[:_LIMIT]:
-        for other, needs in _needed(name, there, resolver):
-            if _is_open(name, there) or _is_open(other, there):
-                yield name, other, f"({_said(name, asked[name], other, needs, asked[other])})"
-                break
 
 
 def _said(name: str, specifier: str, other: str, needs: str, asked: str) -> str:
@@ -64,12 +73,12 @@ def _said(name: str, specifier: str, other: str, needs: str, asked: str) -> str:
     return f"{whose} {told}, and {other}{asked} is asked for"
 
 
-def _needed(name: str, there: Environment, resolver: Resolver) -> Iterator[tuple[str, str]]:
+def _needed(name: str, environment: Environment, resolver: Resolver) -> Iterator[tuple[str, str]]:
     """Yield what every release that a file admits requires, and that the files rule out.
 
     "" where these require different versions.
     """
-    asked = there.asked
+    asked = environment.asked
     releases = _releases(name, asked[name], resolver)
     if not releases:
         return

@@ -130,6 +130,8 @@ def _loose_findings(trial: Trial) -> Iterator[Finding]:
                     first.setdefault(each.fingerprint, each)
         for fingerprint, bad in where.items():
             is_all = len(bad) == len(worlds)
+            if is_all and (first[fingerprint].subject, name_of(package)) in trial.ruled_out:
+                continue  # the files are told to rule it out
             with_it = {world.versions[package] for world in bad}
             rest = {world.versions[package] for world in worlds} - with_it
             so = "with every release that the tables know" if is_all else _range(with_it, rest)

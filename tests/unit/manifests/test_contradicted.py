@@ -22,6 +22,8 @@ from tests.unit.plan.problems import session
 if TYPE_CHECKING:
     from pathlib import Path
 
+CU121 = "https://download.pytorch.org/whl/cu121"
+
 
 @pytest.mark.parametrize(
     "texts",
@@ -172,3 +174,22 @@ def test_an_index_that_a_project_is_tied_to_has_builds_of_its_own(tmp_path: Path
         "torch": "cu124"
     }
     assert of_file(tmp_path, "pyproject.toml", text.format(build="cpu")).builds == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "builds"),
+    [
+        ("--index-url " + CU121 + "\ntorch>=2.2\n", {"torch": "cu121"}),
+        ("--index-url " + CU121 + "\nvllm\n", {"torch": "cu121"}),
+        ("--extra-index-url " + CU121 + "\ntorch>=2.2\n", {}),
+        (
+            "-i https://pypi.org/simple\n--extra-index-url " + CU121 + "\ntorch>=2.2\n",
+            {},
+        ),
+        ("--index-url " + CU121 + "\ntorch==2.2.0\n", {}),
+    ],
+)
+def test_an_index_alone_ties_torch_to_its_builds(
+    tmp_path: Path, text: str, builds: dict[str, str]
+) -> None:
+    assert planned(tmp_path, text).builds == builds

@@ -113,7 +113,7 @@ def test_a_notebook_in_one_line() -> None:
     ("name", "text", "problem"),
     [
         ("a.sh", "echo hello\n", "has no command that installs"),
-        ("a.sh", "x" * (1 << 20) + "\n\n", "too long"),
+        ("a.sh", "x" * (1 << 18) + "\n\n", "too long"),
         ("a.ipynb", "{", "is not a notebook"),
         ("a.ipynb", '{"cells": 3}', "is not a notebook"),
         ("a.ipynb", '{"cells": []}', "has no command that installs"),

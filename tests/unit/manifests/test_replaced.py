@@ -42,6 +42,7 @@ def test_what_a_package_requires_replaces_what_is_there() -> None:
         "pip install vllm==0.11.0 torch==2.5.1",  # pip refuses that itself
         "pip install -c bounds.txt transformers==4.57.1",
         "pip install vllm==99.0",  # nobody knows what it requires
+        "pip install xformers --index-url https://download.pytorch.org/whl/cu124",
     ],
 )
 def test_what_leaves_it_alone(command: str) -> None:

@@ -88,6 +88,11 @@ def test_both_lines_are_shown_and_fix_says_the_same(tmp_path: Path) -> None:
     assert plan.proof.errors == (RULE,)
 
 
+def test_what_is_ruled_out_is_told_once(tmp_path: Path) -> None:
+    text = "sentence-transformers==3.0.1\ntransformers>=5\n"
+    assert set(findings(judged(tmp_path, text, "H100", "580.65"))) == {RULE}
+
+
 def test_what_has_a_version_is_told_by_its_own_rule(tmp_path: Path) -> None:
     found = findings(judged(tmp_path, "torch==2.8.0\ntriton>=3.5\n", "H100", "580.65"))
     assert RULE not in found
