@@ -100,6 +100,7 @@ class Installs:
         self.source, self.tally, self.backends = shared.source, shared.tally, shared.backends
         self.matrix = shared.matrix
         self.stage, self.text = stage, text
+        self.has_cloned, self.is_in_clone = False, False
 
     def run(self, script: str, start: int = 0, *, shift: int | None = None) -> None:
         """Follow a script; `shift`: the one place of all its words, where it was quoted."""
@@ -132,6 +133,7 @@ class Installs:
                 words.pop(0)
         if not words:
             return
+        self.watch([word.text for word in words])
         follow = self.follower(words)
         if follow is None:
             if _INSTALLER.search(command.text) and words[0].text not in {"echo", "printf", "which"}:
@@ -144,6 +146,15 @@ class Installs:
                 note = "an unquoted > is a redirection here, no bound of a version"
                 self.stage.note(self.line(command), note)
             follow()
+
+    def watch(self, names: list[str]) -> None:
+        """Remember whether what follows runs in a fetched repository, with files of its own."""
+        if names[:2] == ["git", "clone"]:
+            self.has_cloned = True
+        elif names[0] in {"cd", "pushd"} and self.has_cloned:
+            self.is_in_clone = names[1:2] not in ([], ["-"], [".."])
+        elif names[0] == "popd":
+            self.is_in_clone = False
 
     def follower(self, words: list[Word]) -> Callable[[], None] | None:
         """Return what carries a command out, None where it installs nothing that is known."""
@@ -312,6 +323,10 @@ class Installs:
             return None
         if "://" in word.text:
             self.stage.note(place.line, f"{clean_url(word.text)[:160]} was not fetched")
+            return None
+        if self.is_in_clone and not word.text.startswith("/"):
+            note = f"{word.text[:160]} is not read: it is in a repository that is fetched"
+            self.stage.note(place.line, note)
             return None
         name = word.text.rpartition("/")[2]
         path = self.stage.copied.get(name, name)

@@ -26,6 +26,9 @@ _EXPANSION = re.compile(
     r"\$(?:\{([A-Za-z_][A-Za-z0-9_]{0,100})(?:(:?[-+])([^{}$`\"']{0,300}))?\}|([A-Za-z_][A-Za-z0-9_]{0,100}))"
 )
 _REDIRECTION = re.compile(r"[0-9]?(?:&>>?|>>?\||>>?&?|<<<|<<-?|<&?|<>)")
+# <<EOF, <<-'EOF'
+_HEREDOC = re.compile(r"<<(-?)[ \t]{0,9}([\"']?)([A-Za-z_][A-Za-z0-9_]{0,60})\2")
+_HEREDOCS = 20
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}=")
 
 
@@ -79,6 +82,7 @@ class _Scanner:
         self.before = ""
         self.depth = 0
         self.in_function, self.braces = False, 0
+        self.heredocs: list[tuple[str, bool]] = []
         self.left = EXPANSION_LIMIT
         # the word that is being read
         self.parts: list[str] = []
@@ -197,8 +201,23 @@ class _Scanner:
             end = min(at + 2, len(text))
         self.take(text[at:end], end - at)
 
+    def skip_heredocs(self) -> None:
+        """Go on behind the texts that commands of the line before are fed with."""
+        for mark, is_indented in self.heredocs:
+            at = self.pos
+            while at < len(self.text):
+                end = self.text.find("\n", at)
+                end = end if end >= 0 else len(self.text)
+                line, at = self.text[at:end].rstrip("\r"), end + 1
+                if (line.lstrip("\t") if is_indented else line) == mark:
+                    self.pos = min(at, len(self.text))
+                    break
+        self.heredocs = []
+
     def redirection(self, found: re.Match[str]) -> None:
         self.end_word()
+        if heredoc := _HEREDOC.match(self.text, self.pos):
+            self.heredocs = [*self.heredocs[-_HEREDOCS:], (heredoc[3], bool(heredoc[1]))]
         self.pos = found.end()
         while self.pos < len(self.text) and self.text[self.pos] in " \t":
             self.pos += 1
@@ -272,3 +291,5 @@ class _Scanner:
         if self.words or operator not in {"\n", "("}:
             self.before = operator
         self.words, self.redirected = [], []
+        if operator == "\n":
+            self.skip_heredocs()

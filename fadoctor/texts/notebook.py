@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # %matplotlib inline / !pip install x / ?help / x = !ls / y = %time f()
 _MAGIC = re.compile(r"^([ \t]{0,80})(?:[%!?]|[\w, ]{1,80}= {0,4}[!%])")
 # %pip install x: what these magics start is a program of the same name
-_PROGRAMS = ("%pip", "%conda", "%mamba", "%micromamba", "%uv")
+_PROGRAMS = ("%cd", "%pip", "%conda", "%mamba", "%micromamba", "%uv")
 
 
 class _Cell(msgspec.Struct):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fadoctor.manifests.install_script import read, recognises
 from fadoctor.manifests.planned import UNSEEN_BASE, Manifest, speaks_of_image
-from fadoctor.manifests.read import read_source
+from fadoctor.manifests.read import read_manifest, read_source
 from fadoctor.model.errors import InputError
 from fadoctor.model.place import Place
 from tests.unit.manifests.given import by_name, given, wanted
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CU124 = "https://download.pytorch.org/whl/cu124"
 
@@ -122,3 +126,26 @@ def test_a_notebook_in_one_line() -> None:
 def test_what_says_nothing_or_too_much_is_refused(name: str, text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read(given(text, name))
+
+
+def test_a_here_document_is_no_command() -> None:
+    manifest = script(
+        "pip install trl\ncat <<EOF > run.txt\npip install vllm==0.8.0\nEOF\n"
+        "python - <<-'PY' && pip install peft\n\tpip install x\n\tPY\npip install datasets\n"
+        "cat <<NEVER\npip install einops\n"
+    )
+    assert list(wanted(manifest)) == ["trl", "peft", "datasets", "einops"]
+
+
+def test_files_of_a_repository_that_is_fetched_are_not_those_beside(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.6.0\n")
+    path = tmp_path / "install.sh"
+    beside = "pip install -r requirements.txt\n"
+    path.write_text(f"git clone https://x/y\n{beside}")
+    assert wanted(read_manifest(str(path))) == {"torch": "==2.6.0"}
+    path.write_text(f"pip install trl\ngit clone https://x/y && cd y\n{beside}")
+    manifest = read_manifest(str(path))
+    assert wanted(manifest) == {"trl": ""}
+    assert "it is in a repository that is fetched" in manifest.notes[0]
+    path.write_text(f"git clone https://x/y && cd y && make && cd ..\n{beside}")
+    assert wanted(read_manifest(str(path))) == {"torch": "==2.6.0"}
