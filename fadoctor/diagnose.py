@@ -144,14 +144,19 @@ def is_without_stack(environment: Environment) -> bool:
 
 def _not_looked(environment: Environment) -> Iterable[str]:
     """Say what kept the report from an answer: "no findings" then proves nothing."""
+    is_planned = environment.target.kind == "manifest"
     if is_without_stack(environment):
+        if is_planned:
+            yield "The files ask for none of the packages that fadoctor checks."
+            return
         yield "None of the packages that fadoctor checks is installed here."
         yield (
             "To plan what to install: `fadoctor fix --dry-run --want flash-attn`. To examine "
             "another environment, name it with --python PATH."
         )
     elif isinstance(environment.fact("torch.version"), Absent):
-        yield "torch is not installed here: no attention can run."
+        what = "The files bring no torch" if is_planned else "torch is not installed here"
+        yield f"{what}: no attention can run."
 
 
 def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:

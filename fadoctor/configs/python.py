@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from fadoctor.configs import python_models, python_training
 from fadoctor.configs.intent import Configuration
-from fadoctor.configs.notebook import Notebook, read_notebook
 from fadoctor.configs.python_calls import read_calls
 from fadoctor.configs.python_meaning import Script
 from fadoctor.configs.shell import configuration_of
 from fadoctor.configs.shell_commands import Script as ShellScript
 from fadoctor.configs.shell_words import Splitter
+from fadoctor.texts.notebook import Notebook, read_notebook
 
 if TYPE_CHECKING:
     from fadoctor.configs.source import Source

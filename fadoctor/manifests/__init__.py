@@ -20,5 +20,8 @@ READERS: tuple[str, ...] = (
     "fadoctor.manifests.conda_lock",
     "fadoctor.manifests.environment_yml",
     "fadoctor.manifests.dockerfile",
+    "fadoctor.manifests.script",
+    "fadoctor.manifests.setup_cfg",
+    "fadoctor.manifests.install_script",
     "fadoctor.manifests.requirements_txt",
 )

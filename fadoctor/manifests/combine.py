@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.manifests.contradicted import is_impossible
 from fadoctor.manifests.planned import Manifest, Requirement, Setting
 from fadoctor.manifests.reach import reached
 from fadoctor.matrix.versions import parse_specifier, parse_version
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fadoctor.manifests.markers import Markers
+
+CONDA_FIRST = "environment.yml"
+"""Kind of a file in which pip installs on top of what conda has installed."""
+
+_COMPARED = 50
+"""Wishes for one package that are held against each other."""
 
 _EXACT = re.compile(r"===?\s{0,9}([0-9][^\s,*]{0,99})")
 
@@ -41,6 +48,8 @@ class Planned(msgspec.Struct, frozen=True):
     """Who brings it, and conda's build string, as ``Requirement`` has them."""
     open: str = ""
     """Why nobody can say what it will be: files contradict each other, or a marker is open."""
+    is_sure: bool = False
+    """Whether it surely will be there, in whatever version."""
 
     @property
     def source(self) -> str:
@@ -62,6 +71,12 @@ class Combined(msgspec.Struct, frozen=True):
     image: Setting | None = None
     variables: dict[str, Setting] = {}
     notes: tuple[str, ...] = ()
+    at_once: frozenset[str] = frozenset()
+    """Packages that one installer takes, with regard to all that is said of them."""
+    only_index: str = ""
+    """The index from which all of it has to come, "" where there may be others."""
+    contradicted: dict[str, str] = {}
+    """Those of them that no release can meet -> which of what is said excludes each other."""
 
 
 Asked = tuple[Requirement, Manifest, bool | None]
@@ -77,6 +92,7 @@ def combine(manifests: Iterable[Manifest], markers: Markers) -> Combined:
             asked.setdefault(requirement.name, []).append((requirement, manifest, holds))
     bounds = _bounds(manifests, markers)
     packages = {name: _joined(name, found, bounds.get(name, "")) for name, found in asked.items()}
+    at_once = _at_once(manifests, asked, bounds)
     listed = {name for name, found in asked.items() if any(m.is_complete for _, m, _ in found)}
     pythons = [manifest.python for manifest in manifests if manifest.python]
     notes = [note for manifest in manifests for note in manifest.notes]
@@ -90,7 +106,41 @@ def combine(manifests: Iterable[Manifest], markers: Markers) -> Combined:
         next((manifest.image for manifest in manifests if manifest.image), None),
         {name: value for m in reversed(manifests) for name, value in m.variables.items()},
         tuple(dict.fromkeys(notes)),
+        at_once,
+        _only_index(manifests),
+        {
+            name: text
+            for name in sorted(at_once & asked.keys())
+            if (text := _contradiction(_sure(asked[name]), bounds.get(name, "")))
+        },
     )
+
+
+def _only_index(manifests: tuple[Manifest, ...]) -> str:
+    found = {manifest.only_index for manifest in manifests}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _at_once(
+    manifests: tuple[Manifest, ...], asked: dict[str, list[Asked]], bounds: dict[str, str]
+) -> frozenset[str]:
+    """Return the packages of which one installer heeds all that is said, by whoever says it.
+
+    A lock was resolved by its tool, commands install one after the other, conda and pip too, and
+    an override overrules what others require.
+    """
+    apart = {name for manifest in manifests for name in manifest.overridden}
+    for name, found in asked.items():
+        if any(m.is_complete or m.is_in_steps or r.manager for r, m, _ in found):
+            apart.add(name)
+    for manifest in manifests:
+        if manifest.is_complete or manifest.is_in_steps:
+            apart |= {each.name for each in manifest.constraints}
+    return frozenset((asked.keys() | bounds.keys()) - apart)
+
+
+def _sure(found: list[Asked]) -> list[Requirement]:
+    return [requirement for requirement, _, holds in found if holds]
 
 
 def _on_target(manifest: Manifest, markers: Markers) -> Iterable[tuple[Requirement, bool | None]]:
@@ -115,12 +165,13 @@ def _bounds(manifests: Iterable[Manifest], markers: Markers) -> dict[str, str]:
 def _joined(name: str, found: list[Asked], bound: str) -> Planned:
     """Return one package of all that ask for it; a lock goes before wishes."""
     ordered = sorted(found, key=lambda each: not each[1].is_complete)
-    sure = [requirement for requirement, _, holds in ordered if holds]
+    ordered = _on_top(ordered, bound)
+    sure = _sure(ordered)
     first, manifest, _ = next((each for each in ordered if each[2]), ordered[0])
     texts = [each.specifier for each in sure if each.specifier]
     texts += [bound] if bound else []
     version = next(filter(None, map(exact_version, texts)), "")
-    open_ = _contradiction(sure, bound, version) or _doubt(ordered)
+    open_ = _contradiction(sure, bound) or _doubt(ordered)
     return Planned(
         name,
         tuple(dict.fromkeys(requirement.place for requirement, _, _ in ordered)),
@@ -134,7 +185,15 @@ def _joined(name: str, found: list[Asked], bound: str) -> Planned:
         first.manager,
         first.build,
         open_,
+        is_sure=bool(sure),
     )
+
+
+def _on_top(found: list[Asked], bound: str) -> list[Asked]:
+    """Return who decides: pip, which replaces what conda brought and does not suit it."""
+    by_pip = [each for each in found if each[0].manager != "conda"]
+    is_both = 0 < len(by_pip) < len(found) and all(m.kind == CONDA_FIRST for _, m, _ in found)
+    return by_pip if is_both and _contradiction(_sure(found), bound) else found
 
 
 def _lists_needs(manifest: Manifest) -> bool:
@@ -142,8 +201,10 @@ def _lists_needs(manifest: Manifest) -> bool:
     return manifest.is_complete and any(each.requires for each in manifest.requirements)
 
 
-def _contradiction(sure: list[Requirement], bound: str, version: str) -> str:
+def _contradiction(sure: list[Requirement], bound: str) -> str:
     """Return which two of what is asked cannot both be, "" where all can be."""
+    texts = [each.specifier for each in sure] + [bound]
+    version = next(filter(None, map(exact_version, texts)), "")
     for each in sure:
         if version and not _admits(each.specifier, version):
             first = next((one for one in sure if exact_version(one.specifier) == version), None)
@@ -151,13 +212,26 @@ def _contradiction(sure: list[Requirement], bound: str, version: str) -> str:
             return f"{at}, {each.place} says {each.specifier}"
     if version and not _admits(bound, version):
         return f"it is asked for in {version}, and a constraint says {bound}"
+    return "" if version else _empty_range(sure, bound)
+
+
+def _empty_range(sure: list[Requirement], bound: str) -> str:
+    """Return which two ranges have no version in common, "" where none are so far apart."""
+    said = [(str(each.place), each.specifier) for each in sure[:_COMPARED]]
+    said += [("a constraint", bound)] if bound else []
+    for index, (where, text) in enumerate(said):
+        if is_impossible((text,)):
+            return f"{where} says {text}"
+        for other, more in said[index + 1 :]:
+            if is_impossible((text, more)):
+                return f"{where} says {text}, {other} says {more}"
     return ""
 
 
 def _doubt(found: list[Asked]) -> str:
-    """Return the marker on which it hangs whether it is there, "" where it surely is."""
+    """Return on what it hangs whether it is there as it is asked for, "" where it surely is."""
     if any(holds for _, _, holds in found):
-        return ""
+        return next((each.doubt for each, _, holds in found if holds and each.doubt), "")
     return f"whether this holds on the target is not known: {found[0][0].marker[:160]}"
 
 

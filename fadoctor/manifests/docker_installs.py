@@ -24,19 +24,22 @@ from fadoctor.manifests.install_options import (
 from fadoctor.manifests.planned import unseen_files
 from fadoctor.manifests.planned_stage import WISH_LIMIT, Tally, renamed
 from fadoctor.manifests.read import read_source
+from fadoctor.manifests.replaced import carry_out, is_same_release, moves, outdate
 from fadoctor.manifests.requirement_text import read_address, read_requirement
 from fadoctor.manifests.shell_words import Command, Word, assignment, read_commands
 from fadoctor.manifests.source import Source
+from fadoctor.matrix.query import Matrix
 from fadoctor.model.errors import InputError
 from fadoctor.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from fadoctor.manifests.docker_text import Text
     from fadoctor.manifests.planned import Manifest, Requirement
     from fadoctor.manifests.planned_stage import Stage
     from fadoctor.model.place import Place
+    from fadoctor.model.rule import Table
 
 _INSTALLER = re.compile(
     r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b[^\n]{0,200}"
@@ -60,9 +63,23 @@ _LOCKS = {
 }
 """Command -> the files that say what it installs, the first one that is there."""
 
+# flash_attn*.whl, {package}
+_PATTERN = re.compile(r"[*{}]")
 _SHELLS = frozenset(("bash", "sh", "dash", "zsh"))
 _RUNS_TEXT = re.compile(r"-[a-z]{0,8}c")
 _SKIPPED = frozenset(("sudo", "exec", "command", "env", "nice", "nohup"))
+
+
+def shared_by(source: Source, tables: Mapping[str, Table]) -> Shared:
+    """Return what all scripts of a file have in common."""
+    rows = tables["torch-indexes"].rows
+    backends = {str(row["build"]): str(row["index"]) for row in rows}
+    return Shared(source, backends, Matrix(tables), Tally())
+
+
+def is_installer(text: str) -> bool:
+    """Say whether a command seems to install something."""
+    return _INSTALLER.search(text) is not None
 
 
 class Shared(msgspec.Struct, frozen=True):
@@ -71,6 +88,7 @@ class Shared(msgspec.Struct, frozen=True):
     source: Source
     backends: dict[str, str]
     """Name of a build of torch -> the index that has it."""
+    matrix: Matrix
     tally: Tally
 
 
@@ -80,7 +98,9 @@ class Installs:
     def __init__(self, shared: Shared, stage: Stage, text: Text) -> None:
         """Take the Dockerfile, the stage that the script runs in, and its text."""
         self.source, self.tally, self.backends = shared.source, shared.tally, shared.backends
+        self.matrix = shared.matrix
         self.stage, self.text = stage, text
+        self.has_cloned, self.is_in_clone = False, False
 
     def run(self, script: str, start: int = 0, *, shift: int | None = None) -> None:
         """Follow a script; `shift`: the one place of all its words, where it was quoted."""
@@ -113,6 +133,7 @@ class Installs:
                 words.pop(0)
         if not words:
             return
+        self.watch([word.text for word in words])
         follow = self.follower(words)
         if follow is None:
             if _INSTALLER.search(command.text) and words[0].text not in {"echo", "printf", "which"}:
@@ -125,6 +146,15 @@ class Installs:
                 note = "an unquoted > is a redirection here, no bound of a version"
                 self.stage.note(self.line(command), note)
             follow()
+
+    def watch(self, names: list[str]) -> None:
+        """Remember whether what follows runs in a fetched repository, with files of its own."""
+        if names[:2] == ["git", "clone"]:
+            self.has_cloned = True
+        elif names[0] in {"cd", "pushd"} and self.has_cloned:
+            self.is_in_clone = names[1:2] not in ([], ["-"], [".."])
+        elif names[0] == "popd":
+            self.is_in_clone = False
 
     def follower(self, words: list[Word]) -> Callable[[], None] | None:
         """Return what carries a command out, None where it installs nothing that is known."""
@@ -181,7 +211,6 @@ class Installs:
             place = self.text.place(words[0].at)
             self.stage.note(place.line, "installs somewhere else, so not followed")
             return
-        upgrade = bool(given.flags & UPGRADE)
         index = self.index(given)
         found: list[Requirement] = []
         for word in given.values(FILES):
@@ -198,7 +227,19 @@ class Installs:
         for word in (*given.plain, *given.values(("-e", "--editable"))):
             asked = self.wish(word)
             found += [msgspec.structs.replace(asked, index=index)] if asked else []
-        self.stage.install(found, upgrade=upgrade)
+        self.install(found, index, given.flags)
+
+    def install(self, asked: list[Requirement], index: str, flags: frozenset[str]) -> None:
+        """Install packages, and what they require in the place of what is there."""
+        before = self.stage.packages.get("torch", [])
+        self.stage.install(asked, upgrade=bool(flags & UPGRADE))
+        now = self.stage.packages.get("torch", [])
+        if before and not is_same_release(before, now):
+            named = {each.name for each in asked}
+            outdate(self.stage, before[0], named)
+        if "--no-deps" not in flags:
+            for move in list(moves(self.stage, asked, self.matrix, index)):
+                carry_out(self.stage, move, index)
 
     def index(self, given: Arguments) -> str:
         """Return the index of a command: one that is added goes before the one that is there."""
@@ -217,7 +258,7 @@ class Installs:
     def wish(self, word: Word) -> Requirement | None:
         """Return what one word asks for; a note where only a run would tell."""
         place = self.counted(word)
-        if word.is_open or "*" in word.text.partition("=")[0]:
+        if word.is_open or _PATTERN.search(word.text.partition("=")[0]):
             self.stage.note(place.line, f"what {word.text[:160]} stands for is not known")
             return None
         if _ADDRESS.fullmatch(word.text) and " @ " not in word.text:
@@ -282,6 +323,10 @@ class Installs:
             return None
         if "://" in word.text:
             self.stage.note(place.line, f"{clean_url(word.text)[:160]} was not fetched")
+            return None
+        if self.is_in_clone and not word.text.startswith("/"):
+            note = f"{word.text[:160]} is not read: it is in a repository that is fetched"
+            self.stage.note(place.line, note)
             return None
         name = word.text.rpartition("/")[2]
         path = self.stage.copied.get(name, name)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.container_image import read_image
-from fadoctor.manifests.docker_installs import Installs, Shared
+from fadoctor.manifests.docker_installs import Installs, shared_by
 from fadoctor.manifests.docker_text import Instruction, read_instructions
 from fadoctor.manifests.draft import Draft
 from fadoctor.manifests.planned import Setting, open_image, unseen_image
-from fadoctor.manifests.planned_stage import STAGE_LIMIT, Stage, Tally
+from fadoctor.manifests.planned_stage import STAGE_LIMIT, Stage
 from fadoctor.manifests.shell_words import Word, assignment, read_commands
 from fadoctor.matrix.load import load_knowledge
 from fadoctor.model.typed import decode
@@ -77,9 +77,7 @@ class _Build:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.tables = load_knowledge().tables
-        rows = self.tables["torch-indexes"].rows
-        backends = {str(row["build"]): str(row["index"]) for row in rows}
-        self.shared = Shared(source, backends, Tally())
+        self.shared = shared_by(source, self.tables)
         self.arguments: dict[str, str | None] = {}
         self.stages: dict[str, Stage] = {}
         self.stage: Stage | None = None
@@ -91,6 +89,7 @@ class _Build:
         if self.stage is None:
             raise self.source.error("no FROM: this is no Dockerfile that builds anything", line=1)
         stage, draft = self.stage, Draft(self.source, KIND)
+        draft.is_in_steps = True
         draft.requirements = [each for asked in stage.packages.values() for each in asked]
         draft.constraints = stage.constraints
         draft.indexes = [*stage.indexes, *self.indexes(stage)]

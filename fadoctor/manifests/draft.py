@@ -30,6 +30,8 @@ class Draft:
         self.facts: dict[str, Setting] = {}
         self.notes: list[str] = []
         self.is_complete = False
+        self.is_in_steps = False
+        self.overridden: dict[str, None] = {}
         self.extras: dict[str, None] = {}
         self.groups: dict[str, None] = {}
 
@@ -70,6 +72,8 @@ class Draft:
             extras=tuple(self.extras),
             groups=tuple(self.groups),
             choice=self.source.choice,
+            overridden=tuple(self.overridden),
+            is_in_steps=self.is_in_steps,
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.combine import Combined, Planned, combine
+from fadoctor.manifests.contradicted import CONTRADICTED, asked_at_once, contradicted_facts
 from fadoctor.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
@@ -14,11 +15,12 @@ from fadoctor.manifests.may_bound import bounded_facts
 from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts
 from fadoctor.manifests.planned import speaks_of_image
 from fadoctor.manifests.python_of import python_facts
-from fadoctor.manifests.torch_of import is_conda, torch_facts
+from fadoctor.manifests.torch_of import is_conda, only_builds, torch_facts
 from fadoctor.manifests.wheel_tags import UNFIT, unfit_wheels
 from fadoctor.matrix.index_names import MISTAKEN
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
+from fadoctor.model.environment import UNNAMED
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.model.packages import BYSTANDERS, PACKAGES, STACK, package_of
 from fadoctor.probes.requires import marker_target
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
     from fadoctor.model.place import Place
 
 
-UNNAMED = "no file names it, but a named package may bring it"
-HELD = "the image may hold it"
-"""Of an image that no table speaks of: an installer keeps what is there and fits."""
+HELD = "it may be there already"
+"""Of an image that no table speaks of, or an environment that commands add to: an installer keeps
+what is there and fits."""
 
 
 def planned_environment(
@@ -59,6 +61,7 @@ def planned_environment(
     facts |= conda_facts(manifests, facts)
     elsewhere = from_elsewhere(manifests, combined)
     facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
+    facts |= contradicted_facts(combined)
     target = msgspec.structs.replace(
         host.target,
         kind="manifest",
@@ -77,6 +80,8 @@ def planned_environment(
         bounded=_ranges(combined, bounded, is_bounded=True),
         pinned=_pinned(combined),
         elsewhere=elsewhere,
+        asked=asked_at_once(combined),
+        builds=only_builds(combined),
     )
 
 
@@ -180,7 +185,10 @@ def _one(package: str, planned: Planned | None, combined: Combined, make: Facts)
             return open_facts(package, HELD, where)
         return open_facts(package, UNNAMED, where) | _build(package, Planned("torch", ()), make)
     if planned.open:
-        return open_facts(package, planned.open, planned.source)
+        facts = open_facts(package, planned.open, planned.source)
+        if planned.is_sure:
+            facts[f"{package}.distribution"] = Known(planned.name, planned.source)
+        return facts
     if not planned.version or parse_version(planned.version) is None:
         what = f"{planned.name}{planned.specifier}" if not planned.url else planned.url
         facts = open_facts(package, f"an installer decides: {what}", planned.source)
@@ -227,13 +235,14 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
         if planned is not None and planned.places:
             given = [n for n in facts if n.startswith(f"{package}.")]
             found |= dict.fromkeys(given, planned.places)
-    for fact_name in (MISTAKEN, UNFIT):
+    for fact_name in (MISTAKEN, UNFIT, CONTRADICTED):
         said = facts.get(fact_name)
         if isinstance(said, Known) and isinstance(said.value, dict):
             at = (place for name in said.value for place in combined.packages[name].places)
             found[fact_name] = tuple(at)
-    for name in _pinned(combined):
-        found[f"packages.installed.{name}"] = combined.packages[name].places
+    for name, planned in combined.packages.items():
+        if not package_of(name):
+            found[f"packages.installed.{name}"] = planned.places
     if combined.python is not None:
         found["python.version"] = (combined.python.place,)
     for name, setting in combined.variables.items():

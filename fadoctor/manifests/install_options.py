@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from fadoctor.manifests.shell_words import Word
@@ -38,6 +40,10 @@ _CONDA_VALUES = frozenset((
 ))  # fmt: skip
 
 
+# -qU, -qqq
+_FLAGS = re.compile(r"-[qvUIyu]{2,9}")
+
+
 class Arguments(msgspec.Struct, frozen=True):
     """The words after a command, sorted."""
 
@@ -72,6 +78,8 @@ def sort_arguments(words: tuple[Word, ...], *, is_conda: bool = False) -> Argume
             at += 1
         elif len(name) > 2 and name[:2] in with_value and name[1] != "-":  # -rrequirements.txt
             options.append((name[:2], msgspec.structs.replace(word, text=name[2:])))
+        elif _FLAGS.fullmatch(name):
+            flags |= {f"-{letter}" for letter in name[1:]}
         else:
             flags.add(name)
     return Arguments(tuple(plain), tuple(options), frozenset(flags))

@@ -29,8 +29,14 @@ def open_image(name: str) -> str:
     return f"{_WHICH}{name}{_OPEN}"
 
 
+UNSEEN_BASE = "what is there before these commands run, is not known"
+"""The note on commands that install into an environment that is there already."""
+
+
 def speaks_of_image(note: str) -> bool:
-    """Return whether a note is one on an image of which nobody knows what it holds."""
+    """Return whether a note is one on an image, or what else is there, that nobody knows."""
+    if note == UNSEEN_BASE:
+        return True
     is_unsaid = _IMAGE in note and note.endswith(_UNSAID)
     return is_unsaid or (_WHICH in note and note.endswith(_OPEN))
 
@@ -58,6 +64,8 @@ class Requirement(msgspec.Struct, frozen=True):
     """``conda`` where conda brings it, in a build of its own; "" for pip and its likes."""
     build: str = ""
     """Conda's build string, or a pattern for it: ``cuda126_py312h*``."""
+    doubt: str = ""
+    """Why nobody knows what will be there of it, "" where it is what it says."""
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -99,6 +107,12 @@ class Manifest(msgspec.Struct, frozen=True):
     """Groups, categories and environments that can be chosen."""
     choice: Choice = Choice()
     """What was chosen when it was read."""
+    overridden: tuple[str, ...] = ()
+    """Packages of which it overrules what others require of them."""
+    only_index: str = ""
+    """The index from which all of it has to come, "" where there may be others."""
+    is_in_steps: bool = False
+    """Whether it installs one thing after the other, each on top of what is there."""
 
     @property
     def has_unseen_files(self) -> bool:

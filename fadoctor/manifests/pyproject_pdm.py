@@ -63,6 +63,7 @@ def _override(draft: Draft, tree: Tree, name: str, node: Node) -> None:
         raise tree.error(node, f"{text[:100]!r} is not a version range")
     fields: dict[str, Any] = address(text) if is_url else {"specifier": specifier}
     found = Requirement(name=name, place=tree.place(node), **fields)
+    draft.overridden[name] = None
     if any(each.name == name for each in draft.requirements):
         draft.requirements = [
             msgspec.structs.replace(found, marker=each.marker) if each.name == name else each

@@ -88,6 +88,7 @@ def _overrides(draft: Draft, tree: Tree, uv: Node) -> None:
     if not overrides:
         return
     names = {each.name for each in overrides}
+    draft.overridden |= dict.fromkeys(names)
     asked = {each.name for each in draft.requirements} & names
     kept = [each for each in draft.requirements if each.name not in names]
     draft.requirements = [*kept, *(each for each in overrides if each.name in asked)]

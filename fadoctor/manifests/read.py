@@ -31,6 +31,6 @@ def read_source(source: Source) -> Manifest:
             return found
     raise source.error(
         "not a kind of file that fadoctor knows: requirements.txt, a lock of uv, poetry, "
-        "pdm, pixi, conda "
-        "or pipenv, pylock.toml, pyproject.toml, environment.yml and Dockerfile are"
+        "pdm, pixi, conda or pipenv, pylock.toml, pyproject.toml, setup.cfg, environment.yml, "
+        "Dockerfile, install.sh, notebooks and scripts with a block # /// script are"
     )

@@ -76,6 +76,7 @@ def read(source: Source) -> Manifest:
         is_complete=bool(_GENERATED.search(source.head)) or bool(hashed),
         indexes=(*reading.index, *reading.more),
         notes=tuple(reading.notes),
+        only_index=reading.only_index,
     )
 
 
@@ -89,6 +90,12 @@ class _Reading:
         self.more: list[Setting] = []
         self.notes: list[str] = []
         self.hashed = 0
+
+    @property
+    def only_index(self) -> str:
+        """The one index that is looked at; files by their address lie elsewhere."""
+        is_alone = bool(self.index) and not self.more and not self.notes
+        return self.index[0].value if is_alone else ""
 
     def file(self, source: Source, *, bounds: bool = False) -> None:
         for line in logical_lines(source):

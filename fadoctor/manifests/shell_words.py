@@ -19,12 +19,16 @@ _OPENING = frozenset(("if", "while", "until", "for", "case", "select"))
 _CLOSING = frozenset(("fi", "done", "esac"))
 _SILENT = frozenset(("then", "else", "elif", "do", "{", "}", "!", "time"))
 _TESTS = frozenset(("[", "[[", "test", "which", "grep"))
+_DECLARING = frozenset(("export", "declare", "local", "readonly", "typeset"))
 _BREAKS = frozenset(" \t\n;&|()<>")
 # ${NAME}, ${NAME:-default}, $NAME
 _EXPANSION = re.compile(
     r"\$(?:\{([A-Za-z_][A-Za-z0-9_]{0,100})(?:(:?[-+])([^{}$`\"']{0,300}))?\}|([A-Za-z_][A-Za-z0-9_]{0,100}))"
 )
 _REDIRECTION = re.compile(r"[0-9]?(?:&>>?|>>?\||>>?&?|<<<|<<-?|<&?|<>)")
+# <<EOF, <<-'EOF'
+_HEREDOC = re.compile(r"<<(-?)[ \t]{0,9}([\"']?)([A-Za-z_][A-Za-z0-9_]{0,60})\2")
+_HEREDOCS = 20
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}=")
 
 
@@ -70,12 +74,15 @@ class _Scanner:
     """One pass over a script."""
 
     def __init__(self, text: str, variables: Mapping[str, str | None], start: int) -> None:
-        self.text, self.variables, self.pos = text, variables, start
+        self.text, self.pos = text, start
+        self.variables: dict[str, str | None] = dict(variables)
         self.found: list[Command] = []
         self.words: list[Word] = []
         self.redirected: list[str] = []
         self.before = ""
         self.depth = 0
+        self.in_function, self.braces = False, 0
+        self.heredocs: list[tuple[str, bool]] = []
         self.left = EXPANSION_LIMIT
         # the word that is being read
         self.parts: list[str] = []
@@ -194,8 +201,23 @@ class _Scanner:
             end = min(at + 2, len(text))
         self.take(text[at:end], end - at)
 
+    def skip_heredocs(self) -> None:
+        """Go on behind the texts that commands of the line before are fed with."""
+        for mark, is_indented in self.heredocs:
+            at = self.pos
+            while at < len(self.text):
+                end = self.text.find("\n", at)
+                end = end if end >= 0 else len(self.text)
+                line, at = self.text[at:end].rstrip("\r"), end + 1
+                if (line.lstrip("\t") if is_indented else line) == mark:
+                    self.pos = min(at, len(self.text))
+                    break
+        self.heredocs = []
+
     def redirection(self, found: re.Match[str]) -> None:
         self.end_word()
+        if heredoc := _HEREDOC.match(self.text, self.pos):
+            self.heredocs = [*self.heredocs[-_HEREDOCS:], (heredoc[3], bool(heredoc[1]))]
         self.pos = found.end()
         while self.pos < len(self.text) and self.text[self.pos] in " \t":
             self.pos += 1
@@ -218,17 +240,56 @@ class _Scanner:
             self.words.append(word)
         self.parts, self.in_word, self.is_open = [], False, False
 
+    def assign(self, command: Command) -> None:
+        """Remember the variables that a command sets; under a condition nobody knows them."""
+        words = command.words
+        if words[0].text in _DECLARING:
+            words = tuple(word for word in words[1:] if not word.text.startswith("-"))
+        pairs = [(assignment(word), word) for word in words]
+        if not all(pair for pair, _ in pairs):
+            return  # they are for one program alone
+        for pair, word in pairs:
+            if pair is not None:
+                is_known = not (word.is_open or command.is_conditional)
+                self.variables[pair[0]] = pair[1] if is_known else None
+
+    def defines(self, operator: str) -> bool:
+        """Say whether a function begins, whose commands run when somebody calls it."""
+        names = [word.text for word in self.words]
+        if operator == "(" and self.text.startswith(")", self.pos):
+            return len(names) == 1 or names[:1] == ["function"]
+        if names[:1] == ["function"] and names[2:3] == ["{"]:
+            self.brace("{", is_first=True)
+            return True
+        return False
+
+    def brace(self, word: str, *, is_first: bool = False) -> None:
+        """Count the braces of the function that is being read."""
+        if word == "{" and (self.in_function or is_first):
+            self.braces += 1
+            self.depth += self.braces == 1
+        elif word == "}" and self.braces:
+            self.braces -= 1
+            self.depth -= not self.braces
+            self.in_function = self.braces > 0
+
     def end_command(self, operator: str) -> None:
         self.end_word()
         while self.words and self.words[0].text in (_OPENING | _CLOSING | _SILENT):
             word = self.words.pop(0).text
             self.depth += (word in _OPENING) - (word in _CLOSING)
+            self.brace(word)
+        if self.defines(operator):
+            self.in_function, self.words = True, []
         if self.words:
             is_conditional = self.depth > 0 or self.before == "||" or self.follows_a_test()
             command = Command(
                 tuple(self.words), self.before, is_conditional, tuple(self.redirected)
             )
             self.found.append(command)
+            self.assign(command)
         if self.words or operator not in {"\n", "("}:
             self.before = operator
         self.words, self.redirected = [], []
+        if operator == "\n":
+            self.skip_heredocs()

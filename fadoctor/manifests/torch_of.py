@@ -27,6 +27,8 @@ _XPU = "xpu"
 """The label of builds for Intel's GPUs: they have no CUDA."""
 _CONDA = ("conda", "defaults", "bioconda", "nvidia", "pytorch")
 _NO_CONDA = "://"
+_PROJECTS = ("pyproject.toml", "pixi.toml", "Pipfile", "script")
+"""Kinds of files in which a package has an index of its own."""
 
 
 def build_of(torch: Planned, combined: Combined) -> str:
@@ -52,6 +54,20 @@ def build_of(torch: Planned, combined: Combined) -> str:
     if named:
         return "rocm" if named[0].startswith("rocm") else named[0]
     return "" if "" in builds else "pypi"
+
+
+def only_builds(combined: Combined) -> dict[str, str]:
+    """Return the build of torch that alone can come: it is tied to that index.
+
+    Indexes of pip are asked together, whoever is named first: several tie nothing.
+    """
+    torch = combined.packages.get("torch")
+    if torch is not None and (torch.version or torch.url or torch.manager):
+        return {}
+    is_tied = torch is not None and torch.kind.endswith(_PROJECTS)
+    index = torch.index if torch is not None and is_tied else combined.only_index
+    found = _OF_INDEX.search(index)
+    return {"torch": found[1]} if found and found[1].startswith("cu") else {}
 
 
 def is_conda(package: Planned) -> bool:

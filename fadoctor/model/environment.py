@@ -56,6 +56,10 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the user should know about the choice."""
 
 
+UNNAMED = "no file names it, but a named package may bring it"
+"""Why the version of a package is open of which files say nothing."""
+
+
 class Subject(msgspec.Struct, frozen=True):
     """What a rule is judged for: a GPU, a package, an extension, or one of each."""
 
@@ -91,6 +95,10 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
     """Distribution without facts of its own -> the exact version in which files name it."""
     elsewhere: tuple[str, ...] = ()
     """Distributions that files name and that may come from elsewhere than PyPI."""
+    asked: dict[str, str] = {}
+    """Distribution -> all that one installer has to meet at once of it, constraints too."""
+    builds: dict[str, str] = {}
+    """Distribution -> the one build that the index serves from which it has to come: ``cu124``."""
 
     def fact(self, name: str) -> Fact:
         """Return the fact of that name; Unknown where no probe has provided it."""

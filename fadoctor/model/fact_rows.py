@@ -89,6 +89,7 @@ packages.hidden_by     | list    | packages    | the folders that hide them
 packages.hidden_how    | list    | packages    | how these come first: PYTHONPATH, user site
 packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
 packages.unfit_wheels  | mapping | derived     | packages whose wheel, named by its address, is for another platform or Python -> which; Absent of what is installed
+packages.contradicted  | mapping | derived     | packages that files ask for in a way that no release can meet -> how; Absent of what is installed
 packages.mistaken      | mapping | derived     | what PyPI has something else under, or nothing -> what that is
 packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds

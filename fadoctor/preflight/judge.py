@@ -17,6 +17,7 @@ from fadoctor.model.verdict import Predicted
 from fadoctor.preflight.labelled import ASSUMED, labelled, settled
 from fadoctor.preflight.prebuilt import FETCHED
 from fadoctor.preflight.trial import Trial, come_today, name_of, try_out
+from fadoctor.preflight.wording import Wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,8 @@ def foresee_planned(
     today = trial.today.prognosis
     plain = foresee(trial.environment, knowledge, ignore)
     said = {each.fingerprint: each for each in (*_loose_findings(trial), *_findings(trial))}
-    findings = tuple(sorted(said.values(), key=order_of))
+    wording = Wording(environment, trial.today.versions, is_consistent=trial.is_consistent)
+    findings = tuple(wording.of(each) for each in sorted(said.values(), key=order_of))
     told = {(finding.rule_id, finding.subject) for finding in findings}
     unknown = tuple(
         each
@@ -128,6 +130,8 @@ def _loose_findings(trial: Trial) -> Iterator[Finding]:
                     first.setdefault(each.fingerprint, each)
         for fingerprint, bad in where.items():
             is_all = len(bad) == len(worlds)
+            if is_all and (first[fingerprint].subject, name_of(package)) in trial.ruled_out:
+                continue  # the files are told to rule it out
             with_it = {world.versions[package] for world in bad}
             rest = {world.versions[package] for world in worlds} - with_it
             so = "with every release that the tables know" if is_all else _range(with_it, rest)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.manifests.environment import UNNAMED
 from fadoctor.manifests.package_facts import absent_facts
 from fadoctor.matrix.wheel_label import STEM
+from fadoctor.model.environment import UNNAMED
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.compiled import by_label

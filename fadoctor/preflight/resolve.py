@@ -10,6 +10,7 @@ from fadoctor.manifests.environment import HELD
 from fadoctor.model.environment import requirers_in
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import package_of as prefix_of
 from fadoctor.plan.released import accepts, mapping_of
 from fadoctor.preflight.declared import SOURCE, Declared
 from fadoctor.preflight.prebuilt import Prebuilt
@@ -39,6 +40,7 @@ class Resolver:
         self.pinned = self.declared.told_of(environment.pinned)
         self.prebuilt = Prebuilt(versions.matrix)
         self.ranges = package_of(environment.ranges)
+        self.bounds = package_of(environment.asked)
         self.exact = {
             package: str(fact.value)
             for package in PACKAGES
@@ -76,10 +78,10 @@ class Resolver:
         if package is None:
             return chosen
         needs = self._needs(chosen)
-        bounds = [self.ranges.get(package, ""), *needs.get(package, ())]
+        bounds = [self._asked(package), *needs.get(package, ())]
         candidates = self.versions.of(package, ",".join(filter(None, bounds)))
         if self._loosely and not candidates:
-            candidates = self.versions.of(package, self.ranges.get(package, ""))
+            candidates = self.versions.of(package, self._asked(package))
         for version in candidates:
             self._steps -= 1
             if self._steps < 0:
@@ -89,6 +91,10 @@ class Resolver:
                 if found is not None:
                     return found
         return None
+
+    def _asked(self, package: str) -> str:
+        """Return what files ask of a package, also where they only bound what something brings."""
+        return self.ranges.get(package, "") or self.bounds.get(package, "")
 
     def _next(self, chosen: Mapping[str, str]) -> str | None:
         """Return a package to decide: one that is asked for, or that what is decided requires.
@@ -149,7 +155,7 @@ class Resolver:
 
     def _may_be(self, package: str, specifier: str) -> bool:
         """Return whether a release in a range is known, of what is not decided yet."""
-        both = ",".join(filter(None, (specifier, self.ranges.get(package, ""))))
+        both = ",".join(filter(None, (specifier, self._asked(package))))
         return not self.versions.of(package, "") or bool(self.versions.of(package, both))
 
     def world(self, chosen: Mapping[str, str]) -> Environment:
@@ -193,6 +199,12 @@ class Resolver:
         if self.versions.is_helper(package):
             needs |= self.versions.requires(package, version)
         return needs
+
+    def declared_of(self, name: str, version: str) -> dict[str, str]:
+        """Return what a release of a distribution requires, as far as tables say it."""
+        needs = dict(self.declared.of(name, version))
+        package = prefix_of(name)
+        return needs | self.versions.requires(package, version) if package else needs
 
     def _pins(self, there: Mapping[str, str]) -> dict[str, str]:
         """Return by its name what will be there in an exact version."""

@@ -50,13 +50,30 @@ class Versions:
         """Return the releases in a range, newest first; pre-releases only where nothing else is."""
         if package not in self._known:
             refused = uninstallable(self.matrix, PACKAGES[package][0])
-            self._known[package] = tuple(v for v in self._all(package) if v not in refused)
+            served = self._served(package)
+            self._known[package] = tuple(
+                v for v in self._all(package) if v not in refused and (not served or v in served)
+            )
         allowed = parse_specifier(specifier) if specifier else None
         if specifier and allowed is None:
             return ()
         found = [v for v in self._known[package] if allowed is None or allowed.contains(v)]
         stable = [v for v in found if not (parsed := parse_version(v)) or not parsed.is_prerelease]
         return tuple(stable or found)
+
+    def _served(self, package: str) -> set[str]:
+        """Return the releases in the one build that its index serves; none where all may come."""
+        build = self.environment.builds.get(PACKAGES[package][0])
+        table = self.matrix.tables.get("torch-builds")
+        if not build or table is None:
+            return set()
+        platform = _text(self.environment, "host.platform")
+        return {
+            version
+            for row in table.rows
+            if build in words(row["build"]) and platform in words(row["platform"])
+            for version in words(row["version"])
+        }
 
     def _all(self, package: str) -> tuple[str, ...]:
         table = self.matrix.tables.get(_TABLES.get(package, ""))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.environment import UNNAMED
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Backend, Dtype
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _FLASH = (Backend.FA4, Backend.FA3, Backend.FA2, Backend.FA1)
 """FlashAttention as its own packages bring it, the newest first."""
 
+_FLASH_PACKAGES = ("flash_attn", "flash_attn_3", "flash_attn_4")
 _OF_VLLM = "vLLM's FlashAttention"
 """What vLLM computes with, whether flash-attn is there or not."""
 
@@ -66,7 +68,7 @@ def answers_of(report: Report) -> tuple[Answer, ...]:
     found: dict[str, Answer] = {}
     for gpu in names:
         verdicts = [each for each in report.verdicts if each.gpu == gpu]
-        answer = _of_gpu(gpu, verdicts, _of_hardware(report))
+        answer = _of_gpu(gpu, verdicts, _of_hardware(report), _without_flash(report))
         found.setdefault(answer.sentence, answer)
     order = list(State)
     return tuple(sorted(found.values(), key=lambda each: order.index(each.state)))
@@ -92,7 +94,23 @@ def _replaces(fix: Fix) -> bool:
     return any(step.kind in (StepKind.INSTALL, StepKind.SYSTEM) for step in fix.steps)
 
 
-def _of_gpu(gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) -> Answer:
+def _without_flash(report: Report) -> str:
+    """Return how it is said that no table speaks of FlashAttention: files ask, or do not."""
+    if report.target.kind != "manifest":
+        return "FlashAttention is not installed"
+    if any(_is_open(report.environment.get(f"{each}.version")) for each in _FLASH_PACKAGES):
+        return "which FlashAttention comes is not known"
+    return "the files ask for no FlashAttention"
+
+
+def _is_open(version: Fact | None) -> bool:
+    """Return whether a package may come in a release that nobody knows."""
+    return isinstance(version, Unknown) and version.reason != UNNAMED
+
+
+def _of_gpu(
+    gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str], without: str
+) -> Answer:
     name = gpu.partition(" ")[2] or gpu
     for backend in _FLASH:
         mine = [each for each in verdicts if each.backend is backend and each.dtype in _HALF]
@@ -116,7 +134,7 @@ def _of_gpu(gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]) 
         State.FAILS: "no other attention works either",
         State.UNKNOWN: "whether another attention works is unknown",
     }[state]
-    return Answer(state, f"{name}: FlashAttention is not installed; {tail}.")
+    return Answer(state, f"{name}: {without}; {tail}.")
 
 
 def _of_backend(

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 NAMES = (
     "pyproject.toml", "poetry.lock", "pdm.lock", "pylock.toml", "pixi.toml", "pixi.lock", "Pipfile",
-    "Pipfile.lock", "conda-lock.yml", "environment.yml", "Dockerfile",
+    "Pipfile.lock", "conda-lock.yml", "environment.yml", "Dockerfile", "install.sh", "nb.ipynb",
+    "script.py", "setup.cfg",
 )  # fmt: skip
 COUNT = 20_000
 HASH = "0" * 64

@@ -230,7 +230,7 @@ def test_helpers_that_do_not_fit_leave_the_rest_as_it_is(tmp_path: Path) -> None
 
 def test_a_requirement_that_is_known_to_be_unmet_is_said(tmp_path: Path) -> None:
     broken = judged(tmp_path, "torch==2.8.0\ntrl==0.12.2\ntransformers==4.57.1\n", "H100", "580.65")
-    assert "transformers (<4.47.0, but 4.57.1 is installed)" in (
+    assert "transformers (<4.47.0, but 4.57.1 is asked for)" in (
         findings(broken)["requirement-unmet"].message
     )
     whole = judged(tmp_path, "torch==2.8.0\ntrl==0.12.2\ntransformers==4.46.3\n", "H100", "580.65")

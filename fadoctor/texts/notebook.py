@@ -10,10 +10,24 @@ import msgspec
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
-    from fadoctor.configs.source import Source
+    from collections.abc import Iterable
+    from typing import Protocol
+
+    class Source(Protocol):
+        """A file, read."""
+
+        @property
+        def text(self) -> str:
+            """All of it."""
+
+        def error(self, problem: str) -> Exception:
+            """Return the error to raise about it."""
+
 
 # %matplotlib inline / !pip install x / ?help / x = !ls / y = %time f()
 _MAGIC = re.compile(r"^([ \t]{0,80})(?:[%!?]|[\w, ]{1,80}= {0,4}[!%])")
+# %pip install x: what these magics start is a program of the same name
+_PROGRAMS = ("%cd", "%pip", "%conda", "%mamba", "%micromamba", "%uv")
 
 
 class _Cell(msgspec.Struct):
@@ -25,16 +39,35 @@ class _Book(msgspec.Struct):
     cells: list[_Cell] = []
 
 
+class ShellLine(msgspec.Struct, frozen=True):
+    """A line that a cell gives to the shell."""
+
+    line: int
+    """Where it stands in the file."""
+    text: str
+    is_inner: bool = False
+    """Whether it stands inside of a statement of Python, such as a condition."""
+
+
 class Notebook:
     """The cells of Python, one after the other, without what only IPython understands."""
 
     def __init__(
-        self, text: str, cells: tuple[int, ...] = (), lines: tuple[int, ...] = (), shell: str = ""
+        self,
+        text: str,
+        cells: tuple[int, ...] = (),
+        lines: tuple[int, ...] = (),
+        commands: tuple[ShellLine, ...] = (),
     ) -> None:
         """Only store: the text, the first lines of its cells, and each line's line in the file."""
         self.text, self.cells, self.lines = text, cells, lines
-        self.shell = shell
+        self.commands = commands
+        """What its cells give to the shell, line by line."""
+
+    @property
+    def shell(self) -> str:
         """What its cells give to the shell, each command in its line of the file."""
+        return in_lines(self.commands)
 
     def line(self, number: int) -> int:
         """Return where a line of the text (from 1) stands in the file."""
@@ -55,7 +88,7 @@ def read_notebook(source: Source) -> Notebook:
     text: list[str] = []
     lines: list[int] = []
     cells: list[int] = []
-    commands: dict[int, str] = {}
+    commands: list[ShellLine] = []
     for cell in book.cells:
         if cell.cell_type != "code":
             continue
@@ -66,17 +99,25 @@ def read_notebook(source: Source) -> Notebook:
         python, shell = _taken_apart(rows)
         text += python
         lines += places
-        for place, command in zip(places, shell, strict=True):
-            if command:  # where all stands in one line, one command after the other
-                before = commands.get(place, "")
-                commands[place] = f"{before}; {command}" if before else command
-    return Notebook("\n".join(text), tuple(cells), tuple(lines), _in_lines(commands))
+        is_inner = False
+        for place, row, kept, command in zip(places, rows, python, shell, strict=True):
+            if kept:  # a magic leaves a statement in its place; what continues it leaves none
+                is_inner = row[:1].isspace()
+            if command:
+                commands.append(ShellLine(place, command, is_inner))
+    return Notebook("\n".join(text), tuple(cells), tuple(lines), tuple(commands))
 
 
-def _in_lines(commands: dict[int, str]) -> str:
-    """Return a text with each command in its line."""
-    rows = [commands.get(line, "") for line in range(1, max(commands, default=0) + 1)]
-    return "\n".join(rows)
+def in_lines(commands: Iterable[ShellLine]) -> str:
+    """Return a text with each command in its line.
+
+    Where all stands in one line, one command comes after the other.
+    """
+    found: dict[int, str] = {}
+    for each in commands:
+        before = found.get(each.line, "")
+        found[each.line] = f"{before}; {each.text}" if before else each.text
+    return "\n".join(found.get(line, "") for line in range(1, max(found, default=0) + 1))
 
 
 def _taken_apart(rows: list[str]) -> tuple[list[str], list[str]]:
@@ -103,6 +144,8 @@ def _command(row: str) -> str:
     if row.startswith("!"):
         return row[1:]
     words = row.split(None, 1)
+    if words[0] in _PROGRAMS:
+        return row[1:]
     if words[0] in ("%env", "%set_env") and len(words) > 1:
         name, _, value = words[1].replace("=", " ", 1).partition(" ")
         return f"export {name}={value.strip()}"
