@@ -165,7 +165,13 @@ def _of_the_hub(problem: Problem, package: str, environment: Environment) -> lis
         return [newest] if newest is not None else []
     if package == PAIR[1]:
         return problem.session.hub.kernels(environment, wanted_of_hub(problem.wishes))
-    return transformers_for_hub(problem.session, environment, problem.wishes.asked)
+    found = transformers_for_hub(problem.session, environment, problem.wishes.asked)
+    if package not in problem.wishes.asked:
+        return found
+    # who asks for it by its name may not mean the Hub
+    listed = {choice.version for choice in found}
+    ahead = problem.session.hub.newest_transformers(environment)
+    return [*(choice for choice in ahead if choice.version not in listed), *found]
 
 
 def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choice:

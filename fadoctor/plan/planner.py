@@ -231,6 +231,11 @@ class _Planning:
             yield "the packages that are hidden were not read: run fadoctor again afterwards"
         if self._is_advice_only:
             yield "for ROCm no releases are known: what the rules advise is printed, not planned"
+        elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
+            yield (
+                "no build of torch on PyPI or pytorch.org is known to run on this Jetson: "
+                "NVIDIA names the builds for each JetPack, to be installed by hand"
+            )
         elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:
             where = self.problem.platform
             yield f"no table has builds of torch with CUDA for {where}: none can be planned there"

@@ -40,11 +40,15 @@ def inside(file: WheelFile) -> dict[str, Fact]:
 
 
 def needs_newer_glibc(environment: Environment, file: WheelFile) -> bool:
-    """Return whether the system's glibc is older than what the file surely loads with."""
+    """Return whether the system's glibc is older than what the file surely loads with.
+
+    Where nobody knows that: than what all systems had that build such files.
+    """
     here = environment.fact("host.glibc")
-    if not isinstance(here, Known) or not isinstance(file.glibc_enough, Known):
+    enough = file.glibc_enough if isinstance(file.glibc_enough, Known) else file.glibc_built_on
+    if not isinstance(here, Known) or not isinstance(enough, Known):
         return False
-    return is_in(str(here.value), f">={file.glibc_enough.value}") is False
+    return is_in(str(here.value), f">={enough.value}") is False
 
 
 def wanted_of(environment: Environment) -> Wanted | None:

@@ -389,3 +389,14 @@ def test_an_old_xformers_is_planned_only_for_the_pythons_of_its_wheels() -> None
     found = plan(start("empty", p100, "3.13"), want=("xformers",))
     assert changed(found).get("xformers") != "0.0.30"
     assert found.proof.unknown
+
+
+def test_the_newest_transformers_is_named_where_nobody_asks_for_the_hub() -> None:
+    """An older release was: the newest takes a kernels that is not published yet."""
+    rows = session().matrix.tables["helper-releases"].rows
+    listed = {v for r in rows if r["package"] == "transformers" for v in str(r["version"]).split()}
+    newest = max(listed, key=version_key)
+    found = plan(start("empty", A100_580), want=("transformers",))
+    assert changed(found)["transformers"] == newest
+    by_hub = plan(start("empty", A100_580), want=("transformers", "hub-fa2"))
+    assert by_hub.proof.clean

@@ -293,3 +293,28 @@ def test_what_a_torch_of_conda_brings_is_not_said_to_be_missing(tmp_path: Path) 
     found = foresee_planned(environment, session().knowledge)
     flex = {v.predicted for v in found.shown.verdicts if v.backend is Backend.FLEX}
     assert flex == {Predicted.UNKNOWN}
+
+
+def test_a_range_of_torch_from_conda_is_no_wheel_of_pypi(tmp_path: Path) -> None:
+    """Regression: a range became PyPI's wheel where a resolver picked from it, and all worked."""
+    file = tmp_path / "environment.yml"
+    file.write_text(
+        "channels: [conda-forge]\ndependencies:\n  - python=3.12\n"
+        "  - pytorch=2.8.0\n  - flash-attn=2.8.3\n"
+    )
+    machine = on(tmp_path, "", "H100", "580.65.06")
+    environment = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
+    found = foresee_planned(environment, session().knowledge)
+    cells = {v.predicted for v in found.shown.verdicts if v.backend is Backend.FA2}
+    assert Predicted.UNKNOWN in cells
+    assert Predicted.WORKS not in {each.predicted for each in found.shown.verdicts}
+
+
+def test_a_range_of_torch_for_amd_is_no_wheel_of_pypi(tmp_path: Path) -> None:
+    text = "--index-url https://download.pytorch.org/whl/rocm6.4\ntorch>=2.8,<2.10\n"
+    file = tmp_path / "requirements.txt"
+    file.write_text(text)
+    machine = on(tmp_path, "", "H100", "580.65.06")
+    environment = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
+    found = foresee_planned(environment, session().knowledge)
+    assert findings(found).keys() == {"torch-other-vendor"}
