@@ -115,9 +115,12 @@ class Wheels:
         """Yield every file of flash-attn's release pages, doubtful ones included."""
         return self._files(OFFICIAL)
 
-    def community(self) -> Iterator[WheelFile]:
-        """Yield every community file; one that stands on several pages comes once for each."""
-        return self._files(COMMUNITY)
+    def community(self, version: str = "") -> Iterator[WheelFile]:
+        """Yield every community file, or those of a version.
+
+        One that stands on several pages comes once for each.
+        """
+        return self._files(COMMUNITY, **({"version": version} if version else {}))
 
     def fitting(self, wanted: Wanted) -> tuple[WheelFile, ...]:
         """Return the files that load beside a torch and an interpreter, newest first.
