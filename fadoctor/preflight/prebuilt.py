@@ -58,10 +58,7 @@ class Prebuilt:
         there = msgspec.structs.replace(environment, facts=dict(facts))
         address = facts.get("flash_attn.direct_url")
         if isinstance(address, Known):
-            file = self._named(str(version.value), str(address.value))
-            if file is None:
-                return self._of_others(there, str(version.value), str(address.value))
-            return self._inside(there, file, _TABLES)
+            return self._at_address(there, str(version.value), str(address.value))
         if NAME in environment.elsewhere:
             return {}
         forced = text_of(there, "env.FLASH_ATTENTION_FORCE_BUILD") == "TRUE"
@@ -90,6 +87,13 @@ class Prebuilt:
             there = msgspec.structs.replace(environment, facts=environment.facts | found)
             found |= gpu_code(there, self._matrix, ("flash_attn",))
         return {n: msgspec.structs.replace(fact, source=source) for n, fact in found.items()}
+
+    def _at_address(self, environment: Environment, version: str, address: str) -> dict[str, Fact]:
+        """Return what is known of a file that is named by its address."""
+        file = self._named(version, address)
+        if file is not None:
+            return self._inside(environment, file, _TABLES)
+        return self._of_others(environment, version, address)
 
     def _of_others(self, environment: Environment, version: str, address: str) -> dict[str, Fact]:
         """Return what is open of a file that others built, on a system older than theirs."""

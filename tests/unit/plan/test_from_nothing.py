@@ -400,3 +400,13 @@ def test_the_newest_transformers_is_named_where_nobody_asks_for_the_hub() -> Non
     assert changed(found)["transformers"] == newest
     by_hub = plan(start("empty", A100_580), want=("transformers", "hub-fa2"))
     assert by_hub.proof.clean
+
+
+def test_a_file_is_planned_under_the_glibc_that_a_check_accepts() -> None:
+    """RHEL 9 got an old torch: its glibc is older than the builder's, and new enough."""
+    found = start("empty", A100)
+    older = msgspec.structs.replace(found, facts={**found.facts, "host.glibc": fact_of("2.34")})
+    done = plan(older, want=("flash-attn",))
+    assert done.proof.clean
+    assert "Dao-AILab" in done.actions[-1].url
+    assert changed(done) == changed(plan(found, want=("flash-attn",)))
