@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 AFTER = "after the plan"
+ASSUMED = "assumed: no file names it"
+"""Source of what is taken to be absent from a planned environment, where nobody knows."""
 
 _BY_LABEL = Absent(f"{AFTER}: not there to be read yet, its labels decide")
 _THERE = Known("its compiled extension", AFTER)

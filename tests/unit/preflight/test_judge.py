@@ -16,7 +16,7 @@ from fadoctor.preflight import trial
 from fadoctor.preflight.judge import Preflight, foresee_planned, plan_base
 from fadoctor.targets.overlay import apply_overlays
 from tests.unit.manifests.test_environment import LOCK, planned
-from tests.unit.plan.problems import session
+from tests.unit.plan.problems import plan, session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -318,3 +318,14 @@ def test_a_range_of_torch_for_amd_is_no_wheel_of_pypi(tmp_path: Path) -> None:
     environment = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
     found = foresee_planned(environment, session().knowledge)
     assert findings(found).keys() == {"torch-other-vendor"}
+
+
+@pytest.mark.parametrize("line", ["sglang==0.5.3", "accelerate==1.10.1"])
+def test_a_torch_that_something_named_brings_is_not_planned_unasked(
+    tmp_path: Path, line: str
+) -> None:
+    """Regression: the newest torch was added beside an sglang that brings another one."""
+    environment = on(tmp_path, f"{line}\n", "H100", "570.86")
+    base = plan_base(environment, session().knowledge)
+    assert plan(base).actions == ()
+    assert [change.distribution for change in plan(base, want=("torch",)).changes][:1] == ["torch"]
