@@ -105,7 +105,7 @@ def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> 
         # a label that already was wrong about this torch says nothing
         is_wrong = same and cause in _TORCH_FUNCTIONS
         is_told = _names_torch(facts, package) and not is_wrong
-        is_told = is_told and (not moves or _names_cuda(facts, package))
+        is_told = is_told and (not moves or names_cuda(facts, package))
         fact = _BY_LABEL if is_told else _NOBODY_KNOWS
         changed |= _void(facts, package, extension, fact)
     return changed
@@ -163,7 +163,7 @@ def _names_torch(facts: Mapping[str, Fact], package: str) -> bool:
     return isinstance(needs, dict) and needs.get("torch", "").startswith("==")
 
 
-def _names_cuda(facts: Mapping[str, Fact], package: str) -> bool:
+def names_cuda(facts: Mapping[str, Fact], package: str) -> bool:
     """Return whether the name of a package's file says for which CUDA it was made."""
     label = version_part(_value(facts, f"{package}.version"), "local") or ""
     return isinstance(facts.get(f"{package}.wheel.cuda"), Known) or "cu" in label

@@ -410,3 +410,12 @@ def test_a_file_is_planned_under_the_glibc_that_a_check_accepts() -> None:
     assert done.proof.clean
     assert "Dao-AILab" in done.actions[-1].url
     assert changed(done) == changed(plan(found, want=("flash-attn",)))
+
+
+@pytest.mark.parametrize(("gpu", "capability"), [("Tesla T4", "7.5"), ("NVIDIA A100", "8.0")])
+def test_a_vllm_that_stays_keeps_the_cuda_that_it_is_compiled_for(
+    gpu: str, capability: str
+) -> None:
+    """Its torch became one of CUDA 11 for an old driver, where no attention of it was wished."""
+    found = plan(start("vLLM", (gpu, capability, "470.82.01")))
+    assert "vllm" in changed(found) or "torch" not in changed(found)
