@@ -15,7 +15,7 @@ import msgspec
 from fadoctor.matrix.query import Matrix, Row
 from fadoctor.matrix.versions import parse_version, version_key, version_part
 from fadoctor.matrix.wheel_words import label_parts, python_fits, python_tag
-from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -65,6 +65,8 @@ class WheelFile(msgspec.Struct, frozen=True):
     """Below this glibc it was seen to fail."""
     glibc_enough: Fact
     """With this glibc it surely loads."""
+    glibc_built_on: Fact
+    """Where that is not known: the glibc of the oldest system that builds files of its kind."""
     evidence: str
     """Why it is believed to be there; empty for the community's list."""
     verified: bool
@@ -113,9 +115,12 @@ class Wheels:
         """Yield every file of flash-attn's release pages, doubtful ones included."""
         return self._files(OFFICIAL)
 
-    def community(self) -> Iterator[WheelFile]:
-        """Yield every community file; one that stands on several pages comes once for each."""
-        return self._files(COMMUNITY)
+    def community(self, version: str = "") -> Iterator[WheelFile]:
+        """Yield every community file, or those of a version.
+
+        One that stands on several pages comes once for each.
+        """
+        return self._files(COMMUNITY, **({"version": version} if version else {}))
 
     def fitting(self, wanted: Wanted) -> tuple[WheelFile, ...]:
         """Return the files that load beside a torch and an interpreter, newest first.
@@ -232,6 +237,7 @@ class Wheels:
             "sm_at_least": self._cell("flash-attn-wheel-sm", "at_least", **keys),
             "glibc_needed": self._cell("flash-attn-wheel-glibc", "needs", **glibc),
             "glibc_enough": self._cell("flash-attn-wheel-glibc", "enough", **glibc),
+            "glibc_built_on": Absent("matrix flash-attn-wheel-glibc"),
         }
 
     def _community(self, words: Words) -> dict[str, Fact]:
@@ -239,13 +245,17 @@ class Wheels:
         platform = self._platform(words, "runs_on")
         abi = {"torch": words["torch"], "cuda": words["cuda"], "platform": platform}
         nvcc = ".".join(filter(None, label_parts(words["cuda"])))
-        glibc = self._cell("flash-attn-wheel-platforms", "glibc", platform=words["platform"])
+        glibc, built_on = (
+            self._cell("flash-attn-wheel-platforms", column, platform=words["platform"])
+            for column in ("glibc", "built_on")
+        )
         return {
             "real_abi": self._cell("flash-attn-community-abi", "cxx11_abi", **abi),
             "sm": self._cell("flash-attn-cubins", "sm", version=words["version"], nvcc=nvcc),
             "sm_at_least": Absent("matrix flash-attn-cubins"),
             "glibc_needed": glibc,
             "glibc_enough": glibc,
+            "glibc_built_on": built_on,
         }
 
     def _platform(self, words: Words, column: str) -> str:
@@ -288,11 +298,12 @@ def _is_newer(one: WheelFile, other: WheelFile) -> bool:
     return mine is not None and theirs is not None and mine > theirs
 
 
-def _rank(file: WheelFile, wanted: Wanted) -> tuple[int, bool, bool, str]:
-    """Return the order among files of one version."""
+def _rank(file: WheelFile, wanted: Wanted) -> tuple[int, bool, bool, bool, str]:
+    """Return the order among files of one version: of two alike the one that promises a glibc."""
     exact = ".".join(filter(None, label_parts(file.cuda))) == version_part(wanted.cuda, "minor")
     lies = file.label_abi not in (None, wanted.cxx11_abi)
-    return (_SOURCES.index(file.source), not exact, lies, file.name)
+    vague = isinstance(file.glibc_enough, Unknown)
+    return (_SOURCES.index(file.source), not exact, lies, vague, file.name)
 
 
 def _fill(pattern: str, words: Mapping[str, str]) -> str:

@@ -18,6 +18,7 @@ from fadoctor.plan.compiled import AFTER
 from fadoctor.plan.files import Files
 from fadoctor.plan.helpers import Helpers
 from fadoctor.plan.indexes import PYPI, Indexes
+from fadoctor.plan.jetson import for_jetson
 from fadoctor.plan.released import mapping_of, released, words
 from fadoctor.plan.releases import Releases, python_of
 from fadoctor.plan.wheel_facts import known, text_of
@@ -50,7 +51,8 @@ class Candidates:
         if asked not in self._torch:
             self._torch[asked] = tuple(self._torch_builds(platform, python))
         here = version_part(text_of(environment, "torch.version"), "base")
-        found = [_at_distance(choice, here) for choice in self._torch[asked]]
+        fitting = for_jetson(self._torch[asked], environment, self.matrix)
+        found = [_at_distance(choice, here) for choice in fitting]
         return tuple(sorted(found, key=lambda choice: (choice.distance, choice.age)))
 
     def torch_like(self, environment: Environment) -> Choice | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 AFTER = "after the plan"
+ASSUMED = "assumed: no file names it"
+"""Source of what is taken to be absent from a planned environment, where nobody knows."""
 
 _BY_LABEL = Absent(f"{AFTER}: not there to be read yet, its labels decide")
 _THERE = Known("its compiled extension", AFTER)
@@ -83,12 +85,15 @@ def lacking_requirements(facts: Mapping[str, Fact], package: str) -> dict[str, s
 def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> dict[str, Fact]:
     """Return what of the extensions beside torch is void with another torch, whose facts are given.
 
-    Where a package says for which torch it was made, that decides; else nobody knows. What loads
+    Where a package says for which torch it was made, that decides; else nobody knows. One that
+    requires a torch says nothing of its CUDA: beside another major nobody knows either. What loads
     goes on loading beside a torch of the same minor, CUDA major and C++ ABI.
     """
     changed: dict[str, Fact] = {}
     same = _minor(facts) == _minor(torch)
     alike = same and _linking(facts) == _linking(torch)
+    majors = {_linking(facts)[0], _linking(torch)[0]}
+    moves = len(majors - {None, ""}) > 1
     for package, extension in _read(facts):
         if alike and _value(facts, f"{package}.loads") == "True":
             continue
@@ -99,7 +104,9 @@ def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> 
             continue
         # a label that already was wrong about this torch says nothing
         is_wrong = same and cause in _TORCH_FUNCTIONS
-        fact = _BY_LABEL if _names_torch(facts, package) and not is_wrong else _NOBODY_KNOWS
+        is_told = _names_torch(facts, package) and not is_wrong
+        is_told = is_told and (not moves or names_cuda(facts, package))
+        fact = _BY_LABEL if is_told else _NOBODY_KNOWS
         changed |= _void(facts, package, extension, fact)
     return changed
 
@@ -154,6 +161,12 @@ def _names_torch(facts: Mapping[str, Fact], package: str) -> bool:
     requires = facts.get(f"{package}.requires")
     needs = requires.value if isinstance(requires, Known) else {}
     return isinstance(needs, dict) and needs.get("torch", "").startswith("==")
+
+
+def names_cuda(facts: Mapping[str, Fact], package: str) -> bool:
+    """Return whether the name of a package's file says for which CUDA it was made."""
+    label = version_part(_value(facts, f"{package}.version"), "local") or ""
+    return isinstance(facts.get(f"{package}.wheel.cuda"), Known) or "cu" in label
 
 
 def _value(facts: Mapping[str, Fact], name: str) -> str:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.matrix.release_columns import RELEASES
+from fadoctor.matrix.versions import version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import PACKAGES
 from fadoctor.plan.ahead import transformers_for_hub
 from fadoctor.plan.build import build_choices
 from fadoctor.plan.choice import Choice, Kind, keep, remove
 from fadoctor.plan.company import Company
-from fadoctor.plan.compiled import is_damaged, lacking_requirements
+from fadoctor.plan.compiled import is_damaged, lacking_requirements, names_cuda
 from fadoctor.plan.hub_route import LIBRARY
 from fadoctor.plan.released import accepts, is_there, mapping_of
-from fadoctor.plan.releases import BESIDE_TORCH, drawn_in
+from fadoctor.plan.releases import BESIDE_TORCH, COMPILED_BESIDE, drawn_in
 from fadoctor.plan.wishes import ATTENTION, PAIR, wanted_of_hub
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def domain(
 ) -> list[Choice]:
     """Return what may be chosen for a package, best first.
 
-    A package that nobody asked for comes in only where one that is decided requires it.
+    A package that nobody asked for comes in only where one that is decided requires it. None where
+    nothing of it goes with what is decided.
     """
     kept = keep(package)
     if package in problem.wishes.kept or _is_not_ours(problem, package):
@@ -98,7 +100,19 @@ def domain(
     must_go = is_new and bool(pins) and package in RELEASES
     if package in BESIDE_TORCH and not is_new:
         must_go = not problem.session.candidates.listed.goes_with_torch(package, environment)
+    if not is_new and _is_for_other_cuda(problem, package, environment):
+        return others
     return others if must_go and others else [kept, *others]
+
+
+def _is_for_other_cuda(problem: Problem, package: str, environment: Environment) -> bool:
+    """Return whether what is compiled for one CUDA major would stay beside a torch of another."""
+    before, after = (each.fact("torch.cuda") for each in (problem.environment, environment))
+    if package not in COMPILED_BESIDE or not isinstance(before, Known):
+        return False
+    majors = [version_part(str(each.value), "major") for each in (before, after)
+              if isinstance(each, Known)]  # fmt: skip
+    return len(set(majors)) > 1 and not names_cuda(environment.facts, package)
 
 
 def _pins(package: str, environment: Environment, decided: Collection[str]) -> list[str]:
@@ -169,7 +183,13 @@ def _of_the_hub(problem: Problem, package: str, environment: Environment) -> lis
         return [newest] if newest is not None else []
     if package == PAIR[1]:
         return problem.session.hub.kernels(environment, wanted_of_hub(problem.wishes))
-    return transformers_for_hub(problem.session, environment, problem.wishes.asked)
+    found = transformers_for_hub(problem.session, environment, problem.wishes.asked)
+    if package not in problem.wishes.asked:
+        return found
+    # who asks for it by its name may not mean the Hub
+    listed = {choice.version for choice in found}
+    ahead = problem.session.hub.newest_transformers(environment)
+    return [*(choice for choice in ahead if choice.version not in listed), *found]
 
 
 def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choice:

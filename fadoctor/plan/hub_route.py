@@ -98,6 +98,12 @@ class HubRoute:
             self._found[asked] = self._transformers(environment, wanted, here)
         return list(self._found[asked])
 
+    def newest_transformers(self, environment: Environment) -> list[Choice]:
+        """Return the newest transformers, whether it has a kernels that can be had or not."""
+        there = {"torch": text_of(environment, "torch.version")}
+        releases = self.helpers.fitting("transformers", environment, (), there)
+        return [self._with_needs(release, 0) for release in releases[:1]]
+
     def _transformers(
         self, environment: Environment, specifiers: Iterable[str], here: str
     ) -> list[Choice]:

@@ -17,7 +17,7 @@ from fadoctor.model.plan import Plan, PlanOutcome, Proof
 from fadoctor.plan.actions import Writer
 from fadoctor.plan.advice import advice_for, changes_one_of, variable_actions
 from fadoctor.plan.advice_proof import FixProver
-from fadoctor.plan.compiled import AFTER, without_variables
+from fadoctor.plan.compiled import AFTER, ASSUMED, without_variables
 from fadoctor.plan.conflict import explain_conflicts, kept_conflicts
 from fadoctor.plan.cost import Cost
 from fadoctor.plan.count import FAILS, answer_for, best_answers
@@ -105,11 +105,15 @@ class _Planning:
         self.session = session
         self.target = before.environment.target
         self.assumed = before.environment.overlays
-        self.findings = before.assessment.findings
+        found = before.assessment.findings
+        # what nobody knows to be missing is not repaired unasked: something named may bring it
+        self.unsure = frozenset() if question.want else _assumed_ids(found)
+        self.findings = tuple(each for each in found if each.rule_id not in self.unsure)
         self.undecided = len(before.open)
         self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
         self.variables = tuple(variable_actions(before.environment, self.findings))
-        self.base = Base(self.findings, before.verdicts, frozenset(self.broken_rules))
+        left_out = frozenset(self.broken_rules) | self.unsure
+        self.base = Base(self.findings, before.verdicts, left_out)
         # variables are repaired first: the search judges the environment as it is without them
         environment = _with_variables(before.environment, self.variables)
         self.wishes = wishes_of(
@@ -136,6 +140,8 @@ class _Planning:
         """Prove a solution and write it out; `explains` says whether conflicts are looked for."""
         after = self.problem.post.after(self.problem.environment, solution.changes)
         proof, assessment = prove(self.problem, after)
+        errors = tuple(name for name in proof.errors if name not in self.unsure)
+        proof = msgspec.structs.replace(proof, errors=errors)
         if self.unread:  # what works then was not read: it is not lost
             proof = msgspec.structs.replace(proof, lost=())
         dialect = choose_dialect(
@@ -143,7 +149,7 @@ class _Planning:
         )
         gone = self._solved(assessment)
         writer = Writer(self.problem, dialect, gone)
-        left = tuple(assessment.findings)
+        left = tuple(each for each in assessment.findings if each.rule_id not in self.unsure)
         changes = solution.changes
         written = (
             writer.fresh_actions(changes, self.question.fresh)
@@ -231,6 +237,11 @@ class _Planning:
             yield "the packages that are hidden were not read: run fadoctor again afterwards"
         if self._is_advice_only:
             yield "for ROCm no releases are known: what the rules advise is printed, not planned"
+        elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
+            yield (
+                "no build of torch on PyPI or pytorch.org is known to run on this Jetson: "
+                "NVIDIA names the builds for each JetPack, to be installed by hand"
+            )
         elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:
             where = self.problem.platform
             yield f"no table has builds of torch with CUDA for {where}: none can be planned there"
@@ -299,6 +310,15 @@ def found_ids(findings: Iterable[Finding]) -> frozenset[str]:
     """Return the ids of rules that found something, consequences included."""
     return frozenset(
         rule_id for finding in findings for rule_id in (finding.rule_id, *finding.consequences)
+    )
+
+
+def _assumed_ids(findings: Iterable[Finding]) -> frozenset[str]:
+    """Return the ids of rules that find something only as no file names a package."""
+    return frozenset(
+        finding.rule_id
+        for finding in findings
+        if any(evidence.source == ASSUMED for evidence in finding.evidence)
     )
 
 

@@ -27,6 +27,7 @@ from fadoctor.plan.relations import Judge, placed, relations_of
 from fadoctor.plan.released import is_there
 from fadoctor.plan.requirements import Requirements, requirements_of, violations, with_pairs
 from fadoctor.plan.wishes import ATTENTION, HALF, PAIR, may_work, without_hub
+from fadoctor.targets.tegra import is_tegra
 from fadoctor.verdicts.predict import concerns, decides, decides_a_verdict, forbids
 
 if TYPE_CHECKING:
@@ -191,8 +192,15 @@ class Problem:
 
     @property
     def is_beyond_tables(self) -> bool:
-        """Whether nobody has written down what there is: for ROCm, or for this platform."""
-        return self.is_foreign or not self.session.candidates.indexes.knows(self.platform)
+        """Whether nobody has written down what there is: for ROCm, this platform, this JetPack."""
+        known = self.session.candidates.indexes.knows(self.platform)
+        return self.is_foreign or not known or self.is_left_to_jetpack
+
+    @property
+    def is_left_to_jetpack(self) -> bool:
+        """Whether this is a Jetson on which no build of the tables is known to run."""
+        jetson = is_tegra(self.environment.facts, self.session.matrix)
+        return jetson and bool(self.gpus) and not self.session.candidates.torch(self.environment)
 
     @property
     def platform(self) -> str:

@@ -210,7 +210,10 @@ class _Search:
             self._finish(node)
             return
         package = self.problem.order[depth]
-        first, *others = self._domain(package, node)
+        choices = self._domain(package, node)
+        if not choices:
+            return  # nothing of it goes with what is decided
+        first, *others = choices
         children = [*self._children(node, package, [first])]
         if children and children[0].bound.is_no_worse_than(node.bound):
             self._descend(children.pop())

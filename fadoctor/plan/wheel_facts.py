@@ -34,17 +34,27 @@ def inside(file: WheelFile) -> dict[str, Fact]:
         "code": known({" ".join(sm): "1"}) if isinstance(sm, tuple) else unread,
         "cxx11_abi": file.real_abi,
         "cuda_major": known(file.cuda_major),
-        "glibc": file.glibc_enough if isinstance(file.glibc_enough, Known) else unread,
+        "glibc": next((g for g in _glibc_of(file) if isinstance(g, Known)), unread),
     }
     return {f"flash_attn.binary.{name}": fact for name, fact in values.items()}
 
 
 def needs_newer_glibc(environment: Environment, file: WheelFile) -> bool:
-    """Return whether the system's glibc is older than what the file surely loads with."""
+    """Return whether the system's glibc is older than what the file is known to load with.
+
+    Where nobody knows that: than what all systems had that build such files.
+    """
     here = environment.fact("host.glibc")
-    if not isinstance(here, Known) or not isinstance(file.glibc_enough, Known):
+    known_ones = (g for g in (*_glibc_of(file), file.glibc_built_on) if isinstance(g, Known))
+    least = next(known_ones, None)
+    if not isinstance(here, Known) or least is None:
         return False
-    return is_in(str(here.value), f">={file.glibc_enough.value}") is False
+    return is_in(str(here.value), f">={least.value}") is False
+
+
+def _glibc_of(file: WheelFile) -> tuple[Fact, Fact]:
+    """Return what the file was seen to ask for, and what its builder had."""
+    return file.glibc_needed, file.glibc_enough
 
 
 def wanted_of(environment: Environment) -> Wanted | None:

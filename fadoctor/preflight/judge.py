@@ -14,7 +14,8 @@ from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.verdict import Predicted
-from fadoctor.preflight.labelled import ASSUMED, labelled, settled
+from fadoctor.plan.compiled import ASSUMED
+from fadoctor.preflight.labelled import labelled, settled
 from fadoctor.preflight.prebuilt import FETCHED
 from fadoctor.preflight.trial import Trial, come_today, name_of, try_out
 from fadoctor.preflight.wording import Wording

@@ -15,7 +15,7 @@ from fadoctor.matrix.wheel_label import STEM
 from fadoctor.model.environment import UNNAMED
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
-from fadoctor.plan.compiled import by_label
+from fadoctor.plan.compiled import ASSUMED, by_label
 from fadoctor.preflight.prebuilt import is_of_wheels
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
 
-ASSUMED = "assumed: no file names it"
 SOURCE = "as it would be installed"
 _UNREAD = Unknown("not read", SOURCE)
 

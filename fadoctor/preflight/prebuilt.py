@@ -12,7 +12,7 @@ from fadoctor.matrix.wheel_label import wheel_facts
 from fadoctor.matrix.wheels import OFFICIAL_TABLE, Wheels
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.plan.files import Files
-from fadoctor.plan.wheel_facts import inside, text_of, wanted_of
+from fadoctor.plan.wheel_facts import inside, needs_newer_glibc, text_of, wanted_of
 from fadoctor.targets.gpu_code import gpu_code
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NAME = "flash-attn"
 PREBUILT = "flash_attn.wheel.prebuilt"
 _CODE = "flash_attn.binary.code"
+_GLIBC = "flash_attn.binary.glibc"
 _TABLES = "matrix flash-attn-wheels"
 FETCHED = f"{_TABLES}: what its setup.py asks for"
 """Source of what follows from a file that an installer would fetch."""
@@ -57,8 +58,7 @@ class Prebuilt:
         there = msgspec.structs.replace(environment, facts=dict(facts))
         address = facts.get("flash_attn.direct_url")
         if isinstance(address, Known):
-            file = self._named(str(version.value), str(address.value))
-            return self._inside(there, file, _TABLES) if file is not None else {}
+            return self._at_address(there, str(version.value), str(address.value))
         if NAME in environment.elsewhere:
             return {}
         forced = text_of(there, "env.FLASH_ATTENTION_FORCE_BUILD") == "TRUE"
@@ -78,7 +78,7 @@ class Prebuilt:
 
         Files that were read in part have code for what they all have; for other GPUs it is open.
         """
-        found = inside(file) | {"flash_attn.binary.glibc": file.glibc_needed}
+        found = inside(file) | {_GLIBC: file.glibc_needed}
         found = {name: fact for name, fact in found.items() if isinstance(fact, Known)}
         if _CODE not in found and isinstance(file.sm_at_least, Known):
             open_ = {_CODE: Unknown(f"nobody has read what {file.name} holds", source)}
@@ -87,6 +87,25 @@ class Prebuilt:
             there = msgspec.structs.replace(environment, facts=environment.facts | found)
             found |= gpu_code(there, self._matrix, ("flash_attn",))
         return {n: msgspec.structs.replace(fact, source=source) for n, fact in found.items()}
+
+    def _at_address(self, environment: Environment, version: str, address: str) -> dict[str, Fact]:
+        """Return what is known of a file that is named by its address."""
+        file = self._named(version, address)
+        if file is not None:
+            return self._inside(environment, file, _TABLES)
+        return self._of_others(environment, version, address)
+
+    def _of_others(self, environment: Environment, version: str, address: str) -> dict[str, Fact]:
+        """Return what is open of a file that others built, on a system older than theirs."""
+        name, public = unquote(address.rpartition("/")[2]), version.partition("+")[0]
+        if not name.startswith("flash_attn-"):
+            return {}
+        file = next((f for f in self._wheels.community(public) if f.name == name), None)
+        if file is None or not needs_newer_glibc(environment, file):
+            return {}
+        if isinstance(file.glibc_enough, Known):
+            return {_GLIBC: msgspec.structs.replace(file.glibc_enough, source=_TABLES)}
+        return {_GLIBC: Unknown(f"nobody has read which glibc {name} needs", _TABLES)}
 
     def _named(self, version: str, address: str) -> WheelFile | None:
         """Return the official file that lies at an address."""

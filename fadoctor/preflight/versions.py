@@ -32,6 +32,8 @@ _TABLES = {
 }
 """Package -> the table whose rows are its releases."""
 
+_NOT_LISTED = ("", "other", "rocm")
+"""Builds of torch of which no table says what they are made of; "" where none is known."""
 _BUILD = ("torch.build", "torch.cuda", "torch.hip", "torch.cxx11_abi")
 
 
@@ -104,9 +106,10 @@ class Versions:
         planned = Planned(name, places, version + label, kind="a resolver")
         make = Facts(_NOTHING, self.environment.facts, self.matrix, self._markers)
         found = make.of(package, planned)
-        if package == "torch" and not build:
-            unknown = {n: self.environment.fact(n) for n in _BUILD}
-            found |= {n: fact for n, fact in unknown.items() if isinstance(fact, Unknown)}
+        if package == "torch" and build in _NOT_LISTED:
+            # conda's builds and AMD's are none of PyPI's, whatever their version
+            here = {n: self.environment.fact(n) for n in _BUILD}
+            found |= {n: fact for n, fact in here.items() if build or isinstance(fact, Unknown)}
             found["torch.requires"] = Unknown("its build is not known", planned.source)
         return found
 

@@ -93,6 +93,24 @@ def test_files_that_need_a_newer_glibc_are_left_out() -> None:
     assert there < here
 
 
+@pytest.mark.parametrize("glibc", ["2.17", "2.28", "2.34"])
+def test_a_community_file_that_promises_no_glibc_is_not_for_an_old_system(glibc: str) -> None:
+    """Files built on Ubuntu 22.04 were planned under glibc 2.17 as proved."""
+    old = golden("linux-a100-healthy", host__glibc=glibc)
+    found = session().candidates.flash_attn(old)
+    assert found or glibc == "2.17"
+    for choice in found:
+        if choice.kind is Kind.COMMUNITY:
+            assert "manylinux" in choice.url
+            assert isinstance(choice.facts["flash_attn.binary.glibc"], Known)
+
+
+def test_of_two_files_alike_the_one_that_promises_a_glibc_is_taken() -> None:
+    found = [c for c in session().candidates.flash_attn(HEALTHY) if c.kind is Kind.COMMUNITY]
+    newest = [choice for choice in found if choice.version == found[0].version]
+    assert all("manylinux" in choice.url for choice in newest)
+
+
 def test_a_release_with_a_blank_requirement_is_not_proposed() -> None:
     """A blank torch was taken for "any torch": the plan moved it."""
     tables = session().matrix.tables

@@ -77,6 +77,20 @@ def test_an_exact_requirement_is_a_label() -> None:
     assert isinstance(beside_other_torch(given, torch("2.7.0"))["xformers.loads"], Unknown)
 
 
+def test_an_exact_requirement_says_nothing_of_another_cuda() -> None:
+    """vLLM of CUDA 13 was kept beside a torch of CUDA 12 that an old driver takes, as proved."""
+    given = facts(
+        torch("2.11.0", "13.0"), vllm__loads=True, vllm__binary__file="_C.so",
+        vllm__binary__failure=Absent("it loads"), vllm__requires={"torch": "==2.11.0"},
+    )  # fmt: skip
+    for version in ("2.11.0+cu126", "2.10.0"):
+        assert isinstance(beside_other_torch(given, torch(version, "12.6"))["vllm.loads"], Unknown)
+    assert isinstance(beside_other_torch(given, torch("2.12.0", "13.0"))["vllm.loads"], Absent)
+    given["vllm.version"] = Known("0.20.0+cu129", "METADATA")
+    named = beside_other_torch(given, torch("2.11.0+cu129", "12.9"))
+    assert isinstance(named["vllm.loads"], Absent)
+
+
 def test_what_loads_goes_on_loading_beside_a_torch_that_is_alike() -> None:
     given = facts(READ, torch("2.8.0"), flash_attn__loads=True)
     assert beside_other_torch(given, torch("2.8.1+cu126", "12.6")) == {}

@@ -389,3 +389,33 @@ def test_an_old_xformers_is_planned_only_for_the_pythons_of_its_wheels() -> None
     found = plan(start("empty", p100, "3.13"), want=("xformers",))
     assert changed(found).get("xformers") != "0.0.30"
     assert found.proof.unknown
+
+
+def test_the_newest_transformers_is_named_where_nobody_asks_for_the_hub() -> None:
+    """An older release was: the newest takes a kernels that is not published yet."""
+    rows = session().matrix.tables["helper-releases"].rows
+    listed = {v for r in rows if r["package"] == "transformers" for v in str(r["version"]).split()}
+    newest = max(listed, key=version_key)
+    found = plan(start("empty", A100_580), want=("transformers",))
+    assert changed(found)["transformers"] == newest
+    by_hub = plan(start("empty", A100_580), want=("transformers", "hub-fa2"))
+    assert by_hub.proof.clean
+
+
+def test_a_file_is_planned_under_the_glibc_that_a_check_accepts() -> None:
+    """RHEL 9 got an old torch: its glibc is older than the builder's, and new enough."""
+    found = start("empty", A100)
+    older = msgspec.structs.replace(found, facts={**found.facts, "host.glibc": fact_of("2.34")})
+    done = plan(older, want=("flash-attn",))
+    assert done.proof.clean
+    assert "Dao-AILab" in done.actions[-1].url
+    assert changed(done) == changed(plan(found, want=("flash-attn",)))
+
+
+@pytest.mark.parametrize(("gpu", "capability"), [("Tesla T4", "7.5"), ("NVIDIA A100", "8.0")])
+def test_a_vllm_that_stays_keeps_the_cuda_that_it_is_compiled_for(
+    gpu: str, capability: str
+) -> None:
+    """Its torch became one of CUDA 11 for an old driver, where no attention of it was wished."""
+    found = plan(start("vLLM", (gpu, capability, "470.82.01")))
+    assert "vllm" in changed(found) or "torch" not in changed(found)

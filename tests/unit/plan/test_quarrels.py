@@ -24,14 +24,18 @@ def test_quarrels_are_a_part_of_what_is_broken_in_the_end(name: str) -> None:
     made = problem(start(name, A100), want=("vllm",))
     chance = random.Random(4)  # noqa: S311 -- a sample
     counted = 0
-    for _ in range(12):
+    for _ in range(24):
         state: State = {}
         environment, quarrels = made.environment, 0
         for package in made.order:
             choices = made.domain(package, environment, state)
+            if not choices:
+                break  # the search goes no further here either
             state[package] = chance.choice(choices)
             environment = made.session.post.apply(environment, state[package])
             quarrels += made.quarrels.count(state, environment, package)
+        if len(state) < len(made.order):
+            continue
         counted += quarrels
         assert quarrels <= len(aftermath(made, state, environment).broken), state
     assert counted > 0

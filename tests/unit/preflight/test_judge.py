@@ -16,7 +16,7 @@ from fadoctor.preflight import trial
 from fadoctor.preflight.judge import Preflight, foresee_planned, plan_base
 from fadoctor.targets.overlay import apply_overlays
 from tests.unit.manifests.test_environment import LOCK, planned
-from tests.unit.plan.problems import session
+from tests.unit.plan.problems import plan, session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -293,3 +293,39 @@ def test_what_a_torch_of_conda_brings_is_not_said_to_be_missing(tmp_path: Path) 
     found = foresee_planned(environment, session().knowledge)
     flex = {v.predicted for v in found.shown.verdicts if v.backend is Backend.FLEX}
     assert flex == {Predicted.UNKNOWN}
+
+
+def test_a_range_of_torch_from_conda_is_no_wheel_of_pypi(tmp_path: Path) -> None:
+    """Regression: a range became PyPI's wheel where a resolver picked from it, and all worked."""
+    file = tmp_path / "environment.yml"
+    file.write_text(
+        "channels: [conda-forge]\ndependencies:\n  - python=3.12\n"
+        "  - pytorch=2.8.0\n  - flash-attn=2.8.3\n"
+    )
+    machine = on(tmp_path, "", "H100", "580.65.06")
+    environment = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
+    found = foresee_planned(environment, session().knowledge)
+    cells = {v.predicted for v in found.shown.verdicts if v.backend is Backend.FA2}
+    assert Predicted.UNKNOWN in cells
+    assert Predicted.WORKS not in {each.predicted for each in found.shown.verdicts}
+
+
+def test_a_range_of_torch_for_amd_is_no_wheel_of_pypi(tmp_path: Path) -> None:
+    text = "--index-url https://download.pytorch.org/whl/rocm6.4\ntorch>=2.8,<2.10\n"
+    file = tmp_path / "requirements.txt"
+    file.write_text(text)
+    machine = on(tmp_path, "", "H100", "580.65.06")
+    environment = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
+    found = foresee_planned(environment, session().knowledge)
+    assert findings(found).keys() == {"torch-other-vendor"}
+
+
+@pytest.mark.parametrize("line", ["sglang==0.5.3", "accelerate==1.10.1"])
+def test_a_torch_that_something_named_brings_is_not_planned_unasked(
+    tmp_path: Path, line: str
+) -> None:
+    """Regression: the newest torch was added beside an sglang that brings another one."""
+    environment = on(tmp_path, f"{line}\n", "H100", "570.86")
+    base = plan_base(environment, session().knowledge)
+    assert plan(base).actions == ()
+    assert [change.distribution for change in plan(base, want=("torch",)).changes][:1] == ["torch"]

@@ -9,10 +9,12 @@ import pytest
 
 from fadoctor.model.fact import Known, fact_words
 from fadoctor.model.finding import Severity
+from fadoctor.model.overlays import Overlays
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from fadoctor.preflight import trial
 from fadoctor.preflight.judge import foresee_planned
-from tests.unit.manifests.test_environment import OFFICIAL
+from fadoctor.targets.overlay import apply_overlays
+from tests.unit.manifests.test_environment import OFFICIAL, planned
 from tests.unit.plan.problems import session
 from tests.unit.preflight.test_judge import findings, judged, on
 
@@ -154,3 +156,24 @@ def test_a_name_that_means_something_else_is_told(tmp_path: Path, line: str) -> 
 )  # fmt: skip
 def test_what_is_meant_is_not(tmp_path: Path, line: str) -> None:
     assert "index-name-mistaken" not in findings(on_a100(tmp_path, "torch==2.8.0", line))
+
+
+@pytest.mark.parametrize(
+    ("page", "platform", "glibc", "expected"),
+    [
+        ("v0.5.4", "linux_x86_64", "2.31", Predicted.UNKNOWN),
+        ("v0.5.4", "linux_x86_64", "2.35", Predicted.WORKS),
+        ("v0.7.16", "manylinux_2_24_x86_64.manylinux_2_28_x86_64", "2.31", Predicted.WORKS),
+        ("v0.7.16", "manylinux_2_24_x86_64.manylinux_2_28_x86_64", "2.17", Predicted.FAILS),
+    ],
+)
+def test_a_file_of_others_works_where_it_promises_to_load(
+    tmp_path: Path, page: str, platform: str, glibc: str, expected: Predicted
+) -> None:
+    """Regression: any community file worked under any glibc."""
+    repository = "https://github.com/mjun0812/flash-attention-prebuild-wheels/releases/download"
+    name = f"flash_attn-2.8.3%2Bcu128torch2.8-cp312-cp312-{platform}.whl"
+    text = f"torch==2.8.0\nflash-attn @ {repository}/{page}/{name}\n"
+    machine = planned(tmp_path, text, host__glibc=glibc, host__libc="glibc", host__glibcxx="3.4.33")
+    environment = apply_overlays(machine, Overlays(("A100",), "570.86"), session().matrix)
+    assert fa2(foresee_planned(environment, session().knowledge)) is expected
