@@ -12,7 +12,7 @@ from fadoctor.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.may_bound import bounded_facts
-from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts
+from fadoctor.manifests.package_facts import PARTLY, Facts, absent_facts, open_facts
 from fadoctor.manifests.planned import speaks_of_image
 from fadoctor.manifests.python_of import python_facts
 from fadoctor.manifests.torch_of import is_conda, only_builds, torch_facts
@@ -147,12 +147,15 @@ def _not_brought(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) 
         return
     todo, brought = list(combined.packages), set[str]()
     while todo:
-        needs = _brought_by(todo.pop(), facts, matrix)
+        asker = todo.pop()
+        needs = _required_by(asker, facts)
+        if needs is not None:
+            todo += needs - brought
+        else:
+            needs = _all_brought_by(asker, matrix)
         if needs is None:
             return
-        fresh = needs - brought
-        brought |= fresh
-        todo += fresh
+        brought |= needs
     for package, names in PACKAGES.items():
         version = facts[f"{package}.version"]
         is_open = isinstance(version, Unknown) and version.reason == UNNAMED
@@ -160,13 +163,19 @@ def _not_brought(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) 
             yield package
 
 
-def _brought_by(name: str, facts: Mapping[str, Fact], matrix: Matrix) -> set[str] | None:
-    """Return the distributions of the stack that one requires; None where nobody knows."""
-    needs = facts.get(f"{package_of(name)}.requires")
-    if isinstance(needs, Known) and isinstance(needs.value, dict):
+def _required_by(name: str, facts: Mapping[str, Fact]) -> set[str] | None:
+    """Return the distributions of the stack that one requires; None where nobody knows of all."""
+    package = package_of(name)
+    needs = facts.get(f"{package}.requires")
+    if isinstance(needs, Known) and isinstance(needs.value, dict) and package not in PARTLY:
         return needs.value.keys() & STACK
     if name in ("torch", "triton"):  # whichever it will be: torch at most triton, triton nothing
         return {"triton"} if name == "torch" else set()
+    return None
+
+
+def _all_brought_by(name: str, matrix: Matrix) -> set[str] | None:
+    """Return what of the stack comes along with one, whatever leads to it; None if not known."""
     match matrix.find("may-bring", {"package": Known(name, "asked")}).cell("brings"):
         case Known(value=tuple(names)):
             return set(names)

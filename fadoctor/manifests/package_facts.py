@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 NOT_YET = "not installed yet"
 
 _NO_TABLE = "no table says what it requires"
-_PARTLY = {"sglang": ("sglang-releases", {"torch": "torch", "transformers": "transformers"})}
-"""Packages whose table says what they require of the stack, but not of what comes along: told is
-what they require of the packages that the files name."""
+PARTLY = {"sglang": ("sglang-releases", {"torch": "torch", "transformers": "transformers"})}
+"""Packages whose table says what they require of some packages, and not of all that they bring."""
 
 
 @cache
@@ -109,8 +108,8 @@ class Facts:
             )
         if package in ("flash_attn", "flash_attn_3"):
             return Known({"torch": "", "einops": ""}, "what every release of it requires")
-        if package in _PARTLY:
-            return self._of_named(package, version)
+        if package in PARTLY:
+            return self._in_part(package, version)
         if package not in RELEASES:
             return Unknown(_NO_TABLE, f"{package}.requires")
         table, columns = RELEASES[package]
@@ -126,19 +125,15 @@ class Facts:
                     pass
         return Known(found, f"matrix {table}")
 
-    def _of_named(self, package: str, version: Fact) -> Fact:
-        """Return what a release requires of the packages that the files name."""
-        table, columns = _PARTLY[package]
+    def _in_part(self, package: str, version: Fact) -> Fact:
+        """Return what a release requires, as far as the tables say; Unknown for one of an extra."""
+        table, columns = PARTLY[package]
         rows = self.matrix.find(table, {"version": version})
         cells = {name: rows.cell(column) for column, name in columns.items()}
-        named = {
-            name: str(cell.value)
-            for name, cell in cells.items()
-            if isinstance(cell, Known) and name in self.combined.packages
-        }
-        if not named or not isinstance(rows.cell("in_extra"), Absent):
+        told = {name: str(cell.value) for name, cell in cells.items() if isinstance(cell, Known)}
+        if not told or not isinstance(rows.cell("in_extra"), Absent):
             return Unknown(_NO_TABLE, f"{package}.requires")
-        return Known(named, f"matrix {table}")
+        return Known(told, f"matrix {table}")
 
     def _of_torch(self, facts: Mapping[str, Fact]) -> Fact:
         build = facts.get("torch.build")

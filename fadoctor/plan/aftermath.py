@@ -135,7 +135,8 @@ def _follower(state: State, company: Company, each: Violation) -> Choice | None:
         return _needed(company, each) if is_lacking and is_free else None
     if asker in state or asker in problem.wishes.kept or not each.found:
         return None
-    return follow(asker)
+    # in a file nobody resolves again what it names exactly
+    return None if problem.environment.target.kind == "manifest" else follow(asker)
 
 
 def _needed(company: Company, each: Violation) -> Choice:

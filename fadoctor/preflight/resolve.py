@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.environment import HELD
+from fadoctor.manifests.package_facts import PARTLY
 from fadoctor.model.environment import requirers_in
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.packages import PACKAGES
@@ -130,7 +131,7 @@ class Resolver:
         asked = [(package, self._exact_of(package)) for package in self.exact]
         asked += [(package, self.versions.requires(package, v)) for package, v in chosen.items()]
         for package, needs in asked:
-            if drawing and self.versions.is_helper(package):
+            if drawing and self.versions.is_helper(package) and package not in PARTLY:
                 continue
             for name, text in package_of(needs).items():
                 found.setdefault(name, []).append(text)

@@ -111,13 +111,20 @@ def test_the_torch_of_pypi_is_a_cpu_build_where_it_is_one(tmp_path: Path) -> Non
     assert (value(found, "torch.build"), value(found, "torch.cuda")) == ("?", "?")
 
 
-def test_what_sglang_requires_of_what_is_named_is_told(tmp_path: Path) -> None:
+def test_what_sglang_requires_is_told(tmp_path: Path) -> None:
     """Regression: sglang 0.5.5 beside torch 2.9.1 had no finding, though no installer takes it."""
-    pair = "sglang==0.5.5\ntorch=={}\n"
-    assert value(planned(tmp_path, pair.format("2.9.1")), "sglang.requires") == {"torch": "==2.8.0"}
-    assert value(planned(tmp_path, "sglang==0.5.5\n"), "sglang.requires") == "?"
+    needs = {"torch": "==2.8.0", "transformers": "==4.57.1"}
+    for text in ("sglang==0.5.5\ntorch==2.9.1\n", "sglang==0.5.5\n"):
+        assert value(planned(tmp_path, text), "sglang.requires") == needs
     of_extra = planned(tmp_path, "sglang==0.4.7\ntorch==2.9.1\n")
     assert value(of_extra, "sglang.requires") == "?"
+
+
+def test_what_sglang_brings_beside_that_is_not_called_absent(tmp_path: Path) -> None:
+    """Regression: flash-attn-4, which it requires, was not there where torch was named, too."""
+    found = planned(tmp_path, "sglang==0.5.15\ntorch==2.11.0\n")
+    assert value(found, "flash_attn_4.version") == "?"
+    assert value(found, "unsloth.version") is None
 
 
 def test_a_wheels_file_name_is_evidence(tmp_path: Path) -> None:

@@ -320,12 +320,28 @@ def test_a_range_of_torch_for_amd_is_no_wheel_of_pypi(tmp_path: Path) -> None:
     assert findings(found).keys() == {"torch-other-vendor"}
 
 
-@pytest.mark.parametrize("line", ["sglang==0.5.3", "accelerate==1.10.1"])
-def test_a_torch_that_something_named_brings_is_not_planned_unasked(
-    tmp_path: Path, line: str
-) -> None:
+def test_a_torch_that_something_named_brings_is_not_planned_unasked(tmp_path: Path) -> None:
     """Regression: the newest torch was added beside an sglang that brings another one."""
-    environment = on(tmp_path, f"{line}\n", "H100", "570.86")
+    environment = on(tmp_path, "accelerate==1.10.1\n", "H100", "570.86")
     base = plan_base(environment, session().knowledge)
     assert plan(base).actions == ()
     assert [change.distribution for change in plan(base, want=("torch",)).changes][:1] == ["torch"]
+
+
+def test_the_torch_that_sglang_brings_is_kept(tmp_path: Path) -> None:
+    """Regression: torch 2.8.0 was planned for it beside sglang 0.5.9, which requires 2.9.1."""
+    environment = on(tmp_path, "sglang==0.5.9\n", "A100", "580.65.06")
+    base = plan_base(environment, session().knowledge)
+    assert base.fact("torch.version") == Known("2.9.1", "torch==2.9.1")
+    assert plan(base).actions == ()
+    changes = plan(base, want=("flash-attn",)).changes
+    assert {each.distribution for each in changes} == {"flash-attn", "einops"}
+    assert any("torch2.9" in action.url for action in plan(base, want=("flash-attn",)).actions)
+
+
+def test_a_pin_of_a_file_is_not_loosened_for_a_wish(tmp_path: Path) -> None:
+    """Regression: no flash-attn is there for the torch of sglang 0.5.23, which lost its version."""
+    environment = on(tmp_path, "sglang==0.5.23\n", "A100", "580.65.06")
+    found = plan(plan_base(environment, session().knowledge), want=("flash-attn",))
+    assert found.actions == ()
+    assert "sglang requires torch==2.14.1" in found.conflicts[0].because[0]
