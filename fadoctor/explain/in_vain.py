@@ -14,16 +14,11 @@ if TYPE_CHECKING:
 
     from fadoctor.model.fix import Fix
     from fadoctor.model.rule import FixTemplate, Knowledge, Rule
+    from fadoctor.model.verdict import Backend
 
-_FOR_TORCH = "flash-attn-for-torch"
-"""The table of releases with a prebuilt wheel: who asks it installs one, or looks for one."""
-
-# Install torch first, then flash-attn without isolation | Or build flash-attn here
-_SAID = re.compile(
-    r"(?i)(?:or )?(?:re)?(?:build|install)\b[^\n]{0,100}\b(?:flash-attn(?!-4)|hub kernel)\b"
-)
 _ABOUT = re.compile(r"(?i)flash[-_ ]?att")
-_ASKED = {"backend": Known("fa2", "asked"), "dtype": Known("fp16", "asked")}
+_HALF = Known("fp16", "asked")
+_FIRST = {"gpu": "gpu[0]"}
 
 IN_VAIN = "FlashAttention-2 does not run on the GPU that is named: what installs it is left out."
 
@@ -35,30 +30,28 @@ def without_vain(
 
     `log`: the lines that were read, which show the framework at work.
     """
-    vain = {fix.id for fix in scope.rule.fixes if _installs_it(fix)}
-    left = tuple(fix for fix in fixes if fix.id not in vain)
+    refusals = {fix.id: _refusal(fix, scope, knowledge.rules) for fix in scope.rule.fixes}
+    left = tuple(fix for fix in fixes if refusals.get(fix.id) is None)
     if len(left) == len(fixes) or not any(map(_ABOUT.search, log)):
         return fixes
-    rule = _refusal(scope, knowledge.rules)
-    if rule is None:
-        return fixes
-    asked = Scope(scope.environment, scope.matrix, rule, {"gpu": "gpu[0]"})
-    return left or possible_fixes(asked, log)
+    rule = next(refusal for fix in fixes if (refusal := refusals.get(fix.id)))
+    return left or possible_fixes(Scope(scope.environment, scope.matrix, rule, _FIRST), log)
 
 
-def _installs_it(fix: FixTemplate) -> bool:
-    """Return whether a fix installs or builds flash-attn 2, or says where to find it."""
-    asks = any(row.get("table") == _FOR_TORCH for row in fix.rows.values())
-    return asks or _SAID.match(fix.title) is not None
+def _refusal(fix: FixTemplate, scope: Scope, rules: Collection[Rule]) -> Rule | None:
+    """Return the rule that says why nothing that a fix brings runs on the one GPU."""
+    found = [_refusal_of(backend, scope, rules) for backend in fix.brings]
+    return found[0] if found and None not in found else None
 
 
-def _refusal(scope: Scope, rules: Collection[Rule]) -> Rule | None:
+def _refusal_of(backend: Backend, scope: Scope, rules: Collection[Rule]) -> Rule | None:
     """Return the rule that says why no release runs on the one GPU; None where one may."""
     facts = scope.environment.facts
     capability = facts.get("gpu[0].compute_capability")
     if not isinstance(capability, Known) or "gpu[1].compute_capability" in facts:
         return None
-    rows = scope.matrix.find("kernel-support", {**_ASKED, "cc": capability})
+    asked = {"backend": Known(backend.value, "asked"), "dtype": _HALF, "cc": capability}
+    rows = scope.matrix.find("kernel-support", asked)
     support, named = rows.cell("support"), rows.cell("rule")
     if not isinstance(support, Known) or support.value != "fails" or not isinstance(named, Known):
         return None

@@ -81,6 +81,8 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     rows: dict[str, dict[str, str]] = {}
     """Look-ups of its own, beside those of the rule."""
     side_effects: str = ""
+    brings: tuple[Backend, ...] = ()
+    """Backends whose package it installs, or says how to get."""
     tried: tuple[str, ...] = ()
     """Patterns of a log that show that it was tried: then others go before it."""
 

@@ -74,6 +74,16 @@ def test_what_is_at_stake_is_said() -> None:
     assert [(rule_id, fix.id) for rule_id, fix in unsafe if not fix.side_effects] == []
 
 
+def test_what_installs_flash_attn_says_so() -> None:
+    """`explain` leaves it out where the GPU that a log names can run none of it."""
+    for rule, fix in FIXES:
+        asks = any(row["table"] == "flash-attn-for-torch" for row in fix.rows.values())
+        names = {_ITEM.fullmatch(item.replace(" ", ""))[1] for step in fix.steps  # type: ignore[index]
+                 for item in step.install}  # fmt: skip
+        if asks or "flash-attn" in names:
+            assert fix.brings, (rule.id, fix.id)
+
+
 def test_no_text_has_a_hole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A template whose fact is absent printed ``none``: "does not load: none."."""
     text_of = scope_module._text
