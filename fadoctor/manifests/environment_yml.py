@@ -23,8 +23,9 @@ KIND = "environment.yml"
 _NAME = re.compile(
     r"(?:.{0,100}[._-])?(?:conda|environment|env)(?:[._-].{0,100})?\.ya?ml", re.IGNORECASE
 )
-_DEPENDENCIES = re.compile(r"^dependencies:\s*(?:#.*)?$", re.MULTILINE)
-_CHANNELS = re.compile(r"^channels:\s*(?:#.*)?$", re.MULTILINE)
+# dependencies: | dependencies: [python=3.11, pytorch]
+_DEPENDENCIES = re.compile(r"^dependencies:[ \t]{0,9}(?:[#\[].*)?\r?$", re.MULTILINE)
+_CHANNELS = re.compile(r"^channels:[ \t]{0,9}(?:[#\[].*)?\r?$", re.MULTILINE)
 _NO_MARKS = re.compile(r"[^\n]")
 
 
