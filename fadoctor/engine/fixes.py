@@ -104,7 +104,7 @@ def _possible(scope: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
 
 def _is_tried(fix: FixTemplate, log: tuple[str, ...]) -> bool:
     """Return whether a log shows that somebody has done this already."""
-    patterns = [re.compile(pattern) for pattern in fix.tried]
+    patterns = [re.compile(pattern, re.ASCII) for pattern in fix.tried]
     return any(pattern.search(line) for line in log for pattern in patterns)
 
 

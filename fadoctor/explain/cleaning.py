@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.explain.prefixes import strip_prefixes
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,17 +22,17 @@ PIECES_LIMIT = 200
 """Most parts of one line between carriage returns that are read: its last ones."""
 
 # "\x1b[31m", "\x1b]8;;https://...\x07", "\x9b1m", and what copying leaves of them: "[0m", "�[36m".
-_ESCAPES = re.compile(
+_ESCAPES = compiled(
     r"\x1b\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?"
     r"|(?:\x1b\[|\x9b)[0-?]{0,40}[ -/]{0,4}[@-~]?"
     r"|\x1b[ -/]{0,4}[0-Z\\^-~]?"
     r"|[\ufffd\u241b]?\[(?:\d{1,3};){0,4}\d{1,3}m(?!\])"
 )
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&", "&nbsp;": " "}
-_ENTITY = re.compile("|".join(_ENTITIES))
+_ENTITY = compiled("|".join(_ENTITIES))
 
 # What programs draw while they work; an error can be printed right behind it, or before.
-_BAR = re.compile(
+_BAR = compiled(
     # 3%|#    | 3/10 [00:03<?, 1.0s/it] | 25% Completed | 1/4 [00:01<00:03, 1.2s/it]
     r"(?:\d{1,3}%)?(?: Completed )?\|(?:[^|\n]{0,200}\|)? {0,4}[\d.,kMGTB]{1,12}/[\d.,kMGTB?]{1,12}"
     r" \[[^\]\n]{0,200}(?:\]|$)"
@@ -45,16 +46,18 @@ _BAR_MARKS = ("%|", "Completed |", "| 0/", "/s", "s/it", "?it", "\u2501")
 """One of them is in every line that holds a bar; most lines have none."""
 
 # Loading checkpoint shards: | Epoch 3: | {'loss': 0.5} is none
-_CAPTION = re.compile(r"[^\n]{0,120}:\s{0,20}|\s{0,200}")
+_CAPTION = compiled(r"[^\n]{0,120}:\s{0,20}|\s{0,200}")
 """What stands before a bar and names it."""
 
 _PLAIN = str.maketrans({
     "\0": None, "\u200b": None, "\ufeff": None, "\xa0": " ", "\t": "    ",
     "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201c": '"', "\u201d": '"', "\uff1a": ": ",
+    "\u3000": " ", "\uff08": " (", "\uff09": ") ", "\uff0c": ", ", "\u3001": ", ", "\uff1d": "=",
+    "\uff1b": "; ",
 })  # fmt: skip
 """What compilers in other locales, Windows and chat programs write for plain characters."""
 
-_UNICODE_BREAKS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_UNICODE_BREAKS = compiled("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 class Line(msgspec.Struct, frozen=True):

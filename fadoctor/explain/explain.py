@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -32,6 +31,7 @@ from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
 from fadoctor.model.report import Summary, rules_info
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from fadoctor.explain.join import Surroundings
@@ -44,7 +44,7 @@ OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left o
 
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 
-_DULL = re.compile(
+_DULL = compiled(
     r"\.(?:distribution|count|visible_count|visible|vendor|abi_tag|machine)$|^packages\.|^host\.os$"
 )
 """Facts that follow from what a log names, and say nothing to a reader."""

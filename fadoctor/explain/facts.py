@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from fadoctor.pasted.cleaning import plain
 from fadoctor.pasted.combine import Combined
 from fadoctor.pasted.report import claims_in
 from fadoctor.targets.derived import derive
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from fadoctor.matrix.query import Matrix
 
 # 2.6.0+cu124
-_RELEASE = re.compile(r"\d{1,2}\.\d{1,3}\.\d{1,3}\+(cu\d{2,3})")
+_RELEASE = compiled(r"\d{1,2}\.\d{1,3}\.\d{1,3}\+(cu\d{2,3})")
 # C:\Users, D:/a. What the character before may not be is asked behind: a pattern that begins with
 # a class of characters is found many times faster.
-_DRIVE = re.compile(r"[A-Z](?<!\w[A-Z]):[\\/]")
-_WINDOWS = re.compile(r"\.pyd\b|win_amd64|\bWindows\b")
+_DRIVE = compiled(r"[A-Z](?<!\w[A-Z]):[\\/]")
+_WINDOWS = compiled(r"\.pyd\b|win_amd64|\bWindows\b")
 _WINDOWS_MARKS = (".pyd", "win_amd64", "Windows")
 _OTHER_MACHINES = ("aarch64", "arm64", "jetson", "dgx spark", "mac os", "macos", "darwin")
 # GB200, GH200: of small letters
-_OTHER_CHIP = re.compile(r"g(?<!\wg)[bh]\d{2,3}\b")
-_APPLE = re.compile(r"\bapple\b")
+_OTHER_CHIP = compiled(r"g(?<!\wg)[bh]\d{2,3}\b")
+_APPLE = compiled(r"\bapple\b")
 _SILENT = "assumed: the log names no other platform"
 
 ENDS = 1_500

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.packages import PACKAGES
 from fadoctor.pasted.claims import RUNTIME, Claim, machine_facts
 from fadoctor.targets.gpu_name import Gpu, gpus_by_key, key_of
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ _WORDS = (
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
 
 # torch==2.6, flash-attn   2.6.1, transformers version: 4.41.2, flash-attn-2.8.3
-_VERSION_BEHIND = re.compile(r"[\w.+-]{0,60}(?: version)?[`'*:=\s]{0,60}v?\d")
+_VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version)?[`'*:=\s]{0,60}v?\d")
 """What stands where the version of a package does, from the first word of its name on."""
 
 SHORT = 4
@@ -68,57 +69,57 @@ _PACKAGE_FORMS = (
         rf"{_VERSION}(?![\w.])"
     ),
 )
-_PACKAGES = tuple(re.compile(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
+_PACKAGES = tuple(compiled(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
 
 # Successfully installed flash-attn-2.8.3 torch-2.6.0
-_INSTALLED = re.compile(rf"(?<=\s)(?P<name>{_ANY_NAME})-{_VERSION}(?!\S)", re.IGNORECASE)
+_INSTALLED = compiled(rf"(?<=\s)(?P<name>{_ANY_NAME})-{_VERSION}(?!\S)", re.IGNORECASE)
 _SUCCESS = "Successfully installed"
 # Requirement already satisfied: torch in /opt/venv/lib/python3.11/site-packages (2.6.0)
-_THERE = re.compile(
+_THERE = compiled(
     rf"already satisfied: (?P<name>{_ANY_NAME})\b[^\n]{{0,300}}\({_VERSION}\)", re.IGNORECASE
 )
 _SATISFIED = "already satisfied"
 
 # PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.1.2+cpu) | Python  3.10.13 (you have 3.10.11)
-_YOU_HAVE = re.compile(
+_YOU_HAVE = compiled(
     rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}\(you have {_VERSION}\)",
 )
 _PLAIN = (
     # Python 3.10.12 | Python version: 3.10.12
     (
         "python.version",
-        re.compile(r"\bPython(?: version)?:? {1,4}(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"),
+        compiled(r"\bPython(?: version)?:? {1,4}(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"),
     ),
     # Driver Version: 535.129.03
     (
         "driver.version",
-        re.compile(r"\bDriver Version: {0,4}(?P<found>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"),
+        compiled(r"\bDriver Version: {0,4}(?P<found>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"),
     ),
     # | NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4 |
-    ("driver.cuda", re.compile(r"Driver[^\n]{0,80}CUDA Version: {0,4}(?P<found>\d{2}\.\d{1,2})\b")),
+    ("driver.cuda", compiled(r"Driver[^\n]{0,80}CUDA Version: {0,4}(?P<found>\d{2}\.\d{1,2})\b")),
     # Your Tesla P40 GPU has compute capability 6.1. | with CUDA capability sm_120 is not compatible
     (
         "gpu[0].compute_capability",
-        re.compile(
+        compiled(
             r"(?i:\b(?:gpu|device|card)\b[^\n]{0,60}? (?:has|of|with) (?:a )?(?:cuda )?"
             r"(?:compute )?capability:? ?\(?)(?P<found>\d{1,2}[., ]{1,2}\d)\b"
         ),
     ),
 )
 # The NVIDIA driver on your system is too old (found version 12040).
-_DRIVER_CUDA = re.compile(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
-_CAPABILITY = re.compile(r"with CUDA capability sm_(?P<major>\d{1,2})(?P<minor>\d)\b")
+_DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
+_CAPABILITY = compiled(r"with CUDA capability sm_(?P<major>\d{1,2})(?P<minor>\d)\b")
 
 # flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so
-_SO = re.compile(
+_SO = compiled(
     r"\.cpython-3(?P<minor>\d{1,2})(?P<free>t?)-(?P<machine>x86_64|aarch64)-linux-gnu\.so"
 )
 # flash_attn_2_cuda.cp312-win_amd64.pyd
-_PYD = re.compile(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
+_PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
 # /opt/venv/lib/python3.11/site-packages/
-_FOLDER = re.compile(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
+_FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
 
-_GPU = re.compile(
+_GPU = compiled(
     r"(?<![\w./-])(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
     r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|Quadro|Radeon|Instinct)[ -])?"
     r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|rtx|gtx|rx|CMP)[ -]?)(?:PRO )?[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
@@ -128,7 +129,7 @@ _GPU = re.compile(
 )
 
 # "xformers 0.0.27 requires torch==2.4.0": what is wanted is not what is there.
-_WISH = re.compile(
+_WISH = compiled(
     r"(?i)require|depend|incompatible|specifier|built for|>=|<=|collecting|download|e\.g\.|such as"
     r"|upgrad|downgrad|\bshould\b|\btry\b|\bworks?\b|recommend|or (?:newer|higher|later|above)"
     r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\?\s{0,3}$|\bother\b"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from fadoctor.model.fact import Value
+from fadoctor.texts.patterns import compiled
 
 RUNTIME = "torch.__version__"
 """What torch says of itself; its metadata can lack the label of the build."""
@@ -42,7 +41,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 # Linux-6.8.0-59-generic-x86_64-with-glibc2.35, Windows-10-10.0.22631-SP0, macOS-15.1-arm64-...
-_PLATFORM = re.compile(
+_PLATFORM = compiled(
     r"(?P<os>Linux|Windows|macOS)-(?P<kernel>[\w.+-]{1,80}?)"
     r"(?:-(?P<machine>x86_64|aarch64|arm64|AMD64))?"
     r"(?:-with-glibc(?P<glibc>\d{1,2}\.\d{1,3})|-[\w-]{1,40})?"
@@ -80,8 +79,8 @@ def machine_facts(system: str, machine: str) -> dict[str, Value]:
 
 
 # NVIDIA A100 80GB PCIe, AMD Instinct MI300X (gfx942:sramecc+:xnack-), 8 x NVIDIA L4
-_GFX = re.compile(r" ?\((gfx[0-9a-f]{3,4})[^)]{0,60}\)")
-_MEMORY = re.compile(r" ?\((?:\d{1,4}(?:\.\d{1,3})? ?GB[^)]{0,60}|UUID:[^)]{1,80})\)")
+_GFX = compiled(r" ?\((gfx[0-9a-f]{3,4})[^)]{0,60}\)")
+_MEMORY = compiled(r" ?\((?:\d{1,4}(?:\.\d{1,3})? ?GB[^)]{0,60}|UUID:[^)]{1,80})\)")
 
 
 def gpu_claims(index: int, name: str, line: int, tool: str) -> list[Claim]:

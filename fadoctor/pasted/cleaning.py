@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.pasted.claims import Line
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
 LINE_LIMIT, COUNT_LIMIT = 2_000, 100_000
 """Characters of a line, and lines, that are read."""
 
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_TAG = re.compile(
+_ESCAPE = compiled(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_TAG = compiled(
     r"</?(?:details|summary|pre|code|p|br|div|b|i|sub|sup)(?: [^<>]{0,200})?/?>", re.IGNORECASE
 )
-_QUOTE = re.compile(r"(?:> ?){1,6}(?=\S)")
-_FENCE = re.compile(r"(?:```|~~~)[\w+ -]{0,40}")
+_QUOTE = compiled(r"(?:> ?){1,6}(?=\S)")
+_FENCE = compiled(r"(?:```|~~~)[\w+ -]{0,40}")
 
 
 def clean_lines(text: str) -> Iterator[Line]:

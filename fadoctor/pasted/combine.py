@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import CONFIG, LATER, build_catalogue
@@ -13,12 +12,13 @@ from fadoctor.pasted.claims import AVAILABLE, COMPLETE, Claim
 from fadoctor.pasted.torch_facts import torch_facts
 from fadoctor.probes.metadata import normalise_name
 from fadoctor.probes.world import known, unknown
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PACKAGE = "package:"
-_GPU = re.compile(r"gpu\[(\d{1,3})\]\.\w{1,30}")
+_GPU = compiled(r"gpu\[(\d{1,3})\]\.\w{1,30}")
 
 
 class Combined:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.pasted.claims import Claim, Line, gpu_claims
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,27 +15,27 @@ TOOL = "nvidia-smi"
 
 # | NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4     |
 # | NVIDIA-SMI 610.57.04    KMD Version: 610.57.04     CUDA UMD Version: 13.3   |
-_BANNER = re.compile(
+_BANNER = compiled(
     r"NVIDIA-SMI \S{1,30}\s{1,40}(?:Driver|KMD) Version: ?(?P<driver>\d{1,5}(?:\.\d{1,5}){1,3})"
     r"(?:\s{1,40}CUDA (?:UMD )?Version: ?(?P<cuda>\d{1,3}\.\d{1,3}))?"
 )
 # |   0  NVIDIA A100-SXM4-80GB          On  | 00000000:00:04.0 Off |                    0 |
-_ROW = re.compile(
+_ROW = compiled(
     r"\|\s{1,6}(?P<index>\d{1,3})\s{1,4}(?P<name>[A-Z][\w ./+-]{2,60}?)\s{1,40}"
     r"(?:On|Off|N/A|WDDM|TCC|MCDM)\s{0,8}\|\s{1,4}[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:"
 )
 # GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-5d1f3ea1-...)
-_LISTED = re.compile(r"\s{0,4}GPU (?P<index>\d{1,3}): (?P<name>[^()]{3,80}) \(UUID: \S{4,80}\)")
+_LISTED = compiled(r"\s{0,4}GPU (?P<index>\d{1,3}): (?P<name>[^()]{3,80}) \(UUID: \S{4,80}\)")
 # Driver Version                            : 550.54.15
-_QUERY = re.compile(
+_QUERY = compiled(
     r"\s{0,8}(?P<key>Driver Version|CUDA Version|Product Name)\s{2,60}: (?P<value>\S[^\n]{0,80})"
 )
 # The head of a table: index, name, driver_version, memory.total [MiB]
-_HEADER = re.compile(
+_HEADER = compiled(
     r"(?:index|name|driver_version|compute_cap|memory\.total(?: \[MiB\])?|uuid)"
     r"(?:, ?(?:[a-z_.]{3,40}(?: \[\w{1,8}\])?)){0,20}"
 )
-_RELEASE = re.compile(r"Cuda compilation tools, release (?P<found>\d{1,3}\.\d{1,3})")
+_RELEASE = compiled(r"Cuda compilation tools, release (?P<found>\d{1,3}\.\d{1,3})")
 _COLUMNS = {"driver_version": "driver.version", "compute_cap": "gpu[].compute_capability"}
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.pasted.claims import COMPLETE, INSTALLER, Claim, Line
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,33 +14,33 @@ if TYPE_CHECKING:
 TOOL = "a list of packages"
 
 # Package                   Version         Editable project location
-_HEADER = re.compile(r"Package\s{1,120}Version(?:\s{1,60}[A-Z][\w ]{2,60})?")
-_RULE = re.compile(r"-{3,120}(?:\s{1,8}-{3,200}){1,3}")
-_ROW = re.compile(
+_HEADER = compiled(r"Package\s{1,120}Version(?:\s{1,60}[A-Z][\w ]{2,60})?")
+_RULE = compiled(r"-{3,120}(?:\s{1,8}-{3,200}){1,3}")
+_ROW = compiled(
     r"(?P<name>[A-Za-z0-9][\w.-]{0,100})\s{1,120}(?P<version>\d[\w.+!-]{0,80})(?:\s{1,60}\S[^\n]{0,300})?"
 )
 # flash-attn==2.8.3, flash-attn @ https://.../flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312-...whl#sha256=..
-_FROZEN = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,100})===?(?P<version>\d[\w.+!-]{0,80})")
-_AT = re.compile(
+_FROZEN = compiled(r"(?P<name>[A-Za-z0-9][\w.-]{0,100})===?(?P<version>\d[\w.+!-]{0,80})")
+_AT = compiled(
     r"(?P<name>[A-Za-z0-9][\w.-]{0,100}) @ \S{0,1000}?/[A-Za-z0-9_.]{1,100}"
     r"-(?P<version>\d[\w.!]{0,40}(?:(?:\+|%2B)[\w.]{1,60})?)-\w{2,20}-\S{1,200}"
 )
 # # packages in environment at /opt/conda/envs/train:
-_CONDA = re.compile(r"# packages in environment at \S[^\n]{0,300}:")
-_CONDA_ROW = re.compile(
+_CONDA = compiled(r"# packages in environment at \S[^\n]{0,300}:")
+_CONDA_ROW = compiled(
     r"(?P<name>[A-Za-z0-9_][\w.-]{0,100})\s{1,60}(?P<version>\d[\w.+!-]{0,80})"
     r"\s{1,60}(?P<build>\S{1,120})(?:\s{1,60}(?P<channel>\S{1,120}))?"
 )
 _OF_CONDA = {"pytorch": "torch"}
 """Names that conda has for what pip calls otherwise."""
 
-_NAME = re.compile(r"Name: (?P<name>[A-Za-z0-9][\w.-]{0,100})")
+_NAME = compiled(r"Name: (?P<name>[A-Za-z0-9][\w.-]{0,100})")
 # Name: flash_attn Version: 2.8.3, as a tracker folds it
-_FOLDED = re.compile(
+_FOLDED = compiled(
     r"Name: (?P<name>[A-Za-z0-9][\w.-]{0,100}) {1,4}Version: (?P<version>\d[\w.+!-]{0,80})"
 )
-_SHOWN = re.compile(r"Version: (?P<version>\d[\w.+!-]{0,80})")
-_CUT = re.compile(
+_SHOWN = compiled(r"Version: (?P<version>\d[\w.+!-]{0,80})")
+_CUT = compiled(
     r"\s{0,8}(?:\.{3}|…|\[\.{3}\]|\(.{0,20}(?:truncated|omitted|cut).{0,20}\))\s{0,4}",
     re.IGNORECASE,
 )
