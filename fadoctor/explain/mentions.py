@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.packages import PACKAGES
 from fadoctor.pasted.claims import RUNTIME, Claim, machine_facts
+from fadoctor.pasted.names import GPU_NAME, NAME, VERSION, WISH, distribution_of
 from fadoctor.targets.gpu_name import Gpu, gpus_by_key, key_of
 from fadoctor.texts.patterns import compiled
 
@@ -47,42 +49,34 @@ _VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version)?[`'*:=\s]{0,60}v?\d")
 SHORT = 4
 """Product names of fewer characters (L4, M40) are words of other things, too."""
 
-_VERSION = (
-    r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:[.+_-]?[a-zA-Z0-9]{1,20}(?:\.[a-z0-9]{1,20}){0,3})?)"
-)
-_NAMES = {
-    **{name: name for names in PACKAGES.values() for name in names},
-    "pytorch": "torch",
-}
-"""What names a distribution. "Flash Attention 2.0" is what transformers calls an interface."""
-_ANY_NAME = "|".join(sorted((name.replace("-", "[-_]") for name in _NAMES), key=len, reverse=True))
-
 _PACKAGE_FORMS = (
-    # flash-attn   2.6.1 (pip list) | Transformers version: 4.41.2 | torch+cuda 2.6.0
+    # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch+cuda 2.6.0 | torch版本是2.1.2
     (
-        rf"(?:^|[\s,(*`|-])(?P<name>{_ANY_NAME})(?:\+cuda)?(?: version)?`?(?::|\s=)?[*`]{{0,3}}"
-        rf"\s{{1,40}}[*`]{{0,3}}v?{_VERSION}(?![\w.])"
+        rf"(?:^|(?<=[\s,(*`|\u0080-\uffff-]))(?P<name>{NAME})(?:\+cuda)?"
+        rf"(?: ?(?:version|ver\.?|的?版本号?|のバージョン|버전))?`?"
+        rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s?(?:是|为|は|:)\s?|版)"
+        rf"[*`]{{0,3}}v?{VERSION}(?![\w.])"
     ),
     # torch==2.5.1 | torch.__version__  = 2.7.0+rocm6.3
     (
-        rf"(?<![\w.<>~=!-])(?P<name>{_ANY_NAME})(?:\.__version__)?\s{{0,4}}={{1,2}}\s{{0,4}}'?"
-        rf"{_VERSION}(?![\w.])"
+        rf"(?<![\w.<>~=!-])(?P<name>{NAME})(?:\.__version__)?\s{{0,4}}={{1,2}}\s{{0,4}}'?"
+        rf"{VERSION}(?![\w.])"
     ),
 )
 _PACKAGES = tuple(compiled(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
 
 # Successfully installed flash-attn-2.8.3 torch-2.6.0
-_INSTALLED = compiled(rf"(?<=\s)(?P<name>{_ANY_NAME})-{_VERSION}(?!\S)", re.IGNORECASE)
+_INSTALLED = compiled(rf"(?<=\s)(?P<name>{NAME})-{VERSION}(?!\S)", re.IGNORECASE)
 _SUCCESS = "Successfully installed"
 # Requirement already satisfied: torch in /opt/venv/lib/python3.11/site-packages (2.6.0)
 _THERE = compiled(
-    rf"already satisfied: (?P<name>{_ANY_NAME})\b[^\n]{{0,300}}\({_VERSION}\)", re.IGNORECASE
+    rf"already satisfied: (?P<name>{NAME})\b[^\n]{{0,300}}\({VERSION}\)", re.IGNORECASE
 )
 _SATISFIED = "already satisfied"
 
 # PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.1.2+cpu) | Python  3.10.13 (you have 3.10.11)
 _YOU_HAVE = compiled(
-    rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}\(you have {_VERSION}\)",
+    rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}\(you have {VERSION}\)",
 )
 _PLAIN = (
     # Python 3.10.12 | Python version: 3.10.12
@@ -119,22 +113,8 @@ _PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
 # /opt/venv/lib/python3.11/site-packages/
 _FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
 
-_GPU = compiled(
-    r"(?<![\w./-])(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
-    r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|Quadro|Radeon|Instinct)[ -])?"
-    r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|rtx|gtx|rx|CMP)[ -]?)(?:PRO )?[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
-    r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|GRE|Ada|D)\b){0,2}"
-    r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|MI\d{2,3}[AX]?|TITAN (?:RTX|V|Xp?)|Orin|Thor)"
-    r"(?![\w.]|-\d\b)"
-)
-
-# "xformers 0.0.27 requires torch==2.4.0": what is wanted is not what is there.
-_WISH = compiled(
-    r"(?i)require|depend|incompatible|specifier|built for|>=|<=|collecting|download|e\.g\.|such as"
-    r"|upgrad|downgrad|\bshould\b|\btry\b|\bworks?\b|recommend|or (?:newer|higher|later|above)"
-    r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\?\s{0,3}$|\bother\b"
-    r"|\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download|wheel)\b"
-)
+# 8x A100, 4 * H100, 2张RTX 3090: how many of the GPU that is named behind
+_TIMES = compiled(r"(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장) ?$")
 
 
 def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Claim]:
@@ -151,7 +131,7 @@ def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Cla
             for found in form.finditer(line.text):
                 yield _package(found["name"], found["version"], line)
         elif said := [*_plain(line), *_gpus(line, models, tables)]:
-            yield from said if not _WISH.search(line.text) else ()
+            yield from said if not WISH.search(line.text) else ()
 
 
 def _worth_reading(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Line]:
@@ -234,30 +214,35 @@ def _plain(line: Line) -> Iterator[Claim]:
 
 def _package(name: str, version: str, line: Line) -> Claim:
     """Return the claim of a version; of torch, its label is what torch says of itself."""
-    distribution = _NAMES[name.lower().replace("_", "-")]
+    distribution = distribution_of(name)
     labelled = distribution == "torch" and "+" in version
     return Claim(RUNTIME if labelled else f"package:{distribution}", version, line.number, TOOL)
 
 
 def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> Iterator[Claim]:
     """Yield the GPUs that a line names; a short name only where the line is about one."""
-    for found in _GPU.finditer(line.text):
+    for found in GPU_NAME.finditer(line.text):
         name = found["name"]
-        is_marked = found["maker"] or found["brand"] or "GPU" in line.text
+        is_marked = found["maker"] or found["brand"] or "GPU" in line.text or "显卡" in line.text
         if len(name) < SHORT and not is_marked:
             continue
         if not models:
             models |= gpus_by_key(tables)
         brand = "Quadro " if (found["brand"] or "").startswith("Quadro") else ""
         gpu = models.get(key_of(brand + name)) or models.get(key_of(name))
-        if gpu is not None:
-            yield from _gpu(gpu, line)
+        if gpu is None:
+            continue
+        times = _TIMES.search(line.text[max(0, found.start() - 6) : found.start()])
+        many = min(int(times["times"]) if times else 1, SUBJECT_LIMIT)
+        for index in range(many):
+            yield from _gpu(gpu, index, line)
 
 
-def _gpu(gpu: Gpu, line: Line) -> Iterator[Claim]:
-    yield Claim("gpu[0].name", gpu.name, line.number, TOOL)
-    yield Claim("gpu[0].vendor", gpu.vendor, line.number, TOOL)
+def _gpu(gpu: Gpu, index: int, line: Line) -> Iterator[Claim]:
+    at = f"gpu[{index}]"
+    yield Claim(f"{at}.name", gpu.name, line.number, TOOL)
+    yield Claim(f"{at}.vendor", gpu.vendor, line.number, TOOL)
     if gpu.compute_capability:
-        yield Claim("gpu[0].compute_capability", gpu.compute_capability, line.number, TOOL)
+        yield Claim(f"{at}.compute_capability", gpu.compute_capability, line.number, TOOL)
     if gpu.gfx:
-        yield Claim("gpu[0].gfx", gpu.gfx, line.number, TOOL)
+        yield Claim(f"{at}.gfx", gpu.gfx, line.number, TOOL)

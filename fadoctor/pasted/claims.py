@@ -16,6 +16,9 @@ INSTALLER = "torch.installer"
 AVAILABLE = "cuda.available"
 """That torch has found a GPU."""
 
+CUT_NAME = "cut_name"
+"""Of a GPU: the beginning of its name, which a table has cut."""
+
 COMPLETE = "packages.complete"
 """That a list names every package there is."""
 
@@ -80,6 +83,7 @@ def machine_facts(system: str, machine: str) -> dict[str, Value]:
 
 # NVIDIA A100 80GB PCIe, AMD Instinct MI300X (gfx942:sramecc+:xnack-), 8 x NVIDIA L4
 _GFX = compiled(r" ?\((gfx[0-9a-f]{3,4})[^)]{0,60}\)")
+_OF_AMD = compiled(r"AMD|Radeon|Instinct|MI\d{2,3}[AX]?$")
 _MEMORY = compiled(r" ?\((?:\d{1,4}(?:\.\d{1,3})? ?GB[^)]{0,60}|UUID:[^)]{1,80})\)")
 
 
@@ -89,9 +93,11 @@ def gpu_claims(index: int, name: str, line: int, tool: str) -> list[Claim]:
     plain = _MEMORY.sub("", _GFX.sub("", name)).strip()
     at = f"gpu[{index}]"
     said: dict[str, Value | None] = {}
-    if plain and not plain.endswith("..."):
+    if plain.endswith(("...", "\u2026")):
+        said[f"{at}.{CUT_NAME}"] = plain.rstrip(".\u2026 ")[:120]
+    elif plain:
         said[f"{at}.name"] = plain[:120]
-    said[f"{at}.vendor"] = "amd" if gfx or plain.startswith("AMD") else "nvidia"
+    said[f"{at}.vendor"] = "amd" if gfx or _OF_AMD.match(plain) else "nvidia"
     if gfx:
         said[f"{at}.gfx"] = gfx[1]
     return [Claim(key, value, line, tool) for key, value in said.items()]

@@ -26,6 +26,9 @@ class Combined:
 
     def __init__(self, claims: Iterable[Claim], name: str) -> None:
         """Take the claims of a text of that name."""
+        claims = tuple(claims)
+        self.tools = tuple(sorted({claim.tool for claim in claims}))
+        """What the claims were read from."""
         self._name = name
         self._said: dict[str, list[Claim]] = {}
         for claim in claims:

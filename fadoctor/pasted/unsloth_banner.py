@@ -21,18 +21,22 @@ TOOL = "unsloth's banner"
 _VERSION = r"(?P<found>\d[\w+-]{0,20}(?:\.[\w+-]{1,30}){1,4})"
 _PATTERNS = (
     (compiled(rf"Unsloth:? {_VERSION}: Fast "), "package:unsloth"),
-    (compiled(rf"Transformers: ?{_VERSION}"), "package:transformers"),
-    (compiled(rf"vLLM: ?{_VERSION}"), "package:vllm"),
-    (compiled(rf"\bTorch: {_VERSION}"), RUNTIME),
-    (compiled(r"\. CUDA: (?P<found>\d{1,2}\.\d)\. CUDA Toolkit"), "gpu[0].compute_capability"),
-    (compiled(r"CUDA Toolkit: (?P<found>\d{1,2}\.\d)\b"), "torch.cuda"),
-    (compiled(rf"Triton: {_VERSION}"), "package:triton"),
-    (compiled(rf"Xformers = {_VERSION}\. FA2"), "package:xformers"),
+    (compiled(rf"Transformers ?[:=] ?{_VERSION}"), "package:transformers"),
+    (compiled(rf"vLLM ?[:=] ?{_VERSION}"), "package:vllm"),
+    (compiled(rf"\b(?:Py)?[Tt]orch ?[:=] {_VERSION}"), RUNTIME),
+    (
+        compiled(r"\. CUDA ?[:=] (?P<found>\d{1,2}\.\d)\. CUDA Toolkit"),
+        "gpu[0].compute_capability",
+    ),
+    (compiled(r"CUDA Toolkit ?[:=] (?P<found>\d{1,2}\.\d)\b"), "torch.cuda"),
+    (compiled(rf"Triton ?[:=] {_VERSION}"), "package:triton"),
+    (compiled(rf"Xformers ?[:=] {_VERSION}\. FA2"), "package:xformers"),
 )
 # Tesla T4. Num GPUs = 1. Max memory: 14.741 GB. Platform: Linux.
 _GPU = compiled(
-    r"(?:[\s\\/|O^]{3,20})?(?P<name>[A-Z][\w .-]{1,60}?)\. (?:Num GPUs = (?P<count>\d{1,3})\. )?"
-    r"Max memory: [\d.]{1,12} GB\. Platform: (?P<os>\w{3,10})"
+    r"(?:[\s\\/|O^]{3,20})?(?:GPU: )?(?P<name>[A-Z][\w .-]{1,60}?)\. "
+    r"(?:Num GPUs ?[:=] (?P<count>\d{1,3})\. )?"
+    r"Max memory ?[:=] [\d.]{1,12} GB\. Platform ?[:=] (?P<os>\w{3,10})"
 )
 _SYSTEMS = {"Linux": "linux", "Windows": "windows"}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fadoctor.model.fact import Known, Unknown
-from fadoctor.pasted.report import read_report
 from tests.unit.pasted import test_tools as samples
+from tests.unit.pasted.reading import read_report
 
 DOCS = Path(__file__).parents[3] / "docs" / "pasted-reports.md"
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fadoctor.model.fact import Known, Unknown
-from fadoctor.pasted.report import read_report
+from tests.unit.pasted.reading import read_report
 from tests.unit.pasted.test_documented import DOCS
 
 SAMPLES = Path(__file__).parent / "samples"

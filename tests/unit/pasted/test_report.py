@@ -6,9 +6,10 @@ import random
 
 import pytest
 
+from fadoctor.explain.pasted_text import SIZE_LIMIT
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import Known
-from fadoctor.pasted.report import SIZE_LIMIT, read_report
+from tests.unit.pasted.reading import read_report
 from tests.unit.pasted.test_tools import COLLECT_ENV, CONDA, FREEZE, PIP_LIST, SMI, UNSLOTH
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from fadoctor.explain.pasted_text import read_text
 from fadoctor.model.fact import Absent, Known, Unknown
-from fadoctor.pasted.report import read_report
+from tests.unit.pasted.reading import matrix, read_report
 
 COLLECT_ENV = """
 Collecting environment information...
@@ -305,8 +306,9 @@ def test_gpus_that_the_report_does_not_show_as_visible() -> None:
             "CUDA_VISIBLE_DEVICES=0,1", ""
         )
     )
-    environment = read_report(SMI.encode(), "paste")
-    assert environment.overlays == ("all GPUs that the report names are visible",)
+    assert read_report(SMI.encode(), "paste").assumes_visible
+    environment = read_text(SMI.encode(), "paste", matrix())
+    assert "all GPUs that the report names are visible" in environment.overlays
 
 
 def test_a_cpu_build_and_a_rocm_build() -> None:
