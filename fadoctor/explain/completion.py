@@ -27,8 +27,8 @@ _RELEASE = compiled(r"\d{1,2}\.\d{1,3}\.\d{1,3}")
 # C:\Users, D:/a. What the character before may not be is asked behind: a pattern that begins with
 # a class of characters is found many times faster.
 _DRIVE = compiled(r"[A-Z](?<!\w[A-Z]):[\\/]")
-_WINDOWS = compiled(r"\.pyd\b|win_amd64|\bWindows\b")
-_WINDOWS_MARKS = (".pyd", "win_amd64", "Windows")
+_WINDOWS = compiled(r"\.pyd\b|win_amd64|\bWindows\b|\[MSC v\.|\b\w{2,40}\.bat\b")
+_WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat")
 _OTHER_MACHINES = ("aarch64", "arm64", "jetson", "dgx spark", "mac os", "macos", "darwin")
 # GB200, GH200: of small letters
 _OTHER_CHIP = compiled(r"g(?<!\wg)[bh]\d{2,3}\b")
@@ -37,6 +37,9 @@ _SILENT = "assumed: the log names no other platform"
 
 _CONDA = compiled(r"(?i)conda|\(base\)|mamba|nvcr\.io|\bngc\b|a0\+")
 """Words of texts in which a torch without a label can be another than PyPI's."""
+
+_COMPANION = compiled(r"nvidia-cuda-(?:runtime|nvrtc|cupti)(?:-cu\d{2})?")
+_SHORT = compiled(r"\d{2}\.\d{1,2}(?=\.|$)")
 
 PLATFORM = "the text names no other platform: {}"
 BUILD = "torch {} is the release of PyPI: the text names no other source"
@@ -95,11 +98,13 @@ def _torch(facts: dict[str, Fact], combined: Combined, text: str, matrix: Matrix
     elif _is_of_pypi(version, runtime, facts, text, matrix):
         release, platform = str(version.value), facts.get("host.platform")
         found = as_probed("pypi", release, platform, matrix)
-        if found and not _contradicted(found, facts, matrix, release):
-            own = of_build(release, found, platform, matrix, version.source)
+        own = of_build(release, found, platform, matrix, version.source) if found else {}
+        companions = _cuda_of_companions(facts)
+        contradicted = companions and companions != getattr(own.get("torch.cuda"), "value", "")
+        if own and not contradicted and _agrees(own["torch.cuda"], facts.get("torch.cuda")):
             # Whoever wrote a release by hand may have left its label out, which has another ABI.
             _fill(facts, {name: own[name] for name in ("torch.build", "torch.cuda", "torch.hip")})
-            yield BUILD.format(release)
+            yield from () if companions else (BUILD.format(release),)
 
 
 def _fill(facts: dict[str, Fact], found: Mapping[str, Fact]) -> None:
@@ -120,18 +125,27 @@ def _is_of_pypi(
     if isinstance(installer, Known) and str(installer.value).startswith("conda"):
         return False
     asked = {"version": version, "platform": facts.get("host.platform", Unknown("", ""))}
-    return bool(matrix.find("torch-releases", asked).rows) and not _CONDA.search(text)
+    is_listed = bool(_cuda_of_companions(facts)) or not _CONDA.search(text)
+    return bool(matrix.find("torch-releases", asked).rows) and is_listed
 
 
-def _contradicted(build: str, facts: Mapping[str, Fact], matrix: Matrix, version: str) -> bool:
-    """Return whether what the text says of torch's CUDA is not that of a build."""
-    said = facts.get("torch.cuda")
+def _cuda_of_companions(facts: Mapping[str, Fact]) -> str:
+    """Return the CUDA whose libraries are listed beside torch, as PyPI's files bring them."""
+    named = facts.get("packages.named")
+    listed = named.value if isinstance(named, Known) and isinstance(named.value, dict) else {}
+    for name, version in listed.items():
+        if _COMPANION.fullmatch(name) and (found := _SHORT.match(version)):
+            return found[0]
+    return ""
+
+
+def _agrees(own: Fact, said: Fact | None) -> bool:
+    """Return whether what the text says of torch's CUDA is that of a build, or nothing."""
     if isinstance(said, Unknown) or said is None:
-        return False
-    own = of_build(version, build, facts.get("host.platform"), matrix, "")["torch.cuda"]
+        return True
     if isinstance(said, Known) and isinstance(own, Known):
-        return said.value != own.value
-    return isinstance(said, Absent) is not isinstance(own, Absent)
+        return said.value == own.value
+    return isinstance(said, Absent) is isinstance(own, Absent)
 
 
 def _requirements(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:

@@ -16,7 +16,7 @@ from fadoctor.pasted import LINES
 from fadoctor.pasted.claims import RUNTIME, Claim
 from fadoctor.pasted.claims import Line as PlainLine
 from fadoctor.pasted.cleaning import is_fence, plain
-from fadoctor.pasted.combine import Combined
+from fadoctor.pasted.combine import Combined, is_short_for
 from fadoctor.pasted.report import claims_in
 from fadoctor.pasted.whole_names import with_whole_names
 from fadoctor.targets.derived import derive
@@ -77,6 +77,8 @@ def _subject(name: str) -> str:
     """Return what a claim is about: the one word of a report on it counts for all of it."""
     if name in _TORCH:
         return "torch"
+    if name.endswith(".gfx"):
+        return "gfx"
     return "gpu" if name.startswith("gpu[") else name
 
 
@@ -109,9 +111,5 @@ def _spells(listed: Claim, agreed: list[Claim]) -> bool:
 def _longest(claims: list[Claim]) -> Claim | None:
     """Return the claim that spells out all others, None where they differ."""
     longest = max(claims, key=lambda claim: len(str(claim.value)))
-    same = all(_is_short_for(str(each.value), str(longest.value)) for each in claims)
+    same = all(is_short_for(str(each.value), str(longest.value)) for each in claims)
     return longest if same else None
-
-
-def _is_short_for(short: str, long: str) -> bool:
-    return long == short or long.startswith((f"{short}.", f"{short}+"))

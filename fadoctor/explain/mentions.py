@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.packages import PACKAGES
 from fadoctor.pasted.claims import RUNTIME, Claim, machine_facts
-from fadoctor.pasted.names import GPU_NAME, NAME, VERSION, WISH, distribution_of
+from fadoctor.pasted.names import GPU_NAME, NAME, VERSION, distribution_of, is_wished
 from fadoctor.targets.gpu_name import Gpu, gpus_by_key, key_of
 from fadoctor.texts.patterns import compiled
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from fadoctor.model.rule import Table
     from fadoctor.pasted.claims import Line
+
+    Spoken = tuple[Claim, tuple[int, int]]
+    """A claim, and where in its line it stands."""
 
 TOOL = "a line of the log"
 
@@ -38,7 +41,8 @@ _PACKAGE_WORDS = tuple(
 )
 _WORDS = (
     "python", "driver", "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce",
-    "quadro", "radeon", "instinct", "amd", "(you have ", "(found version ", "already satisfied",
+    "quadro", "radeon", "instinct", "amd", "gfx", "显卡",
+    "(you have ", "(found version ", "already satisfied",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
 
@@ -82,7 +86,10 @@ _PLAIN = (
     # Python 3.10.12 | Python version: 3.10.12
     (
         "python.version",
-        compiled(r"\bPython(?: version)?:? {1,4}(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"),
+        compiled(
+            r"(?i:\bPython(?: version)?(?: ?[:=])?|python版本[:是为]?) {0,4}"
+            r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
+        ),
     ),
     # Driver Version: 535.129.03
     (
@@ -99,6 +106,8 @@ _PLAIN = (
             r"(?:compute )?capability:? ?\(?)(?P<found>\d{1,2}[., ]{1,2}\d)\b"
         ),
     ),
+    # AMD arch: gfx1201 | on a Strix Halo (gfx1151)
+    ("gpu[0].gfx", compiled(r"(?<![\w=,;])(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,])")),
 )
 # The NVIDIA driver on your system is too old (found version 12040).
 _DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
@@ -124,14 +133,15 @@ def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Cla
         if not any(digit in line.text for digit in "0123456789"):
             continue
         yield from _of_files(line)
-        if (said := list(_you_have(line))) or (said := list(_fixed_forms(line))):
-            yield from said
+        if exact := [*_you_have(line)] or [*_fixed_forms(line)]:
+            yield from exact
         elif _SUCCESS in line.text or _SATISFIED in line.text:
             form = _INSTALLED if _SUCCESS in line.text else _THERE
             for found in form.finditer(line.text):
                 yield _package(found["name"], found["version"], line)
-        elif said := [*_plain(line), *_gpus(line, models, tables)]:
-            yield from said if not WISH.search(line.text) else ()
+        else:
+            said = (*_plain(line), *_gpus(line, models, tables))
+            yield from (claim for claim, span in said if not is_wished(line.text, *span))
 
 
 def _worth_reading(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Line]:
@@ -172,6 +182,7 @@ def _of_files(line: Line) -> Iterator[Claim]:
             continue
         tag = f"cp3{found['minor']}"
         yield Claim("python.tag", tag, line.number, TOOL)
+        yield Claim("python.version", f"3.{found['minor']}", line.number, TOOL)
         yield Claim("python.abi_tag", tag + found["free"], line.number, TOOL)
         if system:
             machine = found["machine"] if system == "linux" else "amd64"
@@ -198,18 +209,19 @@ def _fixed_forms(line: Line) -> Iterator[Claim]:
         yield Claim("gpu[0].vendor", "nvidia", line.number, TOOL)
 
 
-def _plain(line: Line) -> Iterator[Claim]:
+def _plain(line: Line) -> Iterator[Spoken]:
     lowered = line.text.lower()
     if any(word in lowered for word in _PACKAGE_WORDS):
         for form in _PACKAGES:
             for found in form.finditer(line.text):
-                yield _package(found["name"], found["version"], line)
+                yield _package(found["name"], found["version"], line), found.span()
     for name, form in _PLAIN:
         for found in form.finditer(line.text):
-            version = re.sub(r"[., ]{1,2}", ".", found["found"])
-            yield Claim(name, version, line.number, TOOL)
+            value = re.sub(r"[., ]{1,2}", ".", found["found"])
+            yield Claim(name, value, line.number, TOOL), found.span()
             if name.startswith("gpu"):
-                yield Claim("gpu[0].vendor", "nvidia", line.number, TOOL)
+                vendor = "amd" if name.endswith(".gfx") else "nvidia"
+                yield Claim("gpu[0].vendor", vendor, line.number, TOOL), found.span()
 
 
 def _package(name: str, version: str, line: Line) -> Claim:
@@ -219,7 +231,7 @@ def _package(name: str, version: str, line: Line) -> Claim:
     return Claim(RUNTIME if labelled else f"package:{distribution}", version, line.number, TOOL)
 
 
-def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> Iterator[Claim]:
+def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> Iterator[Spoken]:
     """Yield the GPUs that a line names; a short name only where the line is about one."""
     for found in GPU_NAME.finditer(line.text):
         name = found["name"]
@@ -235,7 +247,7 @@ def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> It
         times = _TIMES.search(line.text[max(0, found.start() - 6) : found.start()])
         many = min(int(times["times"]) if times else 1, SUBJECT_LIMIT)
         for index in range(many):
-            yield from _gpu(gpu, index, line)
+            yield from ((claim, found.span()) for claim in _gpu(gpu, index, line))
 
 
 def _gpu(gpu: Gpu, index: int, line: Line) -> Iterator[Claim]:

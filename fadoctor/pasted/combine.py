@@ -8,7 +8,7 @@ from fadoctor.model.catalogue import CONFIG, LATER, build_catalogue
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
-from fadoctor.pasted.claims import AVAILABLE, COMPLETE, Claim
+from fadoctor.pasted.claims import AVAILABLE, COMPLETE, RUNTIME, Claim
 from fadoctor.pasted.torch_facts import torch_facts
 from fadoctor.probes.metadata import normalise_name
 from fadoctor.probes.world import known, unknown
@@ -55,6 +55,7 @@ class Combined:
         claims = self._said.get(name, [])
         if not claims:
             return unknown("the pasted report does not say", self._name)
+        claims = _spelt_out(claims)
         values = {repr(claim.value): claim for claim in claims}
         source = f"{self._name}:{claims[0].line}: {claims[0].tool}"
         if len(values) > 1:
@@ -85,6 +86,14 @@ class Combined:
             self.facts["packages.nvidia"] = known(nvidia, complete.source)
         else:
             self.facts["packages.installed"] = silent
+        versions = {name.removeprefix(_PACKAGE): self.fact(name) for name in named}
+        said = {n: fact for n, fact in versions.items() if isinstance(fact, Known)}
+        if isinstance(runtime := self.fact(RUNTIME), Known):
+            said.setdefault("torch", runtime)
+        if said:
+            source = next(iter(said.values())).source
+            told = {n: str(fact.value) for n, fact in sorted(said.items())}
+            self.facts["packages.named"] = known(told, source)
 
     def _gpus(self, silent: Unknown) -> None:
         """Count the GPUs that are named. One that nothing hides is taken to be visible."""
@@ -99,7 +108,7 @@ class Combined:
         self.facts["gpu.count"] = known(len(indexes), source)
         for index in indexes:
             at = f"gpu[{index}]"
-            for part in ("name", "compute_capability", "memory_bytes", "mig"):
+            for part in ("name", "compute_capability", "gfx", "memory_bytes", "mig"):
                 self.facts.setdefault(f"{at}.{part}", silent)
             if hidden or sees_none:
                 self.facts[f"{at}.visible"] = silent
@@ -108,6 +117,20 @@ class Combined:
         if not (hidden or sees_none):
             self.assumes_visible = True
             self.facts["gpu.visible_count"] = known(len(indexes), source)
+
+
+def _spelt_out(claims: list[Claim]) -> list[Claim]:
+    """Return those of the longest spelling, where all others are short for it: 3.12 for 3.12.4."""
+    longest = max(claims, key=lambda claim: len(str(claim.value)))
+    text = str(longest.value)
+    if all(is_short_for(str(claim.value), text) for claim in claims):
+        return [longest]
+    return claims
+
+
+def is_short_for(short: str, long: str) -> bool:
+    """Return whether one version is another one without its last parts."""
+    return long == short or long.startswith((f"{short}.", f"{short}+"))
 
 
 def _normalised(name: str) -> str:

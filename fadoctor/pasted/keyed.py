@@ -41,6 +41,12 @@ _SUFFIX = compiled(
 )
 _PREFIX = compiled(r"(?i)(?:installed|current|my|your|using|the)\s{1,4}")
 
+_INTERFACES = {
+    "flash attention": "flash-attn", "flashattention": "flash-attn",
+    "flash-attention": "flash-attn", "flash attention 2": "flash-attn",
+    "flash_attention": "flash-attn",
+}  # fmt: skip
+"""What a form calls a package; in a sentence it is the name of an interface."""
 _DRIVERS = frozenset({
     "driver", "nvidia driver", "gpu driver", "cuda driver", "nvidia gpu driver", "graphics driver",
     "nvidia driver on your system", "驱动", "显卡驱动", "驱动程序", "nvidia 驱动", "nvidia驱动",
@@ -94,6 +100,7 @@ _DEVICE = compiled(
     r"(?:(?: ?[x\u00d7*] ?|, ?count:? ?)(?P<after>\d{1,2}))?"
     r"(?: : \w{1,30}|,? ?\(?\d{1,6} ?(?:MiB|GiB|MB|GB|G)(?: VRAM)?\)?|, .{0,80})?"
 )
+_MAKER = compiled(r"(?:NVIDIA|AMD) [A-Z]")
 _CELLS = compiled(r"\s{0,3}\|\s{0,3}|\t{1,4}")
 _RULE = compiled(r"[\s|:+=-]{3,200}")
 
@@ -146,7 +153,7 @@ def said(name: str, text: str, line: int) -> Iterator[Claim]:
     key, value = key_of(name), _TRIM.sub("", text).strip(" *_.,;|")
     if not value or value in NOT_SAID or WISH.search(value):
         return
-    if distribution := distribution_of(key):
+    if distribution := distribution_of(key) or _INTERFACES.get(key, ""):
         yield from _package(distribution, value, line)
     elif key in _PYTHONS:
         yield from _one("python.version", _PYTHON.match(value), line)
@@ -173,7 +180,7 @@ def _of_gpu(key: str, value: str, line: int) -> Iterator[Claim]:
         return
     several = _NUMBERED_GPU.fullmatch(key)
     device = _DEVICE.fullmatch(value) if several or key in _GPUS else None
-    if device is None or not GPU_NAME.search(value):
+    if device is None or not (GPU_NAME.search(value) or _MAKER.match(value)):
         return
     many = int(device["times"] or device["after"] or 1)
     for index in _indexes(several["indexes"]) if several else range(min(many, SUBJECT_LIMIT)):

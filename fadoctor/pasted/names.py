@@ -10,7 +10,23 @@ from fadoctor.texts.patterns import compiled
 DISTRIBUTIONS: dict[str, str] = {
     **{name: name for name in COMPANIONS},
     **{name: name for names in PACKAGES.values() for name in names},
-    **{name: name for name in ("sageattention", "spas-sage-attn", "fastvideo", "comfyui")},
+    **{
+        name: name
+        for name in (
+            "comfyui",
+            "deep-gemm",
+            "fastvideo",
+            "flash-mla",
+            "llama-cpp-python",
+            "natten",
+            "pytorch-lightning",
+            "sageattention",
+            "sgl-kernel",
+            "spas-sage-attn",
+            "torchdata",
+            "torchtext",
+        )
+    },
     "pytorch": "torch",
     "bnb": "bitsandbytes",
     "llama-factory": "llamafactory",
@@ -56,3 +72,20 @@ GPU_NAME = compiled(
 def distribution_of(name: str) -> str:
     """Return the distribution that a name means, "" for none."""
     return DISTRIBUTIONS.get(re.sub(r"[-_. ]{1,4}", "-", name.strip().lower()), "")
+
+
+_END = compiled(r"[.;!?\u3002\uff1b](?=\s|$)|[\u3002\uff1b\uff01\uff1f]")
+_BEFORE, _BEHIND = 80, 40
+"""Characters of a sentence around a mention in which a wish is looked for."""
+
+
+def is_wished(text: str, start: int, end: int) -> bool:
+    """Return whether the sentence around a mention speaks of what is wanted, and not of what is."""
+    before = text[max(0, start - _BEFORE) : start]
+    for found in _END.finditer(before):
+        cut = found.end()
+        before = " " * cut + before[cut:]
+    behind = text[end : end + _BEHIND]
+    if stop := _END.search(behind):
+        behind = behind[: stop.end()]
+    return WISH.search(before.lstrip() + text[start:end] + behind) is not None

@@ -37,6 +37,9 @@ _OF_CONDA = {"pytorch": "torch", "pytorch-gpu": "torch", "torchtriton": "triton"
 # cuda126_py312h_0, py3.11_cuda12.1_cudnn8.9.2_0
 _BUILD_CUDA = compiled(r"cuda_?(?P<major>[0-9]{2})\.?(?P<minor>[0-9])(?![0-9])")
 
+# py312_cu121, py3.12_cuda12.1_cudnn9.1.0_0
+_BUILD_PYTHON = compiled(r"py3\.?(?P<minor>\d{1,2})(?=[_h])")
+
 # Using Python 3.12.9 environment at: /opt/venv
 _UV = compiled(r"Using Python (?P<version>3\.\d{1,2}\.\d{1,2}) environment at: \S[^\n]{0,300}")
 # |-- torch [required: >=2.0, installed: 2.6.0]
@@ -160,6 +163,9 @@ def _of_conda(name: str, version: str, build: str, channel: str, line: int) -> l
         return [Claim("torch.cuda", version, line, TOOL)]
     name = _OF_CONDA.get(name, name)
     claims = [Claim(f"package:{name}", version, line, TOOL)]
+    if python := _BUILD_PYTHON.match(build):
+        minor = f"3.{python['minor']}"
+        claims.append(Claim("python.version", minor, line, TOOL))
     if name != "torch":
         return claims
     claims.append(Claim(INSTALLER, "conda", line, TOOL))

@@ -30,7 +30,8 @@ _PATTERNS = (
     ),
     (compiled(r"CUDA Toolkit ?[:=] (?P<found>\d{1,2}\.\d)\b"), "torch.cuda"),
     (compiled(rf"Triton ?[:=] {_VERSION}"), "package:triton"),
-    (compiled(rf"Xformers ?[:=] {_VERSION}\. FA2"), "package:xformers"),
+    (compiled(rf"Xformers ?[:=] {_VERSION}\. FA"), "package:xformers"),
+    (compiled(r"patching release (?P<found>\d{4}\.\d{1,2}(?:\.\w{1,12})?)"), "package:unsloth"),
 )
 # Tesla T4. Num GPUs = 1. Max memory: 14.741 GB. Platform: Linux.
 _GPU = compiled(

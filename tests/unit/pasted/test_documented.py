@@ -132,7 +132,7 @@ TOOLS = {
 
 _FOLLOWS = re.compile(
     r"\.distribution$|\.vendor$|\.visible$|visible_count$|^host\.(?:libc|wsl|machine|os)$"
-    r"|^python\.(?:implementation|free_threaded|abi_tag)$|^flash_attn\.wheel\.|^packages\.nvidia$"
+    r"|^python\.(?:implementation|free_threaded|abi_tag)$|^flash_attn\.wheel\.|^packages\.(?:nvidia|named)$"
 )
 _MADE_ONE = (
     (re.compile(r"^gpu\[\d+\]"), "gpu[]"),
