@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fadoctor.manifests.markers import Markers
 from fadoctor.matrix.required import required
 from fadoctor.matrix.torch_builds import as_probed, of_build
 from fadoctor.matrix.versions import version_part
+from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
 from fadoctor.pasted.claims import RUNTIME, machine_facts
 from fadoctor.probes.requires import marker_target
+from fadoctor.targets.gpu_name import find_gpu
 from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
@@ -59,6 +62,7 @@ def completed(
         facts["torch.requires"] = Absent("a text holds no metadata: the table of releases serves")
     facts |= _assumed_abi(facts, matrix)
     facts |= _requirements(facts, matrix)
+    facts |= _capabilities(facts, matrix)
     return facts, tuple(told)
 
 
@@ -161,6 +165,24 @@ def _requirements(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     return {
         f"{package}.requires": required(package, facts, matrix, markers.hold) for package in named
     }
+
+
+def _capabilities(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return what the names of GPUs say of them, with the lines that hold these names."""
+    found: dict[str, Fact] = {}
+    for name, model in facts.items():
+        at, _, part = name.partition(".")
+        if not (at.startswith("gpu[") and part == "name" and isinstance(model, Known)):
+            continue
+        with suppress(UsageError):  # not a name of the tables
+            gpu = find_gpu(str(model.value), matrix.tables)
+            said = {"compute_capability": gpu.compute_capability, "gfx": gpu.gfx}
+            found |= {
+                f"{at}.{key}": Known(value, f"{model.source}: {model.value}")
+                for key, value in said.items()
+                if value and isinstance(facts.get(f"{at}.{key}"), Unknown)
+            }
+    return found
 
 
 def _assumed_abi(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
