@@ -24,6 +24,7 @@ from fadoctor.explain.notes import notes_on
 from fadoctor.explain.ranking import Ranked, rank_causes
 from fadoctor.explain.reading import read_blocks
 from fadoctor.explain.sieve import Sifted, sift
+from fadoctor.explain.topic import is_on_topic
 from fadoctor.explain.vendor import Vendor
 from fadoctor.explain.weigh import Weighed, weigh
 from fadoctor.matrix.query import Matrix
@@ -160,7 +161,8 @@ def _log(reading: Reading) -> Log:
         if isinstance(fact, Known) and not _DULL.search(name)
     }
     read = "whole" if sifted.is_whole else "surroundings"
-    return Log(reading.name, sifted.size, sifted.lines, read, named)
+    about = bool(reading.ranked.causes) or is_on_topic(reading.lines)
+    return Log(reading.name, sifted.size, sifted.lines, read, named, about)
 
 
 def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
