@@ -53,8 +53,14 @@ class Prognosis(msgspec.Struct, frozen=True):
 
     @property
     def shown(self) -> tuple[Finding, ...]:
-        """Return the findings that a report shows."""
-        return left_by(self.assessment, self.ignore)
+        """Return the findings that a report shows: of the facts, and what a text complains of."""
+        found = left_by(self.assessment, self.ignore)
+        complaints = self.environment.complaints
+        if not complaints:
+            return found
+        told = {name for each in found for name in (each.rule_id, *each.consequences)}
+        more = (each for each in complaints if each.rule_id not in {*told, *self.ignore})
+        return tuple(sorted((*found, *more), key=order_of))
 
     @property
     def open(self) -> tuple[Undecided, ...]:

@@ -43,10 +43,8 @@ def facts_in(data: bytes, name: str, knowledge: Knowledge) -> Environment:
     first = data.lstrip()[:1]
     if first != b"{" and not (first == b"[" and _is_json(data)):
         from fadoctor.explain.pasted_text import read_text  # noqa: PLC0415 -- rarely needed
-        from fadoctor.matrix.query import Matrix  # noqa: PLC0415 -- as above
 
-        matrix = Matrix(knowledge.tables)
-        return read_text(data, name if name != "-" else "standard input", matrix)
+        return read_text(data, name if name != "-" else "standard input", knowledge)
     environment = read_facts(data, name)
     return msgspec.structs.replace(environment, target=replayed(environment, name))
 

@@ -17,6 +17,7 @@ READERS = {
         "Version",
         "Product Name",
         "(UUID:",
+        "00000000:",
         "name",
         "driver_version",
         "compute_cap",

@@ -10,7 +10,8 @@ _ESCAPE = compiled(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _TAG = compiled(
     r"</?(?:details|summary|pre|code|p|br|div|b|i|sub|sup)(?: [^<>]{0,200})?/?>", re.IGNORECASE
 )
-_QUOTE = compiled(r"(?:> ?){1,6}(?=\S)")
+# not ">>> torch.__version__", which is Python's prompt
+_QUOTE = compiled(r"\A(?!>>> (?:import|from|print|[a-z_]{2,40}[.(= ]))(?:> ?){1,6}(?=\S)")
 _FENCE = compiled(r"(?:```|~~~)[\w+ -]{0,40}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import CONFIG, LATER, build_catalogue
-from fadoctor.model.environment import SUBJECT_LIMIT
+from fadoctor.model.environment import SUBJECT_LIMIT, UNSAID
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
 from fadoctor.pasted.claims import AVAILABLE, COMPLETE, RUNTIME, Claim
@@ -35,7 +35,7 @@ class Combined:
             self._said.setdefault(_normalised(claim.name), []).append(claim)
         self.assumes_visible = False
         """Whether GPUs are taken to be visible because nothing says otherwise."""
-        silent = unknown("the pasted report does not say", name)
+        silent = unknown(UNSAID, name)
         specs = build_catalogue()
         fillable = [
             n
@@ -54,7 +54,7 @@ class Combined:
         """Return what is said of a name: Unknown where two lines contradict each other."""
         claims = self._said.get(name, [])
         if not claims:
-            return unknown("the pasted report does not say", self._name)
+            return unknown(UNSAID, self._name)
         claims = _spelt_out(claims)
         values = {repr(claim.value): claim for claim in claims}
         source = f"{self._name}:{claims[0].line}: {claims[0].tool}"

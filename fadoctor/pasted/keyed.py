@@ -30,14 +30,15 @@ TOOL = "a line with a name and its value"
 _MARKERS = compiled(r"[\s>*•·●\u2502\u2503|]{0,12}(?:[-+] {1,4}|\d{1,2}[.)] |#{1,6} )?")
 # PyTorch version: 2.4.0 | **Torch** = 2.4 | torch -> 2.4 | torch version .... 2.4.0
 _PAIR = compiled(
-    r"(?P<key>[A-Za-z\u0080-\uffff][\w\u0080-\uffff ./()?\[\]`*'-]{0,60}?)[`*_ ]{0,8}"
+    r"(?P<key>[A-Za-z\u0080-\uffff][\w\u0080-\uffff ,./()?\[\]`*'-]{0,60}?)[`*_ ]{0,8}"
     r"(?::|=|->|\u2192|\.{3,60}|\u662f|\u4e3a)[`*_ ]{0,60}(?P<value>[^\s:=][^\n]{0,200})"
 )
 _HEADING = compiled(r"(?:#{1,6} {1,4}|\*\*|__)(?P<key>[^#*\n]{2,60}?)(?:\*\*|__)?:?\s{0,4}#{0,6}")
 _TRIM = compiled(r"[`*\"'\[\]]{1,4}")
 _SUFFIX = compiled(
-    r"(?i)[\s_.-]{0,4}(?:\(gpu\?\)|__version__|versions?|ver\.?|installed|\u7248\u672c\u53f7?"
-    r"|\u306e?\u30d0\u30fc\u30b8\u30e7\u30f3|\ubc84\uc804|version number)[\s?]{0,4}$"
+    r"(?i)(?:[\s_.-]{0,4}(?:\(gpu\?\)|__version__|\u7684?\u7248\u672c\u53f7?"
+    r"|\u306e?\u30d0\u30fc\u30b8\u30e7\u30f3|\ubc84\uc804)"
+    r"|(?:^|[\s_.-]{1,4})(?:version number|versions?|ver\.?|installed))[\s?]{0,4}$"
 )
 _PREFIX = compiled(r"(?i)(?:installed|current|my|your|using|the)\s{1,4}")
 

@@ -128,16 +128,14 @@ def _without_head(lines: tuple[Line, ...], told: set[int]) -> Iterator[Claim]:
 
 def _is_row(row: re.Match[str]) -> bool:
     """Return whether a line is a row and not a sentence: its rest is a column, or nothing."""
-    rest = (row["rest"] or "").strip()
-    one_blank = re.search(r"\S \d", row[0][: row.end("version")]) is not None
-    return not rest or not one_blank
+    rest = (row["rest"] or "").split()
+    between = row.string[row.end("name") : row.start("version")]
+    return not rest or between != " " or _BUILD.fullmatch(rest[0]) is not None
 
 
 def _named_row(row: re.Match[str], line: int) -> list[Claim]:
     name, rest = row["name"], (row["rest"] or "").split()
-    if len(rest) in (1, 2) and re.fullmatch(
-        r"(?a)\w{0,80}_\d{1,3}|py\w{3,60}|h[0-9a-f]{6,8}_\d{1,3}", rest[0]
-    ):
+    if len(rest) in (1, 2) and _BUILD.fullmatch(rest[0]):
         return _of_conda(name, row["version"], rest[0], (*rest, "")[1], line)
     if name == "python":
         return [Claim("python.version", row["version"], line, TOOL)]

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from fadoctor.explain.pasted_text import read_text
 from fadoctor.model.fact import Absent, Known, Unknown
-from tests.unit.pasted.reading import matrix, read_report
+from tests.unit.pasted.reading import read_environment, read_report
 
 COLLECT_ENV = """
 Collecting environment information...
@@ -307,7 +306,7 @@ def test_gpus_that_the_report_does_not_show_as_visible() -> None:
         )
     )
     assert read_report(SMI.encode(), "paste").assumes_visible
-    environment = read_text(SMI.encode(), "paste", matrix())
+    environment = read_environment(SMI.encode())
     assert "all GPUs that the report names are visible" in environment.overlays
 
 
