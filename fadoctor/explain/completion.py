@@ -63,6 +63,7 @@ def completed(
     facts |= _assumed_abi(facts, matrix)
     facts |= _requirements(facts, matrix)
     facts |= _capabilities(facts, matrix)
+    facts |= _driver_by_cuda(facts, matrix)
     return facts, tuple(told)
 
 
@@ -99,6 +100,8 @@ def _torch(facts: dict[str, Fact], combined: Combined, text: str, matrix: Matrix
     if label := _LABELLED.fullmatch(str(named.value)):
         _fill(facts, of_build(str(named.value), label["build"], facts.get("host.platform"), matrix,
                               named.source))  # fmt: skip
+    elif not combined.is_listed("torch") and not isinstance(runtime, Known):
+        _fill(facts, _among_builds(version, facts, text, matrix))
     elif _is_of_pypi(version, runtime, facts, text, matrix):
         release, platform = str(version.value), facts.get("host.platform")
         found = as_probed("pypi", release, platform, matrix)
@@ -109,6 +112,42 @@ def _torch(facts: dict[str, Fact], combined: Combined, text: str, matrix: Matrix
             # Whoever wrote a release by hand may have left its label out, which has another ABI.
             _fill(facts, {name: own[name] for name in ("torch.build", "torch.cuda", "torch.hip")})
             yield from () if companions else (BUILD.format(release),)
+
+
+def _among_builds(
+    version: Known, facts: Mapping[str, Fact], text: str, matrix: Matrix
+) -> dict[str, Fact]:
+    """Return build and CUDA of a release that somebody wrote down, who may have left out a label.
+
+    It is one of torch's own builds for the platform, unless the text speaks of others' builds.
+    """
+    platform = facts.get("host.platform", Unknown("the platform is not known", "host.platform"))
+    if not _RELEASE.fullmatch(str(version.value)) or _CONDA.search(text):
+        return {}
+    rows = matrix.find("torch-builds", {"version": version, "platform": platform}).rows
+    builds = dict.fromkeys(word for row in rows for word in str(row["build"]).split())
+    if as_probed("pypi", str(version.value), platform, matrix) == "cpu":
+        builds = {"cpu": None, **builds}
+    if not builds.keys() - {"cpu"} or "*" in builds:
+        return {}  # no table lists the builds of this platform
+    made = [of_build(str(version.value), each, platform, matrix, version.source) for each in builds]
+    cuda = dict.fromkeys(
+        fact.value for each in made if isinstance(fact := each["torch.cuda"], Known)
+    )
+    found: dict[str, Fact] = {"torch.build": _among(builds, version)}
+    is_cuda = all(isinstance(each["torch.cuda"], Known) for each in made)
+    return {**found, "torch.cuda": _among(map(str, cuda), version)} if is_cuda else found
+
+
+def _among(values: Iterable[str], named: Known) -> Fact:
+    """Return a fact that is one of a few."""
+    several = tuple(values)
+    if len(several) == 1:
+        return Known(several[0], named.source)
+    words = " or ".join(several)
+    return Unknown(
+        f"it is {words}: {named.value} has builds for each", named.source, several, words
+    )
 
 
 def _fill(facts: dict[str, Fact], found: Mapping[str, Fact]) -> None:
@@ -183,6 +222,32 @@ def _capabilities(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
                 if value and isinstance(facts.get(f"{at}.{key}"), Unknown)
             }
     return found
+
+
+def _driver_by_cuda(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return between which releases a driver is that names the newest CUDA it supports."""
+    cuda, host = facts.get("driver.cuda"), facts.get("host.os")
+    is_open = isinstance(facts.get("driver.version"), Unknown)
+    if not (is_open and isinstance(cuda, Known) and isinstance(host, Known)):
+        return {}
+    own = int(str(cuda.value).partition(".")[0])
+    floors = {
+        int(word): str(row["driver"])
+        for row in matrix.tables["driver-floors"].rows
+        for word in str(row["cuda"]).split()
+        if word.isdecimal() and str(host.value) in str(row["os"]).split() and row.get("driver")
+    }
+    above = min((major for major in floors if major > own), default=0)
+    if not above:
+        return {}
+    least, words = floors.get(own, "1.0"), f"older than {floors[above]}"
+    reason = f"it is {words}, because it supports CUDA {cuda.value}"
+    return {"driver.version": Unknown(reason, cuda.source, (least, _before(floors[above])), words)}
+
+
+def _before(version: str) -> str:
+    """Return a release right below another one."""
+    return f"{int(version.partition('.')[0]) - 1}.999"
 
 
 def _assumed_abi(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:

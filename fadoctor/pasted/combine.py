@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PACKAGE = "package:"
+LISTS = frozenset({"a list of packages", "pip freeze", "pip show", "pipdeptree", "pip"})
+"""Where the versions come from that installers print: with their labels, if they have any."""
 _GPU = compiled(r"gpu\[(\d{1,3})\]\.\w{1,30}")
 
 
@@ -65,6 +67,10 @@ class Combined:
             return unknown(f"the report says {told}", source)
         value = claims[0].value
         return Absent(source) if value is None else known(value, source)
+
+    def is_listed(self, name: str) -> bool:
+        """Return whether a list of packages, as installers print it, names a distribution."""
+        return any(claim.tool in LISTS for claim in self._said.get(_PACKAGE + name, ()))
 
     def _packages(self, silent: Unknown) -> None:
         complete = self.fact(COMPLETE)

@@ -153,7 +153,7 @@ def known(text: str, name: str) -> Any:
 
 
 def test_a_release_without_a_label_is_that_of_pypi_and_the_report_says_so() -> None:
-    text = "torch: 2.6.0\nGPU: RTX 3090\nOS: Windows 11"
+    text = "torch       2.6.0\ntorchvision 0.21.0\nGPU: RTX 3090\nOS: Windows 11"
     assert known(text, "torch.build") == "cpu"
     assert any("PyPI" in each for each in read_environment(text.encode()).overlays)
     assert known(text.replace("Windows 11", "Ubuntu 22.04"), "torch.cuda") == "12.4"
