@@ -12,7 +12,7 @@ import msgspec
 from fadoctor import __version__
 from fadoctor.engine.fixes import begun, possible_fixes
 from fadoctor.engine.given import given_by
-from fadoctor.engine.judge import fingerprint
+from fadoctor.engine.judge import fingerprint, judge
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.explain.cleaning import Line, clean_lines
 from fadoctor.explain.complaints import complaining, complaints
@@ -49,6 +49,11 @@ _DULL = compiled(
     r"\.(?:distribution|count|visible_count|visible|vendor|abi_tag|machine)$|^packages\.|^host\.os$"
 )
 """Facts that follow from what a log names, and say nothing to a reader."""
+
+FACTS_ALONE = (
+    "The versions and hardware in the text do not go together: "
+    "`fadoctor check --facts` shows {} in the same text."
+)
 
 TOLD = "[[{log.name_told}]]"
 """What tables say of a name that a log misses, told behind what the log says."""
@@ -121,6 +126,8 @@ def explain(
         fixes = begun(useful)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
+    if not findings and environment is None and (more := _facts_alone(reading, knowledge)):
+        notes.append(more)
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
     return Explanation(
@@ -135,6 +142,16 @@ def explain(
         overlays=environment.overlays if environment is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
+
+
+def _facts_alone(reading: Reading, knowledge: Knowledge) -> str:
+    """Return how many errors the facts of a text show that complains of nothing known."""
+    facts = reading.facts()
+    if not any(name.endswith(".version") for name in facts.named):
+        return ""
+    judged = judge(facts.environment, knowledge, Matrix(knowledge.tables))
+    errors = sum(each.severity is Severity.ERROR for each in judged.findings)
+    return FACTS_ALONE.format(f"{errors} error{'s' if errors > 1 else ''}") if errors else ""
 
 
 def _weighed(

@@ -123,7 +123,11 @@ _PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
 _FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
 
 # 8x A100, 4 * H100, 2张RTX 3090: how many of the GPU that is named behind
-_TIMES = compiled(r"(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장) ?$")
+_TIMES = compiled(
+    r"(?:(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장)"
+    r"|(?P<word>[一二两双三四五六七八]) ?(?:个|张|块|台|枚|卡)) ?$"
+)
+_NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
 
 
 def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Claim]:
@@ -245,9 +249,13 @@ def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> It
         if gpu is None:
             continue
         times = _TIMES.search(line.text[max(0, found.start() - 6) : found.start()])
-        many = min(int(times["times"]) if times else 1, SUBJECT_LIMIT)
+        many = min(_many(times) if times else 1, SUBJECT_LIMIT)
         for index in range(many):
             yield from ((claim, found.span()) for claim in _gpu(gpu, index, line))
+
+
+def _many(times: re.Match[str]) -> int:
+    return int(times["times"]) if times["times"] else _NUMERALS[times["word"]]
 
 
 def _gpu(gpu: Gpu, index: int, line: Line) -> Iterator[Claim]:

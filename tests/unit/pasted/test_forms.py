@@ -54,6 +54,7 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
       "gpu[0].name": "RTX 4090"}),
     ("PyTorchのバージョン 2.6.0, Python 3.11.9", {"torch.version": "2.6.0",
                                              "python.version": "3.11.9"}),
+    ("显卡是两张 RTX 3090", {"gpu.count": 2, "gpu[1].name": "RTX 3090"}),
     ("我用了4张A100训练", {"gpu.count": 4, "gpu[0].compute_capability": "8.0"}),
     # tools that have no reader of their own
     ("GPU 0,1: NVIDIA L4\nGPU 0,1 Compute Capability: 8.9\nPyTorch: 2.5.1+cu124\nsglang: 0.4.1",
