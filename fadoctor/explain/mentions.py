@@ -6,6 +6,7 @@ They say less surely than the report of a tool does: a person or a program menti
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fadoctor.model.environment import SUBJECT_LIMIT
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     """A claim, and where in its line it stands."""
 
 TOOL = "a line of the log"
+
+MOST = 24
+"""Mentions of one kind in one line, at most, that are read."""
 
 FEW = 400
 """So few lines are read one by one."""
@@ -141,11 +145,15 @@ def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Cla
             yield from exact
         elif _SUCCESS in line.text or _SATISFIED in line.text:
             form = _INSTALLED if _SUCCESS in line.text else _THERE
-            for found in form.finditer(line.text):
+            for found in islice(form.finditer(line.text), MOST):
                 yield _package(found["name"], found["version"], line)
         else:
-            said = (*_plain(line), *_gpus(line, models, tables))
-            yield from (claim for claim, span in said if not is_wished(line.text, *span))
+            wished: dict[tuple[int, int], bool] = {}
+            for claim, span in (*_plain(line), *_gpus(line, models, tables)):
+                if span not in wished:
+                    wished[span] = is_wished(line.text, *span)
+                if not wished[span]:
+                    yield claim
 
 
 def _worth_reading(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Line]:
@@ -217,10 +225,10 @@ def _plain(line: Line) -> Iterator[Spoken]:
     lowered = line.text.lower()
     if any(word in lowered for word in _PACKAGE_WORDS):
         for form in _PACKAGES:
-            for found in form.finditer(line.text):
+            for found in islice(form.finditer(line.text), MOST):
                 yield _package(found["name"], found["version"], line), found.span()
     for name, form in _PLAIN:
-        for found in form.finditer(line.text):
+        for found in islice(form.finditer(line.text), MOST):
             value = re.sub(r"[., ]{1,2}", ".", found["found"])
             yield Claim(name, value, line.number, TOOL), found.span()
             if name.startswith("gpu"):
@@ -237,7 +245,7 @@ def _package(name: str, version: str, line: Line) -> Claim:
 
 def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> Iterator[Spoken]:
     """Yield the GPUs that a line names; a short name only where the line is about one."""
-    for found in GPU_NAME.finditer(line.text):
+    for found in islice(GPU_NAME.finditer(line.text), MOST):
         name = found["name"]
         is_marked = found["maker"] or found["brand"] or "GPU" in line.text or "显卡" in line.text
         if len(name) < SHORT and not is_marked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -178,3 +179,14 @@ def test_versions_that_a_list_names_are_held_against_requirements() -> None:
     assert isinstance(unmet, dict)
     assert "2.6.0 is installed" in unmet["torch"]
     assert not isinstance(known(text, "vllm.missing"), tuple)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["torch ", "torch: ", "| torch ", "torch 2.6 ", "2x A100 ", ">>> torch.__version__ ", "GPU 0,",
+     "显卡 ", "GPU[0] : ", "py3_1 ", "requires , but you have "],
+)  # fmt: skip
+def test_no_reader_runs_away(unit: str) -> None:
+    started = time.process_time()
+    read_report(f"{unit * (8_000 // len(unit))}\n".encode() * 20, "paste")
+    assert time.process_time() - started < 2
