@@ -6,6 +6,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
+from fadoctor.apply.links import refuse_links
 from fadoctor.apply.ownership import installed
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
@@ -47,6 +48,7 @@ def refuse_unready(
     plan: Plan, prefix: Path, environ: Mapping[str, str], run: Callable[[Command], Result]
 ) -> None:
     """Raise UsageError where the plan's commands could not do their work. Starts pip once."""
+    refuse_links(prefix)
     steps = [action for action in plan.actions if action.kind.is_run]
     for argv in dict.fromkeys(_program(action) for action in steps):
         if len(argv) > 1:

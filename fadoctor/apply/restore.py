@@ -19,6 +19,7 @@ import msgspec
 from fadoctor.apply.ownership import is_compiled
 from fadoctor.apply.snapshot import Entry, gone, present, same
 from fadoctor.apply.store import FOLDER
+from fadoctor.processes.own_files import own_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +146,7 @@ class _Work:
         while os.path.lexists(kept):
             kept = self.store.kept / f"{path}.{number}"
             number += 1
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        own_folders(self.store.folder, kept.parent)
         shutil.move(self.store.prefix / path, kept)
         self.aside.append(f"{FOLDER}/{kept.relative_to(self.store.folder).as_posix()}")
 

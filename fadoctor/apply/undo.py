@@ -9,9 +9,10 @@ import msgspec
 from fadoctor.apply.changes import Changes, find_changes, read_changes, write_changes
 from fadoctor.apply.decision import Decision, decide, read_decision, write_decision
 from fadoctor.apply.journal import Journal, Stage, read_journal, write_journal
-from fadoctor.apply.process_table import end_group
+from fadoctor.apply.proof import unlike
 from fadoctor.apply.restore import Job, Restored, restore
 from fadoctor.apply.snapshot import discard, read_manifest
+from fadoctor.apply.step_process import end_step
 from fadoctor.model.errors import ApplyError
 
 if TYPE_CHECKING:
@@ -39,6 +40,13 @@ class Undone(msgspec.Struct, frozen=True):
     """Files that are not as before: edited in place, or in the way of something else."""
     aside: tuple[str, ...] = ()
     """What others had changed in packages that were brought back: where it is kept."""
+    unlike: tuple[str, ...] = ()
+    """What is not as before, in lines; then the snapshot is kept."""
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether all that the fix had changed was compared, and is as it was before."""
+        return not (self.spoiled or self.unlike)
 
 
 def look(store: Store, *, force: bool = False) -> Outlook | None:
@@ -75,7 +83,7 @@ def undo(
     anything is changed; where it says no, None is returned.
     """
     journal = read_journal(store)
-    if journal is not None and not end_group(journal.group, journal.started):
+    if journal is not None and not end_step(journal.process):
         raise ApplyError("a step of the interrupted change is still running and does not end")
     try:
         outlook = look(store, force=force)
@@ -90,12 +98,14 @@ def undo(
             f"not everything could be brought back: {error}; the snapshot is kept; run "
             "fadoctor fix --undo again"
         ) from error
-    others = outlook.decision.others
-    return Undone(True, others, restored.spoiled, restored.aside)
+    return restored
 
 
-def _carry_back(store: Store, outlook: Outlook) -> Restored:
-    """Write down what is decided, then do it: a second undo does the same, not half of it."""
+def _carry_back(store: Store, outlook: Outlook) -> Undone:
+    """Write down what is decided, then do it: a second undo does the same, not half of it.
+
+    The snapshot is let go only where what is there was compared with it.
+    """
     changes, decision = outlook.changes, outlook.decision
     if outlook.journal.stage is not Stage.UNDOING:
         write_changes(store, changes)
@@ -104,5 +114,12 @@ def _carry_back(store: Store, outlook: Outlook) -> Restored:
     before = read_manifest(store)
     job = Job(before, changes.by_path(), frozenset(decision.paths), frozenset(decision.expendable))
     restored = restore(store, job)
-    discard(store)
-    return restored
+    lines = tuple(line for line in unlike(store, changes, decision) if not _is_in(restored, line))
+    undone = Undone(True, decision.others, restored.spoiled, restored.aside, lines)
+    if undone.is_proved:
+        discard(store)
+    return undone
+
+
+def _is_in(restored: Restored, line: str) -> bool:
+    return line.rpartition(" (")[0] in restored.spoiled

@@ -19,6 +19,7 @@ from fadoctor.cli.examples import epilog
 from fadoctor.cli.output import drop_output, fill_missing_streams, refuse_closed, write
 from fadoctor.cli.support import EXIT_INTERNAL, EXIT_INTERRUPTED, interrupted
 from fadoctor.model.errors import FadoctorError, UsageError
+from fadoctor.processes.ending import ends_by_signals
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the disk or the user's share of it says: no fault of this program."""
@@ -104,7 +105,8 @@ def main() -> None:
     debug = "--debug" in sys.argv
     fill_missing_streams()
     try:
-        code = _asked()(standalone_mode=False, prog_name="fadoctor")
+        with ends_by_signals():
+            code = _asked()(standalone_mode=False, prog_name="fadoctor")
         if code == EXIT_INTERRUPTED:  # typer's word for Ctrl-C
             code = interrupted()
     except FadoctorError as error:

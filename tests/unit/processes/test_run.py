@@ -162,14 +162,14 @@ def test_children_of_tests_hear_ctrl_c() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_tied_child_is_the_command_and_nothing_else(tmp_path: Path) -> None:
+def test_a_child_is_the_command_and_nothing_else(tmp_path: Path) -> None:
     code = (
         "import os, sys; print(os.getpid() == os.getpgrp() == os.getsid(0), sys.stdin.read(),"
         " sys.argv[1:], len(os.listdir('/proc/self/fd')) < 6 if os.path.isdir('/proc') else True)"
     )
     argv = (sys.executable, "-c", code, "a b", "--c")
-    result = run(Command(argv, 20, tied=True))
+    result = run(Command(argv, 20))
     assert result.stdout == "True  ['a b', '--c'] True\n"
-    assert run(Command((str(tmp_path / "none"),), 5, tied=True)).ending is Ending.NOT_STARTED
-    assert python("import os; os.kill(os.getpid(), 11)", tied=True).ending is Ending.SIGNALLED
-    assert python("import sys; sys.exit(7)", tied=True).code == 7
+    assert run(Command((str(tmp_path / "none"),), 5)).ending is Ending.NOT_STARTED
+    assert python("import os; os.kill(os.getpid(), 11)").ending is Ending.SIGNALLED
+    assert python("import sys; sys.exit(7)").code == 7
