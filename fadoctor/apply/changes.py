@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.apply.likeness import changed_versions, named_by, read_likeness
 from fadoctor.apply.ownership import (
     Distribution,
     claimed_outside,
@@ -16,7 +17,6 @@ from fadoctor.apply.ownership import (
     installed,
     unequal,
 )
-from fadoctor.apply.likeness import changed_versions, named_by, read_likeness
 from fadoctor.apply.snapshot import Entry, gone, present, read_manifest, same
 from fadoctor.apply.store import read_safely, write_safely
 from fadoctor.apply.strangers import strangers
@@ -56,9 +56,11 @@ def find_changes(
     """Compare an environment, as a step left it, with its snapshot.
 
     `planned`: the distributions that the plan changes; `whole`: whether the step came to its end,
-    so that what no planned one requires was changed by somebody else's installer. Outside of the folders with packages only
-    what they own counts, and what others own that came or went; what any owns and is gone, too: an
-    installer that is killed has removed scripts before it removes the list that names them.
+    so that what no planned one requires was changed by somebody else's installer.
+
+    Outside of the folders with packages only what they own counts, and what others own that came or
+    went; what any owns and is gone, too: an installer that is killed has removed scripts before it
+    removes the list that names them.
     """
     before = read_manifest(store)
     here = {entry.path: entry for entry in present(store.prefix)}

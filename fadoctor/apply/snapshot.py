@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.apply.ownership import in_packages
 from fadoctor.apply.likeness import observe, write_likeness
+from fadoctor.apply.ownership import in_packages
 from fadoctor.apply.store import FOLDER, read_safely, write_safely
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.typed import decode
@@ -57,7 +57,6 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     def is_file(self) -> bool:
         """Whether it is neither a folder nor a link, nor gone."""
         return self.kind not in ("folder", "link", "gone")
-
 
     def look(self) -> tuple[object, ...]:
         """Return what two copies of the same thing have in common."""

@@ -18,6 +18,7 @@ import msgspec
 from fadoctor import __version__
 from fadoctor.contracts.model import Broken, Entry, Site
 from fadoctor.model.typed import decode
+from fadoctor.processes.own_files import own_folders, read_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,8 +65,7 @@ def verdict_file(folder: Path, site: Site, entries: Mapping[str, Entry]) -> Path
 def kept_answer(file: Path, site: Site) -> tuple[Broken, ...] | None:
     """Return what was found before, where nothing that it hangs on has changed."""
     try:
-        with file.open("rb") as stream:
-            verdict = decode(stream.read(SIZE_LIMIT), Verdict)
+        verdict = decode(read_own(file, SIZE_LIMIT), Verdict)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
     is_set = set(site.variables)
@@ -107,11 +107,16 @@ def keep_answer(file: Path, verdict: Verdict) -> None:
 
 
 def made(folder: Path | None) -> Path | None:
-    """Return the folder, made where it was not there; None where it cannot be written."""
+    """Return the folder, made where it was not there; None where it cannot be written.
+
+    None as well where it, or the one above, is a link or belongs to another user.
+    """
     if folder is None:
         return None
+    base = folder.parents[1]
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_folders(base, folder)
     except OSError:
         return None
     return folder if os.access(folder, os.W_OK) else None

@@ -78,7 +78,7 @@ class Guard:
         atexit.register(self.leave)
 
     def _forget(self) -> None:
-        """Close the pipe of a guard that has ended, or that is our parent's since we were forked."""
+        """Close the pipe of a guard that has ended, or is our parent's since we were forked."""
         if self._pipe >= 0:
             with suppress(OSError):
                 os.close(self._pipe)
@@ -91,15 +91,12 @@ class Guard:
 def _spawn(reader: int) -> int:
     """Start the guard in a session of its own: what ends ours does not reach it."""
     argv = [sys.executable, "-I", "-S", "-X", "utf8", os.fspath(_SCRIPT), str(os.getpid())]
-    null = (os.POSIX_SPAWN_OPEN, os.devnull, os.O_WRONLY, 0)
-    actions = [
-        (os.POSIX_SPAWN_DUP2, reader, 0),
-        (null[0], 1, *null[1:]),
-        (null[0], 2, *null[1:]),
-    ]
-    env = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    actions = [(os.POSIX_SPAWN_DUP2, reader, 0)]
+    actions += [(os.POSIX_SPAWN_OPEN, each, os.devnull, os.O_WRONLY, 0) for each in (1, 2)]  # type: ignore[misc] # two kinds
+    # Where we are another fadoctor's child, its guard must not end ours.
+    env = {name: value for name, value in os.environ.items() if name != NAME}
     own = {"setsid": True} if sys.platform.startswith("linux") else {"setpgroup": 0}
-    return os.posix_spawn(sys.executable, argv, env, file_actions=actions, **own)  # type: ignore[arg-type] # one of two options
+    return os.posix_spawn(sys.executable, argv, env, file_actions=actions, **own)
 
 
 GUARD = Guard()

@@ -8,7 +8,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SIZE_LIMIT = 256 << 20
 
@@ -53,7 +56,7 @@ def own_folder(path: Path) -> None:
 
 
 def own_folders(base: Path, path: Path) -> None:
-    """Make the folders from `base`, which is somebody's, down to `path`, each as our own."""
+    """Make the folders below `base`, which may be anybody's, down to `path`, each as our own."""
     for each in (*reversed(path.parents), path):
         if base in each.parents:
             own_folder(each)
@@ -85,7 +88,7 @@ def read_own(path: Path, limit: int = SIZE_LIMIT) -> bytes:
 
 def write_own(path: Path, data: bytes) -> None:
     """Replace a file of ours so that a reader finds the old or the new, whatever happens."""
-    temporary = path.with_name(f"{path.name}.new")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     descriptor = open_own(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(descriptor, "wb") as file:

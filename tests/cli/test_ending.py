@@ -94,7 +94,7 @@ def end(argv: list[str], pids: Path, number: int, folder: Path) -> int:
     return status
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"])
 def test_hung_worker_ends_with_us(hung: tuple[list[str], Path], tmp_path: Path, name: str) -> None:
     """The status is that of a process that died of the signal, as `timeout` and systemd expect."""
     options, pids = hung

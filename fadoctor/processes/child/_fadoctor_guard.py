@@ -8,6 +8,7 @@ begin and end, and ``q`` where nothing is to be ended. Standard library only, Py
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
@@ -32,7 +33,7 @@ MARK = re.compile(r"[0-9a-f]{32}")
 def carries(pid: int, name: str, mark: str) -> bool:
     """Return whether a process was started with ``name=mark`` in its environment."""
     try:
-        with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 -- hundreds of them
+        with open(f"/proc/{pid}/environ", "rb") as file:
             entries = file.read(_ENVIRON_LIMIT).split(b"\0")
     except OSError:
         return False
@@ -42,7 +43,7 @@ def carries(pid: int, name: str, mark: str) -> bool:
 def carriers(name: str, mark: str) -> list[int]:
     """Return the ids of the processes that carry a mark, ours apart."""
     try:
-        ids = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]  # noqa: PTH208
+        ids = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
     except OSError:
         return []
     return [pid for pid in ids if pid != os.getpid() and carries(pid, name, mark)]
@@ -112,10 +113,8 @@ class Groups:
         for pid, descriptor in self.leaders.items():
             if descriptor >= 0 and select.select([descriptor], [], [], 0)[0]:
                 continue
-            try:
+            with contextlib.suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)
-            except OSError:
-                pass
 
 
 def watch(parent: int) -> tuple[str, Groups] | None:

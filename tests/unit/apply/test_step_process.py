@@ -20,7 +20,8 @@ _SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
 _LEAVER = """
 import os, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"],
-                         start_new_session=True, stdout=subprocess.DEVNULL)
+                         start_new_session=True, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL)
 print(child.pid, flush=True)
 """
 

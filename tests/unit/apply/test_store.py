@@ -169,7 +169,7 @@ def test_a_link_in_its_place_deletes_nothing(tmp_path: Path, part: str) -> None:
     if part:
         store.folder.mkdir()
     (store.folder / part).symlink_to(elsewhere)
-    with pytest.raises(ApplyError, match="is a link.*nothing was changed"), store.locked():
+    with pytest.raises(ApplyError, match=r"is a link.*nothing was changed"), store.locked():
         pass
     with pytest.raises(ApplyError, match="is a link"):
         store.refuse_foreign()

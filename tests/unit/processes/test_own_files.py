@@ -46,7 +46,7 @@ def test_a_link_is_no_folder_of_ours(tmp_path: Path, target: str) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / target)
-    with pytest.raises(NotOurOwnError, match="is a link.*remove it"):
+    with pytest.raises(NotOurOwnError, match=r"is a link.*remove it"):
         own_folder(tmp_path / "link")
     with pytest.raises(NotOurOwnError):
         own_folders(tmp_path, tmp_path / "link" / "below")
@@ -56,11 +56,11 @@ def test_a_link_is_no_folder_of_ours(tmp_path: Path, target: str) -> None:
 def test_writing_replaces_a_link_and_leaves_what_it_names(tmp_path: Path) -> None:
     """A link where the temporary file is made led to somebody's file, which was overwritten."""
     (tmp_path / "mine").write_text("precious")
-    (tmp_path / "state.json.new").symlink_to("mine")
+    (tmp_path / f".state.json.{os.getpid()}").symlink_to("mine")
     write_own(tmp_path / "state.json", b"{}")
     assert (tmp_path / "mine").read_text() == "precious"
     assert read_own(tmp_path / "state.json") == b"{}"
-    assert sorted(os.listdir(tmp_path)) == ["mine", "state.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "state.json"]
 
 
 def test_reading_follows_no_link_and_waits_for_no_pipe(tmp_path: Path) -> None:
