@@ -23,11 +23,18 @@ def unlike(store: Store, changes: Changes, decision: Decision) -> tuple[str, ...
     What others have changed since, and is left as it is, does not count.
     """
     before, spared = read_likeness(store), decision.names
-    lines = list(changed_versions(before, store.prefix, spared).values())
+    versions = changed_versions(before, store.prefix, spared)
+    lines = [line for name, line in versions.items() if name in changes.moved]
     lines += changed_files(before, store.prefix, changes.moved, spared)
     lines += _left_over(store, changes)
     lines += _not_back(store, decision)
     return tuple(dict.fromkeys(lines))
+
+
+def come_since(store: Store, changes: Changes, decision: Decision) -> tuple[str, ...]:
+    """Return a line for each distribution that somebody changed while an undo was at work."""
+    spared = {*decision.names, *changes.moved}
+    return tuple(changed_versions(read_likeness(store), store.prefix, spared).values())
 
 
 def _left_over(store: Store, changes: Changes) -> Iterator[str]:

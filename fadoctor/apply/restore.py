@@ -191,8 +191,15 @@ def _maker(store: Store, entry: Entry) -> Callable[[Path], object]:
     if entry.kind == "link":
         return lambda temporary: temporary.symlink_to(entry.target)
     if entry.kind == "linked":
-        return lambda temporary: os.link(there, temporary)
+        return lambda temporary: _link_or_copy(there, temporary)
     return lambda temporary: shutil.copy2(there, temporary)
+
+
+def _link_or_copy(there: Path, temporary: Path) -> None:
+    try:
+        os.link(there, temporary)
+    except OSError:  # another disk was put there meanwhile
+        shutil.copy2(there, temporary)
 
 
 def _replace(here: Path, make: Callable[[Path], object]) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.apply.changes import Changes, find_changes, read_changes, write_changes
 from fadoctor.apply.decision import Decision, decide, read_decision, write_decision
 from fadoctor.apply.journal import Journal, Stage, read_journal, write_journal
-from fadoctor.apply.proof import unlike
+from fadoctor.apply.proof import come_since, unlike
 from fadoctor.apply.restore import Job, Restored, restore
 from fadoctor.apply.snapshot import discard, read_manifest
 from fadoctor.apply.step_process import end_step
@@ -92,13 +92,12 @@ def undo(
             return Undone(restored=False)
         if not agree(outlook):
             return None
-        restored = _carry_back(store, outlook)
+        return _carry_back(store, outlook)
     except OSError as error:
         raise ApplyError(
             f"not everything could be brought back: {error}; the snapshot is kept; run "
             "fadoctor fix --undo again"
         ) from error
-    return restored
 
 
 def _carry_back(store: Store, outlook: Outlook) -> Undone:
@@ -115,7 +114,8 @@ def _carry_back(store: Store, outlook: Outlook) -> Undone:
     job = Job(before, changes.by_path(), frozenset(decision.paths), frozenset(decision.expendable))
     restored = restore(store, job)
     lines = tuple(line for line in unlike(store, changes, decision) if not _is_in(restored, line))
-    undone = Undone(True, decision.others, restored.spoiled, restored.aside, lines)
+    others = (*decision.others, *come_since(store, changes, decision))
+    undone = Undone(True, others, restored.spoiled, restored.aside, lines)
     if undone.is_proved:
         discard(store)
     return undone

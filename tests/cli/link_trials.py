@@ -10,6 +10,7 @@ is as before. Mounts are made in a mount namespace of the trial's own, which nee
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -145,9 +146,11 @@ def _moved_whole(scene: Scene) -> Path:
 
 
 def _overlay(scene: Scene) -> Path:
+    layers = Path(tempfile.mkdtemp(dir=scene.other.parent))  # holds what the kernel alone reads
+    atexit.register(shutil.rmtree, layers, ignore_errors=True)
     for name in ("up", "work"):
-        (scene.other / name).mkdir()
-    parts = f"lowerdir={scene.env},upperdir={scene.other}/up,workdir={scene.other}/work"
+        (layers / name).mkdir()
+    parts = f"lowerdir={scene.env},upperdir={layers}/up,workdir={layers}/work"
     subprocess.run(["mount", "-t", "overlay", "-o", parts, "none", scene.env], check=True)
     return scene.env
 
@@ -270,7 +273,8 @@ def _tried(env: Path, places: tuple[Path, Path]) -> str:
         return "restored"
     if "is as it was before" in fix.stderr:
         return "restored after a step that failed"
-    return "refused" if "nothing was changed" in fix.stderr else f"NO SENTENCE: {fix.stderr}"
+    said = fix.returncode == _REFUSED or "nothing was changed" in fix.stderr
+    return "refused" if said else f"NO SENTENCE: {fix.stderr}"
 
 
 def _state_of(places: tuple[Path, Path], env: Path) -> list[dict[str, object]]:

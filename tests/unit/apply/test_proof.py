@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from typing import TYPE_CHECKING
@@ -117,6 +118,60 @@ def test_what_somebody_elses_installer_did_during_a_step_stays(project: Project)
     assert (project.site / "later" / "__init__.py").exists()
     assert (project.folder / "bin" / "later-tool").exists()
     assert not (project.site / "fresh").exists()
+
+
+def test_an_installer_that_runs_while_undo_does_is_told_of_and_left(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Undo had looked at the environment before; what came since is nobody's to remove."""
+    project.fix()
+
+    def at_the_same_time(*_: object) -> None:
+        tiny(project.folder, project.wheels, "install", "later==1")
+
+    monkeypatch.setattr("fadoctor.apply.restore._Work.set_folder_times", at_the_same_time)
+    undone = project.undo()
+    assert undone.others == ("later is 1 (new)",)
+    assert undone.is_proved
+    assert (project.site / "later" / "__init__.py").exists()
+
+
+def test_one_that_touches_the_same_package_is_found_out(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = manifest(project.folder)
+    project.fix()
+
+    def at_the_same_time(*_: object) -> None:
+        tiny(project.folder, project.wheels, "install", "moved==2")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("fadoctor.apply.restore._Work.set_folder_times", at_the_same_time)
+        undone = project.undo()
+    assert "moved is 2, not 1" in undone.unlike
+    assert project.undo().is_proved
+    after = manifest(project.folder)
+    assert {path for path in before if before[path] != after.get(path)} <= {"bin", "lib", "share"}
+
+
+def test_what_is_set_aside_may_go_to_another_disk(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mount in the environment: nothing can be renamed from it into `.fadoctor`."""
+    project.fix()
+    place = project.site / "moved" / "__init__.py"
+    with place.open("a") as file:
+        file.write("patched = True\n")
+
+    def other_disk(*_: object, **__: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr("os.rename", other_disk)
+    monkeypatch.setattr("os.link", other_disk)
+    undone = project.undo()
+    [kept] = undone.aside
+    assert "patched" in (project.folder / kept).read_text()
+    assert place.read_text().startswith("version = 1\n")
 
 
 def test_what_a_planned_package_requires_is_the_fixs_doing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -173,3 +174,25 @@ def test_a_child_is_the_command_and_nothing_else(tmp_path: Path) -> None:
     assert run(Command((str(tmp_path / "none"),), 5)).ending is Ending.NOT_STARTED
     assert python("import os; os.kill(os.getpid(), 11)").ending is Ending.SIGNALLED
     assert python("import sys; sys.exit(7)").code == 7
+
+
+@pytest.mark.parametrize("jump_s", [-86_400.0, 86_400.0])
+def test_a_clock_that_jumps_changes_no_deadline(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, jump_s: float
+) -> None:
+    """Somebody sets the clock, or a machine finds out what time it is, while a child runs."""
+    truth, jumps = time.time, itertools.count()
+    monkeypatch.setattr("time.time", lambda: truth() + jump_s * next(jumps))
+    assert python("import time; time.sleep(0.5)", 20).ok
+    beats = tmp_path / "pulse"
+    code = (
+        "import os, sys, time\n"
+        "for n in range(4):\n"
+        f"    open({str(beats)!r}, 'a').write('x')\n"
+        f"    os.utime({str(beats)!r}, (time.time() + {jump_s} * n,) * 2)\n"
+        "    time.sleep(0.2)\n"
+    )
+    assert python(code, 30, pulse=Pulse(str(beats), 10.0, 10.0)).ok
+    late = python("import time; time.sleep(60)", 0.5)
+    assert late.ending is Ending.TIMED_OUT
+    assert late.elapsed_s < 8
