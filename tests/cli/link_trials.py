@@ -69,8 +69,10 @@ class Scene(msgspec.Struct, frozen=True):
         """Mount something over a folder or file that then holds the same."""
         kept = self.away / "under" / path.name
         kept.parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copytree if path.is_dir() else shutil.copy2
-        copy(path, kept, **({"symlinks": True} if path.is_dir() else {}))
+        if path.is_dir():
+            shutil.copytree(path, kept, symlinks=True)
+        else:
+            shutil.copy2(path, kept)
         source = [str(kept)] if "--bind" in options else ["none"]
         subprocess.run(["mount", *options, *source, str(path)], check=True)
         if "--bind" not in options:
@@ -170,7 +172,7 @@ def _hard(path: Path, place: Path) -> None:
 
 LINKS: dict[str, Callable[[Scene], Path]] = {
     "none": lambda s: s.env,
-    "lib64 to lib": lambda s: [(s.env / "lib64").symlink_to("lib"), s.env][1],
+    "lib64 to lib": lambda s: _link(s, "../../../lib64", "lib"),
     "lib": lambda s: s.lead(s.env / "lib", s.away),
     "lib, other disk": lambda s: s.lead(s.env / "lib", s.other),
     "lib to lib64": lambda s: _renamed(s.env / "lib", "lib64", s.env),

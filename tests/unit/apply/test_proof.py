@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,13 +14,12 @@ from fadoctor.apply.carry_out import Workshop, carry_out
 from fadoctor.apply.undo import undo
 from fadoctor.cli.undo import tell
 from fadoctor.model.errors import ApplyError
+from fadoctor.model.plan import Action, ActionKind
 from fadoctor.processes.run import run
 from tests.unit.apply.test_undo_real import Project
 from tests.unit.apply.trees import manifest
 from tests.unit.apply.wheels import make_wheel, tiny
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.unit.processes.test_guard import is_gone
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the layout of POSIX")
 
@@ -152,6 +152,27 @@ def test_one_that_touches_the_same_package_is_found_out(
     assert project.undo().is_proved
     after = manifest(project.folder)
     assert {path for path in before if before[path] != after.get(path)} <= {"bin", "lib", "share"}
+
+
+@pytest.mark.skipif(not Path("/proc/1").exists(), reason="needs a process table")
+def test_what_a_step_left_running_writes_no_more(project: Project, tmp_path: Path) -> None:
+    """One that had left the group of the step wrote on, while all was compared and brought back."""
+    note = tmp_path / "pid"
+    code = (
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        f"    open({str(note)!r}, 'w').write(str(os.getpid()))\n"
+        "    time.sleep(100)\n"
+        f"while not os.path.exists({str(note)!r}) or not open({str(note)!r}).read():\n"
+        "    time.sleep(0.01)\n"
+        "sys.exit(1)\n"
+    )
+    argv = (sys.executable, "-I", "-S", "-c", code)
+    with pytest.raises(ApplyError):
+        project.fix(Action(ActionKind.INSTALL, "install", argv, requirements=("x==1",)))
+    assert is_gone(int(note.read_text()))
+    assert project.undo().is_proved
 
 
 def test_what_is_set_aside_may_go_to_another_disk(
