@@ -175,11 +175,11 @@ def test_stopped_in_the_middle_of_writing_it_can_be_undone(installer: str) -> No
         ("site, other disk", "refused"),
         ("package that changes", "refused"),
         (".fadoctor", "refused"),
-        ("site to dist-packages", "restored"),
         ("every file a link", "restored"),
-        ("every file a hard link", "restored"),
         ("whole environment", "restored"),
-        ("environment on the other disk", "restored"),
+        pytest.param("site to dist-packages", "restored", marks=pytest.mark.long),
+        pytest.param("every file a hard link", "restored", marks=pytest.mark.long),
+        pytest.param("environment on the other disk", "restored", marks=pytest.mark.long),
     ],
 )
 def test_a_link_is_refused_or_all_is_restored(name: str, answer: str) -> None:

@@ -29,7 +29,12 @@ _GONE_WITHIN_S = 10.0
 """Two seconds are promised; a machine that is busy with other tests gets more."""
 
 _HANGS = "#!/bin/sh\nsetsid sleep 123 &\nsleep 123\n"
-_SIGNALS = ["SIGKILL", "SIGQUIT", "SIGTERM", "SIGHUP"]
+_SIGNALS = [
+    "SIGKILL",
+    "SIGQUIT",
+    pytest.param("SIGTERM", marks=pytest.mark.long),
+    pytest.param("SIGHUP", marks=pytest.mark.long),
+]
 
 
 class Started:
