@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 from fadoctor.apply.likeness import changed_files, changed_versions, read_likeness
 from fadoctor.apply.ownership import is_compiled
-from fadoctor.apply.snapshot import look_again, read_manifest
+from fadoctor.apply.snapshot import look_again
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.apply.changes import Changes
     from fadoctor.apply.decision import Decision
+    from fadoctor.apply.snapshot import Entry
     from fadoctor.apply.store import Store
 
 
-def unlike(store: Store, changes: Changes, decision: Decision) -> tuple[str, ...]:
+def unlike(
+    store: Store, manifest: Mapping[str, Entry], changes: Changes, decision: Decision
+) -> tuple[str, ...]:
     """Return in lines what is not as before, though it should be; nothing where all is.
 
     What others have changed since, and is left as it is, does not count.
@@ -26,8 +29,8 @@ def unlike(store: Store, changes: Changes, decision: Decision) -> tuple[str, ...
     versions = changed_versions(before, store.prefix, spared)
     lines = [line for name, line in versions.items() if name in changes.moved]
     lines += changed_files(before, store.prefix, changes.moved, spared)
-    lines += _left_over(store, changes)
-    lines += _not_back(store, decision)
+    lines += _left_over(store, manifest, changes)
+    lines += _not_back(store, manifest, decision)
     return tuple(dict.fromkeys(lines))
 
 
@@ -37,17 +40,15 @@ def come_since(store: Store, changes: Changes, decision: Decision) -> tuple[str,
     return tuple(changed_versions(read_likeness(store), store.prefix, spared).values())
 
 
-def _left_over(store: Store, changes: Changes) -> Iterator[str]:
+def _left_over(store: Store, manifest: Mapping[str, Entry], changes: Changes) -> Iterator[str]:
     """Yield what the fix had written where no snapshot reaches."""
-    manifest = read_manifest(store)
     for path in changes.named:
         if path not in manifest and not is_compiled(path) and _is_there(store, path):
             yield f"{path} (left over)"
 
 
-def _not_back(store: Store, decision: Decision) -> Iterator[str]:
+def _not_back(store: Store, manifest: Mapping[str, Entry], decision: Decision) -> Iterator[str]:
     """Yield what was to be brought back, and does not look as the snapshot's list says."""
-    manifest = read_manifest(store)
     for path in decision.paths:
         wanted = manifest.get(path)
         if is_compiled(path) or (wanted is not None and wanted.kind == "unkept"):

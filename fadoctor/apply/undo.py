@@ -113,7 +113,8 @@ def _carry_back(store: Store, outlook: Outlook) -> Undone:
     before = read_manifest(store)
     job = Job(before, changes.by_path(), frozenset(decision.paths), frozenset(decision.expendable))
     restored = restore(store, job)
-    lines = tuple(line for line in unlike(store, changes, decision) if not _is_in(restored, line))
+    found = unlike(store, before, changes, decision)
+    lines = tuple(line for line in found if not _is_in(restored, line))
     others = (*decision.others, *come_since(store, changes, decision))
     undone = Undone(True, others, restored.spoiled, restored.aside, lines)
     if undone.is_proved:
