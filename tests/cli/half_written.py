@@ -28,8 +28,8 @@ from typing import NamedTuple
 from tests.cli.environments import add_flash_attn, add_torch
 from tests.cli.fake_pip import add_record
 from tests.cli.kill_trials import fadoctor
-from tests.unit.apply.trees import manifest
-from tests.unit.apply.wheels import make_wheel
+from tests.unit.repair.apply.trees import manifest
+from tests.unit.repair.apply.wheels import make_wheel
 
 SEED = 20_26
 FILES = 1_200

@@ -24,7 +24,7 @@ import msgspec
 
 from tests.cli.fake_pip import broken_environment
 from tests.cli.kill_trials import fadoctor
-from tests.unit.apply.trees import manifest
+from tests.unit.repair.apply.trees import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
