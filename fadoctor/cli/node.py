@@ -19,7 +19,7 @@ from fadoctor.fleet.identity import Node, node_of, renamed
 from fadoctor.fleet.record import record_line, second_line
 from fadoctor.model.errors import FadoctorError, UsageError
 from fadoctor.model.fact import printable
-from fadoctor.probes.redaction import hide_tokens
+from fadoctor.texts.credentials.hiding import hide_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def reported(wanted: Wanted) -> Iterator[Callable[[Report, How], None]]:
     try:
         yield lambda report, how: _keep(report, how, wanted, node)
     except FadoctorError as error:
-        problem = "" if wanted.redact else hide_tokens(str(error))
+        problem = "" if wanted.redact else hide_credentials(str(error))
         content = failed(error.exit_code, problem)
         for sink in wanted.sinks:
             if sink.form in OF_A_NODE:

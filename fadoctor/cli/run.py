@@ -57,7 +57,7 @@ def _explain_failure(tail: bytes, rules: list[Path], color: showing.Colour, *, q
     if lies_in_active(reading):
         request = with_imports(support.no_request(), reading, knowledge)
         _, environment = support.environment_of(request, rules)
-    report = explain_reading(reading, knowledge, environment)
+    report = support.without_credentials(explain_reading(reading, knowledge, environment))
     if report.findings:
         style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)
         sys.stderr.write("\n" + render(report, style))

@@ -76,6 +76,7 @@ def trace(
     if eager:
         notes = (*notes, "torch.compile was off (--eager): speed and rounding differ from a run.")
     report = build_report(tuple(command), run.code, traced.processes, knowledge, notes)
+    report = support.without_credentials(report)
     report = support.redacted(report) if redact else report
     style = style_of(color.value, output, quiet=quiet, verbose=verbose, stream=sys.stderr)
     text = _rendered(report, format_, style)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.explain.prefixes import strip_prefixes
+from fadoctor.texts.credentials.hiding import hide_in_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from fadoctor.explain.sieve import Region
 
@@ -50,6 +51,15 @@ class Line(msgspec.Struct, frozen=True):
     text: str
     channel: str
     """The process that wrote it, as its prefix names it; empty without one."""
+
+
+def without_credentials(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """Return the lines of a log without credentials: nothing reads them before that."""
+    hidden = hide_in_lines([line.text for line in lines])
+    return tuple(
+        line if line.text == text else Line(line.number, text, line.channel)
+        for line, text in zip(lines, hidden, strict=True)
+    )
 
 
 def clean_lines(region: Region) -> Iterator[Line]:

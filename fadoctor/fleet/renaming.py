@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.fleet.gathered import Gathered, Group, Unreadable
-from fadoctor.probes.redaction import hide_tokens
+from fadoctor.texts.credentials.hiding import hide_credentials
+from fadoctor.texts.identities import hide_identities
 
 if TYPE_CHECKING:
     from fadoctor.fleet.content import Content
@@ -60,4 +61,4 @@ def _clean(content: Content) -> Content:
 
 
 def _plain(text: str) -> str:
-    return _HOMES.sub(r"\1~", hide_tokens(text))
+    return hide_identities(_HOMES.sub(r"\1~", hide_credentials(text)))
