@@ -18,7 +18,7 @@ from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
 from fadoctor.model.smoke import Failure
 from fadoctor.model.typed import convert
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
-from fadoctor.texts.credentials.document import hide_in
+from fadoctor.texts.credentials.document import without_secrets
 from fadoctor.texts.identities import GENERIC, HOST, USER, hide_identities, identities_in
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def redact(document: _T, environ: Mapping[str, str], host: str) -> _T:
 
     The target's folders are replaced by the names of its roots, which is how facts name them.
     """
-    plain = hide_in(msgspec.to_builtins(document))
+    plain = without_secrets(msgspec.to_builtins(document))
     public = _public_hosts()
     ours = GENERIC | _own_words()
     words = _words(environ, host, (plain.get("target") or {}).get("roots", {}))

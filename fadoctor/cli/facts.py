@@ -47,4 +47,4 @@ def facts(
     rules, request = [*settings.rules, *rules], settings.applied(request, assumes=False)
     _, environment = support.environment_of(request, rules)
     environment = support.without_credentials(environment)
-    write(render(support.redacted(environment) if redact else environment), output)
+    write(render(support.redacted(environment) if redact else environment), output, "json")

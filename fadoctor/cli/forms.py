@@ -175,7 +175,8 @@ def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
     document = support.without_credentials(document)
     shown = support.redacted(document) if how.redact else document
     for sink in sinks:
-        write(_rendered(document if sink.form is Form.MARKDOWN else shown, sink, how), sink.path)
+        text = _rendered(document if sink.form is Form.MARKDOWN else shown, sink, how)
+        write(text, sink.path, sink.form.value)
         if sink.form is Form.GITHUB:
             _append_summary(document)
 

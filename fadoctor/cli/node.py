@@ -54,7 +54,7 @@ def reported(wanted: Wanted) -> Iterator[Callable[[Report, How], None]]:
     if node.is_second:
         for sink in wanted.sinks:
             if sink.form is Form.FLEET:
-                write(second_line(node).decode(), sink.path)
+                write(second_line(node).decode(), sink.path, sink.form.value)
         raise typer.Exit(0)
     try:
         yield lambda report, how: _keep(report, how, wanted, node)
@@ -63,7 +63,7 @@ def reported(wanted: Wanted) -> Iterator[Callable[[Report, How], None]]:
         content = failed(error.exit_code, problem)
         for sink in wanted.sinks:
             if sink.form in OF_A_NODE:
-                write(_text(node, content, None, sink.form), sink.path)
+                write(_text(node, content, None, sink.form), sink.path, sink.form.value)
         if wanted.folder is not None:
             with suppress(UsageError):  # the first error is the one to hear of
                 _save(wanted.folder, node, document_of(node, content, None))

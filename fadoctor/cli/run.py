@@ -6,6 +6,7 @@ Heavy modules are imported inside the command, so that each pays only for what i
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ import typer
 
 from fadoctor.cli import support
 from fadoctor.cli.options import judging, showing
+from fadoctor.cli.runner import harmless
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 
@@ -60,4 +62,4 @@ def _explain_failure(tail: bytes, rules: list[Path], color: showing.Colour, *, q
     report = support.without_credentials(explain_reading(reading, knowledge, environment))
     if report.findings:
         style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)
-        sys.stderr.write("\n" + render(report, style))
+        sys.stderr.write(harmless("\n" + render(report, style), "text", os.environ))

@@ -50,7 +50,9 @@ _NAMED_HOSTS = re.compile(
     r"[\"']?(?P<b>[A-Za-z][A-Za-z_-]*\d[\w-]*(?:\.[\w-]+)*|[A-Za-z]+-?\[[\d,-]+\])"
     r"|\[(?P<c>[a-z][a-z-]*\d[\w-]*):\d+\]"
 )
-_SCHEMED = re.compile(r"(?<=://)(?:[^\s/@]{1,200}@)?(?P<host>[A-Za-z0-9_-]+(?:\.[\w-]+)*)(?=[:/\s\"',;)?#]|\Z)")
+_SCHEMED = re.compile(
+    r"(?<=://)(?:[^\s/@]{1,200}@)?(?P<host>[A-Za-z0-9_-]+(?:\.[\w-]+)*)(?=[:/\s\"',;)?#]|\Z)"
+)
 _DOMAINS = re.compile(
     r"(?i)(?<![\w@/.-])(?P<host>(?:[a-z0-9][a-z0-9-]*\.){1,6}(?:com|org|net|edu|gov|mil)"
     r"|(?:[a-z0-9][a-z0-9-]*\.){2,6}(?:io|ai|dev|cloud|app|local|localdomain|internal|lan|corp|"
@@ -79,6 +81,7 @@ GENERIC = frozenset({
 })  # fmt: skip
 """Names of users that say nothing about a person, or that are words of every report."""
 
+_SHORTEST = 3
 _LOCAL = ("localhost", "0.0.0.0", "127.0.0.1", "host", "example")  # noqa: S104 -- nothing is bound
 _MARKS = (USER, HOST, HOME, "***")
 
@@ -119,6 +122,15 @@ def identities_in(text: str, public: Collection[str] = ()) -> Identities:
     hosts |= {found["host"] for found in _SCHEMED.finditer(text)}
     wanted = {host for host in hosts if not _is_public(host, public) and not host.isdecimal()}
     return Identities(frozenset(users), frozenset(wanted))
+
+
+def hide_names(told: Identities, text: str) -> str:
+    """Return a text without names of users and hosts, wherever they stand."""
+    for names, mark in ((told.users, USER), (told.hosts, HOST)):
+        for name in sorted(names, key=len, reverse=True):
+            if len(name) >= _SHORTEST and name.lower() not in GENERIC and name in text:
+                text = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", mark, text)
+    return text
 
 
 def _as_user(name: str) -> str:

@@ -53,14 +53,25 @@ def _hosts() -> Iterator[Plant]:
 
 def _numbers() -> Iterator[Plant]:
     for address in ("10.20.30.41", "192.168.17.23", "172.20.3.99", "84.112.45.6"):
-        for text in (f"inet {address}/24", f"connect to {address}:29500 failed",
-                     f"at {address}", f"tcp://{address}:80", f"[{address}]", f"addr={address};"):
+        for text in (
+            f"inet {address}/24",
+            f"connect to {address}:29500 failed",
+            f"at {address}",
+            f"tcp://{address}:80",
+            f"[{address}]",
+            f"addr={address};",
+        ):
             yield Plant("IPv4", text, (address,))
     for address in (
         "2001:db8:85a3:0:0:8a2e:370:7334", "2001:db8::ff00:42:8329", "fe80::1ff:fe23:4567:890a",
         "fd12:3456:789a:1::1",
     ):  # fmt: skip
-        for text in (f"inet6 {address}/64", f"[{address}]:29500", f"at {address}", f"{address}%eth0"):
+        for text in (
+            f"inet6 {address}/64",
+            f"[{address}]:29500",
+            f"at {address}",
+            f"{address}%eth0",
+        ):
             yield Plant("IPv6", text, (address,))
     yield Plant("MAC", "ether 3c:ec:ef:1a:2b:9d", ("3c:ec:ef:1a:2b:9d",))
     uuid = "8d0e6bb4-4d33-4b42-92b5-0ed3e8c8ab4e"
@@ -76,7 +87,7 @@ def _homes() -> Iterator[Plant]:
     ):  # fmt: skip
         folder = home.format(NAME)
         sep = "\\\\" if "\\\\" in folder else "\\" if "\\" in folder else "/"
-        for text in (f"{folder}{sep}x", f"File \"{folder}{sep}a.py\", line 3", f"-I{folder}{sep}x"):
+        for text in (f"{folder}{sep}x", f'File "{folder}{sep}a.py", line 3', f"-I{folder}{sep}x"):
             if home != "~{}" or not text.startswith("-I"):
                 yield Plant("home", text, (NAME,))
         if home != "~{}":

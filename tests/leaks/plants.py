@@ -60,7 +60,11 @@ def _environment() -> Iterator[Plant]:
         f"os.putenv('{name}', '{WORD}')", f"{name.lower()} = {WORD}", f"{name} := {WORD}",
         f"environ({{'{name}': '{WORD}', 'HOME': '/root'}})", f"{name}=\\\"{WORD}\\\"",
     ):  # fmt: skip
-        yield Plant("environment: spelling", text, (ODD if ODD in text else WORD if WORD in text else PLAIN,))
+        yield Plant(
+            "environment: spelling",
+            text,
+            (ODD if ODD in text else WORD if WORD in text else PLAIN,),
+        )
 
 
 def _keys() -> Iterator[Plant]:
@@ -98,7 +102,12 @@ def _keys() -> Iterator[Plant]:
 
 def _options() -> Iterator[Plant]:
     for name in ("--password", "--token", "--api-key", "--hf-token", "--secret", "--client-secret"):
-        for text in (f"{name} {PLAIN}", f"{name}={PLAIN}", f"{name} '{PLAIN}'", f'{name}="{PLAIN}"'):
+        for text in (
+            f"{name} {PLAIN}",
+            f"{name}={PLAIN}",
+            f"{name} '{PLAIN}'",
+            f'{name}="{PLAIN}"',
+        ):
             yield Plant(f"option {name}", f"python train.py {text} --bf16", (PLAIN,))
     for text in (
         f"['login', '--password', '{PLAIN}', '--x']", f'["--token", "{PLAIN}"]',
@@ -134,7 +143,7 @@ def _headers() -> Iterator[Plant]:
         (f"Cookie: theme=dark; id={WORD}", WORD),
         (f"Set-Cookie: sid={WORD}; Path=/; HttpOnly", WORD),
         (f"('Cookie', 'a={WORD}')", WORD),
-        (f"Authorization: Digest username=\"x\", response=\"{WORD}\"", WORD),
+        (f'Authorization: Digest username="x", response="{WORD}"', WORD),
         (f"Authorization: AWS4-HMAC-SHA256 Credential=A/b, Signature={HEX_LONG}", HEX_LONG),
         (f"[(b'authorization', b'Bearer {WORD}')]", WORD),
         (f"headers={{authorization=[Bearer {WORD}]}}", WORD),

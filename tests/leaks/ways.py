@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,36 +44,44 @@ def leaks(way: str, plants: Iterable[Plant], shown: str) -> Iterator[Leak]:
                 yield Leak(way, plant.kind, plant.text, secret)
 
 
-def log_of(plant: Plant) -> str:
-    """Return a log with a plant on lines that show causes: before them, behind them, between."""
-    text = plant.text
-    return (
-        f"{text} RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
-        f"\nModuleNotFoundError: No module named 'flash_attn' {text}\n"
-        f"\nImportError: libcudart.so.12: cannot open shared object file: {text} No such file\n"
-        f"ValueError: Unknown attention backend: 'FLASHINFERR' {text}\n"
-    )
+LINES = (
+    "{} RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
+    "ModuleNotFoundError: No module named 'flash_attn' {}",
+    "ImportError: libcudart.so.12: cannot open shared object file: {} No such file",
+    "ValueError: Unknown attention backend: 'FLASHINFERR' {}",
+)
+"""Lines that show causes, and where something else can stand: before, behind, between."""
+
+
+def log_of(plants: Sequence[Plant]) -> str:
+    """Return a log with plants on the lines that show causes."""
+    lines = (line.replace("{}", each.text) for line, each in zip(LINES, plants, strict=False))
+    return "\n\n".join(lines) + "\n"
 
 
 def through_explain(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Iterator[Leak]:
-    """Give `explain` each plant in a log of its own."""
+    """Give `explain` logs with the plants."""
     log = folder / "train.log"
-    for plant in plants:
-        log.write_text(log_of(plant), encoding="utf-8")
+    for batch in _batches(plants, len(LINES)):
+        log.write_text(log_of(batch), encoding="utf-8")
         for form, shown in _written(formats.ReportFormat, folder, lambda outputs: explain.explain(
             log=str(log), output=outputs, redact=redact
         )):  # fmt: skip
-            yield from leaks(f"explain {form}", [plant], shown)
+            yield from leaks(f"explain {form}", batch, shown)
 
 
-def through_run(plants: Sequence[Plant], *, redact: bool) -> Iterator[Leak]:
-    """Give what `run` explains each plant: the end of a command's output."""
-    assert not redact, "run has no such option"
-    for plant in plants:
-        shown = _said(lambda each=plant: run._explain_failure(
+def through_run(plants: Sequence[Plant]) -> Iterator[Leak]:
+    """Give what `run` explains the plants: the end of a command's output."""
+    for batch in _batches(plants, len(LINES)):
+        shown = _said(lambda each=batch: run._explain_failure(
             log_of(each).encode(), [], run.showing.Colour.NEVER, quiet=False
         ))  # fmt: skip
-        yield from leaks("run", [plant], shown)
+        yield from leaks("run", batch, shown)
+
+
+def _batches(plants: Sequence[Plant], size: int) -> Iterator[Sequence[Plant]]:
+    """Yield the plants, so many at once."""
+    return (plants[at : at + size] for at in range(0, len(plants), size))
 
 
 def saved(plants: Sequence[Plant]) -> dict[str, Any]:
@@ -100,9 +109,7 @@ def through_facts(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
         yield from _of_a_file(batch, path, folder, redact=redact)
 
 
-def _of_a_file(
-    batch: Sequence[Plant], path: Path, folder: Path, *, redact: bool
-) -> Iterator[Leak]:
+def _of_a_file(batch: Sequence[Plant], path: Path, folder: Path, *, redact: bool) -> Iterator[Leak]:
     name = str(path)
     commands: dict[str, tuple[Any, Callable[[list[str]], None]]] = {
         "check": (formats.CheckFormat, lambda outputs: check.check(
@@ -122,21 +129,24 @@ def _of_a_file(
 
 def through_paste(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Iterator[Leak]:
     """Give `check --facts` what people paste, with plants on its lines."""
-    path = folder / "pasted.txt"
-    for plant in plants:
-        text = plant.text
-        path.write_text(
-            f"PyTorch version: 2.6.0+cu124\nIs debug build: False\nOS: Ubuntu {text}\n"
-            f"GPU models and configuration: GPU 0: Tesla V100 {text}\n{text}\n"
-            f"[pip3] torch==2.6.0 {text}\nflash-attn @ {text}\nxformers==0.0.1 {text}\n",
-            encoding="utf-8",
-        )
-        out = folder / "pasted.json"
-        name, outputs = str(path), [f"json:{out}", f"text:{folder / 'pasted.out'}"]
-        _said(lambda name=name, outputs=outputs: check.check(
-            facts=name, output=outputs, redact=redact, verbose=True, smoke=False))  # fmt: skip
+    path, out = folder / "pasted.txt", folder / "pasted.json"
+    for batch in _batches(plants, len(PASTED)):
+        lines = (line.replace("{}", each.text) for line, each in zip(PASTED, batch, strict=False))
+        path.write_text("\n".join([*HEADING, *lines, *(each.text for each in batch)]) + "\n", "utf-8")
+        outputs = [f"json:{out}", f"text:{folder / 'pasted.out'}"]
+        _said(lambda outputs=outputs: check.check(
+            facts=str(path), output=outputs, redact=redact, verbose=True, smoke=False))  # fmt: skip
         shown = out.read_text(encoding="utf-8") + (folder / "pasted.out").read_text("utf-8")
-        yield from leaks("check --facts of a paste", [plant], shown)
+        yield from leaks("check --facts of a paste", batch, shown)
+
+
+HEADING = ("PyTorch version: 2.6.0+cu124", "Is debug build: False")
+PASTED = (
+    "OS: Ubuntu 22.04 {}", "GPU models and configuration: GPU 0: Tesla V100 {}", "GCC version: {}",
+    "[pip3] torch==2.6.0 {}", "flash-attn @ {}", "xformers==0.0.1 {}", "Nvidia driver version: {}",
+    "Python version: 3.11.9 {}",
+)  # fmt: skip
+"""Lines of a report of torch's, and of a list of packages."""
 
 
 def through_fleet(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Iterator[Leak]:
@@ -165,7 +175,10 @@ def through_fleet(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
 
 def through_trace(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Iterator[Leak]:
     """Give `trace` a command line that holds the plants, cut into words as a shell does."""
-    words = [word for plant in plants for word in plant.text.split()]
+    words = [plant.text for plant in plants]
+    for plant in plants:
+        if plant.kind.startswith(("option", "command")) and plant.text[0] not in '["':
+            words += shlex.split(plant.text)
     for form in trace.TraceFormat:
         out = folder / f"trace.{form.value}"
         _said(lambda form=form, out=out: trace.trace(

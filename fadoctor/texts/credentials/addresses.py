@@ -14,7 +14,7 @@ _REACH = 2_000
 """Longest user with password that is looked for, in characters."""
 
 _SLASHES = r"//|\\/\\/|%2[Ff]%2[Ff]"
-_BEFORE_SLASHES = (":", "=", "(", "\"", "'", " ", "\t", "\n", "a", "A")
+_BEFORE_SLASHES = (":", "=", "(", '"', "'", " ", "\t", "\n", "a", "A")
 _AUTHORITY = r"(?:[^\s\"'<>\\]|\\(?![nrt\"'])){1,2000}"
 _HOST = r"(?:\[[0-9A-Fa-f:.]{2,40}\]|[A-Za-z0-9][\w.-]{0,200})"
 _FULL_HOST = r"(?:[A-Za-z0-9-]{1,63}\.){1,8}[a-z]{2,12}(?:[:/]|\Z)|(?:\d{1,3}\.){3}\d{1,3}(?![\w.])"

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from fadoctor.model.typed import convert
-from fadoctor.texts.credentials.hiding import HIDDEN, hide_credentials, may_name
+from fadoctor.texts.credentials.hiding import HIDDEN, hide_credentials, hide_in_words, may_name
 from fadoctor.texts.credentials.names import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _T = TypeVar("_T", bound=msgspec.Struct)
+_Plain = TypeVar("_Plain")
 
 _APART = "\n\0\n"
 """What no secret spans."""
@@ -23,17 +24,23 @@ _SHORTEST = 6
 
 
 def hide_in_document(document: _T) -> _T:
-    """Return the same document; a copy without credentials where it holds some.
-
-    All texts are looked at together first: a document without secrets is the rule.
-    """
+    """Return the same document; a copy without credentials where it holds some."""
     plain = msgspec.to_builtins(document)
+    clean = without_secrets(plain)
+    return document if clean is plain else convert(clean, type(document))
+
+
+def without_secrets(plain: _Plain) -> _Plain:
+    """Return the same plain data; a copy without credentials where they hold some.
+
+    All texts are looked at together first: data without secrets are the rule.
+    """
     texts = dict.fromkeys(_texts(plain))
     if None not in texts:
         together = _APART.join(text for text in texts if text is not None)
         if hide_credentials(together) == together:
-            return document
-    return convert(hide_in(plain), type(document))
+            return plain
+    return hide_in(plain)  # type: ignore[no-any-return]
 
 
 def hide_in(value: Any) -> Any:
@@ -60,9 +67,9 @@ def _texts(value: Any) -> Iterator[str | None]:
                 yield None
             yield from _texts(item)
     elif isinstance(value, (list, tuple)):
+        if all(isinstance(item, str) for item in value):
+            yield " ".join(value)
         for item in value:
-            if isinstance(item, str) and item.startswith("-") and is_secret_name(item):
-                yield None
             yield from _texts(item)
 
 
@@ -76,9 +83,7 @@ def _of_key(key: str, value: Any) -> Any:
 
 
 def _words(values: Sequence[Any]) -> list[Any]:
-    """Return a list; of a command line, no word behind an option whose value is secret."""
-    clean, is_secret = [], False
-    for value in values:
-        clean.append(HIDDEN if is_secret and isinstance(value, str) else hide_in(value))
-        is_secret = isinstance(value, str) and value.startswith("-") and is_secret_name(value)
-    return clean
+    """Return a list; one of texts may be a command line, in which one word tells of the next."""
+    if len(values) > 1 and all(isinstance(value, str) for value in values):
+        return hide_in_words(values)
+    return [hide_in(value) for value in values]

@@ -26,6 +26,18 @@ def hide_in_lines(lines: Sequence[str]) -> list[str]:
     return hide_credentials("\n".join(lines)).split("\n") if lines else []
 
 
+def hide_in_words(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line, of which one may say what the next is."""
+    spans = sorted(_spans(" ".join(words)))
+    clean, at = [], 0
+    for word in words:
+        mine = [(max(0, start - at), min(len(word), end - at)) for start, end in spans]
+        inside = [span for span in mine if span[0] < span[1]]
+        clean.append(_without(word, sorted([*inside, *_spans(word)])))
+        at += len(word) + 1
+    return clean
+
+
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     yield from shaped_secrets(text)
     yield from secrets_in_addresses(text)

@@ -35,8 +35,10 @@ def compiled(pattern: str) -> re.Pattern[str]:
 def small(text: str) -> str:
     """Return a text in small letters, as long as it was."""
     small = text.lower()
-    return small if len(small) == len(text) else "".join(
-        char.lower() if char.isascii() else char for char in text
+    return (
+        small
+        if len(small) == len(text)
+        else "".join(char.lower() if char.isascii() else char for char in text)
     )
 
 
@@ -56,7 +58,7 @@ def _quoted(text: str, start: int, quote: str) -> tuple[int, int] | None:
     stop = text.find("\n", start, start + LIMIT)
     stop = min(len(text), start + LIMIT) if stop < 0 else stop
     end = text.find(closing, start, stop)
-    while end > 0 and closing in ("\"", "'") and text[end - 1] == "\\" and text[end - 2] != "\\":
+    while end > 0 and closing in ('"', "'") and text[end - 1] == "\\" and text[end - 2] != "\\":
         end = text.find(closing, end + 1, stop)
     return _worth(text, start, stop if end < 0 else end, whole=True)
 
