@@ -144,7 +144,9 @@ HEADING = ("PyTorch version: 2.6.0+cu124", "Is debug build: False")
 PASTED = (
     "OS: Ubuntu 22.04 {}", "GPU models and configuration: GPU 0: Tesla V100 {}", "GCC version: {}",
     "[pip3] torch==2.6.0 {}", "flash-attn @ {}", "xformers==0.0.1 {}", "Nvidia driver version: {}",
-    "Python version: 3.11.9 {}",
+    "Python version: 3.11.9 {}", "CUDA runtime version: {}", "cuDNN version: 9 {}", "CPU: {}",
+    "Libc version: glibc-2.35 {}", "CMake version: {}", "HIP runtime version: {}",
+    "[conda] pytorch 2.6.0 {}", "Python platform: Linux-6.8 {}",
 )  # fmt: skip
 """Lines of a report of torch's, and of a list of packages."""
 

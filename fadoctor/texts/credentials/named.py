@@ -48,6 +48,9 @@ _MORE = (
 )
 """Headers whose values have several parts."""
 
+_FEW = 3
+"""Words to the end of a line that are all taken for the value, wherever its name stands."""
+
 _YAML_REST = r"[^\n:#=]{1,500}"
 
 
@@ -154,9 +157,11 @@ def _whole(
         return value[0], found.end() if found else value[1]
     line = text.rfind("\n", 0, start) + 1
     is_key = compiled(r"[ \t]{0,40}(?:- )?[\"']?").fullmatch(text, line, start) is not None
-    is_plain = ":" in between and text[value[0] - 1] == " " and is_key
+    is_plain = ":" in between and text[value[0] - 1] == " "
     rest = compiled(_YAML_REST).match(text, value[0]) if is_plain else None
     if rest is None or not compiled(r"[ \t]{0,8}(?:#|\n|\Z)").match(text, rest.end()):
+        return value
+    if not is_key and len(rest[0].split()) > _FEW:
         return value
     return value[0], max(value[1], value[0] + len(rest[0].rstrip()))
 
