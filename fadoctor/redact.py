@@ -23,6 +23,7 @@ from fadoctor.texts.identities import GENERIC, HOST, USER, hide_identities, iden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
 _FORMAT = {
     "known", "absent", "unknown", "environment", "site-packages", "facts", "manifest",
@@ -65,7 +66,7 @@ def redact(document: _T, environ: Mapping[str, str], host: str) -> _T:
     return convert(_clean(plain, clean_text), type(document))
 
 
-def _told(plain: Any, public: frozenset[str], ours: set[str]) -> dict[str, str]:
+def _told(plain: Any, public: frozenset[str], ours: AbstractSet[str]) -> dict[str, str]:
     """Return the names of people and hosts that a document tells somewhere -> replacement."""
     told: dict[str, str] = {}
     for text in _texts(plain):
@@ -109,8 +110,7 @@ def _words(environ: Mapping[str, str], host: str, roots: Mapping[str, str]) -> d
     found = {home: "~", **{name: mark for name, mark in names.items() if name.lower() not in ours}}
     found |= {roots.get(name, ""): f"${name}" for name in ("prefix", "site")}
     found[roots.get("home", "")] = "~"
-    kept = {word.lower(): mark for word, mark in found.items() if len(word) >= _SHORTEST}
-    return kept
+    return {word.lower(): mark for word, mark in found.items() if len(word) >= _SHORTEST}
 
 
 def _replacing(words: Mapping[str, str]) -> Callable[[str], str]:

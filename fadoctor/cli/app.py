@@ -135,6 +135,7 @@ def main() -> None:
             sys.stderr.write(f"fadoctor: cannot write: {error.strerror}\n")
             sys.exit(UsageError.exit_code)
         name = type(error).__name__
-        sys.stderr.write(f"fadoctor: internal error: {name}: {_shown(error)} (--debug shows the stack)\n")
+        said = f"{name}: {_shown(error)} (--debug shows the stack)"
+        sys.stderr.write(f"fadoctor: internal error: {said}\n")
         code = EXIT_INTERNAL
     sys.exit(code)

@@ -22,8 +22,8 @@ from fadoctor.explain.in_vain import IN_VAIN, without_vain
 from fadoctor.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.explain.messages import failures
 from fadoctor.explain.notes import notes_on
-from fadoctor.explain.ranking import Ranked, rank_causes
 from fadoctor.explain.quoting import Vocabulary, quote
+from fadoctor.explain.ranking import Ranked, rank_causes
 from fadoctor.explain.reading import read_blocks
 from fadoctor.explain.sieve import Sifted, sift
 from fadoctor.explain.vendor import Vendor

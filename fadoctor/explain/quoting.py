@@ -37,9 +37,10 @@ _PLAIN = frozenset({
     "class", "self", "return", "raise", "import", "none", "true", "false", "args", "kwargs",
     "forward", "backward", "model", "models", "layer", "layers", "output", "outputs", "input",
     "inputs", "hidden", "states", "config", "kernel", "launch", "worker", "engine", "core", "exec",
-    "run", "runner", "worker", "server", "request", "response", "event", "loop", "thread", "async",
+    "run", "runner", "server", "request", "response", "event", "loop", "thread", "async",
     "when", "while", "during", "because", "failed", "failure", "found", "missing", "lib", "bin",
-    "src", "tmp", "usr", "opt", "python", "home", "user", "users", "root", "data", "work", "workspace",
+    "src", "tmp", "usr", "opt", "python", "home", "user", "users", "root", "data", "work",
+    "workspace",
     "env", "envs", "venv", "conda", "build", "setup", "wheel", "pip", "test", "tests", "utils",
 })  # fmt: skip
 """Words of every log."""
@@ -47,7 +48,7 @@ _PLAIN = frozenset({
 
 _ENDINGS = ("ing", "ed", "es", "s", "er", "ers", "ly", "ion", "ions", "d")
 _LETTERS = bytes(
-    byte if chr(byte).isalpha() and byte < 128 or byte >= 128 else 32 for byte in range(256)
+    byte if (chr(byte).isalpha() and byte < 128) or byte >= 128 else 32 for byte in range(256)
 )
 """Spaces for all bytes that are no letters."""
 
@@ -62,7 +63,7 @@ class Vocabulary:
         self._known: dict[str, bool] = {}
 
     def has(self, word: str) -> bool:
-        """Return whether a word, or what it is an ending of, stands in the rules or in every log."""
+        """Return whether a word, or what it is an ending of, stands in rules or in every log."""
         lowered = word.lower()
         found = self._known.get(lowered)
         if found is None:
@@ -128,5 +129,5 @@ def _is_known(name: str, known: Vocabulary) -> bool:
     parts = re.findall(_PART, stripped)
     long = [part for part in parts if part.isalpha() and len(part) > _SHORT]
     if not long:
-        return len(stripped) <= _SHORT + 2 and not stripped.isalpha() or len(stripped) <= _SHORT
+        return (len(stripped) <= _SHORT + 2 and not stripped.isalpha()) or len(stripped) <= _SHORT
     return 2 * sum(map(known.has, long)) > len(long)

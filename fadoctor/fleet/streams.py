@@ -180,7 +180,7 @@ def _said(line: bytes, prefix: bytes) -> str:
     """Return what a line says behind its prefix, without credentials: either may tell of one."""
     begun = prefix.decode("utf-8", "replace")
     text = hide_credentials(line[:2_000].decode("utf-8", "replace").rstrip("\r\n"))
-    return text[len(begun) :] if text.startswith(begun) else text
+    return text.removeprefix(begun)
 
 
 def _named(prefix: bytes) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-
 _UNSEEN = re.compile("[^\n -~]")
 
 

@@ -39,13 +39,14 @@ _MAIL = re.compile(
     r"|\d{1,3}(?:\.\d{1,3}){3})"
 )
 _USERS = re.compile(
-    r"(?i)(?<![A-Za-z])(?:user(?:[ _]?name)?|login|logname|owner|author|account|maintainer|committer"
-    r"|slurm_job_user|sudo_user|uid)[\"']?\s{0,4}[=:]\s{0,4}[\"']?(?:\d+\()?(?P<name>[A-Za-z_][\w.-]*"
+    r"(?i)(?<![A-Za-z])(?:user(?:[ _]?name)?|login|logname|owner|author|account|maintainer"
+    r"|committer|slurm_job_user|sudo_user|uid)[\"']?\s{0,4}[=:]\s{0,4}[\"']?(?:\d+\()?(?P<name>[A-Za-z_][\w.-]*"
     r"(?: [A-Z][\w.-]*){0,3})|(?:--user=|sudo -u |su - |ssh -l )(?P<option>[A-Za-z_][\w.-]*)"
 )
 _NAMED_HOSTS = re.compile(
-    r"(?i)(?<![A-Za-z])(?P<sure>host[ _-]?name|master[_-]addr(?:ess)?|node[ _]?name|computer[ _]?name"
-    r"|rdzv[_-]endpoint)[\"']?(?:\s{0,4}[=:]\s{0,4}|\s)[\"']?(?P<a>[A-Za-z0-9][\w.-]*)"
+    r"(?i)(?<![A-Za-z])(?P<sure>host[ _-]?name|master[_-]addr(?:ess)?|node[ _]?name"
+    r"|computer[ _]?name|rdzv[_-]endpoint)[\"']?(?:\s{0,4}[=:]\s{0,4}|\s)[\"']?"
+    r"(?P<a>[A-Za-z0-9][\w.-]*)"
     r"|(?<![A-Za-z])(?:hosts?|nodes?|nodelist|server)[\"']?(?:\s{0,4}[=:]\s{0,4}|\s)"
     r"[\"']?(?P<b>[A-Za-z][A-Za-z_-]*\d[\w-]*(?:\.[\w-]+)*|[A-Za-z]+-?\[[\d,-]+\])"
     r"|\[(?P<c>[a-z][a-z-]*\d[\w-]*):\d+\]"

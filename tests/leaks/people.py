@@ -80,7 +80,8 @@ def _numbers() -> Iterator[Plant]:
 
 def _homes() -> Iterator[Plant]:
     for home in (
-        "/home/{}", "/Users/{}", "/export/home/{}", "/nfs/home/{}", "/gpfs/home/w/{}", "/var/home/{}",
+        "/home/{}", "/Users/{}", "/export/home/{}", "/nfs/home/{}", "/gpfs/home/w/{}",
+        "/var/home/{}",
         "/cluster/home/{}", "/mnt/c/Users/{}", "/c/Users/{}", "C:\\Users\\{}", "C:\\\\Users\\\\{}",
         "C:/Users/{}", "d:\\users\\{}", "C:\\Documents and Settings\\{}", "~{}", "file:///home/{}",
         "/mnt/homes/{}",

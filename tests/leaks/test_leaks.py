@@ -5,6 +5,7 @@ Without the repair that came with this test, 5,697 leaks of 344 plants were coun
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def _rules_are_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def none_of(found: Iterable[ways.Leak], plants: tuple[Plant, ...], what: str) -> None:
     leaked = list(found)
-    print(f"{what}: {len(leaked)} leaks of {len(plants)} plants")
+    sys.stdout.write(f"{what}: {len(leaked)} leaks of {len(plants)} plants\n")
     assert leaked[:5] == []
 
 

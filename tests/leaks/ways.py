@@ -17,10 +17,11 @@ from fadoctor.cli.options import formats
 from fadoctor.fleet.content import Content
 from fadoctor.fleet.identity import Node
 from fadoctor.fleet.record import record_line
-from tests.leaks.plants import Plant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tests.leaks.plants import Plant
 
 HEALTHY = Path(__file__).parents[1] / "golden" / "broken-everything" / "facts.json"
 BATCH = 25
@@ -132,7 +133,8 @@ def through_paste(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
     path, out = folder / "pasted.txt", folder / "pasted.json"
     for batch in _batches(plants, len(PASTED)):
         lines = (line.replace("{}", each.text) for line, each in zip(PASTED, batch, strict=False))
-        path.write_text("\n".join([*HEADING, *lines, *(each.text for each in batch)]) + "\n", "utf-8")
+        text = "\n".join([*HEADING, *lines, *(each.text for each in batch), ""])
+        path.write_text(text, encoding="utf-8")
         outputs = [f"json:{out}", f"text:{folder / 'pasted.out'}"]
         _said(lambda outputs=outputs: check.check(
             facts=str(path), output=outputs, redact=redact, verbose=True, smoke=False))  # fmt: skip

@@ -38,8 +38,10 @@ _CURL = (
     r"(?:\bcurl\b[^\n]{0,400}?[ \t](?:-[A-Za-z]{0,6}u|--user)[ \t=]{1,4}[\"']?[^\s:\"']{1,100}:"
     r"|\bsshpass[ \t]{1,4}-p[ \t]{0,4}"
     r"|\b(?:mysql|mysqldump|mariadb|mysqladmin)\b[^\n]{0,300}?[ \t]-p"
-    r"|\b(?:docker|podman|nerdctl|helm|oras|skopeo|az|oc)\b[^\n]{0,200}?\blogin\b[^\n]{0,200}?[ \t]-p[ \t=]{1,4}"
-    r"|\b(?:wandb|vault|ngc|comet|clearml|modal|runpod)[ \t]{1,4}login(?:[ \t]{1,4}--?[\w-]{1,20}){0,3}[ \t]{1,4}"
+    r"|\b(?:docker|podman|nerdctl|helm|oras|skopeo|az|oc)\b[^\n]{0,200}?\blogin\b[^\n]{0,200}?"
+    r"[ \t]-p[ \t=]{1,4}"
+    r"|\b(?:wandb|vault|ngc|comet|clearml|modal|runpod)[ \t]{1,4}login"
+    r"(?:[ \t]{1,4}--?[\w-]{1,20}){0,3}[ \t]{1,4}"
     r"|[ \t]/pass(?:word)?:)(?!-)"
 )
 _PGPASS = (
@@ -100,7 +102,7 @@ def _end_of_user(rest: str) -> int:
         # A slash in the password; `host:8080/a/b@v1` has none.
         host, _, begun = rest[:cut].partition(":")
         is_port = compiled(_PORT).match(begun) is not None and ("." in host or host == "localhost")
-        last = -1 if is_port or "." in host and not begun else rest.rfind(sign)
+        last = -1 if is_port or ("." in host and not begun) else rest.rfind(sign)
     final = rest.rfind(sign)
     if ":" in rest[:cut] and final > last > 0 and compiled(_FULL_HOST).match(rest, final + size):
         last = final  # both signs in the password

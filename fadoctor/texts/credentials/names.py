@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 # secretAccessKey -> secret Access Key; APIKey -> API Key
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -23,7 +24,7 @@ _STRONG = ("password", "passwd", "passphrase", "secret", "apikey", "authtoken", 
 _KEYS = frozenset({
     "access", "account", "admin", "api", "app", "auth", "client", "consumer", "crypt", "customer",
     "decryption", "deploy", "encryption", "fernet", "hmac", "host", "jwt", "license", "master",
-    "master", "private", "rsa", "sas", "secret", "service", "shared", "sign", "signing", "ssh",
+    "private", "rsa", "sas", "secret", "service", "shared", "sign", "signing", "ssh",
     "ssl", "storage", "subscription", "tls", "user", "webhook",
 })  # fmt: skip
 """Words before which ``key`` is one that opens something."""
@@ -79,7 +80,7 @@ def _is_id_of_a_key(parts: list[str]) -> bool:
 
 def _is_key(name: str, parts: list[str]) -> bool:
     """Return whether a key is named that opens something; any one in capitals does."""
-    for before, part in zip(parts, parts[1:]):
+    for before, part in pairwise(parts):
         if part in ("key", "keys") and before in _KEYS:
             return True
     is_capital = name[-80:].isupper() and len(parts) > 1
