@@ -28,6 +28,7 @@ _RANDOM = r"(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d)\w{12,}"
 _MANGLED = r"['\"(]?_Z[A-Z0-9]\w{1,400}['\"),.:;]{0,3}"
 _SHORT = 2
 _LONG = 40
+_TAG = 8
 
 _PLAIN = frozenset({
     "the", "and", "was", "were", "with", "for", "from", "this", "that", "has", "have", "not", "but",
@@ -40,7 +41,7 @@ _PLAIN = frozenset({
     "run", "runner", "server", "request", "response", "event", "loop", "thread", "async",
     "when", "while", "during", "because", "failed", "failure", "found", "missing", "lib", "bin",
     "src", "tmp", "usr", "opt", "python", "home", "user", "users", "root", "data", "work",
-    "workspace",
+    "workspace", "causal", "conditional", "generation", "sequence", "classification", "tokenizer",
     "env", "envs", "venv", "conda", "build", "setup", "wheel", "pip", "test", "tests", "utils",
 })  # fmt: skip
 """Words of every log."""
@@ -51,6 +52,13 @@ _LETTERS = bytes(
     byte if (chr(byte).isalpha() and byte < 128) or byte >= 128 else 32 for byte in range(256)
 )
 """Spaces for all bytes that are no letters."""
+
+
+def _humps(word: bytes) -> Iterator[bytes]:
+    """Yield a word, and the words that it is put together of: ``CausalLM``, ``Causal``, ``LM``."""
+    yield word
+    if not (word.islower() or word.isupper() or word.istitle()):
+        yield from (part.encode() for part in re.findall(_PART, word.decode("utf-8", "replace")))
 
 
 class Vocabulary:
@@ -73,8 +81,9 @@ class Vocabulary:
 
     def _is_in_rules(self, word: str) -> bool:
         if not self._words:
-            encoded = msgspec.json.encode(tuple(self._rules)).lower()
-            self._words = set(encoded.translate(_LETTERS).split())
+            encoded = msgspec.json.encode(tuple(self._rules))
+            whole = set(encoded.translate(_LETTERS).split())
+            self._words = {part.lower() for word in whole for part in _humps(word)}
         stems = [word, f"{word}s", f"{word}ed", f"{word}ing"]
         for ending in _ENDINGS:
             if word.endswith(ending) and len(word) > len(ending) + _SHORT:
@@ -127,7 +136,8 @@ def _is_known(name: str, known: Vocabulary) -> bool:
     if not stripped or re.fullmatch(_NUMBER, stripped) or known.has(stripped):
         return True
     parts = re.findall(_PART, stripped)
-    long = [part for part in parts if part.isalpha() and len(part) > _SHORT]
+    words = [part for part in parts if not part.isdecimal()]
+    long = [part for part in words if len(part) > _SHORT]
     if not long:
-        return (len(stripped) <= _SHORT + 2 and not stripped.isalpha()) or len(stripped) <= _SHORT
+        return len(words) <= 1 and len(stripped) <= _TAG  # sm_90, cu124, x86
     return 2 * sum(map(known.has, long)) > len(long)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
 RUNNER = {"GITHUB_ACTIONS": "true"}
+DOCUMENTS = (Form.JSON, Form.JSONL, Form.SARIF, Form.GITLAB, Form.COLAB)
 EVIL = "::set-output name=x::y"
 LOG = (
     f"ModuleNotFoundError: No module named 'flash_attn' {EVIL}\n"
@@ -45,6 +46,7 @@ def obeyed(text: str) -> list[str]:
 @pytest.mark.parametrize("form", [form for form in Form if form is not Form.GITHUB])
 def test_no_form_is_obeyed(form: Form) -> None:
     text = f"  {EVIL}\n{EVIL}\na ##[group]b\n"
+    text = json.dumps([text, EVIL], indent=1) if form in DOCUMENTS else text
     assert obeyed(text)
     assert obeyed(harmless(text, form.value, RUNNER)) == []
     assert harmless(text, form.value, {}) == text

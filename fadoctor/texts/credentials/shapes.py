@@ -63,7 +63,7 @@ _HEX = r"(?<![\w/@.+-])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![\w/.-])"
 _DIGESTED = (
     r"(?i)(?:commit|sha-?\d{0,3}|rev(?:ision)?|git|hash|checkout|head|snapshot|blob|tree|digest"
     r"|checksum|image|build.?id|layer|fingerprint|branch|ref|merge|version|md5|parent|tag|resolved"
-    r"|container|cache|id)s?\b[^\n\w]{0,6}(?:(?:at|is|to|of|id|now|from|hash|sha)[^\n\w]{1,4}){0,2}\Z"
+    r"|container|cache|id)s?\b[^\n\w]{0,6}(?:(?:at|is|to|of|id|now|from|hash|sha)[^\n\w]{1,4}){0,3}\Z"
 )
 """What stands before digits that name a state of files: it must stay readable."""
 _GIT_LINE = r"(?:^|\n)[^\n\w]{0,6}\Z"

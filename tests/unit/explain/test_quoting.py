@@ -17,7 +17,7 @@ def known() -> Vocabulary:
     "line",
     [
         "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
-        "ImportError: /srv/v/lib/python3.11/site-packages/flash_attn_2_cuda.so: undefined symbol: "
+        "ImportError: /srv/v/lib/python3.11/site-packages/flash_attn_2_cuda.so: undefined symbol:",
         "_ZN3c105ErrorC2ENS_14SourceLocationESs",
         "torch 2.6.0+cu124 with CUDA 12.4, sm_90, 0x7f3a, 100%",
         'File "/opt/v/site-packages/transformers/modeling_utils.py", line 1739, in from_pretrained',
