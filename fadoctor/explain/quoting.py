@@ -22,7 +22,8 @@ _NUMBER = (
     r"[(\[{<'\"]{0,3}(?:v?\d{1,8}(?:[.,:/x-]\d{1,8}){0,8}(?:[.+](?:post|dev|rc|cu|cpu|git|[ab])?\d{0,8}){0,4}"
     r"|0x[0-9a-fA-F]{1,16})[%)\]}>'\",.;:]{0,4}"
 )
-_PATH = r"(?:[(\[{<'\"=:,]{0,3}(?:file://)?(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/|\$))"
+_FLAG = r"['\"]?-(?:[fWlm][A-Za-z][\w=+,-]{0,40}|O\d|std=[\w+]{2,12}|shared|pthread)['\",]{0,2}"
+_PATH = r"(?:[(\[{<'\"=:,]{0,3}(?:-[ILB])?(?:file://)?(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/|\$))"
 _PLACE = ("site-packages", "dist-packages", "lib/python", "/usr/", "/opt/", "/proc/", "/sys/")
 _RANDOM = r"(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d)\w{12,}"
 _MANGLED = r"['\"(]?_Z[A-Z0-9]\w{1,400}['\"),.:;]{0,3}"
@@ -42,6 +43,10 @@ _PLAIN = frozenset({
     "when", "while", "during", "because", "failed", "failure", "found", "missing", "lib", "bin",
     "src", "tmp", "usr", "opt", "python", "home", "user", "users", "root", "data", "work",
     "workspace", "causal", "conditional", "generation", "sequence", "classification", "tokenizer",
+    "via", "then", "than", "into", "over", "also", "only", "still", "here", "there", "its", "our",
+    "your", "you", "please", "try", "use", "using", "used", "got", "get", "see", "more", "all",
+    "any", "each", "other", "first", "second", "new", "old", "same", "some", "such", "too", "very",
+    "just", "now", "again", "always", "never", "after", "before", "between", "without", "about",
     "env", "envs", "venv", "conda", "build", "setup", "wheel", "pip", "test", "tests", "utils",
 })  # fmt: skip
 """Words of every log."""
@@ -125,7 +130,7 @@ def is_harmless(word: str, known: Vocabulary) -> bool:
         return False
     if re.match(_PATH, word) or any(place in word for place in _PLACE):
         return True
-    if re.fullmatch(_MANGLED, word):
+    if re.fullmatch(_MANGLED, word) or re.fullmatch(_FLAG, word):
         return True
     return all(_is_known(piece, known) for piece in re.split(r"[^\w.]+", word) if piece)
 

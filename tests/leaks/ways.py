@@ -14,6 +14,7 @@ import typer
 
 from fadoctor.cli import check, explain, facts, fix, fleet, run, trace
 from fadoctor.cli.options import formats
+from fadoctor.cli.options.showing import Colour
 from fadoctor.fleet.content import Content
 from fadoctor.fleet.identity import Node
 from fadoctor.fleet.record import record_line
@@ -75,7 +76,7 @@ def through_run(plants: Sequence[Plant]) -> Iterator[Leak]:
     """Give what `run` explains the plants: the end of a command's output."""
     for batch in _batches(plants, len(LINES)):
         shown = _said(lambda each=batch: run._explain_failure(
-            log_of(each).encode(), [], run.showing.Colour.NEVER, quiet=False
+            log_of(each).encode(), [], Colour.NEVER, quiet=False
         ))  # fmt: skip
         yield from leaks("run", batch, shown)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fadoctor.texts.identities import hide_identities, hide_names, identities_in
-from tests.leaks.people import Plant, identities
+from tests.leaks.people import identities
+
+if TYPE_CHECKING:
+    from tests.leaks.plants import Plant
 
 TOLD_ELSEWHERE = ("belongs to", "ssh://")
 """Plants whose name only the rest of a document, or the hiding of credentials, hides."""
