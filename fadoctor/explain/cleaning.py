@@ -73,11 +73,18 @@ def clean_lines(region: Region) -> Iterator[Line]:
                     yield Line(number, stripped, channel)
 
 
+def _ends(piece: bytes) -> bytes:
+    """Return both ends of a line; no part of a word whose beginning, perhaps a name, is left out."""
+    half = LINE_LIMIT // 2
+    end = piece[-half:]
+    begun = re.search(rb"[\s\"',;&]", end)
+    return piece[:half] + b" ... " + (end[begun.start() :] if begun else b"")
+
+
 def _texts(piece: bytes) -> Iterator[str]:
     """Yield the text of a piece; a traceback inside one line, as JSON logs have it, unfolded."""
     if len(piece) > LINE_LIMIT:
-        half = LINE_LIMIT // 2
-        piece = piece[:half] + b" ... " + piece[-half:]
+        piece = _ends(piece)
     text = _decoded(piece)
     is_plain = text.isascii() and text.isprintable()
     if not is_plain:

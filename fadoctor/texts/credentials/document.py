@@ -19,6 +19,9 @@ _Plain = TypeVar("_Plain")
 _APART = "\n\0\n"
 """What no secret spans."""
 
+_DIGEST = frozenset("0123456789abcdef")
+"""Letters of commits and digests: a whole value of them says by its key what it is."""
+
 _SHORTEST = 6
 """Characters of a text in which a secret can stand with what tells it."""
 
@@ -57,7 +60,7 @@ def hide_in(value: Any) -> Any:
 def _texts(value: Any) -> Iterator[str | None]:
     """Yield the texts that are worth a look; None for a value whose name says that it is secret."""
     if isinstance(value, str):
-        if len(value) >= _SHORTEST:
+        if len(value) >= _SHORTEST and not _DIGEST.issuperset(value):
             yield value
     elif isinstance(value, dict):
         for key, item in value.items():

@@ -7,7 +7,13 @@ import time
 
 import pytest
 
-from fadoctor.explain.cleaning import LINE_LIMIT, PIECES_LIMIT, Line, clean_lines
+from fadoctor.explain.cleaning import (
+    LINE_LIMIT,
+    PIECES_LIMIT,
+    Line,
+    clean_lines,
+    without_credentials,
+)
 from fadoctor.explain.reading import BLOCK, read_blocks
 from fadoctor.explain.sieve import Region
 
@@ -107,3 +113,11 @@ def test_no_cleaning_pattern_runs_away(unit: bytes) -> None:
     started = time.process_time()
     clean(unit * LINE_LIMIT)
     assert time.process_time() - started < 1
+
+
+def test_a_long_line_ends_with_whole_words_so_that_no_half_of_a_secret_is_left() -> None:
+    secret = "Zq7" * 2_000
+    data = b"x " * 2_040 + f"HF_TOKEN={secret} no kernel image".encode()
+    (line,) = clean_lines(Region(1, data))
+    assert line.text.endswith(" ...  no kernel image")
+    assert without_credentials([line])[0].text.count("Zq7") == 0
