@@ -31,14 +31,16 @@ def run(
 ) -> None:
     """Run a command unchanged and explain on standard error if it fails; exit with its code."""
     from fadoctor.cli.terminal import log_to_stderr
-    from fadoctor.processes.live import run_live
+    from fadoctor.processes.live import KEPT, run_live
 
     log_to_stderr(debug=debug)
     ended = run_live(tuple(command))
     if ended.problem:
         sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {ended.problem}\n")
     elif ended.code:
-        _explain_failure(ended.tail, rules, color, quiet=quiet)
+        is_cut = len(ended.tail) >= KEPT  # perhaps within a word
+        tail = ended.tail.partition(b"\n")[2] if is_cut else ended.tail
+        _explain_failure(tail, rules, color, quiet=quiet)
     if ended.lost:
         sys.stderr.write(f"fadoctor: standard output: {ended.lost}: some of it is lost\n")
     raise typer.Exit(ended.code or (UsageError.exit_code if ended.lost else 0))

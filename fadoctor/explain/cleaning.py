@@ -74,7 +74,7 @@ def clean_lines(region: Region) -> Iterator[Line]:
 
 
 def _ends(piece: bytes) -> bytes:
-    """Return both ends of a line; no part of a word whose beginning, perhaps a name, is left out."""
+    """Return both ends of a line, but no end of a word whose beginning is left out."""
     half = LINE_LIMIT // 2
     end = piece[-half:]
     begun = re.search(rb"[\s\"',;&]", end)

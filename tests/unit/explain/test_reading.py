@@ -91,7 +91,7 @@ def test_of_many_carriage_returns_the_last_count() -> None:
 
 
 def test_of_a_long_line_both_ends_are_read() -> None:
-    (found,) = clean(b"begin" + b"x" * 10 * LINE_LIMIT + b"end")
+    (found,) = clean(b"begin" + b"x" * 10 * LINE_LIMIT + b" end")
     assert found.startswith("begin")
     assert found.endswith("end")
     assert len(found) < LINE_LIMIT + 100
