@@ -7,6 +7,7 @@ import io
 import json
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,9 +76,8 @@ def through_explain(plants: Sequence[Plant], folder: Path, *, redact: bool) -> I
 def through_run(plants: Sequence[Plant]) -> Iterator[Leak]:
     """Give what `run` explains the plants: the end of a command's output."""
     for batch in _batches(plants, len(LINES)):
-        shown = _said(lambda each=batch: run._explain_failure(
-            log_of(each).encode(), [], Colour.NEVER, quiet=False
-        ))  # fmt: skip
+        log = log_of(batch).encode()
+        shown = _said(partial(run._explain_failure, log, [], Colour.NEVER, quiet=False))
         yield from leaks("run", batch, shown)
 
 
@@ -103,7 +103,7 @@ def saved(plants: Sequence[Plant]) -> dict[str, Any]:
 
 
 def through_facts(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Iterator[Leak]:
-    """Give saved facts with plants to `facts`, `check`, `fix` and `fleet`."""
+    """Give saved facts with plants to `facts`, `check` and `fix`."""
     path = folder / "facts.json"
     for start in range(0, len(plants), BATCH):
         batch = plants[start : start + BATCH]
@@ -122,8 +122,6 @@ def _of_a_file(batch: Sequence[Plant], path: Path, folder: Path, *, redact: bool
     for command, (forms, asked) in commands.items():
         for form, shown in _written(forms, folder, asked):
             yield from leaks(f"{command} {form}", batch, shown)
-            if command == "check" and form == "json":
-                (folder / "report.json").write_text(shown, encoding="utf-8")
     out = folder / "out.json"
     _said(lambda: facts.facts(facts=name, output=out, redact=redact))
     yield from leaks("facts json", batch, out.read_text(encoding="utf-8"))
@@ -137,8 +135,8 @@ def through_paste(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
         text = "\n".join([*HEADING, *lines, *(each.text for each in batch), ""])
         path.write_text(text, encoding="utf-8")
         outputs = [f"json:{out}", f"text:{folder / 'pasted.out'}"]
-        _said(lambda outputs=outputs: check.check(
-            facts=str(path), output=outputs, redact=redact, verbose=True, smoke=False))  # fmt: skip
+        asked = partial(check.check, facts=str(path), output=outputs, redact=redact)
+        _said(partial(asked, verbose=True, smoke=False))
         shown = out.read_text(encoding="utf-8") + (folder / "pasted.out").read_text("utf-8")
         yield from leaks("check --facts of a paste", batch, shown)
 
@@ -186,9 +184,8 @@ def through_trace(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
             words += shlex.split(plant.text)
     for form in trace.TraceFormat:
         out = folder / f"trace.{form.value}"
-        _said(lambda form=form, out=out: trace.trace(
-            [sys.executable, "-S", "-c", "pass", *words], format_=form, output=out,
-            redact=redact, verbose=True))  # fmt: skip
+        command = [sys.executable, "-S", "-c", "pass", *words]
+        _said(partial(trace.trace, command, format_=form, output=out, redact=redact, verbose=True))
         yield from leaks(f"trace {form.value}", plants, out.read_text(encoding="utf-8"))
 
 

@@ -37,7 +37,7 @@ _BEGINNINGS = {
     "PMAK-": r"[0-9a-f-]{40,80}", "ntn_": "[A-Za-z0-9]{30,80}", "lin_api_": "[A-Za-z0-9]{30,60}",
     "figd_": r"[\w-]{30,80}", "sntrys_": r"[\w+/=-]{30,300}", "sntryu_": "[0-9a-f]{40,80}",
     "vck_": r"\w{20,80}", "csk-": "[a-z0-9]{30,80}", "fw_": "[A-Za-z0-9]{20,60}",
-    "ops_eyJ": r"[\w-]{30,2000}", "EAACEdEose0cBA": r"\w{10,300}", "sl.": r"[\w-]{100,300}",
+    "ops_eyJ": r"[\w-]{30,2000}", "EAACEdEose0c": r"\w{10,300}", "sl.": r"[\w-]{100,300}",
     "cfut_": r"\w{30,80}", "nfp_": r"\w{30,60}", "rnd_": r"[A-Za-z0-9]{28,40}",
 }  # fmt: skip
 """How services begin their tokens, and what follows."""
