@@ -126,9 +126,8 @@ def is_harmless(word: str, known: Vocabulary) -> bool:
     """Return whether a word is a number, a path, a name of code or one of the rules."""
     if not any(char.isalnum() for char in word) or re.fullmatch(_NUMBER, word):
         return True
-    if re.search(_RANDOM, word) and not re.fullmatch(_MANGLED, word):
-        return False
-    if re.match(_PATH, word) or any(place in word for place in _PLACE):
+    is_path = re.match(_PATH, word) or any(place in word for place in _PLACE)
+    if is_path and not re.search(_RANDOM, word):
         return True
     if re.fullmatch(_MANGLED, word) or re.fullmatch(_FLAG, word):
         return True
