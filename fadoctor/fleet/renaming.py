@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.fleet.gathered import Gathered, Group, Unreadable
-from fadoctor.texts.credentials.hiding import hide_credentials
-from fadoctor.texts.identities import hide_identities, hide_names, identities_in
+from fadoctor.syntax.credentials.hiding import hide_credentials
+from fadoctor.syntax.identities import hide_identities, hide_names, identities_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from fadoctor.fleet.content import Content
     from fadoctor.fleet.summary import Asked
-    from fadoctor.texts.identities import Identities
+    from fadoctor.syntax.identities import Identities
 
 _NUMBERS = re.compile(r"([0-9]+)")
 _HOMES = re.compile(r"(/(?:home|Users|root|scratch|users)/?)[^/\s:'\"~]*")

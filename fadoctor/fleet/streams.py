@@ -12,7 +12,7 @@ from fadoctor.fleet.identity import UNREADABLE
 from fadoctor.fleet.record import SEPARATOR
 from fadoctor.fleet.reports import Lines, add_document, is_document
 from fadoctor.fleet.source import Source
-from fadoctor.texts.credentials.hiding import hide_credentials
+from fadoctor.syntax.credentials.hiding import hide_credentials
 
 if TYPE_CHECKING:
     from fadoctor.fleet.gathered import Gathered

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.cli.forms import Form
-from fadoctor.cli.runner import harmless, is_stream
+from fadoctor.interfaces.cli.forms import Form
+from fadoctor.interfaces.cli.runner import harmless, is_stream
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.matrix import load
+from fadoctor.knowledge.matrix import load
 from tests.leaks import ways
 from tests.leaks.people import identities
 from tests.leaks.plants import credentials
@@ -67,7 +67,9 @@ def test_redacted_nobody_is_named(way: str, tmp_path: Path) -> None:
 
 def test_a_leak_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The count is worth nothing if it could not be another number."""
-    monkeypatch.setattr("fadoctor.explain.cleaning.hide_in_lines", list)
-    monkeypatch.setattr("fadoctor.explain.explain.quote", lambda text, *_: text)
-    monkeypatch.setattr("fadoctor.cli.support.without_credentials", lambda document: document)
+    monkeypatch.setattr("fadoctor.sources.logs.cleaning.hide_in_lines", list)
+    monkeypatch.setattr("fadoctor.judging.explain.explain.quote", lambda text, *_: text)
+    monkeypatch.setattr(
+        "fadoctor.interfaces.cli.support.without_credentials", lambda document: document
+    )
     assert len(list(ways.through_explain(credentials()[:8], tmp_path, redact=False))) > 8

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from fadoctor.cli import check, explain, facts, fix, fleet, run, trace
-from fadoctor.cli.options import formats
-from fadoctor.cli.options.showing import Colour
 from fadoctor.fleet.content import Content
 from fadoctor.fleet.identity import Node
 from fadoctor.fleet.record import record_line
+from fadoctor.interfaces.cli import check, explain, facts, fix, fleet, run, trace
+from fadoctor.interfaces.cli.options import formats
+from fadoctor.interfaces.cli.options.showing import Colour
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

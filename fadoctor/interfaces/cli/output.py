@@ -1,0 +1,76 @@
+"""Write a command's result: to standard output, or to the file of ``--output``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from fadoctor.interfaces.cli.runner import harmless, is_stream
+from fadoctor.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(text: str, output: Path | None, form: str = "text") -> None:
+    """Write a result in a form of `--format`; UsageError where it cannot be written."""
+    if is_stream(output):
+        text = harmless(text, form, os.environ)
+    if output is None:
+        _print(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--output {output}: {error.strerror}") from error
+
+
+def refuse_closed() -> None:
+    """Raise UsageError where there is no standard output to print to."""
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: nothing could be printed")
+
+
+def _print(text: str) -> None:
+    refuse_closed()
+    try:
+        _write_all(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone (`| head`): nothing is left to say; the exit code still counts.
+        drop_output()
+    except OSError as error:
+        drop_output()
+        raise UsageError(f"standard output: {error.strerror or error}") from error
+
+
+def _write_all(text: str) -> None:
+    """Write a text; a locale that cannot spell it gets UTF-8, as the file of ``--output`` does.
+
+    Text for a person is ASCII there. What is left are documents, whose readers want UTF-8.
+    """
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+
+
+def drop_output() -> None:
+    """Send what is still in standard output's buffer nowhere: its last flush would fail again."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def fill_missing_streams() -> None:
+    """Give closed standard streams a place, before files that are opened take their numbers.
+
+    Standard error goes nowhere then; standard output stays None, for `write` to say so.
+    """
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor <= 2:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    os.close(descriptor)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 -- to the end
