@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import time
 
 import pytest
 
 from fadoctor.explain.cleaning import LINE_LIMIT, PIECES_LIMIT, Line, clean_lines
 from fadoctor.explain.reading import BLOCK, read_blocks
 from fadoctor.explain.sieve import Region
+from tests.work import which_ends
 
 TEXT = "first line\nsecond: 找不到指定的模块\n"
 
@@ -104,6 +104,5 @@ def test_lines_carry_their_numbers_and_writers() -> None:
 
 @pytest.mark.parametrize("unit", [b"\x1b[", b"\x1b]", b"[", b"&", b"1;", b"%|", b"\x9b", b"|"])
 def test_no_cleaning_pattern_runs_away(unit: bytes) -> None:
-    started = time.process_time()
-    clean(unit * LINE_LIMIT)
-    assert time.process_time() - started < 1
+    with which_ends():
+        clean(unit * LINE_LIMIT)

@@ -113,7 +113,7 @@ def load(checkout: Path, program: str = LOADED) -> str:
     """Return what a fresh process prints there, or its last words."""
     command = (sys.executable, "-B", "-c", program)
     result = subprocess.run(  # noqa: PLW1510 -- both endings are looked at
-        command, cwd=checkout, capture_output=True, text=True, timeout=30
+        command, cwd=checkout, capture_output=True, text=True, timeout=60
     )
     return result.stdout.strip() or result.stderr.strip().splitlines()[-1]
 
