@@ -41,7 +41,14 @@ def requirements(items: list[str]) -> dict[str, SpecifierSet]:
 
 
 def of_project(items: list[str]) -> dict[str, SpecifierSet]:
-    return {each.name: each.specifier for each in map(Requirement, items)}
+    """Return what is required on the lowest Python: conda builds all releases for the others."""
+    lowest = {"python_version": "3.10", "python_full_version": "3.10.0"}
+    found = [Requirement(each) for each in items]
+    return {
+        each.name: each.specifier
+        for each in found
+        if each.marker is None or each.marker.evaluate(lowest)
+    }
 
 
 def test_the_recipe_requires_what_the_project_does(recipe: Any) -> None:
