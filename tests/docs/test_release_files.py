@@ -87,7 +87,7 @@ def test_a_workflow_pins_what_it_uses_and_holds_no_secret(path: Path) -> None:
     assert "pull_request_target" not in text
     for name, job in workflow["jobs"].items():
         rights = {right for right, kind in job["permissions"].items() if kind == "write"}
-        assert rights <= {"id-token", "attestations", "contents"}, name
+        assert rights <= {"id-token", "attestations", "contents", "issues"}, name
         assert "timeout-minutes" in job, name
         if rights:  # what holds a right runs nothing that comes from the checkout
             assert not any("checkout" in step.get("uses", "") for step in job["steps"]), name
