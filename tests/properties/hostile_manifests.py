@@ -7,13 +7,13 @@ import resource
 import sys
 from pathlib import Path
 
-from fadoctor.manifests.environment import planned_environment
-from fadoctor.manifests.read import read_manifest
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.matrix.query import Matrix
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import Known
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.read import read_manifest
 from tests.work import calls_of, which_ends
 
 HOST = {"host.os": "linux", "host.machine": "x86_64", "host.platform": "linux_x86_64",

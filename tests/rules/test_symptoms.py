@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import yaml
 
-from fadoctor.engine.symptoms import Matcher
+from fadoctor.judging.engine.symptoms import Matcher
 from fadoctor.model.finding import Severity
 from tests.shipped import compiled
 from tests.work import which_ends
