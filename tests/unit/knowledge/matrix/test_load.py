@@ -102,7 +102,7 @@ print(",".join(rule.title for rule in knowledge.rules))
 @pytest.fixture
 def checkout(source: Path) -> Path:
     """Return a folder with the package beside the small rules: a checkout of its own."""
-    for name in ("model", "texts", "matrix"):
+    for name in ("model", "syntax", "knowledge"):
         folder = source.parent / "fadoctor" / name
         shutil.copytree(PACKAGE / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (source.parent / "fadoctor" / "__init__.py").write_text("")
