@@ -35,6 +35,8 @@ def names_in(file: Path) -> set[str]:
                 found.add(name)
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 found.add(name)
+            case _:
+                pass  # an import, a docstring: it defines no name of ours
     return found
 
 

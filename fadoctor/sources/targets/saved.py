@@ -29,8 +29,10 @@ def read_facts(data: bytes, name: str) -> Environment:
         environment = convert(_as_facts(without_secrets(raw)), Environment)
     except msgspec.ValidationError as error:
         raise InputError(name, f"not facts: {error}") from error
-    except (msgspec.DecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         raise InputError(name, f"not JSON: {error}") from error
+    except RecursionError as error:  # whose words differ from one Python to the next
+        raise InputError(name, "not facts: nested too deeply") from error
     if environment.schema_version != FACTS_SCHEMA_VERSION:
         version = environment.schema_version
         raise InputError(name, f"facts of schema version {version}; this fadoctor reads version 1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 
 import pytest
 
@@ -16,6 +15,7 @@ from fadoctor.sources.logs.cleaning import (
 )
 from fadoctor.sources.logs.reading import BLOCK, read_blocks
 from fadoctor.sources.logs.sieve import Region
+from tests.work import which_ends
 
 TEXT = "first line\nsecond: 找不到指定的模块\n"
 
@@ -110,9 +110,8 @@ def test_lines_carry_their_numbers_and_writers() -> None:
 
 @pytest.mark.parametrize("unit", [b"\x1b[", b"\x1b]", b"[", b"&", b"1;", b"%|", b"\x9b", b"|"])
 def test_no_cleaning_pattern_runs_away(unit: bytes) -> None:
-    started = time.process_time()
-    clean(unit * LINE_LIMIT)
-    assert time.process_time() - started < 1
+    with which_ends():
+        clean(unit * LINE_LIMIT)
 
 
 def test_a_long_line_ends_with_whole_words_so_that_no_half_of_a_secret_is_left() -> None:
