@@ -100,6 +100,13 @@ def _typed_so_far() -> list[str] | None:
     return words.split()
 
 
+def _shown(error: Exception) -> str:
+    """Return what an error says without credentials: it may quote what was typed or read."""
+    from fadoctor.syntax.credentials.hiding import hide_credentials
+
+    return hide_credentials(str(error))
+
+
 def main() -> None:
     """Run the command line; every error becomes one line on standard error and its exit code."""
     debug = "--debug" in sys.argv
@@ -112,7 +119,7 @@ def main() -> None:
     except FadoctorError as error:
         if debug:
             raise
-        sys.stderr.write(f"fadoctor: {error}\n")
+        sys.stderr.write(f"fadoctor: {_shown(error)}\n")
         code = error.exit_code
     except BrokenPipeError:  # the reader of a help page has gone
         drop_output()
@@ -130,6 +137,7 @@ def main() -> None:
             sys.stderr.write(f"fadoctor: cannot write: {error.strerror}\n")
             sys.exit(UsageError.exit_code)
         name = type(error).__name__
-        sys.stderr.write(f"fadoctor: internal error: {name}: {error} (--debug shows the stack)\n")
+        said = f"{name}: {_shown(error)} (--debug shows the stack)"
+        sys.stderr.write(f"fadoctor: internal error: {said}\n")
         code = EXIT_INTERNAL
     sys.exit(code)
