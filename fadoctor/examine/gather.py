@@ -53,7 +53,7 @@ def _is_json(data: bytes) -> bool:
         msgspec.json.decode(data)
     except RecursionError:
         return True
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     return True
 

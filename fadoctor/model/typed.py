@@ -22,8 +22,14 @@ def decode(data: bytes | str, kind: type[_T]) -> _T: ...
 @overload
 def decode(data: bytes | str, kind: object) -> Any: ...
 def decode(data: bytes | str, kind: Any) -> Any:
-    """Return JSON as a type; msgspec.DecodeError where it does not fit."""
-    return _decoder(kind).decode(data)
+    """Return JSON as a type; msgspec.DecodeError where it is none, or does not fit.
+
+    msgspec raises other errors for text that is not UTF-8, and for what is nested too deeply.
+    """
+    try:
+        return _decoder(kind).decode(data)
+    except (UnicodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
 
 
 def convert(value: object, kind: type[_T]) -> _T:

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.model.environment import FACTS_SCHEMA_VERSION, Environment, Target
 from fadoctor.model.errors import InputError
-from fadoctor.model.typed import convert
+from fadoctor.model.typed import convert, decode
 
 SIZE_LIMIT = 32 << 20
 """Bytes of a facts file that are read."""
@@ -22,13 +22,13 @@ def read_facts(data: bytes, name: str) -> Environment:
     if len(data) > SIZE_LIMIT:
         raise InputError(name, f"larger than {SIZE_LIMIT >> 20} MiB")
     try:
-        raw = msgspec.json.decode(data)
+        raw = decode(data, object)
         if not isinstance(raw, dict):
             raise InputError(name, "not facts: a JSON object is needed")
         environment = convert(_as_facts(raw), Environment)
     except msgspec.ValidationError as error:
         raise InputError(name, f"not facts: {error}") from error
-    except (msgspec.DecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         raise InputError(name, f"not JSON: {error}") from error
     if environment.schema_version != FACTS_SCHEMA_VERSION:
         version = environment.schema_version
