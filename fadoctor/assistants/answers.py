@@ -126,6 +126,7 @@ def _request(asked: Asked, folder: Path, *, follow: bool) -> Request:
         given=given,
         reason="environment",
         reads_only=True,
+        fence=os.path.realpath(folder),
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from fadoctor.contracts.verdicts import (
     verdict_file,
 )
 from fadoctor.model.fact import printable
+from fadoctor.model.files import read_bytes
 from fadoctor.model.typed import convert
 from fadoctor.processes.asked import ask_script
 
@@ -154,9 +155,8 @@ def _keys(site: Site) -> dict[str, str]:
     found = {}
     for name, path in site.records.items():
         try:
-            with Path(path).open("rb") as stream:
-                data = stream.read(RECORD_LIMIT)
-        except OSError:
+            data = read_bytes(path, RECORD_LIMIT)
+        except (OSError, ValueError):
             continue
         digest = hashlib.sha256(path.encode("utf-8", "replace") + b"\0" + data)
         found[name] = digest.hexdigest()[:24]

@@ -17,6 +17,7 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.contracts.model import Broken, Entry, Site
+from fadoctor.model.files import read_bytes
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
@@ -64,8 +65,7 @@ def verdict_file(folder: Path, site: Site, entries: Mapping[str, Entry]) -> Path
 def kept_answer(file: Path, site: Site) -> tuple[Broken, ...] | None:
     """Return what was found before, where nothing that it hangs on has changed."""
     try:
-        with file.open("rb") as stream:
-            verdict = decode(stream.read(SIZE_LIMIT), Verdict)
+        verdict = decode(read_bytes(file, SIZE_LIMIT), Verdict)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
     is_set = set(site.variables)

@@ -194,7 +194,7 @@ def _read_manifests(request: Request) -> tuple[Manifest, ...]:
     from fadoctor.manifests.read import read_manifest  # noqa: PLC0415 -- only where it is asked for
 
     choice = choice_of(request.extras, request.groups)
-    found = tuple(read_manifest(name, choice) for name in request.requirements)
+    found = tuple(read_manifest(name, choice, request.fence) for name in request.requirements)
     refuse_unknown(choice, found)
     return found
 
@@ -207,4 +207,4 @@ def _configurations(request: Request) -> tuple[Configuration, ...]:
         return ()
     from fadoctor.configs.reading import read_configurations  # noqa: PLC0415 -- rarely asked for
 
-    return read_configurations(request.configs, request.config_kind)
+    return read_configurations(request.configs, request.config_kind, request.fence)

@@ -13,6 +13,7 @@ import msgspec
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import InputError, TargetError, UsageError
 from fadoctor.model.fact import printable
+from fadoctor.model.files import read_bytes
 from fadoctor.targets.saved import SIZE_LIMIT, read_facts, replayed
 
 if TYPE_CHECKING:
@@ -62,10 +63,11 @@ def _read(name: str) -> bytes:
     try:
         if name == "-":
             return sys.stdin.buffer.read(SIZE_LIMIT + 1)
-        with Path(name).open("rb") as file:
-            return file.read(SIZE_LIMIT + 1)
+        return read_bytes(name, SIZE_LIMIT + 1, pipes=True)
     except OSError as error:
         raise InputError(name, error.strerror or str(error)) from error
+    except ValueError as error:  # a NUL in the name
+        raise InputError(printable(name, 200), "not a path") from error
 
 
 def probed(request: Request, environ: Mapping[str, str]) -> tuple[World, Environment]:

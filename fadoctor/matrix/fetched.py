@@ -15,6 +15,7 @@ import msgspec
 from fadoctor import __version__
 from fadoctor.matrix.load import FORM, Stamped
 from fadoctor.model.fact import printable
+from fadoctor.model.files import read_bytes
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
@@ -145,7 +146,6 @@ def _size(path: Path) -> int:
 
 def _decoded(path: Path, kind: type[_T], limit: int = _SMALL) -> _T | None:
     try:
-        with path.open("rb") as stream:
-            return decode(stream.read(limit), kind)
+        return decode(read_bytes(path, limit), kind)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None

@@ -62,8 +62,12 @@ def locks_corpus() -> list[bytes]:
 
 def lists_corpus() -> list[bytes]:
     """Return lists of requirements, Dockerfiles and scripts that install."""
-    listed = b"requirements.txt\n-r more.txt\n-c ../bounds.txt\n--extra-index-url https://x.example/\n"
-    listed += b'torch==2.6.0 ; python_version < "3.13" \\\n  --hash=sha256:00\n-e git+https://x/y#z\n'
+    listed = (
+        b"requirements.txt\n-r more.txt\n-c ../bounds.txt\n--extra-index-url https://x.example/\n"
+    )
+    listed += (
+        b'torch==2.6.0 ; python_version < "3.13" \\\n  --hash=sha256:00\n-e git+https://x/y#z\n'
+    )
     script = b"install.sh\npip install -U torch==2.6.0 'flash-attn>=2,<3' --no-build-isolation\n"
     setup = b"setup.cfg\n[options]\ninstall_requires =\n  torch>=2\n  flash-attn\n"
     return [listed, script, setup, *_samples("Dockerfile", "*.txt")]
@@ -71,7 +75,9 @@ def lists_corpus() -> list[bytes]:
 
 def notebooks_corpus() -> list[bytes]:
     """Return notebooks."""
-    cell = b'{"cells": [{"cell_type": "code", "source": ["%pip install torch==2.6.0\\n", "x = 1"]}]}'
+    cell = (
+        b'{"cells": [{"cell_type": "code", "source": ["%pip install torch==2.6.0\\n", "x = 1"]}]}'
+    )
     return [b"a.ipynb\n" + cell, *_configs("*.ipynb.txt")]
 
 
@@ -109,12 +115,17 @@ class _Reading:
         except FadoctorError as error:
             _said(error)
         for kind in ("", "axolotl", "deepspeed"):
-            try:
-                read_configurations([str(path)], kind)
-                found = True
-            except FadoctorError as error:
-                _said(error)
+            found |= self._as(path, kind)
         return found
+
+    @staticmethod
+    def _as(path: Path, kind: str) -> bool:
+        try:
+            read_configurations([str(path)], kind)
+        except FadoctorError as error:
+            _said(error)
+            return False
+        return True
 
 
 def _said(error: FadoctorError) -> None:

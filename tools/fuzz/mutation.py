@@ -24,9 +24,10 @@ WORDS = (
     b"\0", b"\n", b"\r\n", b"\t", b'"', b"'", b'"""', b"\\", b"{", b"}", b"[", b"]", b"[[", b"]]",
     b"=", b"==", b":", b": ", b"- ", b"#", b"@", b";", b",", b"&a ", b"*a", b"<<: *a", b"!!python",
     b"|\n", b">\n", b"---\n", b"...\n", b"%", b"$", b"${X}", b"../", b"/dev/zero", b"~", b"null",
-    b"true", b"1e999", b"-1", b"0x1p9999", b"9" * 40, b"1.2.3", b"2.10", b"\xff\xfe", b"\xef\xbb\xbf",
-    b"\x80", b"\xed\xa0\x80", b"\xe2\x80\xae", b"\xc2\x9b", b"\x1b[2J", b"::set-output", b"[" * 400,
-    b"{" * 400, b'{"a":' * 200, b"- " * 300, b"(" * 300, b"a." * 300, b"\\ud800", b"\\u0000",
+    b"true", b"1e999", b"-1", b"0x1p9999", b"9" * 40, b"1.2.3", b"2.10", b"\xff\xfe",
+    b"\xef\xbb\xbf", b"\x80", b"\xed\xa0\x80", b"\xe2\x80\xae", b"\xc2\x9b", b"\x1b[2J",
+    b"::set-output", b"[" * 400, b"{" * 400, b'{"a":' * 200, b"- " * 300,
+    b"(" * 300, b"a." * 300, b"\\ud800", b"\\u0000",
 )  # fmt: skip
 """What means something to readers of texts, or to those who are shown them."""
 
@@ -69,7 +70,8 @@ def mutate_text(data: bytes, chance: random.Random, pool: Sequence[bytes]) -> by
             case 0 | 1:
                 changed[at:at] = chance.choice(WORDS)
             case 2:
-                changed[at : at + len(word)] = (word := chance.choice(WORDS))
+                word = chance.choice(WORDS)
+                changed[at : at + len(word)] = word
             case 3:
                 del changed[at : at + size]
             case 4:
@@ -93,9 +95,9 @@ def _line_moved(data: bytearray, chance: random.Random) -> bytearray:
     lines = data.split(b"\n")
     line = lines.pop(chance.randrange(len(lines)))
     if chance.randrange(2):
-        line = b" " * chance.randrange(9) + line.lstrip()
+        line = bytearray(b" " * chance.randrange(9)) + line.lstrip()
     lines.insert(chance.randrange(len(lines) + 1), line)
-    return bytearray(b"\n".join(lines))
+    return bytearray().join([lines[0], *(b"\n" + each for each in lines[1:])])
 
 
 def place(data: bytearray, chance: random.Random) -> int:
