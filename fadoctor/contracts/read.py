@@ -21,7 +21,7 @@ from fadoctor.contracts.verdicts import (
 )
 from fadoctor.model.fact import printable
 from fadoctor.model.files import read_bytes
-from fadoctor.model.typed import convert
+from fadoctor.model.typed import convert, encode_for_python
 from fadoctor.processes.asked import ask_script
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _asked(
         "keys": _keys(site) if folder else {}, "records": site.records,
         "shipped": str(shipped or ""),
     }  # fmt: skip
-    answer, result = ask_script(_SCRIPT, msgspec.json.encode(request), TIMEOUT_S, _OUTPUT_LIMIT)
+    answer, result = ask_script(_SCRIPT, encode_for_python(request), TIMEOUT_S, _OUTPUT_LIMIT)
     if answer is None:
         return None, printable(f"the process that follows imports {result.describe()}")
     try:

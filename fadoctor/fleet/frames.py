@@ -12,11 +12,10 @@ import re
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from fadoctor.fleet.envelope import HEAD_LENGTH, LINE_LIMIT, seal
 from fadoctor.fleet.identity import Node
 from fadoctor.fleet.record import SEPARATOR
+from fadoctor.model.typed import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +33,7 @@ def frames_of(node: Node, document: bytes) -> Iterator[bytes]:
     packed = zlib.compress(document, 9)
     text = base64.b64encode(packed)
     name = _id(packed)
-    who = msgspec.json.encode(Node(node.n, r=node.r, u=node.u))
+    who = encode(Node(node.n, r=node.r, u=node.u))
     room = LINE_LIMIT - HEAD_LENGTH - 1 - len(who) - len(SEPARATOR) - len(b"+ 00000/00000 ") - 16
     pieces = [text[at : at + room] for at in range(0, len(text), room)]
     for number, piece in enumerate(pieces, 1):

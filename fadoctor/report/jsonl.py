@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.model.typed import encode
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,7 +34,6 @@ _KINDS = {
 
 def render(document: Any) -> str:
     """Return the lines: `document` is a report, an explanation, a smoke report or a plan."""
-    encode = msgspec.json.encode
     return "".join(f"{encode(line).decode()}\n" for line in _lines(document))
 
 

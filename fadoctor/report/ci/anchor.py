@@ -54,5 +54,5 @@ def _in_manifest(subject: str, folder: Path) -> Place:
 
 def _lines(path: Path) -> list[str]:
     """Return the beginning of a file, nothing where there is no ordinary file to read."""
-    text = read_file(path, _SIZE_LIMIT) or ""
-    return [line[:_LINE_LIMIT] for line in text.split("\n")[:_LINES]]
+    text = read_file(path, _SIZE_LIMIT)
+    return [line[:_LINE_LIMIT] for line in text.split("\n")[:_LINES]] if text else []
