@@ -117,6 +117,13 @@ def main() -> None:
         code = 0
     except (typer.Abort, KeyboardInterrupt):
         code = interrupted()
+    except MemoryError:
+        if debug:
+            raise
+        sys.stderr.write(
+            "fadoctor: there is not enough memory here: a limit may be set (ulimit -v)\n"
+        )
+        code = UsageError.exit_code
     except Exception as error:  # isolation point: the user sees a line, not a stack
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # the parser's own errors
             error.show()

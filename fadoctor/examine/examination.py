@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,6 +12,7 @@ from fadoctor.examine.gather import NEW, probed, saved
 from fadoctor.examine.request import refuse_two_targets
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Known
+from fadoctor.processes.beside import beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,8 +56,7 @@ class Examination:
         self._found: list[Environment | BaseException] = []
         self._manifests: tuple[Manifest, ...] = ()
         self._worlds: list[World] = []
-        self._thread = threading.Thread(target=self._read, args=(environ,), daemon=True)
-        self._thread.start()
+        self._wait = beside(partial(self._read, environ))
 
     def environment(self, knowledge: Knowledge) -> Environment:
         """Return the facts with the overlays on top.
@@ -64,7 +64,7 @@ class Examination:
         Raises TargetError, InputError or UsageError where there are none.
         """
         configurations = _configurations(self._request)
-        self._thread.join()
+        self._wait()
         [found] = self._found
         if isinstance(found, BaseException):
             raise found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,13 +77,14 @@ def probed(request: Request, environ: Mapping[str, str]) -> tuple[World, Environ
     from fadoctor.probes.collect import collect  # noqa: PLC0415
     from fadoctor.probes.nvml import nvml_command  # noqa: PLC0415
     from fadoctor.probes.world import World  # noqa: PLC0415
+    from fadoctor.processes.beside import beside  # noqa: PLC0415
     from fadoctor.processes.run import remember, run  # noqa: PLC0415
     from fadoctor.targets.discover import TargetRequest, discover  # noqa: PLC0415
     from fadoctor.targets.unnamed import own_interpreter  # noqa: PLC0415
 
     once = remember(run)
     # The driver's answer takes longest and does not depend on the target: ask now, read it later.
-    threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
+    beside(partial(once, nvml_command(environ)))
     meant = request.meant
     wanted = TargetRequest(
         request.python, request.site_packages, request.reason, meant.target, meant.reason,

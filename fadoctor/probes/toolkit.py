@@ -7,7 +7,7 @@ side, each with a time limit, and never out of an environment that may only be r
 from __future__ import annotations
 
 import re
-import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from fadoctor.probes.toolkit_files import (
     version_from_packages,
 )
 from fadoctor.probes.world import absent, known, unknown
+from fadoctor.processes.beside import beside
 from fadoctor.processes.command import Command, Result
 
 if TYPE_CHECKING:
@@ -161,11 +162,8 @@ def _run_all(world: World, found: _Answerable, timeout_s: float) -> dict[_Questi
         answers[question] = world.run(Command(argv, timeout_s, env, output_limit=_OUTPUT_LIMIT))
 
     allowed = [question for question in questions if not is_foreign(world, question.path)]
-    threads = [threading.Thread(target=ask, args=(question,), daemon=True) for question in allowed]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for wait in [beside(partial(ask, question)) for question in allowed]:
+        wait()
     return answers
 
 
