@@ -117,24 +117,25 @@ def main() -> None:
         code = 0
     except (typer.Abort, KeyboardInterrupt):
         code = interrupted()
-    except MemoryError:
-        if debug:
-            raise
-        sys.stderr.write(
-            "fadoctor: there is not enough memory here: a limit may be set (ulimit -v)\n"
-        )
-        code = UsageError.exit_code
     except Exception as error:  # isolation point: the user sees a line, not a stack
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # the parser's own errors
             error.show()
             sys.exit(error.exit_code)
         if debug:
             raise
-        if isinstance(error, OSError) and error.errno in _NO_ROOM:
-            drop_output()
-            sys.stderr.write(f"fadoctor: cannot write: {error.strerror}\n")
-            sys.exit(UsageError.exit_code)
-        name = type(error).__name__
-        sys.stderr.write(f"fadoctor: internal error: {name}: {error} (--debug shows the stack)\n")
-        code = EXIT_INTERNAL
+        code = _unexpected(error)
     sys.exit(code)
+
+
+def _unexpected(error: Exception) -> int:
+    """Say what nobody foresaw, and return the exit code."""
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        drop_output()
+        sys.stderr.write(f"fadoctor: cannot write: {error.strerror}\n")
+        return UsageError.exit_code
+    if isinstance(error, MemoryError):
+        sys.stderr.write("fadoctor: there is not enough memory here: ulimit -v may limit it\n")
+        return UsageError.exit_code
+    name = type(error).__name__
+    sys.stderr.write(f"fadoctor: internal error: {name}: {error} (--debug shows the stack)\n")
+    return EXIT_INTERNAL
