@@ -1,7 +1,7 @@
 """Build tools: every CUDA toolkit, the host compilers, ninja, and the ptxas that Triton uses.
 
 Versions are read from files where these tell them. The remaining programs are started side by
-side, each with a time limit, and never out of an environment that may only be read.
+side, each with a time limit, and never out of the environment that is examined.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from fadoctor.probes.toolkit_files import (
     nvcc_version,
     real_name,
     version_from_packages,
+    version_in_conda,
 )
 from fadoctor.probes.world import absent, known, unknown
 from fadoctor.processes.beside import beside
@@ -110,8 +111,14 @@ def _compiler(world: World, name: str, variable: str, program: str) -> _Answerab
         return {f"toolkit.{name}.path": missing, f"toolkit.{name}.version": missing}
     return {
         f"toolkit.{name}.path": known(world.name(path), origin),
-        f"toolkit.{name}.version": _compiler_version(world, path),
+        f"toolkit.{name}.version": _own_version(world, name, path)
+        or _compiler_version(world, path),
     }
+
+
+def _own_version(world: World, name: str, path: str) -> Fact | None:
+    """Return the version of a compiler that conda put into the target."""
+    return version_in_conda(world, name) if is_foreign(world, path) else None
 
 
 def _compiler_version(world: World, path: str) -> Fact | _Question:
@@ -133,6 +140,7 @@ def _ninja(world: World, facts: Mapping[str, Fact]) -> _Answerable:
     """Return ninja's version: the target's own first, as its activation puts it first on PATH."""
     path = find_target_ninja(world)
     stated = version_from_packages(facts, "packages.installed", "ninja") if path else None
+    stated = stated or (version_in_conda(world, "ninja") if path else None)
     path = path or find_on_path(world, "ninja")
     if not path:
         return {"toolkit.ninja.version": absent("ninja is neither in the target nor on PATH")}
@@ -171,7 +179,7 @@ def _version_of(world: World, question: _Question, answers: Mapping[_Question, R
     name = world.name(question.path)
     result = answers.get(question)
     if result is None:
-        reason = "it was not run: it lies in an environment that was found, not named"
+        reason = "it was not run: it lies in the environment that is examined"
         return unknown(reason, name)
     source = f"{name} {' '.join(question.arguments)}"
     if not result.ok:
