@@ -25,6 +25,8 @@ DOCUMENT_LIMIT = 32 << 20
 KEPT_LIMIT = 256 << 20
 """Bytes of pieces that wait for the others; beyond it the oldest report is given up."""
 _MOST_PIECES = 20_000
+_PIECE_COST = 512
+"""Bytes that a piece costs beside its text, also an empty one."""
 _PIECE = re.compile(rb"\+([0-9a-f]{16}) ([0-9]{1,5})/([0-9]{1,5}) ([A-Za-z0-9+/=]*)")
 
 
@@ -79,13 +81,14 @@ class Assembly:
         name, number, count, text = match[1], int(match[2]), int(match[3]), match[4]
         if name in self._done:
             return None
-        waiting = self._waiting.setdefault(name, _Waiting(node, count))
+        waiting = self._waiting.get(name) or _Waiting(node, count)
         if not (1 <= number <= count <= _MOST_PIECES) or waiting.count != count:
             return Broken(node, "pieces of a report contradict each other")
+        self._waiting[name] = waiting
         if number not in waiting.pieces:
             waiting.pieces[number] = text
-            waiting.size += len(text)
-            self._kept += len(text)
+            waiting.size += len(text) + _PIECE_COST
+            self._kept += len(text) + _PIECE_COST
         if len(waiting.pieces) == count:
             self._drop(name)
             self._done.add(name)

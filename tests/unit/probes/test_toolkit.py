@@ -303,7 +303,9 @@ def test_what_conda_records_saves_the_run_of_its_tools(tmp_path: Path) -> None:
         (meta / f"{name}.json").touch()
     for name in ("gcc", "g++", "ninja"):
         program(tmp_path / "conda/bin" / name)
-    facts = facts_of(Path("/"), never, target, PATH=f"{tmp_path}/conda/bin")
+    root = tmp_path / "root"
+    root.mkdir()
+    facts = facts_of(root, never, target, PATH=f"{tmp_path}/conda/bin")
     assert value(facts, ".gcc.version") == "12.4.0"
     assert value(facts, ".gxx.version") == "11.3.0"
     assert value(facts, ".ninja.version") == "1.12.1"
