@@ -1,4 +1,4 @@
-"""Files that a name from outside leads to are opened by `fadoctor.model.files`, and nowhere else."""
+"""What a name from outside leads to is opened by `fadoctor.model.files`, and nowhere else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ METHODS = {"open", "fdopen", "read_text", "read_bytes"}
 
 OTHERS = {
     "model/files.py": "the door itself",
-    "binary/files.py": "libraries are read in pieces below a root of their own; it opens as the door",
+    "binary/files.py": "libraries, in pieces, below a root; it opens as the door does",
     "binary/loader.py": "opens by binary/files.py",
     "binary/start.py": "opens by binary/files.py",
     "binary/described.py": "opens by binary/files.py",
