@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +12,9 @@ from tools.fuzz.__main__ import main
 from tools.fuzz.loop import FailedError, How, fuzz
 from tools.fuzz.mutation import mutate_text
 from tools.fuzz.targets import TARGETS
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CORPUS = [b'{"a": 1, "b": [2, 3]}\n', b"x = 1\n"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fadoctor.configs import READERS
 from fadoctor.configs.child._fadoctor_script import read as read_script
 from fadoctor.configs.reading import read_configurations
-from fadoctor.manifests import dockerfile, install_script
+from fadoctor.manifests import conda_spec, dockerfile, install_script
 from fadoctor.manifests.environment import planned_environment
 from fadoctor.manifests.read import read_manifest
 from fadoctor.matrix.load import load_knowledge
@@ -88,7 +88,7 @@ class _Reading:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         knowledge = load_knowledge()
-        for module in (dockerfile, install_script):  # each input would load it again
+        for module in (conda_spec, dockerfile, install_script):  # each input would load it again
             module.load_knowledge = lambda: knowledge  # type: ignore[attr-defined]
         self.matrix = Matrix(knowledge.tables)
         facts = {name: Known(value, "given") for name, value in _HOST.items()}
