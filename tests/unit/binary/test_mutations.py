@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import struct
 import tracemalloc
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +28,7 @@ from tools.fuzz.loop import How, fuzz
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from fadoctor.binary.fatbin import Fatbins
 

@@ -115,11 +115,11 @@ def test_a_kernel_without_openat2_goes_step_by_step(
         open_file(inside / "relative", str(inside))
 
 
-def in_time(code: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run code in a process that may not hang."""
+def in_time(code: str, *arguments: str, pass_fds: tuple[int, ...] = ()) -> str:
+    """Return what code prints in a process that may not hang."""
     argv = [sys.executable, "-c", f"import sys\nfrom fadoctor.model.files import *\n{code}"]
     return subprocess.run([*argv, *arguments], capture_output=True, text=True, timeout=30,
-                          check=False, **options)  # type: ignore[call-overload,no-any-return]  # fmt: skip
+                          check=False, pass_fds=pass_fds).stdout  # fmt: skip
 
 
 READ = "try: print(read_bytes(sys.argv[1], 9, sys.argv[2]))\nexcept OSError as e: print(e.strerror)"
@@ -132,12 +132,12 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path, *, fenced: bool) -> N
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))
         for name in ("pipe", "socket"):
-            said = in_time(READ, str(tmp_path / name), fence).stdout
+            said = in_time(READ, str(tmp_path / name), fence)
             assert said.strip() in ("is not a regular file", "No such device or address")
     for device in ("/dev/zero", "/dev/tty", "/dev/null"):
         if not fenced:
-            assert in_time(READ, device, fence).stdout.strip() == "is not a regular file"
-    assert "is a folder" in in_time(READ, str(tmp_path), fence).stdout
+            assert in_time(READ, device, fence).strip() == "is not a regular file"
+    assert "is a folder" in in_time(READ, str(tmp_path), fence)
 
 
 def test_a_pipe_that_a_shell_opened_for_us_is_read_where_that_is_meant(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_pipe_that_a_shell_opened_for_us_is_read_where_that_is_meant(tmp_path:
     code = "print(read_bytes(sys.argv[1], 9, pipes=True))"
     try:
         name = f"/dev/fd/{reader}"
-        assert in_time(code, name, pass_fds=(reader,)).stdout == "b'piped'\n"
+        assert in_time(code, name, pass_fds=(reader,)) == "b'piped'\n"
         with pytest.raises(NotRegularError):
             open_file(name)
     finally:

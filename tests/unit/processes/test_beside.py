@@ -26,7 +26,12 @@ def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_runs_beside() -> None:
     seen: list[str] = []
     go_on = threading.Event()
-    wait = beside(lambda: (go_on.wait(), seen.append(threading.current_thread().name)), "other")
+
+    def work() -> None:
+        go_on.wait()
+        seen.append(threading.current_thread().name)
+
+    wait = beside(work, "other")
     assert seen == []
     go_on.set()
     wait()
