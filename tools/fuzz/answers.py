@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.diagnose import diagnose
 from fadoctor.fleet.documents import document_of
 from fadoctor.fleet.frames import frames_of
 from fadoctor.fleet.gathered import Gathered
 from fadoctor.fleet.streams import Intake
 from fadoctor.fleet.summary import Asked, summarise
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.judging.diagnose import diagnose
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.updates import FOLDER, FORMAT, ReleaseError
+from fadoctor.knowledge.updates.archive import read_wheel
 from fadoctor.model.errors import InputError
 from fadoctor.model.trace import Call, FailedImport, NotEntered, Record, TensorSeen
+from fadoctor.proof.trace.join import build_report
+from fadoctor.proof.trace.parent import read_processes
 from fadoctor.report.fleet_text import render as render_fleet
 from fadoctor.report.style import Style
 from fadoctor.report.trace_text import render as render_trace
-from fadoctor.targets.saved import read_facts
-from fadoctor.trace.join import build_report
-from fadoctor.trace.parent import read_processes
-from fadoctor.updates import FOLDER, FORMAT, ReleaseError
-from fadoctor.updates.archive import read_wheel
+from fadoctor.sources.targets.saved import read_facts
 from tests.unit.fleet.samples import content, line, node
 
 if TYPE_CHECKING:

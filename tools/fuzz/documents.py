@@ -6,19 +6,19 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fadoctor.configs import READERS
-from fadoctor.configs.child._fadoctor_script import read as read_script
-from fadoctor.configs.reading import read_configurations
-from fadoctor.manifests import conda_spec, dockerfile, install_script
-from fadoctor.manifests.environment import planned_environment
-from fadoctor.manifests.read import read_manifest
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.matrix.query import Matrix
-from fadoctor.matrix.yaml_reader import read_yaml
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.knowledge.matrix.yaml_reader import read_yaml
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import FadoctorError, InputError
 from fadoctor.model.fact import Known
-from fadoctor.texts.notebook import read_notebook
+from fadoctor.sources.configs import READERS
+from fadoctor.sources.configs.child._fadoctor_script import read as read_script
+from fadoctor.sources.configs.reading import read_configurations
+from fadoctor.sources.manifests import conda_spec, dockerfile, install_script
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.read import read_manifest
+from fadoctor.syntax.notebook import read_notebook
 from tools.fuzz.loop import FailedError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from fadoctor.contracts.child import _fadoctor_contracts as script
-from fadoctor.contracts.child._fadoctor_lower import lower
+from fadoctor.sources.import_names.child import _fadoctor_contracts as script
+from fadoctor.sources.import_names.child._fadoctor_lower import lower
 from tools.fuzz.mutation import mutate_text
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from fadoctor.model.typed import decode, encode, encode_for_python
 RACE = """
 import sys, threading
 sys.setswitchinterval(1e-6)
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 barrier, found = threading.Barrier(3), []
 def ask():
     barrier.wait()
