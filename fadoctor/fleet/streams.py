@@ -12,6 +12,7 @@ from fadoctor.fleet.identity import UNREADABLE
 from fadoctor.fleet.record import SEPARATOR
 from fadoctor.fleet.reports import Lines, add_document, is_document
 from fadoctor.fleet.source import Source
+from fadoctor.syntax.credentials.hiding import hide_credentials
 
 if TYPE_CHECKING:
     from fadoctor.fleet.gathered import Gathered
@@ -124,7 +125,7 @@ class Intake:
             self.found += 1
             self._document(prefix, rest, where)
         elif prefix:
-            self.gathered.spoken(_named(prefix), rest[:200].decode("utf-8", "replace"))
+            self.gathered.spoken(_named(prefix), _said(line, prefix)[:200])
 
     def _go_on(self, prefix: bytes, rest: bytes, where: str) -> None:
         """Take one more line of a report that is written over several."""
@@ -178,6 +179,13 @@ class Intake:
                 )
         self._open.clear()
         self._open_size = 0
+
+
+def _said(line: bytes, prefix: bytes) -> str:
+    """Return what a line says behind its prefix, without credentials: either may tell of one."""
+    begun = prefix.decode("utf-8", "replace")
+    text = hide_credentials(line[:2_000].decode("utf-8", "replace").rstrip("\r\n"))
+    return text.removeprefix(begun)
 
 
 def _named(prefix: bytes) -> str:

@@ -44,7 +44,8 @@ def test_pipes_in_the_folder_are_not_waited_for(tmp_path: Path) -> None:
     for name in ("1-1.json", "2-1.entered", "3.started"):
         os.mkfifo(tmp_path / name)
     code = (
-        "import sys\nfrom pathlib import Path\nfrom fadoctor.proof.trace.parent import read_processes\n"
+        "import sys\nfrom pathlib import Path\n"
+        "from fadoctor.proof.trace.parent import read_processes\n"
         "print(len(read_processes(Path(sys.argv[1]))[1]))"
     )
     argv = [sys.executable, "-c", code, str(tmp_path)]

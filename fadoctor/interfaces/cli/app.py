@@ -99,6 +99,13 @@ def _typed_so_far() -> list[str] | None:
     return words.split()
 
 
+def _shown(error: Exception) -> str:
+    """Return what an error says without credentials: it may quote what was typed or read."""
+    from fadoctor.syntax.credentials.hiding import hide_credentials
+
+    return hide_credentials(str(error))
+
+
 def main() -> None:
     """Run the command line; every error becomes one line on standard error and its exit code."""
     debug = "--debug" in sys.argv
@@ -110,7 +117,7 @@ def main() -> None:
     except FadoctorError as error:
         if debug:
             raise
-        sys.stderr.write(f"fadoctor: {error}\n")
+        sys.stderr.write(f"fadoctor: {_shown(error)}\n")
         code = error.exit_code
     except BrokenPipeError:  # the reader of a help page has gone
         drop_output()
@@ -137,5 +144,7 @@ def _unexpected(error: Exception) -> int:
         sys.stderr.write("fadoctor: there is not enough memory here: ulimit -v may limit it\n")
         return UsageError.exit_code
     name = type(error).__name__
-    sys.stderr.write(f"fadoctor: internal error: {name}: {error} (--debug shows the stack)\n")
+    sys.stderr.write(
+        f"fadoctor: internal error: {name}: {_shown(error)} (--debug shows the stack)\n"
+    )
     return EXIT_INTERNAL

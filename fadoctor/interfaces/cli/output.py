@@ -8,14 +8,17 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from fadoctor.interfaces.cli.runner import harmless, is_stream
 from fadoctor.model.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write(text: str, output: Path | None) -> None:
-    """Write a result; UsageError where it cannot be written."""
+def write(text: str, output: Path | None, form: str = "text") -> None:
+    """Write a result in a form of `--format`; UsageError where it cannot be written."""
+    if is_stream(output):
+        text = harmless(text, form, os.environ)
     if output is None:
         _print(text)
         return

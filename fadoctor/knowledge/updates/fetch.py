@@ -15,9 +15,9 @@ from fadoctor.knowledge.updates import DISTRIBUTION, FORMAT, NotFetchedError
 from fadoctor.knowledge.updates.archive import read_folder, read_wheel
 from fadoctor.model.fact import printable
 from fadoctor.model.files import read_file
-from fadoctor.model.secrets import hide_secrets
 from fadoctor.processes.command import Command, child_environment
 from fadoctor.processes.run import NO_TRACES
+from fadoctor.syntax.secrets import hide_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

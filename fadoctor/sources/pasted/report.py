@@ -9,13 +9,15 @@ from fadoctor import __version__
 from fadoctor.model.environment import PASTED, Environment, Target
 from fadoctor.model.errors import InputError
 from fadoctor.sources.pasted import READERS
+from fadoctor.sources.pasted.claims import Line
 from fadoctor.sources.pasted.cleaning import clean_lines
 from fadoctor.sources.pasted.combine import Combined
+from fadoctor.syntax.credentials.hiding import hide_in_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fadoctor.sources.pasted.claims import Claim, Line
+    from fadoctor.sources.pasted.claims import Claim
 
 SIZE_LIMIT = 2 << 20
 """Bytes of a paste that are read."""
@@ -27,7 +29,9 @@ def read_report(data: bytes, name: str) -> Environment:
     """Return what a pasted report says; InputError where no line is one of a known tool."""
     if len(data) > SIZE_LIMIT:
         raise InputError(name, f"larger than {SIZE_LIMIT >> 20} MiB")
-    claims = claims_in(tuple(clean_lines(data.decode("utf-8", errors="replace"))))
+    read = tuple(clean_lines(data.decode("utf-8", errors="replace")))
+    hidden = hide_in_lines([line.text for line in read])
+    claims = claims_in([Line(line.number, text) for line, text in zip(read, hidden, strict=True)])
     if not claims:
         raise InputError(
             name,

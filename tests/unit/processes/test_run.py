@@ -23,7 +23,7 @@ from fadoctor.processes.deadline import Pulse
 from fadoctor.processes.run import run
 
 
-def python(code: str, timeout_s: float = 10, **options: object) -> Result:
+def python(code: str, timeout_s: float = 60, **options: object) -> Result:
     return run(Command((sys.executable, "-c", code), timeout_s, **options))  # type: ignore[arg-type]  # options of Command
 
 
@@ -61,15 +61,14 @@ def test_time_out_ends_grandchildren_too(tmp_path: Path) -> None:
 def test_a_grandchild_that_holds_the_pipe_does_not_hang_us() -> None:
     code = (
         "import subprocess, sys\n"
-        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(30)'],"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
         " start_new_session=True)\n"
         "print('done')\n"
     )
-    started = time.monotonic()
-    result = python(code, timeout_s=20)
+    # Who waited for the end of the pipe would be ended at the limit, and not be ok.
+    result = python(code, timeout_s=120)
     assert result.ok
     assert result.stdout == "done\n"
-    assert time.monotonic() - started < 15  # not the grandchild's 30 s: it need not end first
 
 
 def test_output_beyond_the_limit_is_discarded_and_the_child_not_blocked() -> None:
@@ -108,7 +107,7 @@ def test_an_argument_with_a_null_byte_is_not_started() -> None:
 
 
 def test_a_child_that_closes_its_pipes_and_goes_on() -> None:
-    result = python("import os, time; os.close(1); os.close(2); time.sleep(0.3)", timeout_s=10)
+    result = python("import os, time; os.close(1); os.close(2); time.sleep(0.3)")
     assert result.ok
 
 
@@ -138,19 +137,19 @@ def test_pulse_that_stops_ends_a_child_before_its_time(tmp_path: Path) -> None:
     code = (
         "import time\n"
         "for _ in range(2):\n"
-        f"    time.sleep(0.5); open({str(pulse)!r}, 'a').write('.')\n"
+        f"    time.sleep(1.2); open({str(pulse)!r}, 'a').write('.')\n"
         "time.sleep(60)\n"
     )
-    result = python(code, 30, pulse=Pulse(str(pulse), limit_s=0.8, first_s=5.0))
+    # The child would end by itself before the limit of the whole.
+    result = python(code, 120, pulse=Pulse(str(pulse), limit_s=2.0, first_s=50.0))
     assert result.ending is Ending.TIMED_OUT
     assert pulse.stat().st_size == 2
-    assert 1.5 < result.elapsed_s < 6
 
 
 def test_pulse_that_never_came_has_a_limit_of_its_own(tmp_path: Path) -> None:
-    result = python("import time; time.sleep(60)", 30, pulse=Pulse(str(tmp_path / "none"), 5, 0.5))
+    code = "import time; time.sleep(60)"
+    result = python(code, 120, pulse=Pulse(str(tmp_path / "none"), 90, 0.5))
     assert result.ending is Ending.TIMED_OUT
-    assert result.elapsed_s < 4
 
 
 def test_children_of_tests_hear_ctrl_c() -> None:
