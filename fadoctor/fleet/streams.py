@@ -24,6 +24,10 @@ _PREFIX = re.compile(
 _NAME = re.compile(rb'"n":"([^"\\]{1,64})"')
 _DOCUMENTS_KEPT = 64 << 20
 """Bytes of reports over several lines that wait for their end."""
+_LINE_COST = 48
+"""Bytes that a line costs beside its own, also an empty one."""
+_REPORTS_OPEN = 20_000
+"""Reports over several lines that come at once, each line with the prefix of its node."""
 
 
 class Intake:
@@ -115,7 +119,7 @@ class Intake:
         rest = line[len(prefix) :].rstrip(b"\r\n")
         if prefix in self._open:
             self._go_on(prefix, rest, where)
-        elif rest == b"{":
+        elif rest == b"{" and len(self._open) < _REPORTS_OPEN:
             self._open[prefix] = [rest]
         elif rest.startswith(b'{"') and is_document(rest):
             self.found += 1
@@ -126,11 +130,12 @@ class Intake:
     def _go_on(self, prefix: bytes, rest: bytes, where: str) -> None:
         """Take one more line of a report that is written over several."""
         self._open[prefix].append(rest)
-        self._open_size += len(rest)
+        self._open_size += len(rest) + _LINE_COST
         if rest != b"}" and self._open_size < _DOCUMENTS_KEPT:
             return
-        text = b"\n".join(self._open.pop(prefix))
-        self._open_size -= min(self._open_size, len(text))
+        lines = self._open.pop(prefix)
+        self._open_size -= min(self._open_size, sum(map(len, lines)) + len(lines) * _LINE_COST)
+        text = b"\n".join(lines)
         if is_document(text):
             self.found += 1
             self._whole(prefix, text, where)

@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.processes.beside import start_thread
 from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.processes.deadline import Deadline
 from fadoctor.processes.ending import RUNNING
@@ -62,15 +64,25 @@ def run(command: Command, announce: Callable[[int], None] | None = None) -> Resu
 
 @contextmanager
 def _fed(text: bytes) -> Iterator[int]:
-    """Give the end of a pipe that a thread fills: a child that never reads does not hold us up."""
+    """Give the end of a pipe that a thread fills: a child that never reads does not hold us up.
+
+    Without a thread it is a file: what no pipe has room for would wait for the child's begin.
+    """
     reader, writer = os.pipe()
 
     def feed() -> None:
         with suppress(OSError), os.fdopen(writer, "wb") as pipe:
             pipe.write(text)
 
-    thread = threading.Thread(target=feed, daemon=True)
-    thread.start()
+    thread = start_thread(feed)
+    if thread is None:
+        os.close(reader)
+        os.close(writer)
+        with tempfile.TemporaryFile() as file:
+            file.write(text)
+            file.seek(0)
+            yield file.fileno()
+        return
     try:
         yield reader
     finally:
@@ -288,6 +300,6 @@ def remember(run: Callable[[Command], Result]) -> Callable[[Command], Result]:
             finally:
                 done.set()
         done.wait()
-        return results[0]
+        return results[0] if results else run(command)  # the first asker had no memory for it
 
     return run_once

@@ -8,12 +8,14 @@ from typing import Any
 
 import msgspec
 
+from fadoctor.model.typed import encode
+
 _UNSEEN = re.compile("[^\n -~]")
 
 
 def render(document: Any) -> str:
     """Return a document of the model as indented JSON, one line end at its end."""
-    return visible(msgspec.json.format(msgspec.json.encode(document), indent=2).decode()) + "\n"
+    return visible(msgspec.json.format(encode(document), indent=2).decode()) + "\n"
 
 
 def visible(text: str) -> str:

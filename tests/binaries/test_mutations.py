@@ -1,6 +1,7 @@
 """Damaged files: one error type, bounded work, bounded memory.
 
-FADOCTOR_MUTATIONS=100000 makes it the long run; tools/fuzz_elf.py looks for new paths.
+FADOCTOR_MUTATIONS=100000 makes it the long run; ``python -m tools.fuzz --target elf --guided``
+looks for new paths.
 """
 
 from __future__ import annotations

@@ -132,12 +132,21 @@ def main() -> None:
             sys.exit(error.exit_code)
         if debug:
             raise
-        if isinstance(error, OSError) and error.errno in _NO_ROOM:
-            drop_output()
-            sys.stderr.write(f"fadoctor: cannot write: {error.strerror}\n")
-            sys.exit(UsageError.exit_code)
-        name = type(error).__name__
-        said = f"{name}: {_shown(error)} (--debug shows the stack)"
-        sys.stderr.write(f"fadoctor: internal error: {said}\n")
-        code = EXIT_INTERNAL
+        code = _unexpected(error)
     sys.exit(code)
+
+
+def _unexpected(error: Exception) -> int:
+    """Say what nobody foresaw, and return the exit code."""
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        drop_output()
+        sys.stderr.write(f"fadoctor: cannot write: {error.strerror}\n")
+        return UsageError.exit_code
+    if isinstance(error, MemoryError):
+        sys.stderr.write("fadoctor: there is not enough memory here: ulimit -v may limit it\n")
+        return UsageError.exit_code
+    name = type(error).__name__
+    sys.stderr.write(
+        f"fadoctor: internal error: {name}: {_shown(error)} (--debug shows the stack)\n"
+    )
+    return EXIT_INTERNAL

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Known
+from fadoctor.processes.beside import beside
 from fadoctor.sources.examine.gather import NEW, probed, saved
 from fadoctor.sources.examine.request import refuse_two_targets
 
@@ -55,8 +56,7 @@ class Examination:
         self._found: list[Environment | BaseException] = []
         self._manifests: tuple[Manifest, ...] = ()
         self._worlds: list[World] = []
-        self._thread = threading.Thread(target=self._read, args=(environ,), daemon=True)
-        self._thread.start()
+        self._wait = beside(partial(self._read, environ))
 
     def environment(self, knowledge: Knowledge) -> Environment:
         """Return the facts with the overlays on top.
@@ -64,7 +64,7 @@ class Examination:
         Raises TargetError, InputError or UsageError where there are none.
         """
         configurations = _configurations(self._request)
-        self._thread.join()
+        self._wait()
         [found] = self._found
         if isinstance(found, BaseException):
             raise found
@@ -194,7 +194,7 @@ def _read_manifests(request: Request) -> tuple[Manifest, ...]:
     from fadoctor.sources.manifests.read import read_manifest  # noqa: PLC0415 -- only where it is asked for
 
     choice = choice_of(request.extras, request.groups)
-    found = tuple(read_manifest(name, choice) for name in request.requirements)
+    found = tuple(read_manifest(name, choice, request.fence) for name in request.requirements)
     refuse_unknown(choice, found)
     return found
 
@@ -207,4 +207,4 @@ def _configurations(request: Request) -> tuple[Configuration, ...]:
         return ()
     from fadoctor.sources.configs.reading import read_configurations  # noqa: PLC0415 -- rarely asked for
 
-    return read_configurations(request.configs, request.config_kind)
+    return read_configurations(request.configs, request.config_kind, request.fence)

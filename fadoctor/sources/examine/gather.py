@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import msgspec
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import InputError, TargetError, UsageError
 from fadoctor.model.fact import printable
+from fadoctor.model.files import read_bytes
 from fadoctor.sources.targets.saved import SIZE_LIMIT, read_facts, replayed
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _is_json(data: bytes) -> bool:
         msgspec.json.decode(data)
     except RecursionError:
         return True
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     return True
 
@@ -62,15 +63,17 @@ def _read(name: str) -> bytes:
     try:
         if name == "-":
             return sys.stdin.buffer.read(SIZE_LIMIT + 1)
-        with Path(name).open("rb") as file:
-            return file.read(SIZE_LIMIT + 1)
+        return read_bytes(name, SIZE_LIMIT + 1, pipes=True)
     except OSError as error:
         raise InputError(name, error.strerror or str(error)) from error
+    except ValueError as error:  # a NUL in the name
+        raise InputError(printable(name, 200), "not a path") from error
 
 
 def probed(request: Request, environ: Mapping[str, str]) -> tuple[World, Environment]:
     """Return what was looked at, and the facts that were found; TargetError where nothing is."""
     # Late: replaying saved facts needs neither processes nor probes.
+    from fadoctor.processes.beside import beside  # noqa: PLC0415
     from fadoctor.processes.run import remember, run  # noqa: PLC0415
     from fadoctor.sources.probes import MACHINE_PROBES  # noqa: PLC0415
     from fadoctor.sources.probes.collect import collect  # noqa: PLC0415
@@ -81,7 +84,7 @@ def probed(request: Request, environ: Mapping[str, str]) -> tuple[World, Environ
 
     once = remember(run)
     # The driver's answer takes longest and does not depend on the target: ask now, read it later.
-    threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
+    beside(partial(once, nvml_command(environ)))
     meant = request.meant
     wanted = TargetRequest(
         request.python, request.site_packages, request.reason, meant.target, meant.reason,

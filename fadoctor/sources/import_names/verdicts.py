@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.model.typed import decode
+from fadoctor.model.typed import decode, encode
 from fadoctor.processes.own_files import own_folders, read_own
 from fadoctor.sources.import_names.model import Broken, Entry, Site
 
@@ -58,7 +58,7 @@ def verdict_file(folder: Path, site: Site, entries: Mapping[str, Entry]) -> Path
         __version__, SCHEMA, site.folders, sorted(site.installed.items()), site.python, site.system,
         site.hooked, sorted(entries.items()),
     )  # fmt: skip
-    digest = hashlib.sha256(msgspec.json.encode(asked)).hexdigest()
+    digest = hashlib.sha256(encode(asked)).hexdigest()
     return folder / f"verdict-{digest[:32]}.json"
 
 
@@ -92,7 +92,7 @@ def look(path: str) -> tuple[int, int]:
 
 def keep_answer(file: Path, verdict: Verdict) -> None:
     """Keep an answer; where that is not possible, nothing is lost."""
-    data = msgspec.json.encode(verdict)
+    data = encode(verdict)
     if len(data) > SIZE_LIMIT:
         return
     with contextlib.suppress(OSError, ValueError):

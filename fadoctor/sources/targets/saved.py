@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.model.environment import FACTS_SCHEMA_VERSION, Environment, Target
 from fadoctor.model.errors import InputError
-from fadoctor.model.typed import convert
+from fadoctor.model.typed import convert, decode
 from fadoctor.syntax.credentials.document import without_secrets
 
 SIZE_LIMIT = 32 << 20
@@ -23,7 +23,7 @@ def read_facts(data: bytes, name: str) -> Environment:
     if len(data) > SIZE_LIMIT:
         raise InputError(name, f"larger than {SIZE_LIMIT >> 20} MiB")
     try:
-        raw = msgspec.json.decode(data)
+        raw = decode(data, object)
         if not isinstance(raw, dict):
             raise InputError(name, "not facts: a JSON object is needed")
         environment = convert(_as_facts(without_secrets(raw)), Environment)

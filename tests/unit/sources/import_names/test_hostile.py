@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from fadoctor.sources.import_names.child._fadoctor_blank import without_bodies
 from fadoctor.sources.import_names.child._fadoctor_lower import lower
-from tools.fuzz_contracts import follow_tree, mutated
+from tools.fuzz.mutation import mutate_text
+from tools.fuzz.sources import SOURCE, follow_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +92,10 @@ def test_a_thousand_modules_in_a_chain(tree: Tree) -> None:
     assert tree.read().problem == ""
 
 
+def mutated(chance: Random) -> bytes:
+    return mutate_text(SOURCE, chance, [SOURCE])
+
+
 @pytest.mark.property
 @given(st.integers(0, 2**32))
 @settings(
@@ -114,7 +119,7 @@ def test_mutated_trees_raise_no_alarm_about_what_is_there(
 ) -> None:
     random_ = Random(seed)  # noqa: S311 -- mutations are no secrets
     folder = tmp_path_factory.mktemp("tree")
-    found = follow_tree(folder, random_)
+    found = follow_tree(folder, lambda: mutated(random_))
     assert len(found["files"]) <= 6
 
 
