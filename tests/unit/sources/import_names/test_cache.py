@@ -94,7 +94,7 @@ def test_the_cache_is_the_users(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
-@pytest.mark.parametrize("place", ["fadoctor", "fadoctor/sources/import_names"])
+@pytest.mark.parametrize("place", ["fadoctor", "fadoctor/contracts"])
 def test_a_cache_behind_a_link_is_not_used(tmp_path: Path, place: str) -> None:
     """What lies there is somebody's: the oldest files of it were deleted where there were many."""
     (tmp_path / "mine" / "contracts").mkdir(parents=True)
