@@ -16,7 +16,7 @@ import msgspec
 from fadoctor.judging.engine.listed import Lists
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
-from fadoctor.model.rule import LOOKAHEAD, Rule, Symptom
+from fadoctor.model.rule import LOOKAHEAD, MESSAGE_LIMIT, Rule, Symptom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Condition, Knowledge
 
     Given = Callable[[Rule, Condition], bool]
-
-MESSAGE_LIMIT = 64 << 10
-"""Characters of a message that are looked at: its end, where exceptions name themselves."""
 
 REACH = 8_192
 """How far around a match, in characters, near and absent patterns look."""

@@ -17,6 +17,7 @@ from fadoctor.judging.engine.symptoms import Matcher
 from fadoctor.judging.explain.complaints import complaining, complaints
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.judging.explain.notes import notes_on
+from fadoctor.judging.explain.quoting import Vocabulary, quote
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
 from fadoctor.judging.explain.topic import is_on_topic
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
@@ -27,7 +28,7 @@ from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
 from fadoctor.model.report import Summary, rules_info
-from fadoctor.sources.logs.cleaning import Line, clean_lines
+from fadoctor.sources.logs.cleaning import Line, clean_lines, without_credentials
 from fadoctor.sources.logs.facts import LogFacts, facts_of
 from fadoctor.sources.logs.messages import failures
 from fadoctor.sources.logs.reading import read_blocks
@@ -93,7 +94,8 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
 
     matcher = Matcher(knowledge, given_by(lambda: facts().environment, matrix))
     sifted = sift(read_blocks(stream), matcher.anchors())
-    lines = tuple(line for region in sifted.regions for line in clean_lines(region))
+    read = [line for region in sifted.regions for line in clean_lines(region)]
+    lines = without_credentials(read)
     ranked = rank_causes(failures(lines), matcher, knowledge.rules)
     return Reading(name, sifted, lines, ranked, facts)
 
@@ -112,11 +114,12 @@ def explain(
     is_weighed = bool(shown or loud)
     around = surroundings(reading.facts(), environment, knowledge, is_weighed=is_weighed)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
-    notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
+    known = Vocabulary(knowledge.rules)
+    notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
     texts = tuple(line.text for line in reading.lines)
     findings, checks = [], []
     for each in _weighed(shown, loud, around, knowledge, ignore):
-        finding, check = _finding(each, around, reading)
+        finding, check = _finding(each, around, reading, known)
         fixes = begun(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
             notes.append(OTHERS_FIXES)
@@ -182,15 +185,15 @@ def _log(reading: Reading) -> Log:
     return Log(reading.name, sifted.size, sifted.lines, read, named, about)
 
 
-def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
+def _finding(
+    each: Weighed, around: Surroundings, reading: Reading, known: Vocabulary
+) -> tuple[Finding, Check | None]:
     cause, rule = each.cause, each.cause.rule
     scope = scope_of(cause, around)
     said = tuple(line.text for line in cause.lines)
     fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
     evidence = [
-        Evidence(
-            "log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{reading.name}:{line.number}"
-        )
+        Evidence("log", _quoted(line, cause, known), f"{reading.name}:{line.number}")
         for line in cause.lines
     ]
     check, found = held_against(each, around)
@@ -213,6 +216,10 @@ def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Fin
         fingerprint=fingerprint(rule.id, rule.subject),
     )
     return finding, check
+
+
+def _quoted(line: Line, cause: Cause, known: Vocabulary) -> str:
+    return printable(quote(line.text.strip(), cause.match.captures, known), EVIDENCE_LIMIT)
 
 
 def _after(confidence: Confidence, agreement: Agreement) -> Confidence:
