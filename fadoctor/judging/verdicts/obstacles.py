@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _COMPILED, _MISTAKEN = "prebuilt-wheel-missing", "index-name-mistaken"
-_UNFIT = "wheel-not-supported"
+_UNFIT, _ISOLATED = "wheel-not-supported", "build-isolation-in-files"
 
 
 class Obstacle(msgspec.Struct, frozen=True):
@@ -102,6 +102,10 @@ def _compiled(environment: Environment, package: str) -> Iterator[Obstacle]:
     unfit, mistaken = (environment.facts.get(f"packages.{n}") for n in ("unfit_wheels", "mistaken"))
     if isinstance(unfit, Known) and isinstance(unfit.value, dict) and name in unfit.value:
         yield Obstacle(Predicted.FAILS, f"the wheel of {name} is {unfit.value[name]}", _UNFIT)
+    apart = environment.facts.get("packages.isolated_builds")
+    if isinstance(apart, Known) and isinstance(apart.value, dict) and name in apart.value:
+        text = f"{name} does not install: its setup imports torch, and is built without it"
+        yield Obstacle(Predicted.FAILS, text, _ISOLATED)
     if isinstance(mistaken, Known) and isinstance(mistaken.value, dict) and name in mistaken.value:
         yield Obstacle(Predicted.UNKNOWN, f"{name} {mistaken.value[name]}", _MISTAKEN)
     prebuilt = environment.facts.get(f"{package}.wheel.prebuilt")

@@ -50,6 +50,8 @@ class Planned(msgspec.Struct, frozen=True):
     """Why nobody can say what it will be: files contradict each other, or a marker is open."""
     is_sure: bool = False
     """Whether it surely will be there, in whatever version."""
+    is_isolated: bool = False
+    """Whether an installer surely builds it in an environment that has no torch."""
 
     @property
     def source(self) -> str:
@@ -186,6 +188,7 @@ def _joined(name: str, found: list[Asked], bound: str) -> Planned:
         first.build,
         open_,
         is_sure=bool(sure),
+        is_isolated=bool(sure) and all(each.is_isolated for each in sure),
     )
 
 

@@ -23,11 +23,12 @@ from fadoctor.sources.manifests.install_options import (
     Arguments,
     sort_arguments,
 )
-from fadoctor.sources.manifests.planned import unseen_files
+from fadoctor.sources.manifests.isolated import is_told, marked, unmarked
+from fadoctor.sources.manifests.planned import speaks_of_image, unseen_files
 from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.replaced import carry_out, is_same_release, moves, outdate
-from fadoctor.sources.manifests.requirement_text import read_address, read_requirement
+from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
 from fadoctor.sources.manifests.shell_words import Command, Word, assignment, read_commands
 from fadoctor.sources.manifests.source import Source
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -165,6 +166,9 @@ class Installs:
         elif _PYTHON.fullmatch(name) and names[1:3] == ["-m", "pip"]:
             words, name = words[2:], "pip"
         elif name == "uv" and names[1:2] == ["pip"]:
+            rest, verb = self.verb(words[2:])
+            if verb == "install":
+                return lambda: self.pip(rest, is_uv=True)
             words, name = words[1:], "pip"
         elif name in _SHELLS and _RUNS_TEXT.fullmatch("".join(names[1:2])) and len(words) > 2:
             return lambda: self.run(words[2].text, shift=words[2].at)
@@ -180,7 +184,7 @@ class Installs:
     def tool(self, name: str, verb: str, rest: tuple[Word, ...]) -> Callable[[], None] | None:
         """Return what carries out a command of a tool other than pip."""
         if name in {"uv", "poetry", "pdm"} and verb == "add":
-            return lambda: self.pip(rest)
+            return lambda: self.pip(rest, is_uv=name == "uv")
         if (name, verb) in _LOCKS:
             return lambda: self.lock(name, verb, rest)
         if name in _CONDA and verb in {"install", "create"}:
@@ -204,7 +208,7 @@ class Installs:
             words = words[2:] if words[0].text in {"-n", "-p", "--name", "--prefix"} else words[1:]
         return self.follower(words) if words else None
 
-    def pip(self, words: tuple[Word, ...]) -> None:
+    def pip(self, words: tuple[Word, ...], *, is_uv: bool = False) -> None:
         """Install what ``pip install``, ``uv pip install`` and ``uv add`` name."""
         given = sort_arguments(words)
         if given.values(ELSEWHERE):
@@ -227,7 +231,25 @@ class Installs:
         for word in (*given.plain, *given.values(("-e", "--editable"))):
             asked = self.wish(word)
             found += [msgspec.structs.replace(asked, index=index)] if asked else []
-        self.install(found, index, given.flags)
+        self.install(self.isolated(found, given, is_uv=is_uv), index, given.flags)
+
+    def isolated(
+        self, asked: list[Requirement], given: Arguments, *, is_uv: bool
+    ) -> list[Requirement]:
+        """Return what is asked for, with the mark of what is surely built in isolation.
+
+        uv isolates always. Older releases of pip may build in the environment itself: there it is
+        sure only where torch comes with the same command.
+        """
+        options = {name for name, _ in given.options}
+        if is_told(given.flags, options, self.stage.variables):
+            return unmarked(asked)
+        if is_uv:
+            return marked(asked, is_always=True)
+        is_new = not any(speaks_of_image(note) for _, note in self.stage.notes)
+        return marked(unmarked(asked)) if is_new and "torch" not in self.stage.packages else (
+            unmarked(asked)
+        )  # fmt: skip
 
     def install(self, asked: list[Requirement], index: str, flags: frozenset[str]) -> None:
         """Install packages, and what they require in the place of what is there."""
@@ -261,7 +283,8 @@ class Installs:
         if word.is_open or _PATTERN.search(word.text.partition("=")[0]):
             self.stage.note(place.line, f"what {word.text[:160]} stands for is not known")
             return None
-        if _ADDRESS.fullmatch(word.text) and " @ " not in word.text:
+        is_address = _ADDRESS.fullmatch(word.text) is not None and " @ " not in word.text
+        if is_address or is_local(word.text):
             found = read_address(word.text, place)
             if found is None:
                 what = clean_url(word.text)[:160]

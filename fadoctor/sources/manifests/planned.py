@@ -66,6 +66,8 @@ class Requirement(msgspec.Struct, frozen=True):
     """Conda's build string, or a pattern for it: ``cuda126_py312h*``."""
     doubt: str = ""
     """Why nobody knows what will be there of it, "" where it is what it says."""
+    is_isolated: bool = False
+    """Whether an installer surely builds it in an environment that has no torch."""
 
 
 class Setting(msgspec.Struct, frozen=True):

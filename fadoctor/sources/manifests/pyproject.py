@@ -8,11 +8,12 @@ import msgspec
 
 from fadoctor.sources.manifests.draft import Draft, only_named
 from fadoctor.sources.manifests.entries import all_of, pep508, specifier
+from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.pixi_toml import read_pixi
 from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.pyproject_pdm import read_pdm
 from fadoctor.sources.manifests.pyproject_poetry import read_poetry
-from fadoctor.sources.manifests.pyproject_uv import read_uv, uv_groups
+from fadoctor.sources.manifests.pyproject_uv import built_apart, read_uv, uv_groups
 from fadoctor.sources.manifests.toml_tree import read_toml
 from fadoctor.sources.probes.metadata import normalise_name
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 KIND = "pyproject.toml"
 _GROUP_DEPTH = 16
+_ISOLATED_OTHERWISE = frozenset(("poetry", "pdm", "pixi"))
+"""Tools that have settings of their own for how sources are built."""
 
 
 def recognises(name: str, _head: str) -> bool:
@@ -46,6 +49,9 @@ def read(source: Source) -> Manifest:
         node = tree.find(root, "tool", tool)
         if node is not None:
             reader(draft, tree, node)
+    tools = tree.table(root, "tool")
+    if _ISOLATED_OTHERWISE.isdisjoint(tools):
+        draft.requirements = marked(draft.requirements, built_apart(tree))
     return draft.manifest()
 
 

@@ -14,6 +14,7 @@ from fadoctor.sources.manifests.entries import (
     pep508,
     repository,
 )
+from fadoctor.sources.manifests.isolated import BUILT_FROM_SOURCES
 from fadoctor.sources.manifests.marker_text import opposite
 from fadoctor.sources.manifests.planned import unseen_files
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -35,6 +36,24 @@ def uv_groups(tree: Tree) -> set[str]:
     if default.value == "all":
         return set(tree.table(tree.root, "dependency-groups"))
     return {tree.as_text(item) for item in tree.items(default)}
+
+
+def built_apart(tree: Tree) -> set[str]:
+    """Return the packages that uv builds without isolation, or with torch in it."""
+    uv = tree.find(tree.root, "tool", "uv")
+    if uv is None:
+        return set()
+    pip = tree.find(uv, "pip")
+    if _is_set(tree, uv, "no-build-isolation") or (pip and _is_set(tree, pip, "no-build-isolation")):
+        return set(BUILT_FROM_SOURCES)
+    found = {
+        normalise_name(tree.as_text(item))
+        for keys in (("no-build-isolation-package",), ("pip", "no-build-isolation-package"))
+        for item in tree.items(uv, *keys)
+    }
+    for keys in (("extra-build-dependencies",), ("pip", "extra-build-dependencies")):
+        found |= {normalise_name(name) for name in tree.table(uv, *keys)}
+    return found
 
 
 def read_uv(draft: Draft, tree: Tree, uv: Node) -> None:

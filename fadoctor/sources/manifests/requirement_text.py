@@ -39,6 +39,18 @@ _ARCHIVE = re.compile(
 )
 
 
+# ., .[dev], ./server[all], tests/utils, ../x
+_LOCAL = re.compile(
+    r"(?:\.{1,2}|(?:\.{0,2}/|~/)?[\w.~-]{1,100}(?:/[\w.~-]{0,100}){1,20})(?:\[[\w\s,.-]{0,300}\])?",
+    re.ASCII,
+)
+
+
+def is_local(text: str) -> bool:
+    """Return whether a word is a folder or a file beside, with or without extras: no name."""
+    return _LOCAL.fullmatch(text) is not None
+
+
 def read_requirement(text: str, place: Place, source: Source, *, index: str = "") -> Requirement:
     """Return what a PEP 508 string asks for; InputError with the line where it is none."""
     text = text.strip()

@@ -9,8 +9,9 @@ import msgspec
 
 from fadoctor.model.fact import printable
 from fadoctor.model.place import Place
+from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.planned import Manifest, Requirement, Setting, unseen_files
-from fadoctor.sources.manifests.requirement_text import read_address, read_requirement
+from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
 from fadoctor.sources.probes.metadata import clean_url
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ _PATH = re.compile(r"[\w./\\-]{1,300}(?:\.whl|\.tar\.gz|\.zip)(?:#\S{0,200})?", 
 _INDEX = ("--index-url", "-i", "--pypi-url", "--default-index")
 _MORE_INDEXES = ("--extra-index-url", "--index")
 _SILENT = (
-    "--no-index", "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes", "--pre",
-    "--trusted-host", "--use-feature", "--use-pep517", "--no-deps", "--no-build-isolation",
+    "--no-index", "--prefer-binary", "--no-binary", "--require-hashes", "--pre",
+    "--trusted-host", "--use-feature", "--use-pep517", "--no-deps",
     "--no-cache-dir", "--process-dependency-links", "--always-unzip", "-Z", "--upgrade", "-U",
 )  # fmt: skip
 """Options that change neither what is asked for nor where it comes from, as far as facts go."""
@@ -71,7 +72,7 @@ def read(source: Source) -> Manifest:
     return Manifest(
         source.name,
         KIND,
-        tuple(reading.requirements),
+        tuple(reading.requirements if reading.is_told else marked(reading.requirements)),
         tuple(reading.constraints),
         is_complete=bool(_GENERATED.search(source.head)) or bool(hashed),
         indexes=(*reading.index, *reading.more),
@@ -90,6 +91,8 @@ class _Reading:
         self.more: list[Setting] = []
         self.notes: list[str] = []
         self.hashed = 0
+        self.is_told = False
+        """Whether it says that nothing is built in isolation, or nothing is built."""
 
     @property
     def only_index(self) -> str:
@@ -118,6 +121,8 @@ class _Reading:
             self.more.append(Setting(clean_url(value), place))
         elif name in ("-f", "--find-links"):
             self.notes.append(f"{place}: {unseen_files(printable(clean_url(value), 120))}")
+        elif name in ("--no-build-isolation", "--only-binary"):
+            self.is_told = True
         elif name not in _SILENT:
             raise source.error("no option of requirement files", line=line.number, key=name[:60])
 
@@ -136,7 +141,7 @@ class _Reading:
         place = Place(source.name, line.number, line.column)
         text = _OF_A_REQUIREMENT.sub("", line.text)
         has_hash = "--hash" in line.text
-        if _ADDRESS.fullmatch(text) or _PATH.fullmatch(text):
+        if _ADDRESS.fullmatch(text) or _PATH.fullmatch(text) or is_local(text):
             self._address(text, place, has_hash=has_hash)
             return
         asked = read_requirement(text, place, source)

@@ -9,8 +9,9 @@ import msgspec
 
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.entries import pep508, specifier
+from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.planned import Setting
-from fadoctor.sources.manifests.pyproject_uv import read_uv
+from fadoctor.sources.manifests.pyproject_uv import built_apart, read_uv
 from fadoctor.sources.manifests.toml_tree import read_toml
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def read(source: Source) -> Manifest:
     uv = tree.find(tree.root, "tool", "uv")
     if uv is not None:
         read_uv(draft, tree, uv)
+    draft.requirements = marked(draft.requirements, built_apart(tree))
     return draft.manifest()
 
 

@@ -1,0 +1,81 @@
+"""What files build in isolation, where the setup misses torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_KIND
+from tests.unit.sources.manifests.test_contradicted import of_file
+from tests.unit.sources.manifests.test_environment import OFFICIAL, value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PINS = "torch==2.6.0\nflash-attn==2.7.4.post1\n"
+PROJECT = """[project]
+name = "x"
+version = "0"
+dependencies = ["torch==2.6.0", "flash-attn==2.7.4.post1"]
+"""
+IMAGE = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n"
+CONDA = "dependencies:\n  - python=3.11\n  - pip:\n    - torch==2.6.0\n    - flash-attn==2.7.4.post1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("requirements.txt", PINS, 2),
+        ("requirements.txt", "flash-attn\ntorch\n", 1),
+        ("requirements.txt", "torch\ngit+https://github.com/a/f.git#egg=flash-attn\n", 2),
+        ("pyproject.toml", PROJECT, 4),
+        ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation-package = ['apex']\n", 4),
+        ("environment.yml", CONDA, 5),
+        ("Dockerfile", f"{IMAGE}RUN pip install torch==2.6.0 flash-attn==2.7.4.post1\n", 2),
+        (
+            "Dockerfile",
+            f"{IMAGE}RUN pip install torch==2.6.0\nRUN uv pip install --system flash-attn==2.6.3\n",
+            3,
+        ),
+    ],
+)
+def test_setup_misses_torch(tmp_path: Path, name: str, text: str, line: int) -> None:
+    found = of_file(tmp_path, name, text)
+    said = value(found, ISOLATED)
+    assert isinstance(said, dict)
+    assert list(said) == ["flash-attn"]
+    assert [each.line for each in found.places[ISOLATED]] == [line]
+    assert value(found, ISOLATED_KIND) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "flash-attn==2.7.4.post1\n"),  # torch may be there before
+        ("requirements.txt", f"torch==2.7.1\nflash-attn @ {OFFICIAL}\n"),
+        ("requirements.txt", f"--extra-index-url https://wheels.example.org/simple\n{PINS}"),
+        ("requirements.txt", f"--no-build-isolation\n{PINS}"),
+        ("requirements.txt", "torch\nflash-attn; sys_platform == 'win32'\n"),
+        ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation-package = ['flash_attn']\n"),
+        ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation = true\n"),
+        ("pyproject.toml", f"{PROJECT}[tool.uv.extra-build-dependencies]\nflash-attn = ['torch']\n"),
+        ("pyproject.toml", f"{PROJECT}[tool.pdm]\n"),
+        (
+            "Dockerfile",
+            f"{IMAGE}RUN pip install torch==2.6.0\n"
+            "RUN pip install flash-attn==2.6.3 --no-build-isolation\n",
+        ),
+        (
+            "Dockerfile",
+            f"{IMAGE}ENV UV_NO_BUILD_ISOLATION=1\nRUN uv pip install --system torch flash-attn\n",
+        ),
+        # pip may build in the environment itself, where torch is
+        (
+            "Dockerfile",
+            f"{IMAGE}RUN pip install torch==2.6.0\nRUN pip install flash-attn==2.6.3\n",
+        ),
+    ],
+)
+def test_torch_is_there_or_nobody_knows(tmp_path: Path, name: str, text: str) -> None:
+    assert value(of_file(tmp_path, name, text), ISOLATED) == {}
