@@ -12,6 +12,7 @@ READERS: dict[str, str] = {
     "python": "fadoctor.sources.configs.python",
     "shell": "fadoctor.sources.configs.shell",
     "dockerfile": "fadoctor.sources.configs.dockerfile",
+    "recipes": "fadoctor.sources.configs.recipes",
     "deepspeed": "fadoctor.sources.configs.deepspeed",
     "peft-adapter": "fadoctor.sources.configs.peft_adapter",
     "accelerate": "fadoctor.sources.configs.accelerate",
@@ -24,7 +25,10 @@ READERS: dict[str, str] = {
     "openrlhf": "fadoctor.sources.configs.openrlhf",
     "sglang": "fadoctor.sources.configs.sglang",
     "vllm": "fadoctor.sources.configs.vllm",
+    "frameworks": "fadoctor.sources.configs.frameworks",
     "model": "fadoctor.sources.configs.model",
     "fsdp": "fadoctor.sources.configs.fsdp",
     "trainer": "fadoctor.sources.configs.trainer",
+    "container": "fadoctor.sources.configs.containers",
+    "settings": "fadoctor.sources.configs.settings",
 }

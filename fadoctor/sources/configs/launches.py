@@ -22,6 +22,7 @@ _COMMANDS = {
     ("llamafactory-cli", "export"): "llamafactory", ("lmf", "train"): "llamafactory",
     ("axolotl", "train"): "axolotl", ("axolotl", "inference"): "axolotl",
     ("trl", "sft"): "trainer", ("trl", "dpo"): "trainer", ("trl", "grpo"): "trainer",
+    ("lmdeploy", "serve"): "server",
     ("trl", "kto"): "trainer", ("trl", "reward"): "trainer", ("trl", "rloo"): "trainer",
 }  # fmt: skip
 """A command and its first word -> the kind whose reader knows the arguments."""
@@ -29,7 +30,7 @@ _COMMANDS = {
 _MODULES = (
     ("vllm.entrypoints", "vllm"), ("sglang.launch_server", "sglang"), ("openrlhf.cli", "openrlhf"),
     ("verl.trainer", "verl"), ("recipe.", "verl"), ("axolotl.cli", "axolotl"),
-    ("swift.cli", "ms-swift"), ("llamafactory", "llamafactory"),
+    ("swift.cli", "ms-swift"), ("fastchat.serve", "server"), ("llamafactory", "llamafactory"),
 )  # fmt: skip
 """Beginnings of ``python -m NAME``."""
 
@@ -41,6 +42,17 @@ _SCRIPTS = (
     (re.compile(r"swift/cli/|(?:^|/)llm_sft\.py$"), "ms-swift"),
     (re.compile(r"llamafactory|LLaMA-Factory|train_bash\.py$"), "llamafactory"),
 )  # fmt: skip
+
+
+# docker.io/vllm/vllm-openai:v0.8.5, ghcr.io/huggingface/text-generation-inference:3.0
+_IMAGE = re.compile(
+    r"(?:[\w.-]{1,80}(?::\d{1,5})?/)?([\w.-]{1,80}/[\w.-]{1,80})(?::[\w.${}-]{1,128})?(?:@sha256:\w{1,64})?"
+)
+_IMAGES = {
+    "vllm/vllm-openai": "vllm", "lmsysorg/sglang": "sglang",
+    "huggingface/text-generation-inference": "server", "openmmlab/lmdeploy": "server",
+}  # fmt: skip
+"""Images that take the arguments of a server -> the kind whose reader knows them."""
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -82,11 +94,40 @@ def find_launch(words: tuple[Word, ...]) -> Launch | None:
             return Launch(_kind_of_script(word.text), word, words[at + 1 :], tuple(launcher))
         if is_accelerate and word.text != "launch":
             launcher.append(word)
+    return _image_launch(words)
+
+
+def _image_launch(words: tuple[Word, ...]) -> Launch | None:
+    """Return what an image starts by itself, told by the words after its name."""
+    for at, word in enumerate(words):
+        if kind := of_image(word.text):
+            return Launch(kind, word, words[at + 1 :])
     return None
 
 
+def of_image(name: str) -> str:
+    """Return whose arguments an image takes, "" of one that starts nothing that is known."""
+    found = _IMAGE.fullmatch(name)
+    return _IMAGES.get(found[1].lower(), "") if found else ""
+
+
+def given_variables(words: tuple[Word, ...]) -> list[tuple[str, Word]]:
+    """Return the variables that ``docker run`` is told to set: ``-e NAME=value``."""
+    names = [posixpath.basename(word.text) for word in words[:4]]
+    if "run" not in names or not {"docker", "podman", "nerdctl"}.intersection(names):
+        return []
+    found = []
+    for at, word in enumerate(words):
+        text = word.text.removeprefix("--env=")
+        is_option = at > 0 and words[at - 1].text in ("-e", "--env")
+        if (is_option or text != word.text) and "=" in text:
+            name, _, value = text.partition("=")
+            found.append((name, msgspec.structs.replace(word, text=value)))
+    return found
+
+
 def _kind_of_command(name: str, following: str) -> str | None:
-    return _COMMANDS.get((name, following))
+    return "server" if name == "text-generation-launcher" else _COMMANDS.get((name, following))
 
 
 def _kind_of_module(name: str) -> str | None:

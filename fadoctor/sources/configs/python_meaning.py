@@ -172,8 +172,11 @@ class Script:
                 place = self.source.at(self.line_of(call.line), call.column)
                 self.intents.append(Intent(name, word, place, printable(call.written, 120)))
         said = {intent.name for intent in self.intents}
-        if "config.weights_dtype" in said and not self.purposes and "config.autocast" not in said:
-            weights = next(each for each in self.intents if each.name == "config.weights_dtype")
+        weights = next((i for i in self.intents if i.name == "config.weights_dtype"), None)
+        # half precision is asked of the GPU whatever runs; float32 may run under autocast
+        is_half = weights is not None and weights.value in ("bf16", "fp16")
+        is_open = not self.purposes and "config.autocast" not in said and not is_half
+        if weights is not None and is_open:
             why = Computed("the script does not show how the model is run")
             self.intents.append(Intent("config.autocast", why, weights.place, weights.written))
         return tuple(self.intents)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.errors import UnknownKindError, UsageError, did_you_mean
 from fadoctor.model.fact import printable
 from fadoctor.sources.configs import READERS
+from fadoctor.sources.configs.settings import looked_for
 from fadoctor.sources.configs.source import Source, open_source
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _read(source: Source, kind: str) -> Configuration:
             return read
     raise UnknownKindError(
         source.name,
-        f"is not a kind of configuration that fadoctor knows: {', '.join(READERS)} "
-        "(--config-kind KIND "
-        "reads it as one of them)",
+        "nothing in it is recognised. Looked for: commands that train or serve, the keys of "
+        f"{', '.join(READERS)} (--config-kind KIND reads it as one of them), and in any file the "
+        f"keys {looked_for()}",
     )

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.fact import printable
-from fadoctor.sources.configs import READERS
+from fadoctor.sources.configs import READERS, settings
 from fadoctor.sources.configs import words as meaning
 from fadoctor.sources.configs.arguments import CALLERS, Arguments, read_arguments
 from fadoctor.sources.configs.intent import Computed, Configuration, Intent
-from fadoctor.sources.configs.launches import Launch, find_launch
+from fadoctor.sources.configs.launches import Launch, find_launch, given_variables
 from fadoctor.sources.configs.serving import SERVERS
 from fadoctor.sources.configs.shell_commands import Command, Script
 from fadoctor.sources.configs.shell_words import Splitter, Word
+from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.tree import Node
 from fadoctor.sources.configs.variables import is_asked
-
-if TYPE_CHECKING:
-    from fadoctor.sources.configs.source import Source
+from fadoctor.sources.configs.words import Said
 
 KIND = "shell"
 _SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
 _SHELL = re.compile(r"#![^\n]{0,80}\b(?:bash|dash|zsh|ksh|sh)\b")
 _FILE = re.compile(r"[\w./~${}-]{1,200}\.(?:ya?ml|json)")
+SERVER = "server"
+"""Kind of a server without a reader of its own: its options are read as keys of any file."""
 _STRONG = frozenset({
     "attn_implementation", "attn_impl", "torch_dtype", "bf16", "fp16", "load_in_4bit", "use_dora",
     "load_in_8bit", "use_flash_attention_2", "use_flash_attn", "mixed_precision",
@@ -53,7 +53,8 @@ def configuration_of(source: Source, commands: list[Command]) -> Configuration:
     launches = [find_launch(command.words) for command in commands]
     is_only = sum(launch is not None for launch in launches) == 1
     for command, launch in zip(commands, launches, strict=True):
-        said = _variables(source, command)
+        given = (*command.variables, *given_variables(command.words))
+        said = _variables(source, msgspec.structs.replace(command, variables=given))
         intents += said if command.is_sure else [_perhaps(intent) for intent in said]
         if launch is not None:
             found, files = _launched(source, launch)
@@ -150,6 +151,12 @@ def _launched(source: Source, launch: Launch) -> tuple[list[Intent], list[str]]:
 def _of_kind(launch: Launch, arguments: Arguments) -> tuple[Intent, ...]:
     """Return the intents of arguments, read by their framework's reader."""
     keys, program = arguments.tree.mapping, launch.program
+    if launch.kind == SERVER or (not launch.kind and not _is_known(arguments)):
+        said = Said(Source(arguments.name, ""))
+        settings.say(said, arguments.tree)
+        if launch.kind:
+            said.default("config.purpose", arguments.tree, "inference")
+        return tuple(_at_program(each, program, arguments.name) for each in said.intents)
     if launch.kind:
         found: Configuration = import_module(READERS[launch.kind]).read(arguments)
         return tuple(_at_program(each, program, arguments.name) for each in found.intents)
@@ -164,6 +171,12 @@ def _of_kind(launch: Launch, arguments: Arguments) -> tuple[Intent, ...]:
         accelerate: Configuration = import_module(READERS["accelerate"]).read(arguments)
         intents += accelerate.intents
     return tuple(_at_program(each, program, arguments.name) for each in intents)
+
+
+def _is_known(arguments: Arguments) -> bool:
+    """Return whether the arguments are those of a trainer, or some that any script may take."""
+    trainer = import_module(READERS["trainer"])
+    return trainer.recognises(arguments) or not _STRONG.isdisjoint(arguments.tree.mapping)
 
 
 def _completed(launch: Launch, arguments: Arguments, loose: tuple[Word, ...]) -> Arguments:

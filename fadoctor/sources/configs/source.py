@@ -63,6 +63,10 @@ class Source(msgspec.Struct, frozen=True, dict=True):
             from fadoctor.sources.configs.json_tree import read_json  # noqa: PLC0415 -- one of the two
 
             return read_json(self)
+        if self.base.endswith(".toml"):
+            from fadoctor.sources.configs.toml_lines import read_toml  # noqa: PLC0415
+
+            return read_toml(self)
         if not self.is_yaml:
             return None
         from fadoctor.sources.configs.yaml_tree import read_yaml  # noqa: PLC0415

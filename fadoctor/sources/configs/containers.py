@@ -1,0 +1,211 @@
+"""Commands in YAML: compose, Kubernetes, Helm values, SkyPilot, workflows; one walk reads them all.
+
+Any mapping may hold a command: ``command``, ``args``, ``entrypoint``, ``run``, ``script``. Its image
+says whose arguments they are where the command names no program.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from fadoctor.sources.configs import settings
+from fadoctor.sources.configs.intent import Configuration, Intent
+from fadoctor.sources.configs.launches import find_launch, of_image
+from fadoctor.sources.configs.shell import configuration_of
+from fadoctor.sources.configs.shell_commands import Command, Script
+from fadoctor.sources.configs.shell_words import Splitter, Word
+from fadoctor.sources.configs.source import Source
+from fadoctor.sources.configs.tree import DEPTH_LIMIT, NODE_LIMIT, Node
+from fadoctor.sources.configs.variables import is_asked
+from fadoctor.sources.configs.words import Said
+from fadoctor.sources.configs.yaml_tree import read_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KIND = "container"
+_DOCUMENT_LIMIT = 100
+_SCRIPTS = ("setup", "run", "script", "scripts", "before_script", "cmd")
+"""Keys whose text is a script of the shell."""
+_STARTS = ("entrypoint", "command", "args", "extraargs", "extra_args", "arguments")
+"""Keys that make one command, in this order."""
+_IMAGES = ("image", "repository", "image_id", "dockerimage", "docker")
+_ENVIRONMENT = ("environment", "env", "envs", "extraenv", "variables")
+_SHELLS = ("sh", "bash", "zsh", "dash")
+_SEPARATOR = re.compile(r"^---[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
+
+
+class _Held(NamedTuple):
+    node: Node
+    image: str
+    variables: tuple[tuple[str, Word], ...]
+    depth: int
+
+
+def recognises(source: Source) -> bool:
+    """Return whether it is YAML, and a command in it starts something that is known."""
+    if not source.base.endswith((".yaml", ".yml", ".json")) or source.document() is None:
+        return False
+    commands = list(_commands(source))
+    return any(find_launch(each.words) is not None for each in commands)
+
+
+def read(source: Source) -> Configuration:
+    """Return what its commands ask for, and the keys beside them that mean the same everywhere."""
+    found = configuration_of(source, list(_commands(source)))
+    said = Said(source)
+    for document in _documents(source):
+        settings.say(said, document)
+    intents = (*found.intents, *_unsaid(found, said))
+    return msgspec.structs.replace(found, kind=KIND, intents=intents)
+
+
+def _unsaid(found: Configuration, said: Said) -> list[Intent]:
+    """Return what the keys say and no command does."""
+    names = {each.name for each in found.intents if each.written}
+    return [each for each in said.intents if each.name not in names]
+
+
+def _documents(source: Source) -> Iterator[Node]:
+    """Yield the documents of a file, each with its lines as they are in the file."""
+    if not source.base.endswith((".yaml", ".yml")):
+        if (only := source.document()) is not None:
+            yield only
+        return
+    begin = 0
+    ends = [found.start() for found in _SEPARATOR.finditer(source.text)][:_DOCUMENT_LIMIT]
+    for end in (*ends, len(source.text)):
+        before = source.text.count("\n", 0, begin)
+        text = "\n" * before + source.text[begin:end].removeprefix("---")
+        begin = end
+        document = read_yaml(Source(source.name, text)) if text.strip() else None
+        if document is not None:
+            yield document
+
+
+def _commands(source: Source) -> Iterator[Command]:
+    for document in _documents(source):
+        waiting = [_Held(document, "", (), 0)]
+        met = 0
+        while waiting and met < NODE_LIMIT:
+            held = waiting.pop()
+            met += 1
+            if held.node.mapping:
+                held = _inside(held)
+                yield from _of_mapping(source, held)
+            below = (*held.node.mapping.values(), *held.node.items)
+            if held.depth < DEPTH_LIMIT:
+                waiting += [
+                    _Held(each, held.image, held.variables, held.depth + 1)
+                    for each in reversed(below)
+                    if isinstance(each.value, dict | tuple)
+                ]
+
+
+def _inside(held: _Held) -> _Held:
+    """Return a mapping with the image and the variables that it names itself."""
+    image, variables = held.image, list(held.variables)
+    for key, node in held.node.mapping.items():
+        if key.lower() in _IMAGES and isinstance(node.scalar, str):
+            image = node.scalar
+        elif key.lower() in _IMAGES and node.get("repository") is not None:
+            image = str(node.mapping["repository"].scalar)
+        elif key.lower() in _ENVIRONMENT:
+            variables += _variables(node)
+    return _Held(held.node, image, tuple(variables), held.depth)
+
+
+def _variables(node: Node) -> Iterator[tuple[str, Word]]:
+    """Yield the variables of a mapping, of ``NAME=value`` and of ``{name: ..., value: ...}``."""
+    for name, value in node.mapping.items():
+        if not isinstance(value.value, dict | tuple):
+            yield name, _word(value)
+    for item in node.items:
+        name, value = item.get("name"), item.get("value")
+        if name is not None and value is not None:
+            yield str(name.scalar), _word(value)
+        elif isinstance(item.scalar, str) and "=" in item.scalar:
+            key, _, text = item.scalar.partition("=")
+            yield key, Word(text, item.line, item.column, is_quoted=True)
+
+
+def _word(node: Node) -> Word:
+    value = node.scalar
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return Word(text, node.line, node.column, is_quoted=True)
+
+
+def _of_mapping(source: Source, held: _Held) -> Iterator[Command]:
+    """Yield the commands of one mapping; its variables are those of each of them."""
+    by_key = {key.lower(): node for key, node in held.node.mapping.items()}
+    for key in _SCRIPTS:
+        node = by_key.get(key)
+        for text in (node, *node.items) if node is not None else ():
+            if isinstance(text.scalar, str):
+                yield from _script(source, text, held)
+    words: list[Word] = []
+    for key in _STARTS:
+        node = by_key.get(key)
+        if node is not None:
+            words += _words(source, node)
+    if words:
+        yield from _started(source, words, held)
+    elif own := [each for each in held.variables if is_asked(each[0])]:
+        if any(key in by_key for key in _ENVIRONMENT):
+            yield Command((Word("env", own[0][1].line, 1),), tuple(own))
+
+
+def _words(source: Source, node: Node) -> list[Word]:
+    """Return the words of a command: of a list each as it is, of a text as the shell splits it."""
+    if isinstance(node.scalar, str):
+        split = Splitter(source, node.scalar, _first_line(source, node), is_all_text=False).split()
+        return [each for each in split if not (each.is_operator and each.text == "\n")]
+    words = [_word(item) for item in node.items if item.scalar is not None]
+    # a list whose items hold several words each: "--dtype bfloat16"
+    return [
+        msgspec.structs.replace(word, text=text)
+        for word in words
+        for text in (word.text.split() if word.text.startswith("--") else [word.text])
+    ]
+
+
+def _first_line(source: Source, node: Node) -> int:
+    """Return the line where a text begins: below its key, where it is a block."""
+    rows = source.text.split("\n")
+    row = rows[node.line - 1] if 0 < node.line <= len(rows) else ""
+    return node.line + bool(re.search(r"[|>][+\-0-9]{0,2}\s*(?:#.*)?$", row))
+
+
+def _started(source: Source, words: list[Word], held: _Held) -> Iterator[Command]:
+    """Yield the command that words make, or those of the script that a shell is given."""
+    names = [posixpath.basename(word.text) for word in words]
+    if names[0] in _SHELLS and len(words) > 1:
+        given = next((w for w in words[1:] if not w.text.startswith("-")), None)
+        if given is not None and any(char.isspace() for char in given.text):
+            node = Node(given.text, given.line, given.column)
+            yield from _script(source, node, held)
+            return
+    script = Script(source)
+    script.variables = {name: [value] for name, value in held.variables}
+    for command in script.commands(words):
+        known = find_launch(command.words) is not None or not of_image(held.image)
+        image = Word(held.image, words[0].line, words[0].column)
+        whole = command.words if known else (image, *command.words)
+        yield msgspec.structs.replace(
+            command, words=whole, variables=(*held.variables, *command.variables)
+        )
+
+
+def _script(source: Source, node: Node, held: _Held) -> Iterator[Command]:
+    line = _first_line(source, node)
+    script = Script(source)
+    script.variables = {name: [value] for name, value in held.variables}
+    split = Splitter(source, str(node.scalar), line, is_all_text=False).split()
+    for command in script.commands(split):
+        yield msgspec.structs.replace(
+            command, variables=(*held.variables, *command.variables)
+        )

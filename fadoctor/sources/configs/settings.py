@@ -1,0 +1,217 @@
+"""Keys that mean the same in many files: whose they are, and what they say, stands in tables.
+
+A file of a framework without a reader of its own is known by the keys that tell it; of any other
+file only those keys are read that mean the same wherever they stand, and a note says which.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.sources.configs import words
+from fadoctor.sources.configs.intent import Computed, Configuration
+from fadoctor.sources.configs.tree import NODE_LIMIT, Node
+from fadoctor.sources.configs.words import Said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.sources.configs.source import Source
+
+KIND = "settings"
+ANY = "any"
+_LINES_SHOWN = 8
+
+PRECISIONS: dict[str, tuple[str, str | None]] = {
+    "bf16-true": ("weights", "bf16"), "bfloat16": ("weights", "bf16"),
+    "pure_bf16": ("weights", "bf16"), "16-true": ("weights", "fp16"),
+    "float16": ("weights", "fp16"), "half": ("weights", "fp16"),
+    "bf16-mixed": ("autocast", "bf16"), "bf16": ("autocast", "bf16"),
+    "bf16_mixed": ("autocast", "bf16"), "amp_bf16": ("autocast", "bf16"),
+    "16-mixed": ("autocast", "fp16"), "16": ("autocast", "fp16"), "fp16": ("autocast", "fp16"),
+    "amp_fp16": ("autocast", "fp16"), "32-true": ("autocast", None), "32": ("autocast", None),
+    "no": ("autocast", None), "fp32": ("autocast", None), "amp_fp32": ("autocast", None),
+    "float32": ("autocast", None), "false": ("autocast", None),
+}  # fmt: skip
+"""What ``precision`` says: of the weights, or of autocast."""
+
+
+class _Key(NamedTuple):
+    framework: str
+    path: tuple[str, ...]
+    says: str
+    value: str
+
+
+class _Framework(NamedTuple):
+    name: str
+    telling: tuple[tuple[str, ...], ...]
+    least: int
+    purpose: str
+
+
+@lru_cache(maxsize=1)
+def _keys() -> dict[str, list[_Key]]:
+    """Return the rows by the last part of their path, those of one framework first."""
+    found: dict[str, list[_Key]] = {}
+    for row in load_knowledge().tables["config-keys"].rows:
+        path = tuple(str(row["path"]).split("."))
+        value = str(row.get("value") or "")
+        key = _Key(str(row["framework"]), path, str(row["says"]), value)
+        found.setdefault(path[-1], []).append(key)
+    for rows in found.values():
+        rows.sort(key=lambda key: (key.framework == ANY, -len(key.path)))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _frameworks() -> tuple[_Framework, ...]:
+    return tuple(
+        _Framework(
+            str(row["framework"]),
+            tuple(tuple(_plain(each).split(".")) for each in _listed(row["telling"])),
+            int(str(row["least"])),
+            str(row["purpose"]),
+        )
+        for row in load_knowledge().tables["config-frameworks"].rows
+    )
+
+
+def _listed(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list | tuple) else str(value).split()
+
+
+def _plain(key: str) -> str:
+    return key.replace("-", "_").lower()
+
+
+def framework_of(document: Node) -> _Framework | None:
+    """Return whose file it is, by the keys that tell it."""
+    plain = _renamed(document)
+    for each in _frameworks():
+        if sum(plain.get(*path) is not None for path in each.telling) >= each.least:
+            return each
+    return None
+
+
+def _renamed(document: Node, depth: int = 0) -> Node:
+    """Return the two upper levels with ``_`` for ``-`` in their keys."""
+    if depth > 1:
+        return document
+    entries = {_plain(key): _renamed(node, depth + 1) for key, node in document.mapping.items()}
+    return msgspec.structs.replace(document, value=entries) if entries else document
+
+
+def entries(document: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """Yield the path and the node of every entry, through lists too; at most `NODE_LIMIT`."""
+    waiting: list[tuple[tuple[str, ...], Node]] = [((), document)]
+    met = 0
+    while waiting and met < NODE_LIMIT:
+        path, node = waiting.pop()
+        met += 1
+        if path:
+            yield path, node
+        below = [((*path[-3:], _plain(key)), each) for key, each in node.mapping.items()]
+        waiting += [*((path, item) for item in reversed(node.items)), *reversed(below)]
+
+
+def say(said: Said, document: Node, framework: str = ANY) -> None:
+    """Note what the keys of a document say, those of the framework and those of any."""
+    table = _keys()
+    for path, node in entries(document):
+        for key in table.get(path[-1], ()):
+            if key.framework in (framework, ANY) and path[-len(key.path) :] == key.path:
+                _meant(said, node, key)
+                break
+
+
+def _meant(said: Said, node: Node, key: _Key) -> None:
+    """Note what one key says; a value that is none of its words says nothing."""
+    written = ".".join(key.path)
+    if words.is_open(node):
+        said.add(_OPEN.get(key.says, "config.attention"), node, None, written)
+    elif key.says == "precision":
+        what, value = PRECISIONS.get(str(node.scalar).strip().lower(), ("", None))
+        if what:
+            said.add(_OPEN[what], node, value, written)
+    elif key.says in ("bf16", "fp16"):
+        _switch(said, node, key.says)
+    elif key.says == "switch":
+        if words.flag(node) is True:
+            said.add("config.attention", node, key.value, written)
+    elif key.says in ("attention", "kv"):
+        if isinstance(node.scalar, str) and node.scalar.strip():
+            value = node.scalar.strip()
+            said.add(_OPEN[key.says], node, _FLASH.get(value, value)[:120], written)
+    else:
+        dtype = words.dtype(node)
+        if isinstance(dtype, str):
+            said.add(_OPEN[key.says], node, dtype, written)
+
+
+_OPEN = {
+    "precision": "config.autocast", "weights": "config.weights_dtype",
+    "autocast": "config.autocast", "bf16": "config.autocast", "fp16": "config.autocast",
+    "fsdp": "config.fsdp_precision", "compute": "config.compute_dtype",
+    "kv": "config.kv_cache_dtype", "attention": "config.attention", "switch": "config.attention",
+}  # fmt: skip
+"""What a key says -> the fact that is open where a variable decides."""
+_FLASH = {"flash": "flash_attention_2"}
+
+
+def _switch(said: Said, node: Node, name: str) -> None:
+    """Note a switch; ``bf16: {enabled: true}`` is one as well."""
+    inner = node.get("enabled")
+    switch = words.flag(inner if inner is not None else node)
+    if switch is True:
+        said.add(f"config.{name}", inner or node, value=True, key=name)
+        said.add("config.autocast", inner or node, name, name)
+    elif switch is False:
+        said.add(f"config.{name}", inner or node, value=False, key=name)
+
+
+def finished(said: Said, document: Node) -> None:
+    """Say what is left open: float32 weights may be computed with under autocast."""
+    names = {each.name for each in said.intents}
+    if "config.autocast" in names:
+        return
+    weights = [each for each in said.intents if each.name == "config.weights_dtype"]
+    if any(each.value not in ("bf16", "fp16") for each in weights):
+        said.add("config.autocast", document, Computed("the file does not say how it runs"))
+
+
+def recognised(said: Said) -> str:
+    """Return the note on what was read of a file of no known kind."""
+    lines = sorted({each.place.line for each in said.intents if each.written})
+    shown = ", ".join(map(str, lines[:_LINES_SHOWN]))
+    more = " and more" if len(lines) > _LINES_SHOWN else ""
+    of = "line" if len(lines) == 1 else "lines"
+    return f"{said.source.name}: recognised: {of} {shown}{more}"
+
+
+def looked_for() -> str:
+    """Return the keys that are looked for in any file, in words."""
+    return ", ".join(sorted(name for name, rows in _keys().items() if rows[-1].framework == ANY))
+
+
+def recognises(source: Source) -> bool:
+    """Return whether a key that means the same everywhere says something."""
+    document = source.document()
+    if document is None:
+        return False
+    said = Said(source)
+    say(said, document)
+    return bool(said.intents)
+
+
+def read(source: Source) -> Configuration:
+    """Return what its keys say."""
+    document, said = source.content(), Said(source)
+    say(said, document)
+    note = recognised(said)
+    finished(said, document)
+    return Configuration(source.name, KIND, tuple(said.intents), notes=(note,))
