@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fadoctor.sources.configs import settings
+from fadoctor.sources.configs.given_commands import (
+    Command,
+    Variables,
+    Word,
+    text_commands,
+    word_commands,
+    words_of,
+)
 from fadoctor.sources.configs.intent import Configuration, Intent
 from fadoctor.sources.configs.launches import find_launch, of_image
 from fadoctor.sources.configs.shell import configuration_of
-from fadoctor.sources.configs.shell_commands import Command, Script
-from fadoctor.sources.configs.shell_words import Splitter, Word
 from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.tree import DEPTH_LIMIT, NODE_LIMIT, Node
 from fadoctor.sources.configs.variables import is_asked
@@ -42,7 +48,7 @@ _SEPARATOR = re.compile(r"^---[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
 class _Held(NamedTuple):
     node: Node
     image: str
-    variables: tuple[tuple[str, Word], ...]
+    variables: Variables
     depth: int
 
 
@@ -162,8 +168,7 @@ def _of_mapping(source: Source, held: _Held) -> Iterator[Command]:
 def _words(source: Source, node: Node) -> list[Word]:
     """Return the words of a command: of a list each as it is, of a text as the shell splits it."""
     if isinstance(node.scalar, str):
-        split = Splitter(source, node.scalar, _first_line(source, node), is_all_text=False).split()
-        return [each for each in split if not (each.is_operator and each.text == "\n")]
+        return words_of(source, node.scalar, _first_line(source, node))
     words = [_word(item) for item in node.items if item.scalar is not None]
     # a list whose items hold several words each: "--dtype bfloat16"
     return [
@@ -189,9 +194,7 @@ def _started(source: Source, words: list[Word], held: _Held) -> Iterator[Command
             node = Node(given.text, given.line, given.column)
             yield from _script(source, node, held)
             return
-    script = Script(source)
-    script.variables = {name: [value] for name, value in held.variables}
-    for command in script.commands(words):
+    for command in word_commands(source, words, held.variables):
         known = find_launch(command.words) is not None or not of_image(held.image)
         image = Word(held.image, words[0].line, words[0].column)
         whole = command.words if known else (image, *command.words)
@@ -202,10 +205,5 @@ def _started(source: Source, words: list[Word], held: _Held) -> Iterator[Command
 
 def _script(source: Source, node: Node, held: _Held) -> Iterator[Command]:
     line = _first_line(source, node)
-    script = Script(source)
-    script.variables = {name: [value] for name, value in held.variables}
-    split = Splitter(source, str(node.scalar), line, is_all_text=False).split()
-    for command in script.commands(split):
-        yield msgspec.structs.replace(
-            command, variables=(*held.variables, *command.variables)
-        )
+    for command in text_commands(source, str(node.scalar), line, held.variables):
+        yield msgspec.structs.replace(command, variables=(*held.variables, *command.variables))

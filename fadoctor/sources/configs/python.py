@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.configs import python_models, python_training
+from fadoctor.sources.configs import python_models, python_started, python_training
 from fadoctor.sources.configs.intent import Configuration
 from fadoctor.sources.configs.python_calls import read_calls
 from fadoctor.sources.configs.python_meaning import Script
+from fadoctor.sources.configs.python_started import started_commands
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.shell_commands import Script as ShellScript
 from fadoctor.sources.configs.shell_words import Splitter
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 KIND = "python"
 _SUFFIXES = (".py", ".pyw", ".ipynb")
-_WANTED = frozenset(python_models.WANTED | python_training.WANTED)
+_WANTED = frozenset(python_models.WANTED | python_training.WANTED | python_started.WANTED)
 
 
 def recognises(source: Source) -> bool:
@@ -45,5 +46,6 @@ def read(source: Source) -> Configuration:
     notes = [f"the cell at line {book.line(line)} is no Python" for line in answer.skipped_cells]
     if answer.is_cut:
         notes.append("it calls more than is read")
-    intents = (*script.finish(), *given.intents)
+    started = started_commands(source, script, answer.found)
+    intents = (*script.finish(), *given.intents, *started)
     return Configuration(source.name, KIND, intents, notes=tuple(notes), named=given.named)

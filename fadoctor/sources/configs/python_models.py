@@ -34,7 +34,9 @@ WANTED = frozenset({
     "from_pretrained", "from_config", "pipeline", "SentenceTransformer", "CrossEncoder", "LLM",
     "EngineArgs", "AsyncEngineArgs", "Engine", "half", "bfloat16", "float", "to", "padding_side",
     "_attn_implementation", "set_attn_implementation", "Decoder", "Encoder", "AttentionLayers",
-    "CrossAttender",
+    "CrossAttender", "LLMConfig", "flash_attn_func", "flash_attn_qkvpacked_func",
+    "flash_attn_kvpacked_func", "flash_attn_varlen_func", "flash_attn_varlen_qkvpacked_func",
+    "flash_attn_varlen_kvpacked_func",
 })  # fmt: skip
 
 
@@ -50,6 +52,10 @@ def say(script: Script, call: Found) -> None:
         say_arguments(script, _with_mapping(call, "model_kwargs"))
     elif last in ("LLM", "EngineArgs", "AsyncEngineArgs", "Engine"):
         _served(script, call, last)
+    elif last == "LLMConfig" and call.name.startswith("ray."):
+        _ray(script, call)
+    elif last.startswith("flash_attn"):
+        _flash_attn(script, call)
     elif last == "set_attn_implementation":
         script.take(call, (0, "attn_implementation"), "config.attention", meaning.text)
     elif last in ("Decoder", "Encoder", "AttentionLayers", "CrossAttender"):
@@ -160,6 +166,34 @@ def _server_arguments(script: Script, call: Found, framework: str) -> None:
     whole = _with_mapping(call, "attention_config")
     name = _vllm_backend if framework == "vllm" else meaning.text
     script.take(whole, ("attention_backend", "backend"), "config.attention", name)
+
+
+def _ray(script: Script, call: Found) -> None:
+    """Note what Ray Serve gives vLLM: ``engine_kwargs``."""
+    script.uses("vllm", "inference", call)
+    whole = _with_mapping(call, "engine_kwargs")
+    before, script.intents = script.intents, []
+    script.take(_with_mapping(call, "model_loading_config"), ("model_id",), "config.model",
+                meaning.text)  # fmt: skip
+    _server_arguments(script, whole, "vllm")
+    script.served += script.intents
+    script.intents = before
+
+
+_TENSORS = (0, 1, 2, "q", "k", "v", "qkv", "kv")
+_FLOAT32 = ("torch.float32", "torch.float", "torch.float64", "torch.double")
+
+
+def _flash_attn(script: Script, call: Found) -> None:
+    """Note float32 tensors that the script makes and hands flash-attn itself."""
+    if not call.name.startswith("flash_attn"):
+        return
+    given = [call.argument(key) for key in _TENSORS]
+    wrong = [one for one in given if one is not None and one.value.kind == "tensor"]
+    wrong = [one for one in wrong if one.value.name in _FLOAT32]
+    if wrong:
+        script.add("config.attention", call, "fa2", call)
+        script.add("config.dtype", wrong[0], "fp32", call)
 
 
 def _vllm_backend(value: Value) -> meaning.Meaning:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.sources.configs import settings
+from fadoctor.sources.configs.given_commands import Command, Word, text_commands
 from fadoctor.sources.configs.intent import Configuration
 from fadoctor.sources.configs.shell import configuration_of
-from fadoctor.sources.configs.shell_commands import Command, Script
-from fadoctor.sources.configs.shell_words import Splitter, Word
 from fadoctor.sources.configs.tree import Node
 from fadoctor.sources.configs.words import Said
 
@@ -48,7 +47,7 @@ def read(source: Source) -> Configuration:
     if _ENV.fullmatch(source.base):
         return _environment(source)
     text = _windows(source) if source.base.endswith(_WINDOWS) else _recipes(source)
-    commands = Script(source).commands(Splitter(source, text).split())
+    commands = text_commands(source, text)
     return msgspec.structs.replace(configuration_of(source, commands), kind=KIND)
 
 

@@ -64,6 +64,8 @@ class Scopes:
         self.has_star = False
         self.bodies: dict[int, Scope] = {}
         """Of classes, by the identity of their nodes."""
+        self.defaults: dict[str, list[ast.expr]] = {}
+        """Options and fields -> what they are where nobody gives them."""
         self.stored: set[str] = set()
         """Attributes that something is assigned to."""
         stack: list[tuple[ast.AST, Scope, str]] = [(tree, self.module, "")]
@@ -105,6 +107,8 @@ class Scopes:
         outside = [*getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
         if isinstance(node, ast.ClassDef):
             inner = self.bodies[id(node)] = Scope(scope)
+            if any("dataclass" in ast.dump(each) for each in node.decorator_list):
+                self.note_fields(node)
         else:
             top = scope is self.module and name and not outside
             inner = Scope(scope, name if top else "")
@@ -151,8 +155,34 @@ class Scopes:
         if last not in ("dict", "print", "len", "isinstance"):
             for argument in node.args:
                 mutate(scope, argument)
+        if last == "add_argument":
+            self.note_default(node)
         if last in self.wanted or (isinstance(func, ast.Name) and self.may_be_wanted(last, scope)):
             self.found.append(Found(node, func, scope, condition))
+
+    def note_fields(self, node: ast.ClassDef) -> None:
+        """Note the defaults of a dataclass: plain ones, and those of ``field(default=...)``."""
+        for each in node.body:
+            if not isinstance(each, ast.AnnAssign) or not isinstance(each.target, ast.Name):
+                continue
+            value = each.value
+            if isinstance(value, ast.Call):
+                value = next((k.value for k in value.keywords if k.arg == "default"), None)
+            if value is not None:
+                self.defaults.setdefault(each.target.id, []).append(value)
+
+    def note_default(self, node: ast.Call) -> None:
+        """Note the default of an option: ``add_argument("--dtype", default="bfloat16")``."""
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        names = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        longest = max((n for n in names if isinstance(n, str)), key=len, default="")
+        name = getattr(given.get("dest"), "value", None) or longest.lstrip("-").replace("-", "_")
+        action = getattr(given.get("action"), "value", "")
+        default = given.get("default")
+        if default is None and action in ("store_true", "store_false"):
+            default = ast.copy_location(ast.Constant(action == "store_false"), node)
+        if isinstance(name, str) and name and default is not None:
+            self.defaults.setdefault(name, []).append(default)
 
     def may_be_wanted(self, name: str, scope: Scope) -> bool:
         """Return whether an import gives something that is wanted another name."""

@@ -11,6 +11,7 @@ import ast
 from typing import Any, Callable, Dict
 
 from fadoctor.sources.configs.child._fadoctor_names import BRANCHES, Found, Import, Scope, Scopes
+from fadoctor.sources.configs.child._fadoctor_tensors import tensor_dtype
 
 DEPTH_LIMIT = 16
 BUDGET = 100_000
@@ -19,6 +20,12 @@ WRITTEN_LIMIT = 120
 ITEM_LIMIT = 64
 FOUND_LIMIT = 2_000
 PARTS_LIMIT = 40
+PARSED = frozenset({"args", "opt", "opts", "arguments"})
+PARSERS = frozenset({
+    "parse_args", "parse_known_args", "parse_args_into_dataclasses", "parse", "cli", "get_args",
+    "parse_arguments",
+})  # fmt: skip
+"""Functions whose result holds the arguments of the command line, each with its default."""
 
 Value = Dict[str, Any]
 
@@ -61,7 +68,18 @@ class Script:
             value = self.value(node.value, scope, 0)
             return {**common, "form": "assignment", "value": value, "arguments": [], "open": False}
         arguments, is_open = self.arguments(node, scope)
+        if name.startswith("flash_attn"):
+            self.add_tensors(node, arguments, scope)
         return {**common, "form": "call", "value": None, "arguments": arguments, "open": is_open}
+
+    def add_tensors(self, node: ast.Call, arguments: list[Value], scope: Scope) -> None:
+        """Tell of the tensors that a function of flash-attn is given in which dtype they are."""
+        given: dict[object, ast.expr] = dict(enumerate(node.args))
+        given.update({keyword.arg: keyword.value for keyword in node.keywords})
+        for each in arguments:
+            dtype = tensor_dtype(self, given[each["key"]], scope) if each["key"] in given else ""
+            if dtype:
+                each["value"] = {"kind": "tensor", "name": dtype}
 
     def arguments(self, node: ast.Call, scope: Scope) -> tuple[list[Value], bool]:
         """Return the arguments, and whether there are more that cannot be told."""
@@ -69,11 +87,13 @@ class Script:
         is_open = any(isinstance(argument, ast.Starred) for argument in node.args)
         for index, argument in enumerate(node.args[:ITEM_LIMIT]):
             value = self.value(argument, scope, 0)
-            items.append({"key": index, "value": value, **self.place(argument)})
+            place = value.pop("at", None) or self.place(argument)
+            items.append({"key": index, "value": value, **place})
         for keyword in node.keywords:
             value = self.value(keyword.value, scope, 0)
             if keyword.arg is not None:
-                items.append({"key": keyword.arg, "value": value, **self.place(keyword)})
+                place = value.pop("at", None) or self.place(keyword)
+                items.append({"key": keyword.arg, "value": value, **place})
             elif value["kind"] == "mapping":
                 items += value["items"]
                 is_open = is_open or value["open"]
@@ -179,10 +199,29 @@ class Script:
                 if isinstance(only, ast.expr)
                 else computed("a member of a class")
             )
+        if isinstance(node.value, ast.Name):
+            given = self.names.defaults.get(node.attr, [])
+            is_one = len(given) == 1 and node.attr not in self.names.stored
+            if is_one and self.is_parsed(node.value, scope):
+                value = self.value(given[0], self.names.module, depth + 1)
+                return {**value, "at": self.place(given[0])}
         name, _of = self.called(node, scope)
         if any(sign in name for sign in "<(["):
             return computed("an attribute of something else")
         return self.named(name, node, scope)
+
+    def is_parsed(self, node: ast.Name, scope: Scope) -> bool:
+        """Return whether a name holds the arguments of the command line."""
+        home = scope.home(node.id)
+        bound = home.bound.get(node.id, [])
+        only = bound[0] if len(bound) == 1 else None
+        if only is None and bound:  # an argument of a function that is handed them
+            return node.id in PARSED
+        if isinstance(only, ast.Subscript):
+            only = only.value
+        func = only.func if isinstance(only, ast.Call) else None
+        last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        return last in PARSERS
 
     def class_of(self, node: ast.Name, scope: Scope) -> Scope | None:
         """Return the body of the class that a name is, or that it is an instance of."""
@@ -237,7 +276,9 @@ class Script:
         if name == "getattr" and len(node.args) == 2 and not node.keywords:
             module, attribute = given
             if module["kind"] == "name" and isinstance(attribute.get("literal"), str):
-                return {"kind": "name", "name": f"{module['name']}.{attribute['literal']}"}
+                name = f"{module['name']}.{attribute['literal']}"
+                at = {"at": attribute["at"]} if "at" in attribute else {}
+                return {"kind": "name", "name": name, **at}
         if name == "dict" and not node.args:
             items, is_open = self.arguments(node, scope) if depth < DEPTH_LIMIT // 2 else ([], True)
             return {"kind": "mapping", "items": items, "open": is_open}

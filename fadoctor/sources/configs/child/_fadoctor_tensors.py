@@ -1,0 +1,82 @@
+"""In which dtype a tensor is that a script makes itself: told by the call that makes it.
+
+Chains are followed (``torch.randn(...).cuda().half()``), and a name that is bound once. Python 3.8.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fadoctor.sources.configs.child._fadoctor_names import Scope
+    from fadoctor.sources.configs.child._fadoctor_values import Script
+
+DEPTH = 12
+CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
+DTYPES = frozenset(
+    ["float16", "half", "bfloat16", "float32", "float", "float64", "double", "float8_e4m3fn"]
+)
+MAKERS = frozenset(["randn", "rand", "zeros", "ones", "empty"])
+ALIKE = frozenset(["randn_like", "rand_like", "zeros_like", "ones_like", "empty_like"])
+KEPT = frozenset([
+    "cuda", "contiguous", "requires_grad_", "clone", "detach", "transpose", "view", "reshape",
+    "permute", "unsqueeze", "squeeze", "expand", "repeat", "pin_memory", "normal_", "uniform_",
+    "mul", "mul_", "div", "div_",
+])  # fmt: skip
+
+
+def tensor_dtype(script: Script, node: ast.expr, scope: Scope, depth: int = 0) -> str:
+    """Return ``torch.float32`` and the like; "" where nothing tells."""
+    if depth > DEPTH:
+        return ""
+    if isinstance(node, ast.Name):
+        home = scope.home(node.id)
+        bound = home.bound.get(node.id, [])
+        is_one = len(bound) == 1 and isinstance(bound[0], ast.Call)
+        return tensor_dtype(script, bound[0], home, depth + 1) if is_one else ""  # type: ignore[arg-type]
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return ""
+    name = script.called(node.func, scope)[0]
+    if name.startswith("torch.") and name.count(".") == 1:
+        return made(script, node, name[len("torch.") :], scope, depth)
+    last = node.func.attr
+    if last in CASTS and not node.args:
+        return "torch." + CASTS[last]
+    if last in KEPT:
+        return tensor_dtype(script, node.func.value, scope, depth + 1)
+    return moved(script, node, scope, depth) if last == "to" else ""
+
+
+def made(script: Script, node: ast.Call, maker: str, scope: Scope, depth: int) -> str:
+    """Return the dtype of what a function of torch makes: float32 where nobody says it."""
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    if None in given or maker not in MAKERS | ALIKE:
+        return ""
+    if "dtype" in given:
+        return named(script, given["dtype"], scope)
+    if maker in ALIKE:
+        return tensor_dtype(script, node.args[0], scope, depth + 1) if node.args else ""
+    return "torch.float32"
+
+
+def moved(script: Script, node: ast.Call, scope: Scope, depth: int) -> str:
+    """Return the dtype after ``.to(...)``: what it names, else that of the tensor before."""
+    owner = node.func.value  # type: ignore[attr-defined]
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    if "dtype" in given:
+        return named(script, given["dtype"], scope)
+    for each in node.args:
+        if found := named(script, each, scope):
+            return found
+        value = script.value(each, scope, depth + 1)
+        if not isinstance(value.get("literal"), (str, int)):
+            return ""
+    return tensor_dtype(script, owner, scope, depth + 1)
+
+
+def named(script: Script, node: ast.expr, scope: Scope) -> str:
+    """Return the dtype that an expression names."""
+    value = script.value(node, scope, 0)
+    name = str(value.get("name", ""))
+    return name if value["kind"] == "name" and name.rpartition(".")[2] in DTYPES else ""
