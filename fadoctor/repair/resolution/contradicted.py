@@ -48,11 +48,11 @@ class Contradictions:
         )
 
     def within(self, there: Environment) -> Environment:
-        """Return the environment with what cannot be met, of packages whose version stays open.
+        """Return the environment with what cannot be met, whatever is open.
 
-        Where all that takes part has a version, rules speak of it.
+        Exact versions as well: an installer refuses the whole list.
         """
-        told = [each for each in self.pairs if any(_is_open(name, there) for name in each[:2])]
+        told = list(self.pairs)
         if not told:
             return there
         found = {name: text for name, _, text in reversed(told)}
@@ -119,10 +119,3 @@ def _releases(name: str, specifier: str, resolver: Resolver) -> tuple[str, ...]:
 def _is_ended(specifier: str) -> bool:
     """Return whether a file keeps releases out that do not exist yet."""
     return any(c.operator in ("<", "<=", "==", "~=") for c in parse_specifier(specifier) or ())
-
-
-def _is_open(name: str, there: Environment) -> bool:
-    if name in there.pinned:
-        return False
-    package = package_of(name)
-    return not package or not isinstance(there.fact(f"{package}.version"), Known)

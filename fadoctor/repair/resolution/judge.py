@@ -105,8 +105,12 @@ def _findings(trial: Trial) -> Iterator[Finding]:
                 continue  # nobody knows that it is not there
             seen.setdefault(finding.fingerprint, []).append(world)
             first.setdefault(finding.fingerprint, finding)
+    of_today = trial.today.prognosis.assessment.findings
+    explained = {rule for each in of_today for rule in each.consequences}
     for fingerprint, where in seen.items():
         finding = first[fingerprint]
+        if where[0] is not trial.today and finding.rule_id in explained:
+            continue  # today too: another finding tells it
         if any(each.source.startswith(FETCHED) for each in finding.evidence):
             finding = _lowered(finding, Severity.WARNING, _FETCHED)
         if len(where) == len(worlds):
@@ -171,8 +175,8 @@ def _elsewhere_text(trial: Trial, finding: Finding, where: list[World]) -> str:
         return f"This happens with {with_it}, but not with what a resolver picks today."
     package, bad, good = found
     now = trial.today.versions.get(package, "")
-    taken = f"{name_of(package)} {now}, which a resolver picks today, is not affected"
-    return f"This happens {_range(bad, good, name_of(package))}; {taken}."
+    taken = f"not with {name_of(package)} {now}, which a resolver picks today"
+    return f"This happens {_range(bad, good, name_of(package))}, {taken}."
 
 
 def _culprit(
@@ -253,7 +257,7 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
         notes.append("fadoctor knows no releases that meet everything that the files ask for.")
     if trial.untried:
         notes.append(
-            f"{trial.untried} other versions in the ranges were not tried, for lack of time."
+            f"{trial.untried} other versions in the ranges were not tried: there are too many."
         )
     if any(finding.fixes for finding in trial.today.prognosis.assessment.findings):
         notes.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -23,9 +22,11 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.rule import Knowledge
 
-WORLD_LIMIT = 200
-TIME_LIMIT_S = 1.0
-"""How long other worlds than today's are tried; a report does not wait for all of them."""
+WORLD_LIMIT = 100
+"""Other worlds than today's that are tried: a count, so that any machine gives the same answer."""
+
+LOOSE_LIMIT = 200
+"""Releases of a package that something may bound."""
 
 
 class World(msgspec.Struct, frozen=True):
@@ -46,7 +47,7 @@ class Trial(msgspec.Struct, frozen=True):
     """Today's, with what only files could show Unknown."""
     others: tuple[World, ...] = ()
     untried: int = 0
-    """Versions for which there was no time."""
+    """Versions beyond `WORLD_LIMIT`."""
     fits: bool = True
     """Whether the tables know releases that fit together."""
     loose: tuple[World, ...] = ()
@@ -89,9 +90,8 @@ def try_out(
         )
     others: list[World] = []
     untried = 0
-    end = time.thread_time() + TIME_LIMIT_S  # what else the machine does changes no answer
     for package, version in _variations(resolver, taken):
-        if len(others) >= WORLD_LIMIT or time.thread_time() > end:
+        if len(others) >= WORLD_LIMIT:
             untried += 1
             continue
         found = resolver.resolve({package: version})
@@ -107,17 +107,17 @@ def _loose(
 ) -> Iterator[World]:
     """Yield a world for each release of the packages that something may bound, one at a time.
 
-    All releases of a package or none: what is said of a part says nothing of the range. Hence the
-    limit is on the time of this thread, which does not hang on what else the machine does.
+    All releases of a package or none: what is said of a part says nothing of the range.
     """
-    end = time.thread_time() + TIME_LIMIT_S
+    left = LOOSE_LIMIT
     for package, specifier in package_of(resolver.environment.bounded).items():
         found: list[World] = []
-        listed = resolver.versions.of(package, specifier)[:WORLD_LIMIT]
+        listed = resolver.versions.of(package, specifier)
         fitting = [version for version in listed if not resolver.is_refused(package, version)]
+        left -= len(fitting or listed)
+        if left < 0:
+            return
         for version in fitting or listed:
-            if time.thread_time() > end:
-                return
             versions = {**taken, package: version}
             there = settled(labelled(resolver.world(versions)))
             found.append(World(versions, foresee(there, *how), package))

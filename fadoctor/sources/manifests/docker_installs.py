@@ -66,6 +66,7 @@ _LOCKS = {
 
 # flash_attn*.whl, {package}
 _PATTERN = re.compile(r"[*{}]")
+FOR_A_CONDITION = "runs only under a condition"
 _SHELLS = frozenset(("bash", "sh", "dash", "zsh"))
 _RUNS_TEXT = re.compile(r"-[a-z]{0,8}c")
 _SKIPPED = frozenset(("sudo", "exec", "command", "env", "nice", "nohup"))
@@ -140,7 +141,7 @@ class Installs:
             if _INSTALLER.search(command.text) and words[0].text not in {"echo", "printf", "which"}:
                 self.stage.note(self.line(command), f"not followed: {command.text[:160]}")
         elif command.is_conditional:
-            note = f"runs only under a condition, so not followed: {command.text[:160]}"
+            note = f"{FOR_A_CONDITION}, so not followed: {command.text[:160]}"
             self.stage.note(self.line(command), note)
         else:
             if any(name.startswith("=") for name in command.redirected):

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 KIND = "Dockerfile"
 _NAME = re.compile(
-    r"(?:Dockerfile|Containerfile)(?:\.(?!txt|in|md|toml|lock|ya?ml|json|py)[\w.-]{1,100})?|.{1,100}\.[Dd]ockerfile"
+    r"(?:Dockerfile|Containerfile)(?:[._-](?!txt|in|md|toml|lock|ya?ml|json|py)[\w.-]{1,100})?"
+    r"|.{1,100}\.[Dd]ockerfile"
 )
 _FROM = re.compile(r"^\s{0,20}FROM\s{1,20}\S", re.MULTILINE | re.IGNORECASE)
 _OPTION = re.compile(r"--[a-z]{1,30}(?:=(?:\"[^\"]{0,500}\"|\S{0,500}))?\s{0,200}")

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.versions import parse_specifier
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Fact, Known, Unknown, printable
+from fadoctor.sources.manifests.planned import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from fadoctor.sources.manifests.planned import Manifest, Setting
+    from fadoctor.sources.manifests.planned import Manifest
 
 # ==3.12.*, ==3.12.4, 3.12
 _EXACT = re.compile(r"(?:={2,3}\s{0,4})?([23]\.\d{1,2}(?:\.\d{1,3})?)(?:\.\*)?")
+# flash_attn-2.8.1+cu12torch2.8cxx11abiFALSE-cp312-cp312-linux_x86_64.whl
+_WHEEL_TAG = re.compile(r"-cp(3\d{1,2})-cp3\d{1,2}t?-[\w.]{1,200}\.whl$")
 _OPTION = "--python-version"
 
 
@@ -28,7 +31,9 @@ def python_facts(
     """
     if any(text.startswith(_OPTION) for text in overlays):
         return {}
+    manifests = tuple(manifests)
     settings = [manifest.python for manifest in manifests if manifest.python]
+    settings = settings or list(_of_wheels(manifests))
     exact = next((each for each in settings if _EXACT.fullmatch(each.value.strip())), None)
     if exact is not None:
         return _exactly(facts, exact)
@@ -40,6 +45,20 @@ def python_facts(
         if not isinstance(here, Known) or not allowed.contains(str(here.value), prereleases=True):
             return _another(setting)
     return {}
+
+
+def _of_wheels(manifests: Iterable[Manifest]) -> Iterator[Setting]:
+    """Yield the Python that commands are for, as the wheels that they name say: all the same."""
+    urls = [
+        (each.url, each.place)
+        for manifest in manifests
+        if manifest.is_in_steps
+        for each in manifest.requirements
+    ]
+    tags = {found[1]: place for url, place in urls if (found := _WHEEL_TAG.search(url))}
+    if len(tags) == 1:
+        [(tag, place)] = tags.items()
+        yield Setting(f"=={tag[0]}.{tag[1:]}.*", place)
 
 
 def _exactly(facts: Mapping[str, Fact], setting: Setting) -> dict[str, Fact]:

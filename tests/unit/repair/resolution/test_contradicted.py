@@ -9,6 +9,7 @@ import pytest
 
 from fadoctor.model.finding import Severity
 from fadoctor.repair.plan.planner import Question, make_plan
+from fadoctor.model.finding import Severity
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.judge import plan_base
 from tests.unit.repair.plan.problems import session
@@ -22,8 +23,8 @@ RULE = "requirements-contradict"
 
 @pytest.fixture(autouse=True)
 def all_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Try all versions however slow the machine is."""
-    monkeypatch.setattr(resolver_worlds, "TIME_LIMIT_S", 600.0)
+    """Try all versions however many there are."""
+    monkeypatch.setattr(resolver_worlds, "WORLD_LIMIT", 10_000)
 
 
 def told(folder: Path, *lines: str) -> str:
@@ -93,12 +94,25 @@ def test_what_is_ruled_out_is_told_once(tmp_path: Path) -> None:
     assert set(findings(judged(tmp_path, text, "H100", "580.65"))) == {RULE}
 
 
-def test_what_has_a_version_is_told_by_its_own_rule(tmp_path: Path) -> None:
+def test_what_has_a_version_is_told_too(tmp_path: Path) -> None:
     found = findings(judged(tmp_path, "torch==2.8.0\ntriton>=3.5\n", "H100", "580.65"))
-    assert RULE not in found
     assert found["triton-torch-version"].message == (
         "torch 2.8.0 requires triton==3.4.0, but triton>=3.5 is asked for."
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch==2.4.0\ntorchvision==0.20.1\n",
+        "torch==2.8.0\ntrl==0.12.2\ntransformers==4.57.1\n",
+        "torch==2.6.0\nvllm==0.8.4\ntransformers==4.49.0\n",
+    ],
+)
+def test_exact_pins_that_exclude_each_other_are_an_error(tmp_path: Path, text: str) -> None:
+    """Regression: an installer refuses the list, and it was a warning."""
+    found = findings(judged(tmp_path, text, "A100", "580.65"))
+    assert found[RULE].severity is Severity.ERROR
 
 
 def test_a_constraint_bounds_what_something_else_brings(tmp_path: Path) -> None:
