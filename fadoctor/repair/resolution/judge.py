@@ -114,11 +114,24 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         if any(each.source.startswith(FETCHED) for each in finding.evidence):
             finding = _lowered(finding, Severity.WARNING, _FETCHED)
         if len(where) == len(worlds):
-            yield finding
+            yield _brought(trial, finding)
         elif where[0] is trial.today:
             yield _lowered(finding, Severity.WARNING, _today_text(trial, finding, where))
         else:
             yield _lowered(finding, Severity.NOTE, _elsewhere_text(trial, finding, where))
+
+
+def _brought(trial: Trial, finding: Finding) -> Finding:
+    """Return a finding about a torch that no file names: a bound on it would repair that."""
+    rests = any(each.fact.startswith("torch.") for each in finding.evidence)
+    version = trial.today.prognosis.environment.fact("torch.version")
+    places = trial.environment.places
+    if not rests or not places or "torch.version" in places or not isinstance(version, Known):
+        return finding
+    if "vllm.version" in places or "sglang.version" in places:
+        return finding  # these name one torch
+    text = f"No file names torch: a resolver picks {version.value} today."
+    return _lowered(finding, Severity.WARNING, text)
 
 
 def _loose_findings(trial: Trial) -> Iterator[Finding]:

@@ -28,6 +28,10 @@ _SPEC = re.compile(
 _KEY = re.compile(r"""\s{0,9}(\w{1,30})\s{0,9}=\s{0,9}('[^']*'|"[^"]*"|[^,]*?)\s{0,9}(?:,|$)""")
 
 
+_THREE_PARTS = frozenset(("torch", "torchvision", "torchaudio"))
+_WHOLE = re.compile(r"==(\d{1,2}\.\d{1,2}\.\d{1,2})\.\*")
+
+
 class Spec(msgspec.Struct, frozen=True):
     """One match spec, read."""
 
@@ -111,6 +115,8 @@ def add_spec(
     if role in {"python", "virtual"}:
         return None
     name = names.distribution(spec.name)
+    if name in _THREE_PARTS and (only := _WHOLE.fullmatch(specifier)):
+        specifier = f"=={only[1]}"  # it has no fourth part: pytorch=2.1.2 admits 2.1.2 alone
     draft.requirements.append(
         Requirement(
             name=name,

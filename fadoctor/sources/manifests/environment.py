@@ -158,6 +158,8 @@ def _not_brought(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) 
         if needs is None:
             return
         brought |= needs
+    if "torch" in brought:  # which brings triton itself
+        brought.add("triton")
     for package, names in PACKAGES.items():
         version = facts[f"{package}.version"]
         is_open = isinstance(version, Unknown) and version.reason == UNNAMED

@@ -11,7 +11,7 @@ from tests.unit.sources.manifests.given import by_name, given, sample, wanted
 def test_what_conda_and_pip_would_install() -> None:
     manifest = read(sample("environment.yml"))
     assert wanted(manifest) == {
-        "torch": "==2.3.1.*", "pytorch-cuda": "==12.1.*", "xformers": "==0.0.27", "numpy": "<2",
+        "torch": "==2.3.1", "pytorch-cuda": "==12.1.*", "xformers": "==0.0.27", "numpy": "<2",
         "einops": ">=0.7,<0.9", "cudatoolkit-dev": "==11.8.*", "pip": "", "peft": "==0.11.1",
         "flash-attn": "==2.5.9.post1", "transformers": ">=4.41", "trl": "",
     }  # fmt: skip

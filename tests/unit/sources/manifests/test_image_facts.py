@@ -75,7 +75,7 @@ def test_the_build_of_condas_torch_says_its_cuda() -> None:
         "2.5.1", "other", "12.6",
     )  # fmt: skip
     ranged = facts_of(read_environment(sample("environment.yml")))
-    assert (ranged["torch.version"], ranged["torch.cuda"]) == (Unknown, "12.1")
+    assert (ranged["torch.version"], ranged["torch.cuda"]) == ("2.3.1", "12.1")
 
 
 def test_the_cuda_of_conda_is_not_that_of_a_torch_that_pip_brings() -> None:
