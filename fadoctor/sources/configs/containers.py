@@ -1,4 +1,4 @@
-"""Commands in YAML: compose, Kubernetes, Helm values, SkyPilot, workflows; one walk reads them all.
+"""Commands in YAML: compose, Kubernetes, Helm values, SkyPilot, workflows; one walk for all.
 
 Any mapping may hold a command: ``command``, ``args``, ``entrypoint``, ``run``, ``script``. Its image
 says whose arguments they are where the command names no program.
@@ -21,7 +21,6 @@ from fadoctor.sources.configs.given_commands import (
     word_commands,
     words_of,
 )
-from fadoctor.sources.configs.intent import Configuration, Intent
 from fadoctor.sources.configs.launches import find_launch, of_image
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.source import Source
@@ -32,6 +31,8 @@ from fadoctor.sources.configs.yaml_tree import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from fadoctor.sources.configs.intent import Configuration, Intent
 
 KIND = "container"
 _DOCUMENT_LIMIT = 100
@@ -131,9 +132,9 @@ def _variables(node: Node) -> Iterator[tuple[str, Word]]:
         if not isinstance(value.value, dict | tuple):
             yield name, _word(value)
     for item in node.items:
-        name, value = item.get("name"), item.get("value")
-        if name is not None and value is not None:
-            yield str(name.scalar), _word(value)
+        named, given = item.get("name"), item.get("value")
+        if named is not None and given is not None:
+            yield str(named.scalar), _word(given)
         elif isinstance(item.scalar, str) and "=" in item.scalar:
             key, _, text = item.scalar.partition("=")
             yield key, Word(text, item.line, item.column, is_quoted=True)
@@ -160,9 +161,10 @@ def _of_mapping(source: Source, held: _Held) -> Iterator[Command]:
             words += _words(source, node)
     if words:
         yield from _started(source, words, held)
-    elif own := [each for each in held.variables if is_asked(each[0])]:
-        if any(key in by_key for key in _ENVIRONMENT):
-            yield Command((Word("env", own[0][1].line, 1),), tuple(own))
+    elif any(key in by_key for key in _ENVIRONMENT) and (
+        own := [each for each in held.variables if is_asked(each[0])]
+    ):
+        yield Command((Word("env", own[0][1].line, 1),), tuple(own))
 
 
 def _words(source: Source, node: Node) -> list[Word]:

@@ -1,4 +1,4 @@
-"""Files of frameworks that a table knows by their keys: litgpt, nanotron, NeMo, kohya and others."""
+"""Files of frameworks that a table knows by their keys: litgpt, nanotron, NeMo and others."""
 
 from __future__ import annotations
 

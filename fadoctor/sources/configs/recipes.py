@@ -23,14 +23,22 @@ _JUST = re.compile(r"\.?justfile|[\w.-]{1,100}\.just")
 _WINDOWS = (".bat", ".cmd", ".ps1")
 _ENV = re.compile(r"\.env(?:\.[\w.-]{1,60})?|[\w.-]{1,100}\.env")
 # MODEL ?= x, model := "x", export A = b
-_SETS = re.compile(r"(?:export[ \t]{1,9})?([A-Za-z_][\w-]{0,80})[ \t]{0,9}(?::{0,3}|\?|\+)=[ \t]{0,9}([^\n]*)")
+_SETS = re.compile(
+    r"(?:export[ \t]{1,9})?([A-Za-z_][\w-]{0,80})[ \t]{0,9}(?::{0,3}|\?|\+)=[ \t]{0,9}([^\n]*)"
+)
 _MAKE_NAME = re.compile(r"\$[({]([A-Za-z_][\w-]{0,80})[)}]")
 _JUST_NAME = re.compile(r"\{\{[ \t]{0,9}([A-Za-z_][\w-]{0,80})[^{}\n]{0,80}\}\}")
 _BATCH_NAME = re.compile(r"%([A-Za-z_]\w{0,80})%")
 _POWER_NAME = re.compile(r"\$(?:env:)?([A-Za-z_]\w{0,80})")
-_PAIR = re.compile(r"[ \t]{0,40}(?:export[ \t]{1,9})?([A-Za-z_]\w{0,80})[ \t]{0,9}=[ \t]{0,9}([^\n]*)")
-_BATCH_SET = re.compile(r"(?i)^([ \t]{0,40})set[ \t]{1,9}\"?([A-Za-z_]\w{0,80})=([^\"\n]*)\"?[ \t]{0,9}$")
-_POWER_SET = re.compile(r"^([ \t]{0,40})\$(?:env:)?([A-Za-z_]\w{0,80})[ \t]{0,9}=[ \t]{0,9}([^\n]*)$")
+_PAIR = re.compile(
+    r"[ \t]{0,40}(?:export[ \t]{1,9})?([A-Za-z_]\w{0,80})[ \t]{0,9}=[ \t]{0,9}([^\n]*)"
+)
+_BATCH_SET = re.compile(
+    r"(?i)^([ \t]{0,40})set[ \t]{1,9}\"?([A-Za-z_]\w{0,80})=([^\"\n]*)\"?[ \t]{0,9}$"
+)
+_POWER_SET = re.compile(
+    r"^([ \t]{0,40})\$(?:env:)?([A-Za-z_]\w{0,80})[ \t]{0,9}=[ \t]{0,9}([^\n]*)$"
+)
 _REMARK = re.compile(r"(?i)[ \t]{0,40}(?:rem\b|::)")
 
 
@@ -91,7 +99,9 @@ def _windows(source: Source) -> str:
             text = name.sub(r"${\1}", row)
             is_more = text.rstrip().endswith(mark)
             text = text.rstrip().removesuffix(mark).replace("\\", "/")
-            text = re.sub(r"(?i)^([ \t]{0,40})@?(?:call|start(?:[ \t]{1,9}/\w{1,9})?)[ \t]{1,9}", r"\1", text)
+            text = re.sub(
+                r"(?i)^([ \t]{0,40})@?(?:call|start(?:[ \t]{1,9}/\w{1,9})?)[ \t]{1,9}", r"\1", text
+            )
             text += " \\" if is_more else ""
         rows.append(text)
     return "\n".join(rows)

@@ -152,11 +152,11 @@ def _of_kind(launch: Launch, arguments: Arguments) -> tuple[Intent, ...]:
     """Return the intents of arguments, read by their framework's reader."""
     keys, program = arguments.tree.mapping, launch.program
     if launch.kind == SERVER or (not launch.kind and not _is_known(arguments)):
-        said = Said(Source(arguments.name, ""))
-        settings.say(said, arguments.tree)
+        keys_said = Said(Source(arguments.name, ""))
+        settings.say(keys_said, arguments.tree)
         if launch.kind:
-            said.default("config.purpose", arguments.tree, "inference")
-        return tuple(_at_program(each, program, arguments.name) for each in said.intents)
+            keys_said.default("config.purpose", arguments.tree, "inference")
+        return tuple(_at_program(each, program, arguments.name) for each in keys_said.intents)
     if launch.kind:
         found: Configuration = import_module(READERS[launch.kind]).read(arguments)
         return tuple(_at_program(each, program, arguments.name) for each in found.intents)

@@ -10,7 +10,7 @@ from fadoctor.sources.configs.tree import DEPTH_LIMIT, NODE_LIMIT, Node, Scalar,
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
 
-# [model.attention], [[datasets]]
+# A table model.attention, or one of a list
 _HEADER = re.compile(r"\s{0,40}\[\[?\s{0,9}([\w.\"' -]{1,300}?)\s{0,9}\]\]?\s{0,40}(?:#.*)?")
 _PAIR = re.compile(r"(\s{0,40})([\w.-]{1,200}|\"[^\"]{1,200}\")\s{0,40}=\s{0,40}(.{0,20000})")
 _TEXT = re.compile(r"\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|'([^']*)'")

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.sources.manifests.docker_installs import FOR_A_CONDITION, Installs, is_installer, shared_by
+from fadoctor.sources.manifests.docker_installs import (
+    FOR_A_CONDITION,
+    Installs,
+    is_installer,
+    shared_by,
+)
 from fadoctor.sources.manifests.docker_text import Text
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.planned import UNSEEN_BASE

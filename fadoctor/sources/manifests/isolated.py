@@ -1,4 +1,4 @@
-"""Packages that an installer builds in an environment of its own, where their setup misses torch."""
+"""Packages that an installer builds in isolation, where their setup misses torch."""
 
 from __future__ import annotations
 

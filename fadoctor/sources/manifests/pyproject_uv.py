@@ -44,7 +44,9 @@ def built_apart(tree: Tree) -> set[str]:
     if uv is None:
         return set()
     pip = tree.find(uv, "pip")
-    if _is_set(tree, uv, "no-build-isolation") or (pip and _is_set(tree, pip, "no-build-isolation")):
+    if _is_set(tree, uv, "no-build-isolation") or (
+        pip and _is_set(tree, pip, "no-build-isolation")
+    ):
         return set(BUILT_FROM_SOURCES)
     found = {
         normalise_name(tree.as_text(item))

@@ -40,12 +40,16 @@ def tensor_dtype(script: Script, node: ast.expr, scope: Scope, depth: int = 0) -
     name = script.called(node.func, scope)[0]
     if name.startswith("torch.") and name.count(".") == 1:
         return made(script, node, name[len("torch.") :], scope, depth)
-    last = node.func.attr
-    if last in CASTS and not node.args:
-        return "torch." + CASTS[last]
-    if last in KEPT:
-        return tensor_dtype(script, node.func.value, scope, depth + 1)
-    return moved(script, node, scope, depth) if last == "to" else ""
+    return changed(script, node, node.func, scope, depth)
+
+
+def changed(script: Script, node: ast.Call, func: ast.Attribute, scope: Scope, depth: int) -> str:
+    """Return the dtype after a method of a tensor."""
+    if func.attr in CASTS and not node.args:
+        return "torch." + CASTS[func.attr]
+    if func.attr in KEPT:
+        return tensor_dtype(script, func.value, scope, depth + 1)
+    return moved(script, node, scope, depth) if func.attr == "to" else ""
 
 
 def made(script: Script, node: ast.Call, maker: str, scope: Scope, depth: int) -> str:

@@ -9,7 +9,6 @@ import pytest
 
 from fadoctor.model.finding import Severity
 from fadoctor.repair.plan.planner import Question, make_plan
-from fadoctor.model.finding import Severity
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.judge import plan_base
 from tests.unit.repair.plan.problems import session

@@ -120,11 +120,14 @@ def test_files_are_unknown_in_what_is_shown_and_by_label_in_what_is_planned(tmp_
     assert base.fact("vllm.version").source == "assumed: no file names it"
 
 
-def test_other_worlds_end_with_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_worlds_end_with_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(resolver_worlds, "WORLD_LIMIT", 0)
     found = judged(tmp_path, "torch>=2.4\n", "H100")
     assert any(
-        "were not tried: there are too many" in note for note in found.shown.environment.target.notes
+        "were not tried: there are too many" in note
+        for note in found.shown.environment.target.notes
     )
 
 

@@ -1,0 +1,58 @@
+"""Commands in compose, Kubernetes, Helm values, SkyPilot, workflows, Makefiles and their like."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.sources.configs.read import facts, read
+
+SERVE = "vllm serve m --dtype bfloat16"
+
+FILES = [
+    ("compose.yaml", "services:\n  a:\n    image: vllm/vllm-openai:v1\n    command: --dtype bfloat16\n", 4),
+    ("c.yml", "services:\n  a:\n    image: x\n    command:\n      - vllm\n      - serve\n      - m\n"
+     "      - --dtype=bfloat16\n", 8),
+    ("k.yaml", "kind: Service\n---\nkind: Job\nspec:\n  containers:\n    - image: vllm/vllm-openai\n"
+     "      args: [--dtype, bfloat16]\n", 7),
+    ("j.yaml", f"spec:\n  - command: [bash, -c]\n    args:\n      - |\n        ls\n        {SERVE}\n", 6),
+    ("sky.yaml", f"resources: {{}}\nrun: |\n  ls\n  {SERVE}\n", 4),
+    ("w.yml", f"jobs:\n  a:\n    steps:\n      - run: {SERVE}\n", 4),
+    ("Makefile", f"M = m\nserve: a\n\t@vllm serve $(M) \\\n\t--dtype bfloat16\n", 4),
+    ("justfile", f"m := 'x'\nserve:\n    {SERVE}\n", 3),
+    ("run.bat", f"@echo off\r\nset A=b\r\n{SERVE}\r\n", 3),
+    ("run.ps1", "vllm serve m `\n  --dtype bfloat16\n", 2),
+    ("up.sh", "docker run -e A=b vllm/vllm-openai:v1 --dtype bfloat16\n", 1),
+    (".env", "MODEL=m\nDTYPE=bfloat16\n", 2),
+    ("a.py", 'import subprocess\nsubprocess.run(["vllm", "serve", "m", "--dtype", "bfloat16"])\n', 2),
+    ("b.py", 'import os\nos.system("vllm serve m --dtype bfloat16")\n', 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "line"), FILES)
+def test_the_dtype_that_is_asked_for(name: str, text: str, line: int) -> None:
+    assert facts((name, text))["weights_dtype"] == "bf16"
+    places = [i.place.line for i in read(text, name).intents if i.name == "config.weights_dtype"]
+    assert line in places
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("compose.yaml", "services:\n  a:\n    image: vllm/vllm-openai\n    command: --dtype half\n"
+         "    environment:\n      VLLM_ATTENTION_BACKEND: XFORMERS\n"),
+        ("k.yaml", "spec:\n  - image: vllm/vllm-openai\n    args: [--dtype, half]\n    env:\n"
+         "      - {name: VLLM_ATTENTION_BACKEND, value: XFORMERS}\n"),
+        ("up.sh", "docker run -e VLLM_ATTENTION_BACKEND=XFORMERS vllm/vllm-openai --dtype half\n"),
+        (".env", "VLLM_ATTENTION_BACKEND=XFORMERS\nDTYPE=half\n"),
+    ],
+)  # fmt: skip
+def test_variables_of_what_is_started(name: str, text: str) -> None:
+    found = {each.name: each.value for each in read(text, name).intents}
+    assert found["env.VLLM_ATTENTION_BACKEND"] == "XFORMERS"
+    assert facts((name, text))["weights_dtype"] == "fp16"
+
+
+def test_what_runs_on_a_condition_is_not_sure() -> None:
+    text = 'import os, sys\nif sys.argv:\n    os.system("vllm serve m --dtype half")\n'
+    served = read(text, "a.py").intents
+    assert [each.name for each in served]

@@ -1,0 +1,56 @@
+"""Keys by a table: of frameworks without a reader of their own, and of any file."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.model.errors import UnknownKindError
+from fadoctor.sources.configs.reading import read_configurations
+from tests.unit.sources.configs.read import UNREAD, facts, read
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "framework", "dtype"),
+    [
+        ("a.yaml", "checkpoint_dir: x\nout_dir: y\nprecision: bf16-true\n", "litgpt", "bf16"),
+        ("a.yaml", "max_seq_len: 1\nfsdp_config: {}\nprecision: amp_fp16\n", "llm-foundry", "fp16"),
+        ("a.yaml", "model: {dtype: float16, model_config: {}}\nparallelism: {dp: 1}\n", "nanotron",
+         "fp16"),
+        ("a.yaml", "trainer: {precision: bf16-mixed, accelerator: gpu}\n", "lightning", "bf16"),
+        ("a.toml", 'network_module = "x"\noutput_name = "o"\nmixed_precision = "bf16"\n', "kohya",
+         "bf16"),
+        ("a.yml", "pipe-parallel-size: 1\nnum-layers: 2\nfp16: {enabled: true}\n", "gpt-neox",
+         "fp16"),
+    ],
+)  # fmt: skip
+def test_frameworks_by_their_keys(name: str, text: str, framework: str, dtype: str) -> None:
+    found = facts((name, text))
+    assert (found["framework"], found["dtype"]) == (framework, dtype)
+
+
+def test_any_file_whose_keys_mean_the_same_everywhere() -> None:
+    text = "lr: 1\nnet:\n  - attn_implementation: sdpa\n    torch_dtype: torch.bfloat16\n"
+    found = read(text)
+    assert found.kind == "settings"
+    assert found.notes == ("train.yaml: recognised: lines 3, 4",)
+    assert facts(text)["weights_dtype"] == "bf16"
+    assert facts(text)["attention"] == "sdpa"
+
+
+@pytest.mark.parametrize(
+    "text", ["precision: 4\n", "dtype: int8\n", "use_flash_attn: false\n", "a: 1\n"]
+)
+def test_what_is_none_of_the_words_says_nothing(text: str, tmp_path: object) -> None:
+    file = f"{tmp_path}/x.yaml"
+    with open(file, "w", encoding="utf-8") as opened:  # noqa: PTH123
+        opened.write(text)
+    with pytest.raises(UnknownKindError, match="nothing in it is recognised"):
+        read_configurations([file])
+
+
+def test_a_variable_leaves_it_open() -> None:
+    assert facts("precision: ${P}\n")["dtype"] == UNREAD
+
+
+def test_float32_weights_may_run_under_autocast() -> None:
+    assert facts("torch_dtype: float32\n")["dtype"] == UNREAD
