@@ -1,7 +1,7 @@
 """Commands in YAML: compose, Kubernetes, Helm values, SkyPilot, workflows; one walk for all.
 
-Any mapping may hold a command: ``command``, ``args``, ``entrypoint``, ``run``, ``script``. Its image
-says whose arguments they are where the command names no program.
+Any mapping may hold a command: command, args, entrypoint, run, script. Its image says whose
+arguments they are where the command names no program.
 """
 
 from __future__ import annotations

@@ -8,24 +8,67 @@ from tests.unit.sources.configs.read import facts, read
 
 SERVE = "vllm serve m --dtype bfloat16"
 
+COMPOSE = """services:
+  a:
+    image: vllm/vllm-openai:v1
+    command: --dtype bfloat16
+"""
+COMPOSE_LIST = """services:
+  a:
+    image: x
+    command:
+      - vllm
+      - serve
+      - m
+      - --dtype=bfloat16
+"""
+KUBERNETES = """kind: Service
+---
+kind: Job
+spec:
+  containers:
+    - image: vllm/vllm-openai
+      args: [--dtype, bfloat16]
+"""
+KUBERNETES_SHELL = f"""spec:
+  - command: [bash, -c]
+    args:
+      - |
+        ls
+        {SERVE}
+"""
+SUBPROCESS = """import subprocess
+subprocess.run(["vllm", "serve", "m", "--dtype", "bfloat16"])
+"""
 FILES = [
-    ("compose.yaml", "services:\n  a:\n    image: vllm/vllm-openai:v1\n    command: --dtype bfloat16\n", 4),
-    ("c.yml", "services:\n  a:\n    image: x\n    command:\n      - vllm\n      - serve\n      - m\n"
-     "      - --dtype=bfloat16\n", 8),
-    ("k.yaml", "kind: Service\n---\nkind: Job\nspec:\n  containers:\n    - image: vllm/vllm-openai\n"
-     "      args: [--dtype, bfloat16]\n", 7),
-    ("j.yaml", f"spec:\n  - command: [bash, -c]\n    args:\n      - |\n        ls\n        {SERVE}\n", 6),
+    ("compose.yaml", COMPOSE, 4),
+    ("c.yml", COMPOSE_LIST, 8),
+    ("k.yaml", KUBERNETES, 7),
+    ("j.yaml", KUBERNETES_SHELL, 6),
     ("sky.yaml", f"resources: {{}}\nrun: |\n  ls\n  {SERVE}\n", 4),
     ("w.yml", f"jobs:\n  a:\n    steps:\n      - run: {SERVE}\n", 4),
-    ("Makefile", f"M = m\nserve: a\n\t@vllm serve $(M) \\\n\t--dtype bfloat16\n", 4),
+    ("Makefile", "M = m\nserve: a\n\t@vllm serve $(M) \\\n\t--dtype bfloat16\n", 4),
     ("justfile", f"m := 'x'\nserve:\n    {SERVE}\n", 3),
     ("run.bat", f"@echo off\r\nset A=b\r\n{SERVE}\r\n", 3),
     ("run.ps1", "vllm serve m `\n  --dtype bfloat16\n", 2),
     ("up.sh", "docker run -e A=b vllm/vllm-openai:v1 --dtype bfloat16\n", 1),
     (".env", "MODEL=m\nDTYPE=bfloat16\n", 2),
-    ("a.py", 'import subprocess\nsubprocess.run(["vllm", "serve", "m", "--dtype", "bfloat16"])\n', 2),
-    ("b.py", 'import os\nos.system("vllm serve m --dtype bfloat16")\n', 2),
-]  # fmt: skip
+    ("a.py", SUBPROCESS, 2),
+    ("b.py", f'import os\nos.system("{SERVE}")\n', 2),
+]
+COMPOSE_VARIABLE = """services:
+  a:
+    image: vllm/vllm-openai
+    command: --dtype half
+    environment:
+      VLLM_ATTENTION_BACKEND: XFORMERS
+"""
+KUBERNETES_VARIABLE = """spec:
+  - image: vllm/vllm-openai
+    args: [--dtype, half]
+    env:
+      - {name: VLLM_ATTENTION_BACKEND, value: XFORMERS}
+"""
 
 
 @pytest.mark.parametrize(("name", "text", "line"), FILES)
@@ -38,14 +81,12 @@ def test_the_dtype_that_is_asked_for(name: str, text: str, line: int) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("compose.yaml", "services:\n  a:\n    image: vllm/vllm-openai\n    command: --dtype half\n"
-         "    environment:\n      VLLM_ATTENTION_BACKEND: XFORMERS\n"),
-        ("k.yaml", "spec:\n  - image: vllm/vllm-openai\n    args: [--dtype, half]\n    env:\n"
-         "      - {name: VLLM_ATTENTION_BACKEND, value: XFORMERS}\n"),
+        ("compose.yaml", COMPOSE_VARIABLE),
+        ("k.yaml", KUBERNETES_VARIABLE),
         ("up.sh", "docker run -e VLLM_ATTENTION_BACKEND=XFORMERS vllm/vllm-openai --dtype half\n"),
         (".env", "VLLM_ATTENTION_BACKEND=XFORMERS\nDTYPE=half\n"),
     ],
-)  # fmt: skip
+)
 def test_variables_of_what_is_started(name: str, text: str) -> None:
     found = {each.name: each.value for each in read(text, name).intents}
     assert found["env.VLLM_ATTENTION_BACKEND"] == "XFORMERS"
