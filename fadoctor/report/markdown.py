@@ -17,6 +17,7 @@ from fadoctor.model.plan_words import alternative_text, conflict_text
 from fadoctor.model.report import Report
 from fadoctor.model.verdict import Dtype, Measured, Predicted
 from fadoctor.report.answer import State, answers_of
+from fadoctor.report.blame import blame_text
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import silence_of
 from fadoctor.report.page_markdown import code_span, escape
@@ -73,6 +74,8 @@ def _report(report: Report) -> Iterator[str]:
         f"{counted(total.warning, 'warning')}, {counted(total.note, 'note')}"
     )
     yield "\\\n".join(_answers(report))
+    if blame := blame_text(report):
+        yield escape(blame)
     yield from map(escape, report.not_looked)
     if (advice := report.recommendation) is not None:
         yield f"**Use {advice.dtype.value} with {advice.backend.value}.** {escape(advice.why)}"

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fact import Absent
 from fadoctor.model.verdict import Measured, Predicted, Verdict
-from fadoctor.report.answer import State, answers_of, is_flash
+from fadoctor.report.answer import State, answers_of, is_flash, is_tabled
+from fadoctor.report.blame import blame_text
 from fadoctor.report.environment_text import environment_lines, with_gpus_alike
 from fadoctor.report.paper import Paper
 from fadoctor.report.verdict_table import gpu_names, print_table, reasons
@@ -80,6 +80,8 @@ def _use(report: Report) -> str:
     said = {verdict.predicted for verdict in mine}
     if Predicted.FAILS in said:
         later = ", once the problems are repaired"
+    elif Predicted.UNKNOWN in said and report.summary.error:
+        later = ", once the errors are repaired"
     else:
         assumed = {overlay.partition(" ")[0] for overlay in report.overlays}
         why = _NO_DRIVER if "--gpu" in assumed and "--driver" not in assumed else _NOT_KNOWN
@@ -101,6 +103,8 @@ class _Page(Paper):
         for sentence in report.not_looked:
             if sentence not in said:
                 self.line(sentence, "bold yellow", indent=2)
+        if blame := blame_text(report):
+            self.line(blame, indent=2, hang=2)
         self.recommendation(report)
         if report.overlays:
             self.line(f"Assumed: {'; '.join(report.overlays)}", "magenta", indent=2)
@@ -135,7 +139,8 @@ class _Page(Paper):
             tail = f" and {more} more (--verbose)" if more else ""
             self.line(f"? {reason}: {', '.join(shown)}{tail}", indent=2, hang=2)
         if len(said) > most:
-            self.line(f"and for {len(said) - most} more reasons (--verbose)", indent=2, hang=2)
+            left_out = counted(len(said) - most, "more reason")
+            self.line(f"and {left_out} (--verbose)", indent=2, hang=2)
         self.line("")
 
     def verdicts(self, report: Report) -> None:
@@ -179,14 +184,12 @@ class _Page(Paper):
 
     def no_advice(self, report: Report) -> None:
         """Say why nothing is recommended, where a table was asked for."""
-        if not report.verdicts:
-            return
-        if isinstance(report.environment.get("torch.version"), Absent):
+        if not is_tabled(report):
             return
         if any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
             text = "Nothing works yet: first repair what is wrong below."
         else:
-            text = "There is nothing to recommend: nothing is known to work here."
+            text = "No recommendation: no attention is known to work on this GPU."
         self.line(text, "bold", indent=2)
 
     def closing(self, report: Report) -> None:

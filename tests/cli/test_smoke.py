@@ -221,7 +221,7 @@ def test_ctrl_c_prints_what_is_known_and_leaves_no_process(tmp_path: Path) -> No
 
 def test_check_runs_the_default_set_and_joins_it(run: Run, tmp_path: Path) -> None:
     env = plant(tmp_path / "env", gpus=1)
-    report = json.loads(run("check", "--python", env, "--format", "json").stdout)
+    report = json.loads(run("check", "--smoke", "--python", env, "--format", "json").stdout)
     rows = {(v["backend"], v["dtype"]): v["measured"] for v in report["verdicts"]}
     assert rows["fa2", "bf16"] == "refused"
     assert NO_GPU not in report["notes"]
@@ -258,13 +258,13 @@ def test_smoke_run_that_could_not_begin_is_unknown_to_strict(
         return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=tmp_path)
 
     before = json.loads(check("--no-smoke", "--format", "json").stdout)
-    result = check("--strict", "--format", "json")
+    result = check("--smoke", "--strict", "--format", "json")
     report = json.loads(result.stdout)
     assert result.returncode == 3, result.stderr
     assert report["summary"]["unknown"] == before["summary"]["unknown"] + 1
     [entry] = [each for each in report["unknown"] if each["rule_id"] == "smoke-run-incomplete"]
     assert entry["reason"].startswith(f"the smoke run was not carried out: {words}")
-    said = check()
+    said = check("--smoke")
     assert said.returncode == 0
     assert words in said.stdout
 

@@ -132,6 +132,13 @@ def with_imports(found: SmokeRun, prognosis: Prognosis, *, quiet: bool) -> Smoke
         return prove_imports(found, prognosis, no_strays, waiting)
 
 
+def is_proved(prognosis: Prognosis, asked: bool | None, *, thorough: bool) -> bool:  # noqa: FBT001 -- a flag typed
+    """Return whether `check` proves its answer by a run: as asked, else where a GPU may be."""
+    from fadoctor.interfaces.commands.measure import may_have_gpu
+
+    return thorough or may_have_gpu(prognosis.environment) if asked is None else asked
+
+
 def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> SmokeRun:
     """Run the default set; without `thorough` nothing whose failure is predicted, and not long."""
     from fadoctor.interfaces.commands.measure import choice_of_check
@@ -169,7 +176,18 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
     failed = has_failure(report.verdicts) and fail_on is not FailOn.NEVER
     if failed or severity_code(report.summary, fail_on):
         return EXIT_FINDINGS
-    return EXIT_COULD_NOT_LOOK if strict and (report.summary.unknown or report.not_looked) else 0
+    return _gate_code(report, fail_on) if strict else 0
+
+
+def _gate_code(report: Report, fail_on: FailOn) -> int:
+    """Return the exit code of `--strict`, where no finding has made one."""
+    from fadoctor.interfaces.commands.gate import gate_of
+    from fadoctor.report.answer import State
+
+    state = gate_of(report)
+    if state is State.FAILS and fail_on is not FailOn.NEVER:
+        return EXIT_FINDINGS
+    return 0 if state is State.WORKS else EXIT_COULD_NOT_LOOK
 
 
 def severity_code(summary: Summary, fail_on: FailOn) -> int:

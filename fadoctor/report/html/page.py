@@ -9,6 +9,7 @@ from fadoctor.model.plan import Plan
 from fadoctor.model.plan_words import alternative_text, change_text, conflict_text
 from fadoctor.model.report import Report
 from fadoctor.report.answer import State, answers_of
+from fadoctor.report.blame import blame_text
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import silence_of
 from fadoctor.report.html.document import document
@@ -51,6 +52,8 @@ def _report(report: Report) -> Iterator[Html]:
     yield tag("h1", "Does FlashAttention work here?")
     answers = answers_of(report)
     yield from (_answer(answer.state, answer.sentence) for answer in answers)
+    if blame := blame_text(report):
+        yield tag("p", blame)
     said = {answer.sentence for answer in answers}
     yield from (tag("p", text) for text in report.not_looked if text not in said)
     yield from _advice(report)
