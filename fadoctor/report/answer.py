@@ -44,6 +44,9 @@ _HALF = (Dtype.BF16, Dtype.FP16)
 
 _REASON_LIMIT = 200
 
+_NO_DRIVER = "--gpu was given without --driver"
+"""Why a cell is open whose kernel is there."""
+
 _ASK = "To ask about one: `fadoctor check --gpu A100`."
 
 
@@ -88,9 +91,10 @@ def answers_of(report: Report) -> tuple[Answer, ...]:
 
 
 def is_tabled(report: Report) -> bool:
-    """Return whether there is a table to answer from: a GPU, and a torch that may be there."""
+    """Return whether there is a table to answer from: a GPU, and a torch, here or assumed."""
     has_torch = not isinstance(report.environment.get("torch.version"), Absent)
-    return has_torch and bool(gpus_of(report))
+    is_assumed = any(each.backend is Backend.SDPA_MATH for each in report.verdicts)
+    return (has_torch or is_assumed) and bool(gpus_of(report))
 
 
 def gpus_of(report: Report) -> tuple[str, ...]:
@@ -114,7 +118,8 @@ def with_cause(report: Report, answers: Sequence[Answer]) -> tuple[Answer, ...]:
         return tuple(_explained(each, report) for each in failing)
     subject = "" if worst.subject == "environment" else f" ({worst.subject})"
     first = Answer(State.FAILS, f"{worst.title}{subject}.")
-    return (first, *(_explained(each, report) for each in failing if each.because))
+    open_ = [each for each in answers if each.state is State.UNKNOWN and is_tabled(report)]
+    return (first, *(_explained(each, report) for each in failing if each.because), *open_)
 
 
 def worst_of(report: Report) -> Finding | None:
@@ -145,7 +150,20 @@ def _of_hardware(report: Report) -> frozenset[str]:
         for each in report.findings
         if each.subject.startswith("gpu[") and not any(map(_replaces, each.fixes))
     )
-    return frozenset(rule for each in found for rule in (each.rule_id, *each.consequences))
+    limits = frozenset(rule for each in found for rule in (each.rule_id, *each.consequences))
+    return limits | _of_assumed(report)
+
+
+def _of_assumed(report: Report) -> frozenset[str]:
+    """Return the rules behind failing cells of releases that are assumed: they fit the GPU."""
+    mine = (each for each in report.verdicts if each.backend is Backend.FA2)
+    return frozenset(r for each in mine for r in each.because if _is_assumed(report))
+
+
+def _is_assumed(report: Report) -> bool:
+    """Return whether the table is about a FlashAttention-2 that is not here."""
+    is_absent = isinstance(report.environment.get("flash_attn.version"), Absent)
+    return is_absent and any(each.backend is Backend.FA2 for each in report.verdicts)
 
 
 def _replaces(fix: Fix) -> bool:
@@ -181,7 +199,11 @@ def _of_gpu(report: Report, gpu: str) -> Answer:
         mine = [each for each in half if each.backend is backend]
         if not mine or (backend in _OF_HUB and State.WORKS not in map(state_of, mine)):
             continue
-        return _of_backend(f"{name}: ", what, mine, _of_hardware(report))
+        answer = _of_backend(f"{name}: ", what, mine, _of_hardware(report))
+        if answer.state is State.WORKS and _is_assumed(report):
+            later = f"{answer.sentence.rstrip('.')} once it is installed."
+            return msgspec.structs.replace(answer, sentence=later)
+        return answer
     state = max(map(state_of, half), key=list(State).index, default=State.UNKNOWN)
     tail = {
         State.WORKS: "attention works without it",
@@ -204,6 +226,9 @@ def _of_backend(
     if works:
         return Answer(State.WORKS, f"{name}{what} works in {' and '.join(works)}.")
     if State.UNKNOWN in states.values():
+        if all(_NO_DRIVER in each.detail for each in verdicts):
+            how = "supports this GPU; add --driver to know whether it runs"
+            return Answer(State.UNKNOWN, f"{name}{what} {how}.")
         return Answer(State.UNKNOWN, f"{name}it is not known whether {what} works here.")
     because = _reasons(verdicts)
     if all(of_hardware.intersection(each.because) for each in verdicts):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.finding import Severity
+from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 from fadoctor.report.answer import State, answers_of, is_flash, is_tabled
 from fadoctor.report.blame import blame_text
@@ -80,13 +82,20 @@ def _use(report: Report) -> str:
     said = {verdict.predicted for verdict in mine}
     if Predicted.FAILS in said:
         later = ", once the problems are repaired"
-    elif Predicted.UNKNOWN in said and report.summary.error:
+    elif Predicted.UNKNOWN in said and _must_install(report):
         later = ", once the errors are repaired"
     else:
         assumed = {overlay.partition(" ")[0] for overlay in report.overlays}
         why = _NO_DRIVER if "--gpu" in assumed and "--driver" not in assumed else _NOT_KNOWN
         later = why if Predicted.UNKNOWN in said else ""
     return f"{use_text(advice.dtype, advice.backend)}{later}"
+
+
+def _must_install(report: Report) -> bool:
+    """Return whether an error is removed by other software alone, and not by what is advised."""
+    errors = (each for each in report.findings if each.severity is Severity.ERROR)
+    kinds = ({step.kind for step in each.fixes[0].steps} for each in errors if each.fixes)
+    return any(kind & {StepKind.INSTALL, StepKind.SYSTEM} for kind in kinds)
 
 
 class _Page(Paper):
@@ -100,12 +109,14 @@ class _Page(Paper):
             sign = plain if self.style.ascii_only else mark
             self.line(f"{sign} {answer.sentence}", f"bold {colour}", hang=2)
         said = {answer.sentence for answer in answers}
-        for sentence in report.not_looked:
-            if sentence not in said:
-                self.line(sentence, "bold yellow", indent=2)
+        unsaid = [sentence for sentence in report.not_looked if sentence not in said]
+        for sentence in [] if is_tabled(report) else unsaid:
+            self.line(sentence, "bold yellow", indent=2)
         if blame := blame_text(report):
             self.line(blame, indent=2, hang=2)
         self.recommendation(report)
+        for sentence in unsaid if is_tabled(report) else []:
+            self.line(sentence, indent=2)
         if report.overlays:
             self.line(f"Assumed: {'; '.join(report.overlays)}", "magenta", indent=2)
         total = report.summary

@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 def frameworks_here(advice: Recommendation, facts: Mapping[str, Fact]) -> dict[str, str]:
     """Return frameworks that are there -> how they are named, with their version.
 
-    Where nobody knows of any whether it is there, all are returned.
+    One that is configured goes before those. Where no framework is there, or nobody knows of any
+    whether it is, all are returned.
     """
     versions = {name: facts.get(f"{name}.version") for name in advice.settings}
     here = {name: each.value for name, each in versions.items() if isinstance(each, Known)}
     open_ = [name for name, each in versions.items() if each is None or isinstance(each, Unknown)]
-    return {name: f"{name} {version}" for name, version in here.items()} or {
-        name: name for name in open_
-    }
+    named = {name: f"{name} {version}" for name, version in here.items()}
+    configured = facts.get("config.framework")
+    first = str(configured.value) if isinstance(configured, Known) else ""
+    if first in versions:
+        return {first: named.pop(first, first), **named}
+    return named or {name: name for name in open_ or versions}
 
 
 def pasted_settings(

@@ -16,8 +16,9 @@ from fadoctor.interfaces.cli.support import (
     EXIT_INTERRUPTED,
 )
 from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
 from fadoctor.model.smoke_catalogue import RUN
-from fadoctor.model.verdict import Dtype
+from fadoctor.model.verdict import Dtype, dtype_named
 
 if TYPE_CHECKING:
     from fadoctor.interfaces.cli.forms import How, Sink
@@ -26,12 +27,21 @@ if TYPE_CHECKING:
     from fadoctor.proof.smoke.choice import Wanted
 
 
+_DTYPES = "|".join(each.value for each in Dtype)
+
+
 def smoke(
     target: looking.Target = "",
     python: looking.Python = "",
     dtype: Annotated[
-        list[Dtype],
-        typer.Option("--dtype", help="Only this dtype. Repeatable.", show_default=False),
+        list[str],
+        typer.Option(
+            "--dtype",
+            metavar=f"[{_DTYPES}]",
+            autocompletion=proposals.dtypes,
+            help="Only this dtype; torch's names do, too. Repeatable.",
+            show_default=False,
+        ),
     ] = [],  # noqa: B006 -- typer copies defaults
     backend: Annotated[
         list[str],
@@ -99,7 +109,7 @@ def smoke(
         refuse_device(device, "--device")
     where = device or ("all" if require_gpu else AUTO)
     backends = tuple(map(backend_of, backend))  # refuses before anything is read
-    wanted = Wanted(backends, tuple(dtype), where, thorough, timeout, online=online)
+    wanted = Wanted(backends, tuple(map(_dtype_of, dtype)), where, thorough, timeout, online=online)
     settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
     rules = [*settings.rules, *rules]
     request = settings.applied(support.request_of(target, python), assumes=False)
@@ -120,6 +130,15 @@ def smoke(
         raise typer.Exit(EXIT_INTERRUPTED)
     code = _code(report, require_gpu=require_gpu)
     raise typer.Exit(0 if exit_zero and code != EXIT_INTERNAL else code)
+
+
+def _dtype_of(name: str) -> Dtype:
+    found = dtype_named(name)
+    if found is None:
+        raise UsageError(
+            f"--dtype {printable(name, 40)}: must be one of {_DTYPES.replace('|', ', ')}"
+        )
+    return found
 
 
 def _list(prognosis: Prognosis, asked: Wanted, sinks: tuple[Sink, ...], how: How) -> None:

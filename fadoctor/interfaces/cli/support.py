@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import typer
 
 from fadoctor.interfaces.cli.options.judging import FailOn
-from fadoctor.model.errors import UsageError
+from fadoctor.model.errors import TargetError, UsageError
+from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,6 +49,8 @@ def request_of(
 
     if target and python:
         raise UsageError("TARGET and --python exclude each other: name one target")
+    if target:
+        _require_target(target)
     overlays = Overlays(tuple(gpu), driver, glibc, python_version, platform)
     named = tuple(map(str, requirements))
     return Request(
@@ -55,6 +58,25 @@ def request_of(
         extras=tuple(extra), groups=tuple(group), config_kind=config_kind,
         contracts=contracts, cache=cache, new=new, new_if_none=new_if_none,
     )  # fmt: skip
+
+
+_TAKEN = (
+    "a log goes to `fadoctor explain`, a configuration to --config, requirements to --requirements"
+)
+
+
+def _require_target(target: str) -> None:
+    """Raise TargetError where nothing has that name, or a file is no program: other options do."""
+    shown = printable(target, 200)
+    try:
+        is_there = os.path.lexists(target)
+    except ValueError:  # a NUL in the name
+        is_there = False
+    if not is_there:
+        what = "file not found. TARGET is an environment's folder or its interpreter"
+        raise TargetError(f"{shown}: {what}; {_TAKEN}")
+    if Path(target).is_file() and not os.access(target, os.X_OK):
+        raise TargetError(f"{shown}: not an interpreter: it is not executable; {_TAKEN}")
 
 
 def no_request() -> Request:

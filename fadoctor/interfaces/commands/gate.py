@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.smoke import CPU
-from fadoctor.report.answer import State, state_of, state_on
+from fadoctor.report.answer import State, state_of, state_on, worst_of
 
 if TYPE_CHECKING:
     from fadoctor.model.report import Report
@@ -19,6 +19,8 @@ def gate_of(report: Report) -> State:
     gpus = dict.fromkeys(each.gpu for each in report.verdicts if each.gpu != CPU)
     if report.not_looked or not gpus:
         return State.UNKNOWN
+    if worst_of(report) is not None:
+        return State.FAILS
     states = {state_on(report, gpu) for gpu in gpus if gpu not in _left_out(report)}
     if State.FAILS in states:
         return State.FAILS

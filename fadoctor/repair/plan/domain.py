@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.release_columns import RELEASES
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.plan.build import build_choices
 from fadoctor.repair.plan.choice import Choice, Kind, keep, remove
@@ -89,6 +89,8 @@ def domain(
     if package in problem.wishes.kept or _is_not_ours(problem, package):
         return [kept]
     pins = _pins(package, environment, decided)
+    wished = problem.wishes.pinned.get(package, "")
+    pins += [wished] if wished else []
     is_new = not is_there(environment, package)
     if is_new and package in RELEASES and package not in problem.wishes.asked and not pins:
         return [kept]
@@ -102,6 +104,10 @@ def domain(
         must_go = not problem.session.candidates.listed.goes_with_torch(package, environment)
     if not is_new and _is_for_other_cuda(problem, package, environment):
         return others
+    if wished and not is_new:
+        must_go = must_go or not accepts(
+            wished, fact_text(environment.fact(f"{package}.version"), "")
+        )
     return others if must_go and others else [kept, *others]
 
 
