@@ -135,9 +135,8 @@ def smoke(
 def _dtype_of(name: str) -> Dtype:
     found = dtype_named(name)
     if found is None:
-        raise UsageError(
-            f"--dtype {printable(name, 40)}: must be one of {_DTYPES.replace('|', ', ')}"
-        )
+        listed = ", ".join(repr(each.value) for each in Dtype)
+        raise UsageError(f"--dtype {printable(name, 40)}: must be one of {listed}")
     return found
 
 
