@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.environment import UNNAMED, UNSAID
-from fadoctor.model.fact import Absent, Known, Unknown, printable
+from fadoctor.model.fact import Absent, Known, Unknown, fact_text, printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.smoke import CPU
@@ -156,14 +156,22 @@ def _of_hardware(report: Report) -> frozenset[str]:
 
 def _of_assumed(report: Report) -> frozenset[str]:
     """Return the rules behind failing cells of releases that are assumed: they fit the GPU."""
-    mine = (each for each in report.verdicts if each.backend is Backend.FA2)
+    mine = (each for each in report.verdicts if is_flash(each))
     return frozenset(r for each in mine for r in each.because if _is_assumed(report))
 
 
 def _is_assumed(report: Report) -> bool:
-    """Return whether the table is about a FlashAttention-2 that is not here."""
-    is_absent = isinstance(report.environment.get("flash_attn.version"), Absent)
-    return is_absent and any(each.backend is Backend.FA2 for each in report.verdicts)
+    """Return whether the table is about releases that are not here: no torch for that GPU is."""
+    is_asked = any(each.startswith("--gpu ") for each in report.overlays)
+    facts = report.environment
+    is_absent = isinstance(facts.get("torch.version"), Absent)
+    is_real = report.target.kind != "manifest"
+    build = facts.get("torch.build")
+    return (
+        is_asked
+        and is_real
+        and (is_absent or (build is not None and fact_text(build, "") == "cpu"))
+    )
 
 
 def _replaces(fix: Fix) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.verdicts.audience import SERVER, framework_of
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.rules_version import rules_version
 from fadoctor.model.verdict import Backend, Dtype, Origin
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
 def frameworks_here(advice: Recommendation, facts: Mapping[str, Fact]) -> dict[str, str]:
     """Return frameworks that are there -> how they are named, with their version.
 
-    One that is configured goes before those. Where no framework is there, or nobody knows of any
-    whether it is, all are returned.
+    The one whose words are spoken is first, and vLLM alone. Where nobody knows of any whether it is
+    there, all are returned.
     """
     versions = {name: facts.get(f"{name}.version") for name in advice.settings}
     here = {name: each.value for name, each in versions.items() if isinstance(each, Known)}
     open_ = [name for name, each in versions.items() if each is None or isinstance(each, Unknown)]
     named = {name: f"{name} {version}" for name, version in here.items()}
-    configured = facts.get("config.framework")
-    first = str(configured.value) if isinstance(configured, Known) else ""
+    first = framework_of(facts)
     if first in versions:
-        return {first: named.pop(first, first), **named}
-    return named or {name: name for name in open_ or versions}
+        label = named.pop(first, first)
+        return {first: label} if first == SERVER else {first: label, **named}
+    return named or {name: name for name in open_}
 
 
 def pasted_settings(
@@ -99,6 +100,8 @@ def becomes_text(advice: Recommendation) -> str:
     How its own package comes out stands in the answer and in the table.
     """
     taken = advice.flash_attention_2
+    if advice.backend is Backend.VLLM_FA:  # transformers is vLLM's helper there
+        return ""
     if taken is None or taken.origin is Origin.PACKAGE:
         return ""
     return f"flash_attention_2 here: {_taken(taken)}"

@@ -96,3 +96,21 @@ def test_what_is_installed_is_what_the_table_is_about(run: Run, tmp_path: Path) 
     report = run("check", "--python", str(tmp_path / "env"), "--gpu", "A100", "--format", "json")
     versions = {v["package_version"] for v in json.loads(report.stdout)["verdicts"]}
     assert versions == {"2.6.0"}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "words"),
+    [
+        ("A100", ("vLLM's FlashAttention supports this GPU", "vllm: --dtype bfloat16")),
+        ("T4", ("vLLM's FlashAttention cannot run on this GPU", "--dtype half")),
+        ("V100", ("vLLM's FlashAttention cannot run on this GPU", "--dtype half")),
+    ],
+)
+def test_a_server_gets_its_own_words(
+    run: Run, empty: Path, tmp_path: Path, gpu: str, words: tuple[str, str]
+) -> None:
+    script = tmp_path / "serve.sh"
+    script.write_text("vllm serve a/b --dtype bfloat16\n")
+    found = run("check", "--python", str(empty), "--config", str(script), "--gpu", gpu).stdout
+    assert all(each in found for each in words)
+    assert "attn_implementation" not in found.partition("error:")[0]

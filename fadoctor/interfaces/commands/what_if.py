@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from fadoctor.judging.verdicts.audience import SERVER, serves
 from fadoctor.knowledge.matrix.kernels import visible_gpus
 from fadoctor.knowledge.matrix.query import Matrix, typed_cell
 from fadoctor.knowledge.matrix.versions import version_key, version_part
@@ -30,15 +31,16 @@ _ASSUMED = "what the tables name"
 
 
 class Pair(NamedTuple):
-    """A torch with code for a GPU, and the flash-attn that goes with it."""
+    """A torch, and what brings attention beside it: flash-attn, or vLLM."""
 
     torch: str
-    flash_attn: str
+    version: str
+    name: str = "flash-attn"
 
     @property
     def text(self) -> str:
         """Name both."""
-        return f"torch {self.torch} and flash-attn {self.flash_attn}"
+        return f"torch {self.torch} and {self.name} {self.version}"
 
 
 def needs_tables(environment: Environment) -> bool:
@@ -77,7 +79,7 @@ def _manifest(pair: Pair) -> Manifest:
     from fadoctor.sources.manifests.planned import Manifest, Requirement
 
     place = Place(_ASSUMED, 1)
-    wanted = (("torch", pair.torch), ("flash-attn", pair.flash_attn))
+    wanted = (("torch", pair.torch), (pair.name, pair.version))
     lines = tuple(Requirement(name, place, f"=={version}") for name, version in wanted)
     return Manifest(_ASSUMED, "requirements.txt", lines)
 
@@ -89,6 +91,8 @@ def _pair_for(prognosis: Prognosis) -> Pair | None:
     """
     matrix = Matrix(prognosis.knowledge.tables)
     facts = prognosis.environment.facts
+    if serves(facts) and (served := _vllm(prognosis, matrix)) is not None:
+        return served
     here = fact_text(prognosis.environment.fact("torch.version"), "").partition("+")[0]
     newest = prognosis.knowledge.newest.get("flash_attn", "")
     first: Pair | None = None
@@ -106,6 +110,20 @@ def _pair_for(prognosis: Prognosis) -> Pair | None:
             return Pair(version, str(fit.value))
         first = first or Pair(version, newest)
     return first
+
+
+def _vllm(prognosis: Prognosis, matrix: Matrix) -> Pair | None:
+    """Return the newest vLLM whose torch has code for the GPUs, where a configuration starts it."""
+    fitting = {version for version, _ in _torches(prognosis, matrix)}
+    found = [
+        (str(version), str(row.get("torch")).removeprefix("=="))
+        for row in matrix.tables["vllm-releases"].rows
+        for version in str(row["version"]).split()
+    ]
+    for version, torch in sorted(found, key=lambda each: version_key(each[0]), reverse=True):
+        if torch in fitting:
+            return Pair(torch, version, SERVER)
+    return None
 
 
 def _torches(prognosis: Prognosis, matrix: Matrix) -> Iterator[tuple[str, Row]]:
