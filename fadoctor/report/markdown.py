@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.verdicts.audience import serves
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
@@ -24,7 +25,7 @@ from fadoctor.report.explanation_text import silence_of
 from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
-from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text
+from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text, use_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -80,12 +81,15 @@ def _report(report: Report) -> Iterator[str]:
         yield escape(blame)
     yield from map(escape, report.not_looked)
     if (advice := report.recommendation) is not None:
-        yield f"**Use {advice.dtype.value} with {advice.backend.value}.** {escape(advice.why)}"
+        use = f"Use {advice.dtype.value} with {advice.backend.value}"
+        if serves(report.environment):
+            use = use_text(advice.dtype, advice.backend, report.environment)
+        yield f"**{use}.** {escape(advice.why)}"
         settings = [
             f"- {escape(label)}: {code_span(text)}"
             for label, text in pasted_settings(advice, report.environment)
         ]
-        if taken := becomes_text(advice):
+        if taken := becomes_text(advice, report.environment):
             settings.append(f"- {escape(taken)}")
         if settings:
             yield "\n".join(settings)

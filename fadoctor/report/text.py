@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.judging.verdicts.audience import serves
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Measured, Predicted, Verdict
@@ -82,13 +83,13 @@ def _use(report: Report) -> str:
     said = {verdict.predicted for verdict in mine}
     if Predicted.FAILS in said:
         later = ", once the problems are repaired"
-    elif Predicted.UNKNOWN in said and _must_install(report):
+    elif (Predicted.UNKNOWN in said or serves(report.environment)) and _must_install(report):
         later = ", once the errors are repaired"
     else:
         assumed = {overlay.partition(" ")[0] for overlay in report.overlays}
         why = _NO_DRIVER if "--gpu" in assumed and "--driver" not in assumed else _NOT_KNOWN
         later = why if Predicted.UNKNOWN in said else ""
-    return f"{use_text(advice.dtype, advice.backend)}{later}"
+    return f"{use_text(advice.dtype, advice.backend, report.environment)}{later}"
 
 
 def _must_install(report: Report) -> bool:
@@ -181,7 +182,7 @@ class _Page(Paper):
         self.line(f"{_use(report)}.", "bold", indent=2)
         for label, text in pasted_settings(advice, report.environment):
             self.paste(label, text)
-        if taken := becomes_text(advice):
+        if taken := becomes_text(advice, report.environment):
             self.line(taken, indent=4, hang=2)
 
     def because(self, report: Report) -> None:

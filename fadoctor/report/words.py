@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.verdicts.audience import SERVER, framework_of
+from fadoctor.judging.verdicts.audience import SERVER, framework_of, serves
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.rules_version import rules_version
 from fadoctor.model.verdict import Backend, Dtype, Origin
@@ -66,6 +67,8 @@ def value_text(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
+_NO_FACTS: Mapping[str, Fact] = MappingProxyType({})
+
 _DTYPES = {Dtype.BF16: "bfloat16", Dtype.FP16: "float16", Dtype.FP32: "float32", Dtype.FP8: "fp8"}
 
 _BACKENDS = {
@@ -87,20 +90,25 @@ _BACKENDS = {
 }
 
 
-def use_text(dtype: Dtype, backend: Backend) -> str:
-    """Return what to use as people say it: ``Use float16 with FlashAttention-2 (fa2)``."""
+def use_text(dtype: Dtype, backend: Backend, facts: Mapping[str, Fact]) -> str:
+    """Return what to use as people say it: ``Use float16 with FlashAttention-2 (fa2)``.
+
+    vLLM uses none of torch's or transformers' attention: its settings say which one.
+    """
+    if backend is not Backend.VLLM_FA and serves(facts):
+        return f"Use {_DTYPES[dtype]} in vLLM"
     name = _BACKENDS.get(backend)
     said = f"{name} ({backend.value})" if name else backend.value
     return f"Use {_DTYPES[dtype]} with {said}"
 
 
-def becomes_text(advice: Recommendation) -> str:
-    """Return what flash_attention_2 really is here; "" where it is what people take it for.
+def becomes_text(advice: Recommendation, facts: Mapping[str, Fact] = _NO_FACTS) -> str:
+    """Return what flash_attention_2 really is here; "" where it is what it is called.
 
     How its own package comes out stands in the answer and in the table.
     """
     taken = advice.flash_attention_2
-    if advice.backend is Backend.VLLM_FA:  # transformers is vLLM's helper there
+    if serves(facts):  # transformers is vLLM's helper there
         return ""
     if taken is None or taken.origin is Origin.PACKAGE:
         return ""

@@ -79,7 +79,7 @@ def _best(
         for backend in _candidates(kernels, gpus):
             found = [(gpu, kernels.support(backend, dtype, gpu)) for gpu in gpus]
             works = all(support.works for _, support in found)
-            if works and ((backend, dtype) not in broken or backend is Backend.VLLM_FA):
+            if works and (backend, dtype) not in broken:
                 settings = _settings(kernels, gpus, backend, dtype)
                 doubt = _DOUBT if (backend, dtype) in doubtful else ""
                 why = _why(kernels.label(backend), gpus, dtype, ruled_out, doubt)
@@ -137,7 +137,7 @@ def _candidates(kernels: Kernels, gpus: list[Gpu]) -> Iterator[Backend]:
     """Yield the backends whose package is there, or may be: there is no attention without torch.
 
     Another way is one only where the first advice names it and nothing of its own is against it.
-    vLLM computes with its own, once it is repaired.
+    vLLM computes with its own.
     """
     if isinstance(kernels.environment.fact("torch.version"), Absent):
         return
