@@ -71,7 +71,10 @@ def test_the_framework_that_is_configured_or_trains_comes_first() -> None:
     here = {f"{name}.version": HERE for name in ("transformers", "vllm", "unsloth")}
     trained = [label for label, _ in pasted_settings(advice, here)]
     assert trained == ["unsloth 4.57.1", "transformers 4.57.1", "vllm 4.57.1"]
-    served = {**here, "config.framework": Known("vllm", "serve.sh")}
+    served: dict[str, Fact] = {**here, "config.framework": Known("vllm", "serve.sh")}
     assert [label for label, _ in pasted_settings(advice, served)] == ["vllm 4.57.1"]
-    nowhere = {"transformers.version": GONE, "config.framework": Known("unsloth", "train.py")}
+    nowhere: dict[str, Fact] = {
+        "transformers.version": GONE,
+        "config.framework": Known("unsloth", "train.py"),
+    }
     assert [label for label, _ in pasted_settings(advice, nowhere)] == ["unsloth"]
