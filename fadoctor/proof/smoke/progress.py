@@ -115,6 +115,8 @@ class Progress:
                 self._settle(done.cell, judgement, done)
         if account.garbled:
             self.problems.append(GARBLED)
+        if self.interrupted:
+            self._add_proved(report, task)
         if account.ended or self.interrupted:
             return False
         self._add_death(report, task)
@@ -143,10 +145,9 @@ class Progress:
             self._settle(key, judgement)
 
     def _add_proved(self, report: Report, task: Task) -> bool:
-        """Settle a cell of which all but the times was known; False where it died otherwise."""
+        """Settle a cell of which all but the times was known; False where there is none such."""
         proved = report.account.proved
-        timed_out = report.result.ending in (Ending.TIMED_OUT, Ending.STUCK)
-        if proved is None or not timed_out or proved.cell not in self.open:
+        if proved is None or proved.cell not in self.open:
             return False
         note = f"not timed: the worker {report.describe(task)}"
         shown = msgspec.structs.replace(proved, notes=(*proved.notes, note))
