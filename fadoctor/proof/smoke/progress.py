@@ -88,7 +88,8 @@ class Progress:
             for kind, chosen in self.choice.on.items()
         }
         device = self.imported.device if self.imported else self.wanted
-        return Task(device, kinds, self.choice.wanted.timeout_s, total_s, self.choice.asked)
+        wanted = self.choice.wanted
+        return Task(device, kinds, wanted.timeout_s, total_s, self.choice.asked, wanted.like)
 
     def add(self, report: Report, task: Task) -> bool:
         """Take in one worker's report; return whether another worker is worth starting."""

@@ -62,6 +62,8 @@ class Trace:
         self.cell = cell
         self.asked = asked or {}
         """What the request says of the cell's backend beside its module."""
+        self.like: Dict[str, Any] = {}
+        """The attention of a model, where its shape is asked for."""
         self.worn = False
         """Whether the cell has changed torch for good: the next ones need another process."""
         self.timed = True
@@ -133,6 +135,7 @@ def run_cells(torch: Any, events: Events, device: str, request: Dict[str, Any]) 
         events.beat()
         backend = cell["backend"]
         trace = Trace(events, device, cell, request.get("asked", {}).get(backend))
+        trace.like = request.get("like", {})
         trace.phase("import")
         measure(torch, trace, request["modules"][backend])
         events.emit("done", cell=cell, **trace.found)

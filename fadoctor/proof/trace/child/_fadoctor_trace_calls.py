@@ -138,7 +138,8 @@ class Before:
             found = list(dtypes.values())
             common = max(found, key=found.count)
             return [letter for letter in LETTERS if dtypes.get(letter, common) != common]
-        return []
+        bare = [letter for letter in LETTERS if letter in dtypes and self.tensors[letter].is_meta]
+        return bare if len(bare) < len(dtypes) else []
 
     def _culprit(self, letter: Any, call_place: Any) -> Any:
         origin = self.origins.get(letter)

@@ -34,11 +34,15 @@ class Causes:
     def __init__(self, roles: Any, table: Any) -> None:
         self.roles = roles
         self.table = table
+        self.elsewhere: Any = lambda _tensor: None
+        """What says where a tensor that no mode saw being made was widened."""
 
     def known(self, tensor: Any) -> Any:
         """Return the origin of a tensor, None where no operation on it was seen."""
         found = self.table.get(storage_of(tensor))
-        if found is None or (tensor.dtype in HALVES and found.dtype != tensor.dtype):
+        if found is None:
+            return self.elsewhere(tensor)
+        if tensor.dtype in HALVES and found.dtype != tensor.dtype:
             return None
         return found
 
@@ -98,6 +102,9 @@ class Causes:
             return static.moving()
         if static is not None:
             return static
+        compiled = next(filter(None, (self.elsewhere(each) for each, _ in operands)), None)
+        if compiled is not None:
+            return compiled
         place, at = place_of(frame)
         found = Origin(START, name, place, out.dtype, static=True)
         found.key = operands[0][1]
@@ -114,7 +121,7 @@ class Causes:
             if is_parameter(tensor) or not tensor.numel():
                 continue
             known = self.table.get(key)
-            if known is None or known.static:
+            if known is None or known.static or known.follows:
                 continue
             if name in self.roles.joins or tensor.shape == out.shape:
                 return known
@@ -161,6 +168,7 @@ class Causes:
         follows = bool(lower) and is_parameter(lower[0])  # a weight: what it is put on is to blame
         origin = Origin(CAST, name, place, out.dtype, static=follows)
         origin.key, origin.operand = storage_of(tensor), text
+        origin.follows = is_parameter(tensor) and not follows
         return origin
 
     def _cast_like(self, name: Any, out: Any, pair: Any, frame: Any) -> Any:

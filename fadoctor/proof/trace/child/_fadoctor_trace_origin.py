@@ -33,7 +33,7 @@ class Origin:
     """How a tensor came to be wide."""
 
     __slots__ = (
-        "dtype", "key", "kind", "op", "operand", "place", "static", "sure", "via", "why",
+        "dtype", "follows", "key", "kind", "op", "operand", "place", "static", "sure", "via", "why",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +48,8 @@ class Origin:
         self.why = why
         self.operand = ""
         """What the other operand is called where the statement stands."""
+        self.follows = False
+        """Whether it follows the dtype of a parameter: what adds it to a half result is the one."""
         self.via = None
         """Where the other operand was made wide."""
         self.key = 0
