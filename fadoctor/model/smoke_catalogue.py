@@ -119,20 +119,20 @@ TRIED = {
     "fewer queries than keys": ("short-q", "kvcache", "like-decode"),
     "masks": ("masked",),
     "large logits": ("large",),
-    "grouped heads": ("gqa",),
+    "grouped heads": ("gqa", "with grouped heads"),
     "packed sequences": ("varlen",),
     "more than 2,048 positions": ("long",),
     "dropout": (),
-    "sliding windows": (),
-    "softcaps": (),
-    "sinks": (),
+    "sliding windows": ("with a sliding window",),
+    "softcaps": ("with a softcap",),
+    "sinks": ("with sinks",),
 }
-"""What a kernel may be given -> the cases that try it: what no case tried, nobody has proved."""
+"""What a kernel may be given -> cases, and notes of cells, that tell of it having been tried."""
 
 
-def untried(cases: set[str]) -> tuple[str, ...]:
-    """Return what none of the cases has tried that passed."""
-    return tuple(name for name, tries in TRIED.items() if cases.isdisjoint(tries))
+def untried(told: set[str]) -> tuple[str, ...]:
+    """Return what none of the cells that passed has tried, given their cases and notes."""
+    return tuple(name for name, tries in TRIED.items() if told.isdisjoint(tries))
 
 
 NO_BACKWARD = (Backend.FLEX, Backend.HUB_FA2, Backend.HUB_SAGE)

@@ -103,6 +103,34 @@ def ends_by_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+@contextmanager
+def interrupted_by_term() -> Iterator[None]:
+    """Take SIGTERM for Ctrl-C: what is known is told, and `timeout` is no reason to tell nothing.
+
+    A further one is ignored from then on. Nothing changes where it is ignored (nohup), and outside
+    the main thread.
+    """
+    number = getattr(signal, "SIGTERM", None)
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(number) if number is not None else None
+    if number is None or not is_main or before in (None, signal.SIG_IGN):
+        yield
+        return
+    came: list[int] = []
+
+    def end(_number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        came.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(number, end)
+    try:
+        yield
+    finally:
+        if not came:
+            signal.signal(number, before)
+
+
 def _die(number: int) -> None:
     """End by a signal, so that who waits for us sees which."""
     RUNNING.end_all()

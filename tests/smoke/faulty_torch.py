@@ -14,7 +14,7 @@ import warnings
 from typing import Any
 
 CASES = ("full", "causal")
-DEFAULT_SET = ("full", "causal", "gqa", "long")
+DEFAULT_SET = ("full", "causal", "gqa", "long", "hdim96", "short-q", "large", "hdim256", "masked")
 DTYPES = ("bf16", "fp16", "fp32")
 
 
@@ -112,7 +112,37 @@ def rare_faults(torch: Any) -> dict[str, Any]:
         out = healthy(q, k, v, **more)
         return out * 1.1 if sum(calls.values()) > 1 else out
 
+    def far_half_lost(q: Any, k: Any, v: Any) -> Any:
+        kept = torch.cat([k[:, :, :3000], k[:, :, 3000:] * 0], 2)
+        return q, kept, v
+
+    def last_row_lost(q: Any, k: Any, v: Any, **more: Any) -> Any:
+        out = healthy(q, k, v, **more)
+        return torch.cat([out[:, :, :-1], out[:, :, -1:] * 0], 2)
+
+    def mask_ignored(q: Any, k: Any, v: Any, attn_mask: Any = None, **more: Any) -> Any:
+        return healthy(q, k, v, attn_mask=None if attn_mask is None else attn_mask | True, **more)
+
+    def mask_of_the_first(q: Any, k: Any, v: Any, attn_mask: Any = None, **more: Any) -> Any:
+        mask = None if attn_mask is None else attn_mask[:1].expand_as(attn_mask)
+        return healthy(q, k, v, attn_mask=mask, **more)
+
+    def scale_near(q: Any, k: Any, v: Any, **more: Any) -> Any:
+        return healthy(q, k, v, scale=1.005 * q.shape[-1] ** -0.5, **more)
+
+    def clipped(q: Any, k: Any, v: Any) -> Any:
+        return q.clamp(-4, 4), k, v
+
     return {
+        "head dimension 96": where(lambda q, _: q.shape[-1] == 96, softer),
+        "head dimension 256": where(lambda q, _: q.shape[-1] == 256, softer),
+        "fewer queries": where(lambda q, k: q.shape[2] != k.shape[2], heads_swapped),
+        "very long": where(lambda q, _: q.shape[2] > 3000, far_half_lost),
+        "last row": last_row_lost,
+        "mask ignored": mask_ignored,
+        "mask of the first": mask_of_the_first,
+        "scale off by half a percent": scale_near,
+        "large values clipped": where(lambda q, _: q.abs().max() > 5, clipped),
         "batch": where(lambda q, _: q.shape[0] > 1, first_of_batch),
         "head dimension 128": where(lambda q, _: q.shape[-1] == 128, softer),
         "grouped heads": where(lambda q, k: q.shape[1] != k.shape[1], heads_swapped),

@@ -271,6 +271,7 @@ _REPORTED_LATER = {
 
 
 _HABITS = {
+    "on_meta": ("k", "other", "on the device meta"),
     "by_operator": ("k", "cast", ""),
     "by_own_operator": ("k", "other", "widen"),
     "counted": ("k", "cast", ""),

@@ -28,7 +28,7 @@ _KV_HEADS = (
 _HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
 _HEAD_DIM = ("head_dim", "attention_head_dim", "kv_channels")
 _SOFTCAP = ("attn_logit_softcapping", "attn_logit_softcap")
-_LARGEST_DIM, _MOST_HEADS = 1024, 1024
+_LARGEST_DIM, _MOST_HEADS, _LARGEST_CAP = 1024, 1024, 1e6
 
 
 class Like(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -127,5 +127,6 @@ def _window(part: dict[str, Any]) -> int:
 
 
 def _softcap(part: dict[str, Any]) -> float:
-    values = (part.get(name) for name in _SOFTCAP)
-    return next((float(x) for x in values if type(x) in (int, float) and 0 < x < 1e6), 0.0)
+    values = [part.get(name) for name in _SOFTCAP]
+    numbers = [float(x) for x in values if isinstance(x, int | float) and not isinstance(x, bool)]
+    return next((x for x in numbers if 0 < x < _LARGEST_CAP), 0.0)

@@ -114,6 +114,7 @@ def prove(torch: Any, trace: Any, attend: Attend, backward: bool = True, **chang
     on_cpu = trace.device == "cpu"
     tracked = backward and trace.cell["dtype"] != "fp8"
     backward = tracked and not (on_cpu and shape.rows)
+    tell_options(trace, shape)
     trace.phase("inputs")
     host = make_inputs(torch, trace, shape)
     q, k, v = given = on_device(torch, trace, shape, host[:3], tracked)
@@ -245,6 +246,19 @@ def visible(torch: Any, shape: Shape) -> Any:
         )
         seen = seen & (owner[:, None] == owner[None, :])
     return seen
+
+
+def tell_options(trace: Any, shape: Shape) -> None:
+    """Note what a shape has that the usual cases have not: the other side looks for these words."""
+    options = {
+        "with a sliding window": shape.window,
+        "with a softcap": shape.softcap,
+        "with grouped heads": trace.cell["case"] == "like" and shape.heads != shape.kv_heads,
+        "with sinks": shape.sinks,
+    }
+    for text, value in options.items():
+        if value:
+            trace.note(text)
 
 
 def lacks(shape: Shape, *can: str) -> None:
