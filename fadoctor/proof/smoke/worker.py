@@ -92,7 +92,11 @@ class Workers(msgspec.Struct, frozen=True):
         events, pulse = self._new_file(), self._new_file()
         names = {key.backend for keys in task.cells.values() for key in keys}
         modules = {name.value: entry_of(name).module for name in names}
-        request: dict[str, object] = {"device": task.device, "cells": task.cells, "modules": modules}
+        request: dict[str, object] = {
+            "device": task.device,
+            "cells": task.cells,
+            "modules": modules,
+        }
         request |= {"asked": task.asked} if task.asked else {}
         request |= {"like": task.like} if task.like else {}
         # -B: looking at an environment leaves no byte code in it.
