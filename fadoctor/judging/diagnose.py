@@ -195,7 +195,7 @@ def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:
             failed=count[Measured.FAILED],
             not_run=count[Measured.NOT_RUN],
         ),
-        notes=(*environment.target.notes, *notes(smoke), *what_was_not_tried(smoke)),
+        notes=(*environment.target.notes, *what_was_not_tried(smoke), *notes(smoke)),
         rule_errors=prognosis.assessment.errors,
         imports=smoke.imports,
     )

@@ -58,6 +58,8 @@ class Entry(msgspec.Struct, frozen=True):
     """Why the default set leaves it out."""
     package: str = ""
     """What it imports: where there is no such module, there is nothing to run."""
+    companions: tuple[str, ...] = ()
+    """Modules without which the package may be there as a part of another, and cannot run."""
 
 
 _BASIC = ("full", "causal", "long")
@@ -68,6 +70,7 @@ _DIMS = ("hdim128",)
 _GENERATION = ("varlen", "kvcache")
 _FA, _SDPA, _OPS = "_fadoctor_flash_attn", "_fadoctor_sdpa", "_fadoctor_fa_ops"
 _HUB, _ACTIVATED = "_fadoctor_hub", "_fadoctor_activated"
+_CUTE = ("cutlass", "cuda", "quack", "tvm_ffi")
 _COMPILES = "it compiles each kernel on the spot"
 _NORM = ("out", "dx", "dweight", "dbias")
 
@@ -78,7 +81,7 @@ CATALOGUE = (
     Entry(Backend.FA3, _FA, (*_GROUPED, *_WIDER), (*_DIMS, *_GENERATION, *TRAPS), EIGHT,
           package="flash_attn_interface"),
     Entry(Backend.FA4, _FA, (*_GROUPED, *_SHAPES), ("hdim128", "varlen", *TRAPS), EIGHT,
-          slow=_COMPILES, package="flash_attn.cute"),
+          slow=_COMPILES, package="flash_attn.cute", companions=_CUTE),
     Entry(Backend.HUB_FA2, _HUB, (*_GROUPED, *_WIDER), (*_DIMS, *_GENERATION, *TRAPS),
           on_cpu=OnCpu.NAMED,
           package="kernels"),
@@ -92,7 +95,7 @@ CATALOGUE = (
     Entry(Backend.TORCH_FA3, _ACTIVATED, (*_GROUPED, *_SHAPES), ("hdim128", *TRAPS),
           package="flash_attn_interface"),
     Entry(Backend.TORCH_FA4, _ACTIVATED, (*_GROUPED, *_SHAPES), ("hdim128", *TRAPS), slow=_COMPILES,
-          package="flash_attn.cute"),
+          package="flash_attn.cute", companions=_CUTE),
     Entry(Backend.SDPA_FLASH, _SDPA, (*_GROUPED, *_WIDER), (*_DIMS, *TRAPS), on_cpu=OnCpu.YES),
     Entry(Backend.SDPA_EFFICIENT, _SDPA, (*_BASIC, *_WIDER, "masked"), (*_DIMS, *TRAPS)),
     Entry(Backend.SDPA_CUDNN, _SDPA, (*_GROUPED, *_SHAPES, "masked"), ("hdim128", *TRAPS)),
