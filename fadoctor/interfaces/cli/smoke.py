@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -115,6 +116,7 @@ def smoke(
     """Run attention forward and backward on this machine, and compare it with float64."""
     from fadoctor.interfaces.cli.terminal import log_to_stderr, spinner
     from fadoctor.model.smoke_catalogue import backend_of
+    from fadoctor.processes.ending import die_of, interrupted_by_term
     from fadoctor.proof.smoke.choice import AUTO, Wanted, choose, refuse_device
 
     log_to_stderr(debug=debug)
@@ -137,11 +139,15 @@ def smoke(
     if list_:
         _list(prognosis, wanted, sinks, how)
         return
-    run = support.smoke_of(prognosis, choose(wanted, prognosis.kernels), quiet=quiet, partial=True)
-    if imports and not run.interrupted:
-        run = support.with_imports(run, prognosis, quiet=quiet)
-    report = conclude_smoke(prognosis, run)
-    forms.deliver(report, sinks, how)
+    with interrupted_by_term() as came:
+        run = support.smoke_of(prognosis, choose(wanted, prognosis.kernels), quiet=quiet)
+        if imports and not run.interrupted:
+            run = support.with_imports(run, prognosis, quiet=quiet)
+        report = conclude_smoke(prognosis, run)
+        forms.deliver(report, sinks, how)
+    if came:
+        sys.stdout.flush()
+        die_of(came[0])
     if run.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     code = _code(report, require_gpu=require_gpu)

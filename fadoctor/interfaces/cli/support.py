@@ -107,22 +107,14 @@ def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
         sys.stderr.write(f"fadoctor: {sentence}\n")
 
 
-def smoke_of(
-    prognosis: Prognosis, choice: Choice, *, quiet: bool, partial: bool = False
-) -> SmokeRun:
-    """Run the chosen cells and end whatever they leave behind.
-
-    With `partial` SIGTERM ends it as Ctrl-C does, with what is known by then.
-    """
-    from contextlib import nullcontext
-
+def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
+    """Run the chosen cells and end whatever they leave behind."""
     from fadoctor.interfaces.cli.terminal import spinner, unheard
     from fadoctor.interfaces.commands.measure import measure
-    from fadoctor.processes.ending import ends_by_signals, interrupted_by_term
+    from fadoctor.processes.ending import ends_by_signals
     from fadoctor.processes.orphans import no_strays
 
-    heard = interrupted_by_term() if partial else nullcontext()
-    with heard, ends_by_signals(), spinner("running forward and backward", quiet=quiet) as say:
+    with ends_by_signals(), spinner("running forward and backward", quiet=quiet) as say:
         return measure(prognosis, choice, no_strays, None if say is unheard else say)
 
 
