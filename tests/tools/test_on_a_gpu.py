@@ -36,7 +36,12 @@ def keep(folder: Path, cells: list[dict[str, Any]], *, pretended: bool = False) 
 
 
 def a_call(backend: str, *reasons: str) -> dict[str, Any]:
-    call: dict[str, Any] = {"backend": backend, "culprits": {}, "error": None, "why_not_flash": list(reasons)}
+    call: dict[str, Any] = {
+        "backend": backend,
+        "culprits": {},
+        "error": None,
+        "why_not_flash": list(reasons),
+    }
     return {"processes": [{"calls": [call]}]}
 
 

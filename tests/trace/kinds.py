@@ -4,7 +4,7 @@ A scenario is a function. Those whose name begins with ``well_`` have no fault.
 """
 
 # mypy: ignore-errors
-# ruff: noqa: ANN001, ANN003, ANN201, ANN202, ANN204, N812
+# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, ANN204, ANN205, N812
 
 from __future__ import annotations
 
@@ -263,6 +263,67 @@ def recomputed_wide():
     net = Recomputed()
     x = hidden(F32).requires_grad_()
     net(x).sum().backward()
+
+
+class Again(torch.autograd.Function):
+    """Recomputation that does not keep the state of autocast."""
+
+    @staticmethod
+    def forward(ctx, run, x):
+        ctx.run, ctx.x = run, x.detach()
+        with torch.no_grad():
+            return run(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x = ctx.x.requires_grad_()
+        with torch.enable_grad():
+            out = ctx.run(x)
+        torch.autograd.backward(out, grad)
+        return None, x.grad
+
+
+class Narrow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(32, 96)
+
+    def forward(self, x):
+        q, k, v = three(self.qkv(x))  # guilty: recomputed_outside_autocast
+        return x + attend(q, k, v).reshape(x.shape)
+
+
+def recomputed_outside_autocast():
+    x = hidden(F32).requires_grad_()
+    first, second = Narrow(), Narrow()
+    with torch.autocast("cpu", dtype=BF16):
+        out = Again.apply(second, Again.apply(first, x))
+    out.float().sum().backward()
+
+
+def well_recomputed_under_autocast():
+    x = hidden(F32).requires_grad_()
+    net = Narrow()
+    with torch.autocast("cpu", dtype=BF16):
+        out = Again.apply(net, x)
+        out.float().sum().backward()
+
+
+class Sampled(nn.Module):
+    """A residual stream that autocast leaves in float32, and a step outside it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Narrow(), nn.Linear(32, 96)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=BF16):
+            x = self.first(x)
+        return attend(*three(self.second(x)))  # guilty: sampled_outside_autocast
+
+
+def sampled_outside_autocast():
+    Sampled()(hidden(F32))
 
 
 class Cached(nn.Module):

@@ -304,6 +304,8 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     "lora_into_query": ("q", "promotion", "delta: float32"),
     "prefix_on_meta": ("k", "other", "prefix: bfloat16, on the device meta"),
     "prepared_for_few_bits": ("qkv", "promotion", "norm_weight: float32"),
+    "recomputed_outside_autocast": ("qkv", "float32-from-start", "weight: float32"),
+    "sampled_outside_autocast": ("qkv", "float32-from-start", "weight: float32"),
     "recomputed_wide": ("qkv", "float32-from-start", "weight: float32"),
     "residual_given": ("qkv", "promotion", "residual: float32"),
     "scale_of_python": ("q", "promotion", "float64"),

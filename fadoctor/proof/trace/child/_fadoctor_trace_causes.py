@@ -81,17 +81,18 @@ class Causes:
 
     def _inherited(self, name: Any, out: Any, operands: Any, frame: Any) -> Any:
         """Return the origin of a wide result of wide operands alone."""
-        static = None
-        parameter = None
+        static = moving = parameter = None
         for tensor, key in operands:
             if is_parameter(tensor):
                 parameter = parameter or key
                 continue
             known = self.table.get(key)
             if known is not None and not known.static:
-                return known
+                moving = moving or known
             static = static or known
         flows = name in self.roles.flows
+        if moving is not None and not (flows and parameter and _left_autocast(moving)):
+            return moving
         if parameter is not None:
             place, _ = place_of(frame)
             found = Origin(START, name, place, out.dtype, static=not flows)
@@ -202,3 +203,11 @@ class Causes:
             if tensor.dim() > 1 and tensor.shape[:-1] == out.shape[:-1]:
                 return known
         return None
+
+
+def _left_autocast(origin: Any) -> bool:
+    """Return whether what was wide under autocast, which casts it, is used where there is none.
+
+    Then a wide weight is to blame: nothing was wrong with the other one where it was made.
+    """
+    return origin.autocast and not any_autocast()
