@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fadoctor.model.environment import Environment, Target
-from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.report.facts_markdown import LARGEST, render
 
 TARGET = Target("environment", "/env", "--python")
-FACTS = {
+FACTS: dict[str, Fact] = {
     "torch.version": Known("2.13.0", "METADATA"),
     "flash_attn.version": Absent("its package is not there"),
     "driver.version": Unknown("no permission", "/proc"),
@@ -27,7 +27,9 @@ def test_what_is_known_is_folded_below_one_line() -> None:
 
 
 def test_an_issue_holds_it() -> None:
-    many = {f"package.number{number}": Known("x" * 250, "METADATA") for number in range(1000)}
+    many: dict[str, Fact] = {
+        f"package.number{number}": Known("x" * 250, "METADATA") for number in range(1000)
+    }
     page = render(Environment("0.1.0", TARGET, many))
     assert len(page) < LARGEST + 4_000
     assert "facts are left out: `fadoctor facts` prints all." in page
