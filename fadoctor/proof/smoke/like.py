@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
+from fadoctor.model.files import read_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,8 +62,7 @@ def read_like(path: Path, with_sinks: frozenset[str]) -> Like:
     file = path / "config.json" if path.is_dir() else path
     shown = printable(str(path), 80)
     try:
-        with file.open("rb") as stream:
-            data = stream.read(_MOST_BYTES + 1)
+        data = read_bytes(file, _MOST_BYTES + 1)
         found = json.loads(data) if len(data) <= _MOST_BYTES else None
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no JSON"
