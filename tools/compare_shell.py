@@ -65,7 +65,7 @@ def read(text: str) -> Commands:
     return {
         offsets.of(each.words[0].at): tuple(text[word.at : word.end] for word in each.words)
         for each in Grammar(text).read()
-        if isinstance(each, Simple) and each.words
+        if isinstance(each, Simple) and each.words and each.words[0].plain != "["
     }
 
 
@@ -87,7 +87,7 @@ def _commands(root: Node) -> Iterator[tuple[int, tuple[str, ...]]]:
             continue
         if node.type in _COMMANDS:
             words = [each for each in node.children if each.type not in _REDIRECTIONS]
-            words += _after_redirection(node)
+            words = sorted([*words, *_after_redirections(node)], key=lambda each: each.start_byte)
             yield words[0].start_byte, tuple(map(_text, words))
             continue
         if node.type in {"variable_assignment", "variable_assignments"}:
@@ -99,23 +99,26 @@ def _commands(root: Node) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def _inner(node: Node) -> list[Node]:
-    """Return what may hold commands: not the words of a loop or of a case."""
-    if node.type == "for_statement":
-        return [each for each in node.children if each.type == "do_group"]
-    if node.type == "redirected_statement":
-        body = node.child_by_field_name("body")
-        return [body] if body is not None else []
-    return list(node.children)
+    """Return what may hold commands: not the words of a loop, a case or a redirection."""
+    if node.type in {"for_statement", "case_item"}:
+        left_out = {"word", "string", "simple_expansion", "concatenation", "raw_string", "number"}
+        return [each for each in node.children if each.type not in left_out]
+    left_out = {"file_redirect", "herestring_redirect", "heredoc_body"}
+    return [each for each in node.children if each.type not in left_out]
 
 
-def _after_redirection(node: Node) -> list[Node]:
-    """Return words that follow a redirection, which tree-sitter hangs below it."""
-    return [
-        word
-        for each in node.children
-        if each.type == "file_redirect"
-        for word in each.children_by_field_name("destination")[1:]
-    ]
+def _after_redirections(command: Node) -> list[Node]:
+    """Return words that follow a redirection: tree-sitter hangs them below that."""
+    parent = command.parent
+    around = parent.children if parent is not None and parent.type == "redirected_statement" else []
+    found = []
+    for each in (*command.children, *around):
+        if each.type == "file_redirect":
+            named = [one for one in each.named_children if one.type != "file_descriptor"]
+            found += named[1:]
+        elif each.type == "heredoc_redirect":
+            found += each.children_by_field_name("argument")
+    return found
 
 
 def _text(node: Node) -> str:

@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from fadoctor.syntax.shell_words import NEST_LIMIT, RawWord, Words
+from fadoctor.syntax.shell_words import NEST_LIMIT, Piece, RawWord, Words
 
 EVENT_LIMIT = 50_000
 """Commands and blocks of one script."""
@@ -268,6 +268,16 @@ class Grammar(Words):
             heredoc = Heredoc(mark, found[1] == "<<-", is_quoted)
             self.waiting.append(heredoc)
         return Redirection(found[1], target, heredoc)
+
+    def document(self, heredoc: Heredoc) -> RawWord:
+        """Return a here-document as a word."""
+        if heredoc.is_quoted:
+            body = Piece(self.text[heredoc.at : heredoc.end], heredoc.at)
+            return RawWord(heredoc.at, heredoc.end, (body,))
+        pieces: list[Piece] = []
+        self.at = heredoc.at
+        self.double(pieces, heredoc.end)
+        return RawWord(heredoc.at, heredoc.end, tuple(pieces[1:]))
 
     def gap(self) -> None:
         """Go over blanks, line ends and comments."""

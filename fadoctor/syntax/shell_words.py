@@ -96,10 +96,11 @@ class Words:
         if found := _ARRAY.match(self.text, start):
             return self.array(start, found.end())
         pieces: list[Piece] = []
-        while self.at < len(self.text):
-            if not self.piece(pieces):
-                break
-        return RawWord(start, self.at, tuple(pieces))
+        end, count = start, 0
+        while self.at < len(self.text) and self.piece(pieces):
+            if len(pieces) > count:  # a continued line ends no word, and belongs to none
+                end, count = self.at, len(pieces)
+        return RawWord(start, end, tuple(pieces))
 
     def array(self, start: int, inner: int) -> RawWord:
         """Read ``NAME=(a b)``."""
@@ -253,10 +254,14 @@ class Words:
         if is_quoted:
             self.double(pieces, end)
             return
-        while self.at < end and not self.is_cut:
-            if not self.piece(pieces):
-                pieces.append(Piece(self.text[self.at], self.at))
-                self.at += 1
+        start = self.at
+        inner = type(self)(self.text[start:end], depth=self.depth, left=self.left)
+        while inner.at < len(inner.text):
+            if not inner.piece(pieces):
+                pieces.append(Piece(inner.text[inner.at : inner.at + 1], inner.at))
+                inner.at += 1
+        pieces[:] = [_later(each, start) for each in pieces]
+        self.left, self.is_cut = inner.left, self.is_cut or inner.is_cut
 
     def ansi(self, pieces: list[Piece]) -> None:
         r"""Read ``$'a\nb'``."""
@@ -294,6 +299,12 @@ class Words:
                 if depth == 0:
                     return at
         return len(self.text)
+
+
+def _later(piece: Piece, by: int) -> Piece:
+    """Return a piece that stands later in the text."""
+    default = tuple(_later(each, by) for each in piece.default)
+    return msgspec.structs.replace(piece, at=piece.at + by, default=default)
 
 
 def _meant(found: re.Match[str]) -> str:
