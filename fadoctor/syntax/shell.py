@@ -266,7 +266,7 @@ class _Run:
         if self.call(words, depends, frame):
             return
         command = Command(
-            words, assigned, True, event.before, depends, event.redirections,  # noqa: FBT003
+            words, assigned, True, event.before, depends, event.redirections,
             program_index([w.text for w in words]), is_elsewhere=self.is_elsewhere,
         )  # fmt: skip
         self.start(unit, event, command, frame)
@@ -303,9 +303,7 @@ class _Run:
         is_exported = rest[0].plain == "export"
         self.emit(Command((), tuple(made), is_exported, event.before, depends))
 
-    def reads(
-        self, unit: _Unit, event: Simple, words: tuple[Word, ...], *, is_sure: bool
-    ) -> None:
+    def reads(self, unit: _Unit, event: Simple, words: tuple[Word, ...], *, is_sure: bool) -> None:
         """Note what ``read``, ``unset`` and their like do to variables."""
         name = words[0].text
         names = [word.text for word in words[1:] if _NAME.fullmatch(word.text)]

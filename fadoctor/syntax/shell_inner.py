@@ -45,7 +45,7 @@ class Caller(msgspec.Struct, frozen=True):
 
 def inner_text(caller: Caller, variables: Variables) -> Given | None:
     """Return what a command gives to a shell, None where it gives nothing that is known."""
-    names = [posixpath.basename(w.text) if len(w.text) < 80 else "" for w in caller.words]  # noqa: PLR2004
+    names = [posixpath.basename(w.text) if len(w.text) < 80 else "" for w in caller.words]
     name = names[caller.start] if caller.start < len(names) else ""
     if name == "eval":
         return Given(variables.join(caller.words[caller.start + 1 :]), is_same_shell=True)
@@ -91,7 +91,7 @@ def _input(caller: Caller, variables: Variables) -> Given | None:
     document = next((each.heredoc for each in before.redirections if each.heredoc), None)
     if name == "cat" and len(before.words) == 1 and document is not None:
         return _document(document)
-    if name in _PRINTS and len(before.words) == 2 and not before.redirections:  # noqa: PLR2004
+    if name in _PRINTS and len(before.words) == 2 and not before.redirections:
         return Given(variables.text(before.words[1]))
     return None
 
@@ -106,8 +106,7 @@ def moved(event: Simple | Mark, word: Word) -> Simple | Mark:
         items = None if event.items is None else tuple(_raw(each, word) for each in event.items)
         return msgspec.structs.replace(event, items=items)
     redirections = tuple(
-        msgspec.structs.replace(each, target=_raw(each.target, word))
-        for each in event.redirections
+        msgspec.structs.replace(each, target=_raw(each.target, word)) for each in event.redirections
     )
     words = tuple(_raw(each, word) for each in event.words)
     return msgspec.structs.replace(event, words=words, redirections=redirections)

@@ -120,7 +120,7 @@ class Variables:
     def value(self, word: RawWord, start: int = 0) -> Variable:
         """Return what an assignment gives; `start`: after how many characters it begins."""
         if word.items is not None:
-            return Variable(tuple(w for item in word.items for w in self.words(item)), True)  # noqa: FBT003
+            return Variable(tuple(w for item in word.items for w in self.words(item)), True)
         return Variable((self.text(word, start),))
 
     def text(self, word: RawWord, start: int = 0) -> Word:
@@ -166,7 +166,9 @@ class Variables:
         elif piece.is_quoted and "@" in {piece.index, piece.variable}:
             builder.several(held, piece.at)
         else:
-            builder.joined(held, piece.at, (self.separators() or " ")[:1], is_quoted=piece.is_quoted)
+            builder.joined(
+                held, piece.at, (self.separators() or " ")[:1], is_quoted=piece.is_quoted
+            )
 
     def held(self, piece: Piece, *, is_split: bool) -> tuple[Word, ...] | None:
         """Return what a variable comes to, None where only a run would tell."""
@@ -203,7 +205,7 @@ class Variables:
             return value.words
         if not index:
             return value.words[:1]
-        if index.isdecimal() and len(index) < 5:  # noqa: PLR2004 -- as long as an array may be
+        if index.isdecimal() and len(index) < 5:
             return value.words[int(index) : int(index) + 1]
         return None
 

@@ -247,7 +247,7 @@ class Words:
         self.at = end
         written = self.text[at:end]
         more = (found[1], found[2] or "", found[3] or "", tuple(default))
-        pieces.append(Piece(written, at, is_quoted, False, *more))  # noqa: FBT003 -- not open
+        pieces.append(Piece(written, at, is_quoted, False, *more))
 
     def default(self, pieces: list[Piece], end: int, *, is_quoted: bool) -> None:
         """Read what a variable is replaced by."""
@@ -310,5 +310,5 @@ def _later(piece: Piece, by: int) -> Piece:
 def _meant(found: re.Match[str]) -> str:
     code = int(found[1] or found[2] or "0", 16) or int(found[3] or "0", 8)
     if found[4] is None:
-        return "\ufffd" if 0xD800 <= code <= 0xDFFF else chr(code)  # noqa: PLR2004 -- surrogates
+        return "\ufffd" if 0xD800 <= code <= 0xDFFF else chr(code)
     return _ESCAPED.get(found[4], found[4] if found[4] in "'\"\\?" else found[0])

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.syntax import shell
+from fadoctor.syntax.text_lines import line_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fadoctor.sources.configs.source import Source
 
@@ -42,17 +43,19 @@ def read_commands(
     text: str,
     variables: Mapping[str, str | None] | None = None,
     *,
-    line: int = 1,
+    start: int = 0,
+    place: Callable[[int], tuple[int, int]] | None = None,
 ) -> list[Command]:
-    """Return the commands of a text that begins at a line; InputError where it is too long.
+    """Return the commands of a text from an index on; InputError where it is too long.
 
-    ``${X:-y}`` stays open: what a caller sets is no business of the file.
+    `place`: tells line and column of an index. ``${X:-y}`` stays open: what a caller sets is no
+    business of the file.
     """
-    found = shell.read_shell(text, variables, takes_defaults=False)
-    places = _Places(text, line)
+    found = shell.read_shell(text, variables, start=start, takes_defaults=False)
+    places = _Places(text, place)
     if found.is_cut:
         last = found.commands[-1].words if found.commands else ()
-        where = places.word(last[0]).line if last else line
+        where = places.word(last[0]).line if last else 0
         raise source.error("more commands, words or levels than are read", line=where)
     return list(_kept(places, found.commands))
 
@@ -74,20 +77,17 @@ def _kept(places: _Places, commands: Iterable[shell.Command]) -> Iterable[Comman
 class _Places:
     """Tells lines and columns."""
 
-    def __init__(self, text: str, line: int) -> None:
-        self.line = line
-        self.starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            self.starts.append(at + 1)
-            at = text.find("\n", at + 1)
+    def __init__(self, text: str, place: Callable[[int], tuple[int, int]] | None) -> None:
+        self.starts = [] if place is not None else line_starts(text)
+        self.place = place or self.at
+
+    def at(self, index: int) -> tuple[int, int]:
+        row = bisect_right(self.starts, max(0, index))
+        return row, max(0, index) - self.starts[row - 1] + 1
 
     def word(self, word: shell.Word) -> Word:
         """Return a word with its place."""
-        at = max(0, word.at)
-        row = bisect_right(self.starts, at)
-        column = at - self.starts[row - 1] + 1
-        return Word(_shown(word), self.line + row - 1, column, word.is_quoted)
+        return Word(_shown(word), *self.place(word.at), word.is_quoted)
 
 
 def _shown(word: shell.Word) -> str:
@@ -98,7 +98,7 @@ def _shown(word: shell.Word) -> str:
         parts.append(word.text[at:start])
         if written.startswith(("$(", "`", "<(", ">(")):
             written = COMMAND
-        elif len(written) == 2 and not written[1].isalpha():  # noqa: PLR2004 -- $1
+        elif len(written) == 2 and not written[1].isalpha():
             written = f"${{{written[1]}}}"
         parts.append(written)
         at = end

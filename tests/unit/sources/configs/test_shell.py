@@ -8,15 +8,14 @@ from contextlib import suppress
 import pytest
 
 from fadoctor.model.errors import InputError
-from fadoctor.sources.configs.shell_commands import Script
-from fadoctor.sources.configs.shell_words import Splitter
+from fadoctor.sources.configs.shell_commands import read_commands
 from fadoctor.sources.configs.source import Source
 from tests.unit.sources.configs.read import UNREAD, facts, intents, read
 
 
 def commands(text: str) -> list[list[str]]:
     source = Source("run.sh", text)
-    found = Script(source).commands(Splitter(source, text).split())
+    found = read_commands(source, text)
     return [[word.text for word in one.words] for one in found if one.words]
 
 
