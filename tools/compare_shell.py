@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from fadoctor.syntax.shell_grammar import Grammar, Simple
+from fadoctor.syntax.shell_events import Simple
+from fadoctor.syntax.shell_grammar import Grammar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.syntax.shell_filled_words import Word
 from fadoctor.syntax.shell_grammar import Grammar
-from fadoctor.syntax.shell_variables import Variables, Word
-from fadoctor.syntax.shell_words import Piece, RawWord
+from fadoctor.syntax.shell_pieces import Piece, RawWord
+from fadoctor.syntax.shell_variables import Variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,8 @@ def read_words(text: str, variables: Mapping[str, str | None], start: int = 0) -
         if text[reader.at].isspace():
             reader.at += 1
             continue
-        at, pieces = reader.at, []
+        at = reader.at
+        pieces: list[Piece] = []
         while reader.at < len(text) and not text[reader.at].isspace():
             if not reader.piece(pieces) and not text[reader.at : reader.at + 1].isspace():
                 pieces.append(Piece(text[reader.at : reader.at + 1], reader.at))

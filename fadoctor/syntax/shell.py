@@ -7,23 +7,23 @@ says whether it runs whenever the script does.
 
 from __future__ import annotations
 
-import enum
-import posixpath
 import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.syntax.shell_grammar import Grammar, Mark, Simple
+from fadoctor.syntax.shell_commands import Assignment, Command, Depends, Frame
+from fadoctor.syntax.shell_events import Mark, Simple
+from fadoctor.syntax.shell_filled_words import Word
+from fadoctor.syntax.shell_grammar import Grammar
 from fadoctor.syntax.shell_inner import Caller, inner_text, moved
 from fadoctor.syntax.shell_prefixes import program_index
-from fadoctor.syntax.shell_variables import Scope, Variable, Variables, Word
+from fadoctor.syntax.shell_variables import Variable, Variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fadoctor.syntax.shell_grammar import Redirection
-    from fadoctor.syntax.shell_words import RawWord
+    from fadoctor.syntax.shell_pieces import RawWord
 
 COMMAND_LIMIT = 5_000
 STEP_LIMIT = 100_000
@@ -36,48 +36,6 @@ _TESTS = frozenset(("[", "[[", "test", "which", "grep", "type", "hash", "pgrep",
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,100})(\[[^\]]{0,80}\])?(\+?)=")
 _NAME = re.compile(r"[A-Za-z_]\w{0,100}")
 _GLOB = re.compile(r"[*?]|\{.*[,.].*\}|\[.+\]")
-
-
-class Depends(enum.IntEnum):
-    """Whether a command runs whenever its script does."""
-
-    NOTHING = 0
-    LOOP = 1
-    """It stands in a loop that may have no turn."""
-    CONDITION = 2
-    """Something else decides, or a function is never called."""
-
-
-class Assignment(msgspec.Struct, frozen=True):
-    """A variable that a command sets, with its value; None where that is a list."""
-
-    name: str
-    value: Word | None
-
-
-class Command(msgspec.Struct, frozen=True):
-    """One simple command."""
-
-    words: tuple[Word, ...]
-    """None of a command that only sets variables."""
-    assignments: tuple[Assignment, ...] = ()
-    is_exported: bool = False
-    """Whether what is started gets the variables."""
-    before: str = ""
-    """Operator before it."""
-    depends: Depends = Depends.NOTHING
-    redirections: tuple[Redirection, ...] = ()
-    start: int = 0
-    """Index of the program, after ``sudo`` and its like."""
-    is_shell: bool = False
-    """Whether it starts a shell here, whose commands follow."""
-    is_elsewhere: bool = False
-    """Whether another program starts it, such as ``docker run``."""
-
-    @property
-    def text(self) -> str:
-        """Return it as one line."""
-        return " ".join(word.text for word in self.words)
 
 
 class Script(msgspec.Struct, frozen=True):
@@ -122,32 +80,6 @@ class _Function(msgspec.Struct):
     is_called: bool = False
 
 
-class _Frame(msgspec.Struct):
-    """The block that is being read."""
-
-    what: str
-    depends: Depends
-    body: Depends = Depends.NOTHING
-    is_repeated: bool = False
-    repeats: bool = False
-    saved: Scope | None = None
-    """Variables before a subshell."""
-    is_maybe: bool = False
-    was_test: bool = False
-    joined: str = ""
-
-    def reach(self, operator: str) -> Depends:
-        """Return on what the next command depends; `operator` joins it to the one before."""
-        if operator == "||":
-            self.is_maybe = True
-        elif operator == "&&":
-            self.is_maybe = self.was_test or (self.is_maybe and self.joined == "&&")
-        elif operator not in {"|", "|&"}:
-            self.is_maybe = False
-        self.joined = operator
-        return Depends.CONDITION if self.is_maybe else self.depends
-
-
 class _Run:
     """Goes through a script as it would run."""
 
@@ -161,17 +93,17 @@ class _Run:
         self.is_cut = self.is_elsewhere = False
         self.piped: Simple | None = None
 
-    def unit(self, unit: _Unit, start: int, end: int | None, base: _Frame | None = None) -> None:
+    def unit(self, unit: _Unit, start: int, end: int | None, base: Frame | None = None) -> None:
         """Read a text and go through it."""
         grammar = Grammar(unit.text[:end], start)
         events = grammar.read()
         self.is_cut = self.is_cut or grammar.is_cut
         if unit.word is not None:
             events = [moved(each, unit.word) for each in events]
-        self.walk(unit, events, 0, len(events), base or _Frame("", Depends.NOTHING))
+        self.walk(unit, events, 0, len(events), base or Frame("", Depends.NOTHING))
 
     def walk(
-        self, unit: _Unit, events: list[Simple | Mark], start: int, end: int, base: _Frame
+        self, unit: _Unit, events: list[Simple | Mark], start: int, end: int, base: Frame
     ) -> None:
         """Go through commands and blocks."""
         frames = [base]
@@ -209,14 +141,14 @@ class _Run:
             self.functions[event.name] = found
         return end
 
-    def mark(self, event: Mark, frames: list[_Frame]) -> None:
+    def mark(self, event: Mark, frames: list[Frame]) -> None:
         """Begin or end a block."""
         frame = frames[-1]
         if event.kind == "open":
             depends = frame.reach(event.before)
             is_apart = event.what == "(" or event.before in {"|", "|&"}
             saved = dict(self.variables.scope) if is_apart else None
-            inner = _Frame(event.what, depends, is_repeated=frame.is_repeated, saved=saved)
+            inner = Frame(event.what, depends, is_repeated=frame.is_repeated, saved=saved)
             frames.append(inner)
             if event.what in {"loop", "for"}:
                 self.loop(event, inner)
@@ -232,7 +164,7 @@ class _Run:
                 self.variables.scope = frame.saved
             frames[-1].was_test = False
 
-    def loop(self, event: Mark, frame: _Frame) -> None:
+    def loop(self, event: Mark, frame: Frame) -> None:
         """Set what a loop goes over."""
         frame.body, frame.repeats = Depends.LOOP, True
         if event.what != "for":
@@ -245,7 +177,7 @@ class _Run:
             frame.repeats = frame.is_repeated or not is_single
         self.variables.set(event.name, Variable((words[0],)) if is_single else None)
 
-    def simple(self, unit: _Unit, event: Simple, frame: _Frame) -> None:
+    def simple(self, unit: _Unit, event: Simple, frame: Frame) -> None:
         """Read one command."""
         depends = frame.reach(event.before)
         pairs, rest = _taken_apart(event.words)
@@ -321,7 +253,7 @@ class _Run:
         elif name == "shift":
             self.variables.scope.update(dict.fromkeys("123456789@*"))
 
-    def call(self, words: tuple[Word, ...], depends: Depends, frame: _Frame) -> bool:
+    def call(self, words: tuple[Word, ...], depends: Depends, frame: Frame) -> bool:
         """Follow a function of the script; False where a command is none."""
         name = words[0].text
         function = self.functions.get(name)
@@ -334,7 +266,7 @@ class _Run:
         given = {str(at): Variable((word,)) for at, word in enumerate(words[1:10], 1)}
         everything = Variable(words[1:], is_array=True)
         scope.update({**dict.fromkeys("123456789"), **given, "@": everything, "*": everything})
-        inner = _Frame("", depends, is_repeated=frame.is_repeated)
+        inner = Frame("", depends, is_repeated=frame.is_repeated)
         self.walk(function.unit, function.events, function.start, function.end, inner)
         for each in "123456789@*":
             self.variables.scope.pop(each, None)
@@ -342,7 +274,7 @@ class _Run:
         self.active.pop()
         return True
 
-    def start(self, unit: _Unit, event: Simple, command: Command, frame: _Frame) -> None:
+    def start(self, unit: _Unit, event: Simple, command: Command, frame: Frame) -> None:
         """Note a command, and the commands that it gives to a shell."""
         piped = self.piped if event.before in {"|", "|&"} else None
         caller = Caller(command.words, command.start, command.redirections, piped)
@@ -356,7 +288,7 @@ class _Run:
         if not given.is_same_shell:
             self.variables.scope = dict(scope)
         self.active.append("")
-        base = _Frame("", command.depends, is_repeated=frame.is_repeated)
+        base = Frame("", command.depends, is_repeated=frame.is_repeated)
         if given.word is not None:
             self.unit(_Unit(given.word.text, given.word), 0, None, base)
         else:
@@ -374,7 +306,7 @@ class _Run:
             each.is_called = True
             main, self.found = self.found, []
             self.active.append(name)
-            frame = _Frame("", Depends.CONDITION)
+            frame = Frame("", Depends.CONDITION)
             self.walk(each.unit, each.events, each.start, each.end, frame)
             self.active.pop()
             self.late.append((each.defined, self.found))
@@ -404,9 +336,3 @@ def _is_assignment(raw: RawWord) -> bool:
     if not raw.pieces or raw.pieces[0].is_quoted or raw.pieces[0].variable:
         return False
     return _ASSIGNMENT.match("".join(each.text for each in raw.pieces)) is not None
-
-
-def program(command: Command) -> str:
-    """Return the name of what a command starts, without its folder."""
-    words = command.words[command.start :]
-    return posixpath.basename(words[0].text) if words else ""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-import msgspec
-
-from fadoctor.syntax.shell_words import NEST_LIMIT, Piece, RawWord, Words
+from fadoctor.syntax.shell_events import Heredoc, Mark, Redirection, Simple
+from fadoctor.syntax.shell_pieces import Piece, RawWord
+from fadoctor.syntax.shell_words import NEST_LIMIT, Words
 
 EVENT_LIMIT = 50_000
 """Commands and blocks of one script."""
@@ -29,50 +29,6 @@ _PARTS = {"then": "if", "else": "if", "elif": "if", "do": "loop"}
 _CLOSES = {"fi": "if", "done": "loop", "esac": "case", "}": "{"}
 _CLOSING = re.compile(r"\]\](?=[\s;&|()]|$)")
 _HEAD = re.compile(r"(?:[^\S\n]|\\\r?\n)*")
-
-
-class Heredoc(msgspec.Struct):
-    """A here-document; its lines are known once the line that announces it has ended."""
-
-    mark: str
-    is_indented: bool
-    is_quoted: bool
-    """Whether nothing in it is expanded."""
-    at: int = 0
-    end: int = 0
-
-
-class Redirection(msgspec.Struct, frozen=True):
-    """Where a command reads from or writes to."""
-
-    operator: str
-    target: RawWord
-    heredoc: Heredoc | None = None
-
-
-class Simple(msgspec.Struct, frozen=True):
-    """A simple command."""
-
-    words: tuple[RawWord, ...]
-    redirections: tuple[Redirection, ...] = ()
-    before: str = ""
-    """Operator before it."""
-    is_test: bool = False
-    """Whether it is ``[[ ]]``, ``(( ))``, or negated."""
-
-
-class Mark(msgspec.Struct, frozen=True):
-    """The begin, a part or the end of a block."""
-
-    kind: str
-    """``open``, ``part``, ``close``."""
-    what: str
-    """``if``, ``loop``, ``for``, ``case``, ``(``, ``{``, ``function``; of a part its word."""
-    before: str = ""
-    name: str = ""
-    """Of a function, or of the variable of a loop."""
-    items: tuple[RawWord, ...] | None = None
-    """What a loop goes over."""
 
 
 class Grammar(Words):
@@ -208,7 +164,12 @@ class Grammar(Words):
         plain = first.plain if first is not None else ""
         if first is not None and self.at == start:  # a character that no word begins with
             self.at += 1
-        elif plain in _CLOSES:
+        elif not self.block(plain) and not self.definition(plain):
+            self.simple(first)
+
+    def block(self, plain: str) -> bool:
+        """Read a word that begins, divides or ends a block; False of any other."""
+        if plain in _CLOSES:
             self.close(_CLOSES[plain])
         elif plain in _OPENS:
             self.open(_OPENS[plain])
@@ -219,19 +180,27 @@ class Grammar(Words):
             self.loop()
         elif plain == "case":
             self.case()
-        elif plain == "!":
-            self.is_negated = True
         elif plain == "[[":
             self.test()
+        else:
+            return False
+        return True
+
+    def definition(self, plain: str) -> bool:
+        """Read ``!``, or the name of a function that begins; False of any other word."""
+        found = _FUNCTION.match(self.text, self.at)
+        if plain == "!":
+            self.is_negated = True
         elif plain == "function":
             self.skip_blanks()
             self.function = self.word().plain
             if found := _FUNCTION.match(self.text, self.at):
                 self.at = found.end()
-        elif plain and (found := _FUNCTION.match(self.text, self.at)):
+        elif plain and found:
             self.function, self.at = plain, found.end()
         else:
-            self.simple(first)
+            return False
+        return True
 
     def simple(self, first: RawWord | None) -> None:
         """Read the words up to the next operator."""

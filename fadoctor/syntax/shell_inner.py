@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.syntax.shell_grammar import Mark, Redirection, Simple
-from fadoctor.syntax.shell_words import Piece, RawWord
+from fadoctor.syntax.shell_events import Heredoc, Mark, Redirection, Simple
+from fadoctor.syntax.shell_filled_words import Word
+from fadoctor.syntax.shell_pieces import Piece, RawWord
 
 if TYPE_CHECKING:
-    from fadoctor.syntax.shell_grammar import Heredoc
-    from fadoctor.syntax.shell_variables import Variables, Word
+    from fadoctor.syntax.shell_variables import Variables
 
 _SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh", "ash"))
 _GIVES = re.compile(r"-[a-zA-Z]{0,12}c[a-zA-Z]{0,12}")
@@ -84,9 +84,11 @@ def _input(caller: Caller, variables: Variables) -> Given | None:
             return Given(variables.text(each.target))
         if each.operator == "<":
             return None
-    before = caller.piped
-    if before is None:
-        return None
+    return None if caller.piped is None else _piped(caller.piped, variables)
+
+
+def _piped(before: Simple, variables: Variables) -> Given | None:
+    """Return what a shell reads from the command before it."""
     name = before.words[0].plain
     document = next((each.heredoc for each in before.redirections if each.heredoc), None)
     if name == "cat" and len(before.words) == 1 and document is not None:

@@ -27,17 +27,20 @@ class _Prefix(msgspec.Struct, frozen=True):
 
 _NONE = _Prefix()
 _SLURM = _Prefix(
-    frozenset(["-A", "-B", "-C", "-c", "-D", "-d", "-e", "-G", "-i", "-J", "-k", "-L", "-m", "-M", "-N", "-n", "-o", "-p", "-q", "-t", "-T", "-w", "-W", "-x"]),
+    frozenset(f"-{letter}" for letter in "ABCcDdeGiJkLmMNnopqtTwWx"),
     frozenset((
         "--pty", "--exclusive", "--label", "--unbuffered", "--overlap", "--overcommit", "--quiet",
         "--verbose", "--no-kill", "--kill-on-bad-exit", "--contiguous", "--exact", "--hold",
-        "--disable-status", "--container-writable", "--container-mount-home", "--container-remap-root",
-        "--no-container-mount-home", "--no-container-remap-root", "--no-container-entrypoint",
+        "--disable-status", "--container-writable", "--container-mount-home",
+        "--container-remap-root", "--no-container-mount-home", "--no-container-remap-root",
+        "--no-container-entrypoint",
     )),
 )  # fmt: skip
 _CONDA = _Prefix(frozenset(("-n", "--name", "-p", "--prefix", "--cwd")), leading=1)
 _PREFIXES = {
-    "sudo": _Prefix(frozenset(["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-t", "-U", "-R", "-D", "--user", "--group"])),
+    "sudo": _Prefix(frozenset((
+        "-u", "-g", "-h", "-p", "-C", "-T", "-r", "-t", "-U", "-R", "-D", "--user", "--group",
+    ))),
     "doas": _Prefix(frozenset(("-u", "-C"))),
     "env": _Prefix(frozenset(("-u", "--unset", "-C", "--chdir"))),
     "time": _Prefix(frozenset(("-f", "-o", "--format", "--output"))),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-import msgspec
+from fadoctor.syntax.shell_pieces import Piece, RawWord, later
 
 PIECE_LIMIT = 200_000
 """Quotes, escapes and variables of one script."""
@@ -32,39 +32,6 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f",
             "v": "\v", "E": "\x1b"}  # fmt: skip
 _ENDS = frozenset(" \t\r\n;&|()<>")
-
-
-class Piece(msgspec.Struct, frozen=True):
-    """A part of a word: text, a variable, or what only a run would tell."""
-
-    text: str
-    """Of text its value; of all else what is written."""
-    at: int
-    is_quoted: bool = False
-    is_open: bool = False
-    variable: str = ""
-    index: str = ""
-    """``@`` of ``${NAME[@]}``."""
-    operator: str = ""
-    """``:-`` of ``${NAME:-default}``."""
-    default: tuple[Piece, ...] = ()
-
-
-class RawWord(msgspec.Struct, frozen=True):
-    """A word as it is written."""
-
-    at: int
-    end: int
-    pieces: tuple[Piece, ...]
-    items: tuple[RawWord, ...] | None = None
-    """Of ``NAME=(a b)``: what stands in the parentheses."""
-
-    @property
-    def plain(self) -> str:
-        """The word, where nothing in it is quoted or a variable; else nothing."""
-        if any(each.is_quoted or each.is_open or each.variable for each in self.pieces):
-            return ""
-        return "".join(each.text for each in self.pieces)
 
 
 class Words:
@@ -260,7 +227,7 @@ class Words:
             if not inner.piece(pieces):
                 pieces.append(Piece(inner.text[inner.at : inner.at + 1], inner.at))
                 inner.at += 1
-        pieces[:] = [_later(each, start) for each in pieces]
+        pieces[:] = [later(each, start) for each in pieces]
         self.left, self.is_cut = inner.left, self.is_cut or inner.is_cut
 
     def ansi(self, pieces: list[Piece]) -> None:
@@ -299,12 +266,6 @@ class Words:
                 if depth == 0:
                     return at
         return len(self.text)
-
-
-def _later(piece: Piece, by: int) -> Piece:
-    """Return a piece that stands later in the text."""
-    default = tuple(_later(each, by) for each in piece.default)
-    return msgspec.structs.replace(piece, at=piece.at + by, default=default)
 
 
 def _meant(found: re.Match[str]) -> str:

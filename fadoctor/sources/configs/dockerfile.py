@@ -88,32 +88,25 @@ def _commands(source: Source, stage: _Stage) -> list[Command]:
     if first is None:
         return []
     if lists[0] is None:
-        return _read(source, first, first.text.text, known, first.start)
-    words = [word for each in lists for word in each or ()]
+
+        def place(index: int) -> tuple[int, int]:
+            found = first.text.place(index)
+            return found.line, found.column
+
+        return read_commands(source, first.text.text, known, start=first.start, place=place)
+    return _of_list(source, first, [word for each in lists for word in each or ()])
+
+
+def _of_list(source: Source, first: Instruction, words: list[Word]) -> list[Command]:
+    """Return what a list starts: a program, or a shell with a text."""
+    place = first.text.place(first.start)
     line = " ".join(shlex.quote(word.text) for word in words)
-    found = _read(source, first, line, {}, 0, at=first.start)
-    by_text = {word.text: word for word in reversed(words)}
+    found = read_commands(source, line, {}, place=lambda _: (place.line, place.column))
+    known = {word.text: word for word in reversed(words)}
     return [
-        msgspec.structs.replace(each, words=tuple(by_text.get(w.text, w) for w in each.words))
+        msgspec.structs.replace(each, words=tuple(known.get(w.text, w) for w in each.words))
         for each in found
     ]
-
-
-def _read(
-    source: Source,
-    each: Instruction,
-    text: str,
-    known: dict[str, str | None],
-    start: int,
-    at: int | None = None,
-) -> list[Command]:
-    """Return the commands of a text; `at`: the one place of all its words."""
-
-    def place(index: int) -> tuple[int, int]:
-        found = each.text.place(index if at is None else at)
-        return found.line, found.column
-
-    return read_commands(source, text, known, start=start, place=place)
 
 
 def _list(each: Instruction) -> list[Word] | None:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.syntax import shell
+from fadoctor.syntax import shell_commands as syntax
+from fadoctor.syntax.shell import read_shell
 from fadoctor.syntax.text_lines import line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from fadoctor.sources.configs.source import Source
+    from fadoctor.syntax import shell_filled_words as filled
 
 COMMAND = "${command}"
 """What stands for the output of a command."""
@@ -51,7 +53,7 @@ def read_commands(
     `place`: tells line and column of an index. ``${X:-y}`` stays open: what a caller sets is no
     business of the file.
     """
-    found = shell.read_shell(text, variables, start=start, takes_defaults=False)
+    found = read_shell(text, variables, start=start, takes_defaults=False)
     places = _Places(text, place)
     if found.is_cut:
         last = found.commands[-1].words if found.commands else ()
@@ -60,7 +62,7 @@ def read_commands(
     return list(_kept(places, found.commands))
 
 
-def _kept(places: _Places, commands: Iterable[shell.Command]) -> Iterable[Command]:
+def _kept(places: _Places, commands: Iterable[syntax.Command]) -> Iterable[Command]:
     """Yield the commands that start something, or set variables for what is started."""
     for each in commands:
         variables = tuple(
@@ -69,7 +71,7 @@ def _kept(places: _Places, commands: Iterable[shell.Command]) -> Iterable[Comman
             if one.value is not None and each.is_exported
         )
         if each.words or variables:
-            is_sure = each.depends is not shell.Depends.CONDITION
+            is_sure = each.depends is not syntax.Depends.CONDITION
             words = tuple(map(places.word, each.words))
             yield Command(words, variables, is_sure)
 
@@ -85,12 +87,12 @@ class _Places:
         row = bisect_right(self.starts, max(0, index))
         return row, max(0, index) - self.starts[row - 1] + 1
 
-    def word(self, word: shell.Word) -> Word:
+    def word(self, word: filled.Word) -> Word:
         """Return a word with its place."""
         return Word(_shown(word), *self.place(word.at), word.is_quoted)
 
 
-def _shown(word: shell.Word) -> str:
+def _shown(word: filled.Word) -> str:
     """Return a text whose open parts all look like variables."""
     parts, at = [], 0
     for start, end in word.opens:

@@ -31,8 +31,9 @@ from fadoctor.sources.manifests.replaced import carry_out, is_same_release, move
 from fadoctor.sources.manifests.requirement_text import read_address, read_requirement
 from fadoctor.sources.manifests.source import Source
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
-from fadoctor.syntax.shell import Command, Depends, read_shell
-from fadoctor.syntax.shell_variables import Word
+from fadoctor.syntax.shell import read_shell
+from fadoctor.syntax.shell_commands import Command, Depends
+from fadoctor.syntax.shell_filled_words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.planned_stage import Stage
     from fadoctor.syntax.dockerfile import Text
-    from fadoctor.syntax.shell_grammar import Redirection
+    from fadoctor.syntax.shell_events import Redirection
 
 _INSTALLER = re.compile(
     r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b[^\n]{0,200}"

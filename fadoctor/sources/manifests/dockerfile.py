@@ -17,7 +17,7 @@ from fadoctor.sources.manifests.planned_stage import STAGE_LIMIT, Stage
 from fadoctor.sources.probes.metadata import clean_url
 from fadoctor.syntax.dockerfile import Instruction, read_instructions
 from fadoctor.syntax.loose_words import pairs, read_words
-from fadoctor.syntax.shell_variables import Word
+from fadoctor.syntax.shell_filled_words import Word
 
 if TYPE_CHECKING:
     from fadoctor.model.errors import InputError
