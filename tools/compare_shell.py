@@ -27,7 +27,7 @@ SIZE_LIMIT = 200_000
 _SHELL = re.compile(rb"#![^\n]{0,80}\b(?:bash|dash|sh)\b")
 _INNER = frozenset((
     "command_substitution", "process_substitution", "test_command", "arithmetic_expansion",
-    "expansion", "c_style_for_statement",
+    "expansion",
 ))  # fmt: skip
 _COMMANDS = frozenset(("command", "declaration_command", "unset_command"))
 _REDIRECTIONS = ("file_redirect", "herestring_redirect", "heredoc_redirect")
@@ -101,6 +101,8 @@ def _commands(root: Node) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 def _inner(node: Node) -> list[Node]:
     """Return what may hold commands: not the words of a loop, a case or a redirection."""
+    if node.type == "c_style_for_statement":
+        return [node.children[-1]]
     if node.type in {"for_statement", "case_item"}:
         left_out = {"word", "string", "simple_expansion", "concatenation", "raw_string", "number"}
         return [each for each in node.children if each.type not in left_out]

@@ -62,6 +62,11 @@ class Words:
         start = self.at
         if found := _ARRAY.match(self.text, start):
             return self.array(start, found.end())
+        return self.element()
+
+    def element(self) -> RawWord:
+        """Read the word that begins here; no list."""
+        start = self.at
         pieces: list[Piece] = []
         end, count = start, 0
         while self.at < len(self.text) and self.piece(pieces):
@@ -83,7 +88,7 @@ class Words:
             elif self.text[self.at] in ";&|(<>":
                 self.at += 1
             else:
-                items.append(self.word())
+                items.append(self.element())
         return RawWord(start, self.at, (name,), tuple(items))
 
     def piece(self, pieces: list[Piece]) -> bool:
