@@ -155,7 +155,7 @@ class _Run:
         elif event.kind == "part":
             frame.is_maybe = frame.was_test = False
             if event.what != "do":
-                frame.depends = Depends.CONDITION
+                frame.depends = max(Depends.CONDITION, frame.depends)
             else:
                 frame.depends, frame.is_repeated = max(frame.depends, frame.body), frame.repeats
         elif len(frames) > 1:
@@ -306,7 +306,7 @@ class _Run:
             each.is_called = True
             main, self.found = self.found, []
             self.active.append(name)
-            frame = Frame("", Depends.CONDITION)
+            frame = Frame("", Depends.CALLER)
             self.walk(each.unit, each.events, each.start, each.end, frame)
             self.active.pop()
             self.late.append((each.defined, self.found))

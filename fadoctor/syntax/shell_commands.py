@@ -18,7 +18,9 @@ class Depends(enum.IntEnum):
     LOOP = 1
     """It stands in a loop that may have no turn."""
     CONDITION = 2
-    """Something else decides, or a function is never called."""
+    """Something else decides."""
+    CALLER = 3
+    """It stands in a function that nothing calls."""
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -76,4 +78,4 @@ class Frame(msgspec.Struct):
         elif operator not in {"|", "|&"}:
             self.is_maybe = False
         self.joined = operator
-        return Depends.CONDITION if self.is_maybe else self.depends
+        return max(Depends.CONDITION, self.depends) if self.is_maybe else self.depends

@@ -49,6 +49,9 @@ def configuration_of(source: Source, commands: list[Command]) -> Configuration:
     started: list[list[Intent]] = []
     named: list[str] = []
     launches = [find_launch(command.words) for command in commands]
+    if any(command.is_called and launch for command, launch in zip(commands, launches, strict=True)):
+        commands = [command for command in commands if command.is_called]
+        launches = [find_launch(command.words) for command in commands]
     is_only = sum(launch is not None for launch in launches) == 1
     for command, launch in zip(commands, launches, strict=True):
         said = _variables(source, command)

@@ -38,6 +38,8 @@ class Command(msgspec.Struct, frozen=True):
     """What stands before it, or what ``export`` gives others: name and value."""
     is_sure: bool = True
     """Whether it runs whenever the script does, loops being entered."""
+    is_called: bool = True
+    """Whether it stands in no function that nothing calls."""
 
 
 def read_commands(
@@ -71,9 +73,10 @@ def _kept(places: _Places, commands: Iterable[syntax.Command]) -> Iterable[Comma
             if one.value is not None and each.is_exported
         )
         if each.words or variables:
-            is_sure = each.depends is not syntax.Depends.CONDITION
+            is_sure = each.depends < syntax.Depends.CONDITION
             words = tuple(map(places.word, each.words))
-            yield Command(words, variables, is_sure)
+            is_called = each.depends is not syntax.Depends.CALLER
+            yield Command(words, variables, is_sure, is_called)
 
 
 class _Places:

@@ -37,34 +37,31 @@ def script(text: str) -> dict[str, object]:
         ('a "say \\"x\\""', ["a", 'say "x"']),
         ("a > out.txt 2>&1", ["a"]),
         ("a 2> err b", ["a", "b"]),
-        ("a <<EOF b\nnot this\nEOF\n", ["a", "not this", "b"]),
+        ("a <<EOF b\nnot this\nEOF\n", ["a", "b"]),
         ('V=x\na $V ${V}y "$V z"', ["a", "x", "xy", "x z"]),
         ("V='b c'\na $V", ["a", "b", "c"]),
         ("V='b c'\na \"$V\"", ["a", "b c"]),
         ("V=(b 'c d')\na \"${V[@]}\"", ["a", "b", "c d"]),
         ("V=(b)\nV+=(c)\na ${V[@]}", ["a", "b", "c"]),
-        ("V=x\nV=y\na $V", ["a", "$V"]),
+        ("V=x\nV=y\na $V", ["a", "y"]),
         ("if t; then V=x; fi\na $V", ["t", "a", "$V"]),
         ("a $(b c) `d e` $1", ["a", "${command}", "${command}", "${1}"]),
         ("a ${V:-x} $((1 + 2))", ["a", "${V:-x}", "${command}"]),
         ("V=$V\na $V", ["a", "$V"]),
-        ("A=$B\nB=$A\na $A", ["a", "$A"]),
+        ("A=$B\nB=$A\na $A", ["a", "$B"]),
         ("export A=b\nlocal c=d\nA=b", []),
         ("A=b c d", ["c", "d"]),
     ],
 )
 def test_words_of_a_script(text: str, words: list[str]) -> None:
     found = [word for one in commands(text) for word in one]
-    if "<<" in text:
-        found = [word for word in found if word != "<<"]
-        words = [word for word in words if word != "not this"]
-    assert [word for word in found if word != ""] == words
+    assert found == words
 
 
 def test_commands_are_taken_apart() -> None:
     text = "a && b; c | d &\n(e)\nfor i in 1 2; do f $i; done\n{ g; }\nh() { i; }\n"
     found = [one[0] for one in commands(text)]
-    assert found == ["a", "b", "c", "d", "e", "for", "f", "g", "h", "i"]
+    assert found == ["a", "b", "c", "d", "e", "f", "g", "i"]
 
 
 MODULE = "python3 -m vllm.entrypoints.openai.api_server"
