@@ -40,7 +40,9 @@ _ESCAPE = re.compile(r"#\s{0,20}escape\s{0,20}=\s{0,20}([\\`])\s{0,20}", re.IGNO
 _DIRECTIVE = re.compile(r"#\s{0,20}\w{1,30}\s{0,20}=[^\n]{0,300}")
 _KEYWORD = re.compile(r"\s{0,200}([A-Za-z]{1,20})(?:\s|$)")
 # <<EOF, <<-"EOF", <<\EOF
-_HEREDOC = re.compile(r"(?<![<\d])<<(-?)\s{0,9}(?:\\|([\"']?))([A-Za-z_][A-Za-z0-9_]{0,60})(?(2)\2)")
+_HEREDOC = re.compile(
+    r"(?<![<\d])<<(-?)\s{0,9}(?:\\|([\"']?))([A-Za-z_][A-Za-z0-9_]{0,60})(?(2)\2)"
+)
 
 
 class Text:

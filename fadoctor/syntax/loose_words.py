@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.syntax.shell_filled_words import Word
 from fadoctor.syntax.shell_grammar import Grammar
 from fadoctor.syntax.shell_pieces import Piece, RawWord
@@ -35,16 +37,19 @@ def read_words(text: str, variables: Mapping[str, str | None], start: int = 0) -
 
 
 def pairs(words: list[Word]) -> list[tuple[str, Word]] | None:
-    """Return names and values of ``ENV A=b C=d`` and the older ``ENV A b``; None of neither."""
+    """Return names and values of ``ENV A=b C=d`` and the older ``ENV A b``; None of neither.
+
+    A value stands where its name does.
+    """
     found = [word.text.partition("=") for word in words]
     if words and not found[0][1]:
         rest = words[1:]
         text = " ".join(word.text for word in rest)
         opens = ((0, len(text)),) if any(word.is_open for word in rest) else ()
-        return [(words[0].text, Word(text, rest[0].at if rest else words[0].at, opens))]
+        return [(words[0].text, Word(text, words[0].at, opens))]
     if not all(equals and name for name, equals, _ in found):
         return None
     return [
-        (name, word.part(len(name) + 1, len(word.text)))
+        (name, msgspec.structs.replace(word.part(len(name) + 1, len(word.text)), at=word.at))
         for word, (name, _, _) in zip(words, found, strict=True)
     ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 COMMAND_LIMIT = 5_000
 STEP_LIMIT = 100_000
-CALL_LIMIT = 12
+CALL_LIMIT = 8
 """How deep functions call functions, and shells start shells."""
 
 _DECLARING = frozenset(("export", "declare", "local", "readonly", "typeset"))

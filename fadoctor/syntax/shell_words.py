@@ -13,7 +13,7 @@ from fadoctor.syntax.shell_pieces import Piece, RawWord, later
 PIECE_LIMIT = 200_000
 """Quotes, escapes and variables of one script."""
 
-NEST_LIMIT = 16
+NEST_LIMIT = 10
 """How deep ``$( $( ... ) )`` and ``${X:-${Y}}`` may lie."""
 
 _PLAIN = re.compile(r"[^\s'\"\\$`;&|()<>@!?*+]+")

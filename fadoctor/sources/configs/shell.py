@@ -49,7 +49,8 @@ def configuration_of(source: Source, commands: list[Command]) -> Configuration:
     started: list[list[Intent]] = []
     named: list[str] = []
     launches = [find_launch(command.words) for command in commands]
-    if any(command.is_called and launch for command, launch in zip(commands, launches, strict=True)):
+    pairs = zip(commands, launches, strict=True)
+    if any(command.is_called and launch is not None for command, launch in pairs):
         commands = [command for command in commands if command.is_called]
         launches = [find_launch(command.words) for command in commands]
     is_only = sum(launch is not None for launch in launches) == 1

@@ -26,12 +26,12 @@ SCRIPTS = {
     'A+=(--dtype half)\npip install "${P[@]}"\nvllm serve "${A[@]}"\n',
     "a list over lines": "P=(\n  torch==2.4.0 # first\n  'flash-attn==2.6.3'\n)\n"
     f"pip install ${{P[@]}}\n{SERVE}",
-    "functions": "install() { pip install \"$@\"; }\nserve() {\n  vllm serve \"$1\" --dtype half\n}\n"
+    "functions": 'install() { pip install "$@"; }\nserve() {\n  vllm serve "$1" --dtype half\n}\n'
     "main() { install torch==2.4.0 flash-attn==2.6.3; serve some/model; }\nmain\n",
-    "a function that nothing calls": "old() { pip install torch==2.0.0; vllm serve x --dtype float; }"
+    "a function that nothing calls": "old() { pip install torch==2.0.0; vllm serve x; }"
     f"\n{BOTH}",
     "a shell in a shell": "bash -c 'pip install torch==2.4.0 flash-attn==2.6.3'\n"
-    "env A=b bash -lc \"vllm serve some/model \\\n  --dtype half\"\n",
+    'env A=b bash -lc "vllm serve some/model \\\n  --dtype half"\n',
     "a document for a shell": f"bash <<'EOF'\n{BOTH}EOF\n",
     "prefixes": "sudo -u me env A=b pip install torch==2.4.0\n"
     "time nohup pip install flash-attn==2.6.3\nsrun -N 1 --gres gpu:1 " + SERVE,

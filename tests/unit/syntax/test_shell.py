@@ -37,12 +37,12 @@ def words(text: str) -> list[list[str]]:
         ("a $EMPTY b", [["a", "b"]]),
         ('a "$EMPTY" b', [["a", "", "b"]]),
         ("a ${X:-y} ${NOT_SET:-y} ${EMPTY:-y} ${X:+y}", [["a", "one", "two", "y", "y", "y"]]),
-        ("a ${NOT_SET:-b c} \"${NOT_SET:-b c}\"", [["a", "b", "c", "b c"]]),
+        ('a ${NOT_SET:-b c} "${NOT_SET:-b c}"', [["a", "b", "c", "b c"]]),
         ("a ${NOT_SET:-${OTHER:-${X}}}", [["a", "one", "two"]]),
         ("a ${EMPTY-y}${EMPTY:=z} $EMPTY", [["a", "z", "z"]]),
         ("a $NOT_SET ${ASKED} ${ASKED:-b}", [["a", "?$NOT_SET", "?${ASKED}", "?${ASKED:-b}"]]),
         ("a $(b $(c) d) `e f` ${X%%y}", [["a", "?$(b $(c) d)", "?`e f`", "?${X%%y}"]]),
-        ("V=\"--b $(c d)\"\na $V", [["a", "--b", "?$(c d)"]]),
+        ('V="--b $(c d)"\na $V', [["a", "--b", "?$(c d)"]]),
         ("a 2>&1 >b <c &>d", [["a"]]),
         ("a 'b", [["a", "b"]]),
         ('a "b', [["a", "b"]]),
@@ -62,8 +62,8 @@ def words(text: str) -> list[list[str]]:
         ("if a; then V=b; fi; c $V", [["a"], ["c", "?$V"]]),
         ("for V in b; do c $V; done", [["c", "b"]]),
         ("for V in b d; do c $V; done", [["c", "?$V"]]),
-        ("for V in b d; do W=\"$W x\"; done; c $W", [["c", "?$W"]]),
-        ("eval \"a $X\"", [["eval", "a one two"], ["a", "one", "two"]]),
+        ('for V in b d; do W="$W x"; done; c $W', [["c", "?$W"]]),
+        ('eval "a $X"', [["eval", "a one two"], ["a", "one", "two"]]),
     ],
 )  # fmt: skip
 def test_words(text: str, expected: list[list[str]]) -> None:
@@ -105,7 +105,7 @@ def test_what_runs_under_a_condition(text: str, conditional: list[str]) -> None:
 
 
 def test_a_function_is_followed_where_it_is_called() -> None:
-    text = "f() { pip install $1 \"$V\"; }\nrun() { \"$@\"; }\nV=a\nf x\nV=b\nf y\nrun c d\n"
+    text = 'f() { pip install $1 "$V"; }\nrun() { "$@"; }\nV=a\nf x\nV=b\nf y\nrun c d\n'
     assert words(text) == [["pip", "install", "x", "a"], ["pip", "install", "y", "b"], ["c", "d"]]
 
 
@@ -170,7 +170,7 @@ def test_a_bound_without_quotes_is_a_redirection() -> None:
 
 
 def test_words_stand_where_they_are_written() -> None:
-    text = "V='a  b'\nP=(\n  c\n)\nd $V \"${P[@]}\" \"$V\" e\n"
+    text = 'V=\'a  b\'\nP=(\n  c\n)\nd $V "${P[@]}" "$V" e\n'
     (command,) = commands(text)
     places = [text[word.at : word.at + 2] for word in command.words]
     assert places == ["d ", "a ", "b'", '"$', '"$', "e\n"]
