@@ -28,8 +28,7 @@ SCRIPTS = {
     f"pip install ${{P[@]}}\n{SERVE}",
     "functions": 'install() { pip install "$@"; }\nserve() {\n  vllm serve "$1" --dtype half\n}\n'
     "main() { install torch==2.4.0 flash-attn==2.6.3; serve some/model; }\nmain\n",
-    "a function that nothing calls": "old() { pip install torch==2.0.0; vllm serve x; }"
-    f"\n{BOTH}",
+    "a function that nothing calls": f"old() {{ pip install torch==2.0.0; vllm serve x; }}\n{BOTH}",
     "a shell in a shell": "bash -c 'pip install torch==2.4.0 flash-attn==2.6.3'\n"
     'env A=b bash -lc "vllm serve some/model \\\n  --dtype half"\n',
     "a document for a shell": f"bash <<'EOF'\n{BOTH}EOF\n",
