@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -94,19 +96,20 @@ def _commands(source: Source, stage: _Stage) -> list[Command]:
             return found.line, found.column
 
         return read_commands(source, first.text.text, known, start=first.start, place=place)
-    return _of_list(source, first, [word for each in lists for word in each or ()])
+    return _of_list(source, [word for each in lists for word in each or ()])
 
 
-def _of_list(source: Source, first: Instruction, words: list[Word]) -> list[Command]:
+def _of_list(source: Source, words: list[Word]) -> list[Command]:
     """Return what a list starts: a program, or a shell with a text."""
-    place = first.text.place(first.start)
-    line = " ".join(shlex.quote(word.text) for word in words)
-    found = read_commands(source, line, {}, place=lambda _: (place.line, place.column))
-    known = {word.text: word for word in reversed(words)}
-    return [
-        msgspec.structs.replace(each, words=tuple(known.get(w.text, w) for w in each.words))
-        for each in found
-    ]
+    quoted = [shlex.quote(word.text) for word in words]
+    starts = [0, *accumulate(len(each) + 1 for each in quoted)]
+
+    def place(index: int) -> tuple[int, int]:
+        at = min(bisect_right(starts, index), len(words)) - 1
+        inside = max(0, index - starts[at] - quoted[at].startswith("'"))
+        return words[at].line, words[at].column + (inside + 1 if inside else 0)
+
+    return read_commands(source, " ".join(quoted), {}, place=place) if words else []
 
 
 def _list(each: Instruction) -> list[Word] | None:

@@ -255,6 +255,32 @@ def test_what_an_image_starts(text: str) -> None:
     assert facts(("Dockerfile", text))["dtype"] == "fp16"
 
 
+def test_words_of_a_list_have_their_places() -> None:
+    text = 'FROM x\nENTRYPOINT ["bash", "-c"]\nCMD ["exec vllm serve m --dtype half"]\n'
+    found = {each.name: each for each in read(text, "Dockerfile").intents}
+    assert str(found["config.model"].place) == "Dockerfile:3:23"
+    assert found["config.weights_dtype"].written == "--dtype half"
+
+
+def test_a_line_of_the_shell_as_entry_takes_no_command() -> None:
+    lines = "FROM x\nCMD --dtype half\nENTRYPOINT vllm serve m\n"
+    assert "weights_dtype" not in {
+        k for k, v in facts(("Dockerfile", lines)).items() if v == "fp16"
+    }
+
+
+def test_a_stage_begins_with_what_it_stands_on() -> None:
+    base = "FROM x AS base\nENV D=half\nENTRYPOINT vllm serve m --dtype $D\n"
+    assert facts(("Dockerfile", f"{base}FROM base\n"))["dtype"] == "fp16"
+    assert "dtype" not in facts(("Dockerfile", f"{base}FROM other\nENV A=b\n"))
+
+
+def test_what_nothing_calls_is_left_out() -> None:
+    text = "old() { vllm serve a --dtype float; }\nvllm serve b --dtype half\n"
+    assert script(text)["weights_dtype"] == "fp16"
+    assert script("go() { vllm serve b --dtype half; }\n")["weights_dtype"] == "fp16"
+
+
 HOSTILE = {
     "quotes": "'" * 2_000_000,
     "open quote": "a '" + "b " * 1_000_000,
