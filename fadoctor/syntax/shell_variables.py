@@ -168,9 +168,13 @@ def _dropped(pieces: tuple[Piece, ...], count: int) -> list[Piece]:
 
 
 def _placed(word: Word, raw: RawWord) -> Word:
-    """Return a word at its quote; one that a variable begins stays where the variable has it."""
-    if not raw.pieces or raw.pieces[0].variable:
-        return word
+    """Return a word at its quote; one that a variable begins stays where the variable has it.
+
+    So does each of ``"${A[@]}"``.
+    """
+    first = next((each for each in raw.pieces if each.variable or each.text), None)
+    if first is None or (first.variable and (not first.is_quoted or first.index == "@")):
+        return word if first is not None else msgspec.structs.replace(word, at=raw.at)
     return msgspec.structs.replace(word, at=raw.at)
 
 

@@ -173,7 +173,7 @@ def test_words_stand_where_they_are_written() -> None:
     text = 'V=\'a  b\'\nP=(\n  c\n)\nd $V "${P[@]}" "$V" e\n'
     (command,) = commands(text)
     places = [text[word.at : word.at + 2] for word in command.words]
-    assert places == ["d ", "a ", "b'", '"$', '"$', "e\n"]
+    assert places == ["d ", "a ", "b'", "c\n", '"$', "e\n"]
 
 
 def test_a_default_may_be_left_open() -> None:
