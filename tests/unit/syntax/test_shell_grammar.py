@@ -80,9 +80,9 @@ HOSTILE = {
     "parentheses": "(" * 300_000,
     "substitutions": "$(" * 300_000,
     "sums": "$((" * 100_000,
-    "braces": "${a:-" * 100_000,
+    "braces": "${a:-" * 40_000,
     "quoted": '"$(' * 100_000,
-    "quoted braces": '"${a:-' * 100_000,
+    "quoted braces": '"${a:-' * 40_000,
     "backticks": "`" * 300_001,
     "documents": "a <<E\n" * 100_000,
     "tests": "[[ " * 100_000,
@@ -93,7 +93,7 @@ HOSTILE = {
     "brackets": "a[" * 200_000,
     "extended": "@(" * 200_000,
     "loops": "for a in " * 100_000,
-    "odd": "\x0b" * 100_000 + "\xa0" * 100_000,
+    "odd": "\x0b" * 40_000 + "\xa0" * 40_000,
 }
 
 
