@@ -33,10 +33,11 @@ TIMEOUT_S = 300.0
 OUTPUT_LIMIT = 32 << 20
 
 _UNREACHABLE = re.compile(
-    r"(?i)connection|timed? ?out|name or service|resolve host|network|proxy|certificate|offline"
-    r"|from versions: none"
+    r"(?i)connection|timed? ?out|name or service|resolve host|\bnetwork\b|\bproxy\b"
+    r"|\bcertificate\b|\boffline\b|from versions: none"
 )
-"""An index that knows no version at all was not reached, or is another one."""
+"""An index that knows no version at all was not reached, or is another one. Whole words: networkx
+and proxy-tools are packages."""
 
 # + torch==2.8.0
 _UV_LINE = re.compile(r" \+ ([A-Za-z0-9._-]{1,100})==(\S{1,60})")

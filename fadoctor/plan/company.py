@@ -111,12 +111,16 @@ class Company:
         )
 
     def _needs(self, there: Mapping[str, str]) -> Requirements:
-        """Return what everything that is there requires, the followers included."""
+        """Return what everything that is there requires, the followers included.
+
+        Of a release that comes only the tables say it; that of the release that goes is nothing.
+        """
         helpers = self.problem.session.candidates.helpers
+        before = mapping_of(self.problem.environment.fact("packages.installed"))
         found = {name: needs for name, needs in self.requirements.items() if name in there}
-        for each in self.followers.values():
-            if needs := helpers.needs(each.distribution, each.version):
-                found[each.distribution] = needs
+        for name, version in there.items():
+            if version != before.get(name) and (needs := helpers.needs(name, version)):
+                found[name] = needs
         return found
 
     def _specifier(self, asker: str, version: str, needs: str, specifier: str) -> str:

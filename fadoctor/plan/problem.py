@@ -24,7 +24,7 @@ from fadoctor.plan.offers import offers_of
 from fadoctor.plan.post_state import PostState
 from fadoctor.plan.quarrels import Quarrels
 from fadoctor.plan.relations import Judge, placed, relations_of
-from fadoctor.plan.released import is_there
+from fadoctor.plan.released import is_there, mapping_of
 from fadoctor.plan.requirements import Requirements, requirements_of, violations, with_pairs
 from fadoctor.plan.wishes import ATTENTION, HALF, PAIR, may_work, without_hub
 from fadoctor.targets.tegra import is_tegra
@@ -209,8 +209,23 @@ class Problem:
 
     def requirements(self, environment: Environment) -> Requirements:
         """Return what every package requires in an environment, and what it goes with."""
-        found = requirements_of(environment, self.others)
+        found = self._with_what_comes(requirements_of(environment, self.others), environment)
         return with_pairs(found, environment, self.session.matrix, self.session.bounds)
+
+    def _with_what_comes(self, found: Requirements, environment: Environment) -> Requirements:
+        """Return the requirements with those of releases that come: only tables have read them.
+
+        What the release that goes requires says nothing of the one in its place. An installer
+        adds what is missing, so only what is there can be of a wrong version.
+        """
+        needs = self.session.candidates.helpers.needs
+        there = mapping_of(environment.fact("packages.installed"))
+        for name, version in there.items():
+            if version and name not in found:
+                bounds = {each: s for each, s in needs(name, version).items() if each in there}
+                if bounds:
+                    found[name] = bounds
+        return found
 
 
 def has_amd(environment: Environment) -> bool:

@@ -72,6 +72,7 @@ def test_an_agreement_lists_everything() -> None:
     ("stderr", "answer"),
     [
         ("WARNING: x\nERROR: Cannot install a and b\nERROR: ResolutionImpossible", Answer.REFUSED),
+        ("ERROR: Cannot install networkx>=3 and x\nERROR: ResolutionImpossible", Answer.REFUSED),
         ("ERROR: No matching distribution found (from versions: none)", Answer.UNREACHABLE),
         ("WARNING: Retrying after connection broken: NewConnectionError", Answer.UNREACHABLE),
         ("/env/bin/python: No module named pip", Answer.UNREACHABLE),
