@@ -14,6 +14,7 @@ from fadoctor.model.fix import StepKind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fadoctor.apply.agree import Agreed
     from fadoctor.diagnose import Prognosis
     from fadoctor.examine.request import Request
     from fadoctor.model.environment import Environment
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from fadoctor.model.report import Report
     from fadoctor.model.rule import Knowledge
     from fadoctor.plan.planner import Question
+    from fadoctor.plan.problem import Session
     from fadoctor.preflight.lines import Rewrite
 
 
@@ -40,9 +42,12 @@ class Wanted(msgspec.Struct, frozen=True):
     installer: str = "auto"
     ignore: tuple[str, ...] = ()
     verify: bool = False
+    """Whether the installer is asked; an error where it cannot be."""
     no_hub: bool = False
     recipe: bool = False
     """Whether it is taken along: as what an environment made anew holds."""
+    carried_out: bool = False
+    """Whether it is carried out now: the installer is asked first, wherever it can be."""
 
 
 class Made(NamedTuple):
@@ -62,9 +67,14 @@ def plan_of(
     from fadoctor.plan.planner import hiding, make_plan, session_of
 
     question = _question_of(request, environment, wanted)
-    hidden = knowledge.current(wanted.ignore)
-    plan = hiding(make_plan(environment, session_of(knowledge), question), hidden)
-    return _verified(request, plan, environment, question) if wanted.verify else plan
+    session = session_of(knowledge)
+    can_be_asked = _can_be_asked(request, environment)
+    if wanted.verify or (wanted.carried_out and can_be_asked):
+        plan = _verified(request, environment, session, question)
+    else:
+        plan = make_plan(environment, session, question)
+        plan = _saying_who_was_asked(plan) if can_be_asked else plan
+    return hiding(plan, knowledge.current(wanted.ignore))
 
 
 def planned_for(
@@ -98,9 +108,12 @@ def _with_recipe(
     question = _question_of(request, environment, wanted)
     # whatever project or folder is here: a recipe is for an environment of its own
     question = msgspec.structs.replace(question, project="", fresh="")
-    plan, recipe = make_recipe(environment, session_of(knowledge), question)
-    plan = hiding(plan, knowledge.current(wanted.ignore))
-    return (_verified(request, plan, environment, question) if wanted.verify else plan), recipe
+    session = session_of(knowledge)
+    if wanted.verify:
+        lessons = _agreed(request, environment, session, question).lessons
+        question = msgspec.structs.replace(question, lessons=lessons)
+    plan, recipe = make_recipe(environment, session, question)
+    return hiding(plan, knowledge.current(wanted.ignore)), recipe
 
 
 _BY_HAND = (StepKind.SETTING, StepKind.SYSTEM, StepKind.ADVICE)
@@ -139,20 +152,39 @@ def _has_something_to_prove(finding: Finding) -> bool:
     )
 
 
-def _verified(request: Request, plan: Plan, environment: Environment, question: Question) -> Plan:
-    """Return the plan with what the installer says of it."""
+def _verified(
+    request: Request, environment: Environment, session: Session, question: Question
+) -> Plan:
+    """Return the plan that the installer agrees to, or the last one with why not."""
+    return _agreed(request, environment, session, question).plan
+
+
+def _saying_who_was_asked(plan: Plan) -> Plan:
+    """Return a plan that says that its commands were not put to the installer."""
+    if not any(action.kind.is_run for action in plan.actions):
+        return plan
+    note = f"not asked of {plan.installer}: `fadoctor fix --dry-run --verify` asks it"
+    return msgspec.structs.replace(plan, notes=(*plan.notes, note))
+
+
+def _can_be_asked(request: Request, environment: Environment) -> bool:
+    return request.is_real and environment.target.may_run and bool(environment.target.python)
+
+
+def _agreed(
+    request: Request, environment: Environment, session: Session, question: Question
+) -> Agreed:
+    from fadoctor.apply.agree import agreed_plan
     from fadoctor.apply.verify import verify
     from fadoctor.commands.naming import how_to_name
     from fadoctor.model.errors import UsageError
-    from fadoctor.plan.requirements import requirements_of
     from fadoctor.processes.run import run
 
     if not request.is_real:
         raise UsageError("--verify asks the installer of a real environment: name it by --python")
     if not environment.target.may_run:
         raise UsageError(how_to_name(environment.target, "--dry-run", "--verify"))
-    needs = requirements_of(environment, question.requirements)
-    return msgspec.structs.replace(plan, verification=verify(plan, environment, needs, run))
+    return agreed_plan(environment, session, question, lambda plan: verify(plan, environment, run))
 
 
 def _question_of(request: Request, environment: Environment, wanted: Wanted) -> Question:

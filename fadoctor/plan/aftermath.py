@@ -69,6 +69,7 @@ def aftermath(
     there = mapping_of(environment.fact("packages.installed"))
     for package in _brought(company, state, followers):
         found[package] = followers[package].distribution in there
+    broken += problem.lessons.broken_by([*state.values(), *followers.values()])
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
     )
@@ -133,10 +134,13 @@ def _follower(state: State, company: Company, each: Violation) -> Choice | None:
         is_lacking = not each.found and is_ours and asker not in problem.wishes.kept
         is_free = needed not in state and needed not in problem.wishes.kept
         return _needed(company, each) if is_lacking and is_free else None
-    if asker in state or asker in problem.wishes.kept or not each.found:
-        return None
+    stays = asker in problem.wishes.kept or each.distribution in problem.lessons.stuck
     # in a file nobody resolves again what it names exactly
-    return None if problem.environment.target.kind == "manifest" else follow(asker)
+    is_file = problem.environment.target.kind == "manifest"
+    if asker in state or stays or is_file or not each.found:
+        return None
+    there = mapping_of(company.environment.fact("packages.installed"))
+    return follow(asker, there.get(each.distribution, ""))
 
 
 def _needed(company: Company, each: Violation) -> Choice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,7 @@ from fadoctor.plan.count import FAILS, answer_for, best_answers
 from fadoctor.plan.dialect import choose_dialect, is_windows
 from fadoctor.plan.domain import is_of_another_vendor
 from fadoctor.plan.hub_ways import hub_instead, is_costly
+from fadoctor.plan.lessons import Lessons
 from fadoctor.plan.problem import Base, Problem, Session
 from fadoctor.plan.proof import prove
 from fadoctor.plan.solution import Solution
@@ -63,6 +64,8 @@ class Question(msgspec.Struct, frozen=True):
     """Folder for a new environment, where the one that is examined must not be changed."""
     requirements: Mapping[str, dict[str, str]] = {}
     """What all installed distributions require, where that was read."""
+    lessons: Lessons = Lessons()
+    """What an installer has refused of earlier plans."""
 
 
 def session_of(knowledge: Knowledge) -> Session:
@@ -73,6 +76,23 @@ def session_of(knowledge: Knowledge) -> Session:
 def make_plan(environment: Environment, session: Session, question: Question) -> Plan:
     """Return the plan for an environment. Pure: the same facts and wishes give the same plan."""
     return _Planning(foresee(environment, session.knowledge), session, question).plan()
+
+
+class Planned(NamedTuple):
+    """A plan, with what it was made from: to judge another result by the same measure."""
+
+    plan: Plan
+    problem: Problem
+    after: Environment
+    """The facts as the plan foresees them."""
+
+
+def make_planned(environment: Environment, session: Session, question: Question) -> Planned:
+    """Return the plan that `make_plan` makes, and what it was made from."""
+    planning = _Planning(foresee(environment, session.knowledge), session, question)
+    solution = planning.solved()
+    after = planning.problem.post.after(planning.problem.environment, solution.changes)
+    return Planned(planning.written(solution, explains=True), planning.problem, after)
 
 
 def plan_quickly(before: Prognosis, session: Session, question: Question) -> Plan | None:
@@ -113,7 +133,7 @@ class _Planning:
         self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
         self.variables = tuple(variable_actions(before.environment, self.findings))
         left_out = frozenset(self.broken_rules) | self.unsure
-        self.base = Base(self.findings, before.verdicts, left_out)
+        self.base = Base(self.findings, before.verdicts, left_out, question.lessons)
         # variables are repaired first: the search judges the environment as it is without them
         environment = _with_variables(before.environment, self.variables)
         self.wishes = wishes_of(

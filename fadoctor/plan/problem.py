@@ -19,6 +19,7 @@ from fadoctor.plan.cells import Cells
 from fadoctor.plan.contract_state import contract_packages
 from fadoctor.plan.domain import ORDER, decided_in_order, domain, packages_of
 from fadoctor.plan.hub_route import HubRoute, hub_packages, is_offered
+from fadoctor.plan.lessons import Lessons
 from fadoctor.plan.name_bounds import NameBounds
 from fadoctor.plan.offers import offers_of
 from fadoctor.plan.post_state import PostState
@@ -75,6 +76,7 @@ class Problem:
         self.session = session
         self.environment = environment
         self.others = dict(requirements)
+        self.lessons = base.lessons
         self.kernels = Kernels(environment, session.matrix)
         self.is_foreign = has_amd(environment)
         self.is_from_nothing = isinstance(environment.fact("torch.version"), Absent)
@@ -82,7 +84,7 @@ class Problem:
         tabled = {*ORDER, *RELEASES, PAIR[1]}
         ahead = offers_beside_pair(session, environment, self.hub, wishes.asked, tabled)
         self.offers = ahead | offers_of(base.findings, tabled, environment)
-        there = (*self.offers, *self.hub, *offered_to_ask(base.findings))
+        there = (*self.offers, *self.hub, *offered_to_ask(base.findings), *self.lessons.named)
         self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)
         present = {"", *self._present()}
@@ -246,3 +248,5 @@ class Base(msgspec.Struct, frozen=True):
     verdicts: tuple[Verdict, ...] = ()
     left_out: frozenset[str] = frozenset()
     """Ids of rules that broke."""
+    lessons: Lessons = Lessons()
+    """What an installer has refused."""
