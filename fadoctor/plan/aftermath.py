@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.matrix.release_columns import FRAMEWORKS
+from fadoctor.matrix.versions import version_key
 from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.plan.choice import Choice, Kind, follow
 from fadoctor.plan.company import Company
@@ -113,10 +115,18 @@ def was_so(problem: Problem, state: State, each: Violation) -> bool:
         return False
     asker = state.get(package_of(each.distribution, each.distribution))
     decided = package_of(each.needs, each.needs) in state
+    if _is_compiled_for(each) and decided:
+        return False
     if asker is None or asker.kind is Kind.REMOVE or not decided:
         return True
     installs = any(c.is_change and c.kind is not Kind.REMOVE for c in state.values())
     return not (asker.is_change or (installs and not each.found))
+
+
+def _is_compiled_for(each: Violation) -> bool:
+    """Return whether a framework names the one torch that its kernels are compiled for."""
+    is_framework = package_of(each.distribution) in FRAMEWORKS
+    return is_framework and each.needs == "torch" and each.specifier.startswith("==")
 
 
 def _follower(state: State, company: Company, each: Violation) -> Choice | None:
@@ -139,8 +149,20 @@ def _follower(state: State, company: Company, each: Violation) -> Choice | None:
     is_file = problem.environment.target.kind == "manifest"
     if asker in state or stays or is_file or not each.found:
         return None
-    there = mapping_of(company.environment.fact("packages.installed"))
-    return follow(asker, there.get(each.distribution, ""))
+    return _moved_along(company, each)
+
+
+def _moved_along(company: Company, each: Violation) -> Choice | None:
+    """Return what a package that nobody decides about moves to, no older than it is.
+
+    Where its later releases are known, one of these, or none: what no table accepts is broken.
+    """
+    helpers = company.problem.session.candidates.helpers
+    here = mapping_of(company.environment.fact("packages.installed")).get(each.distribution, "")
+    begins = helpers.begins(each.distribution)
+    if begins and here and version_key(begins) <= version_key(here):
+        return company.newest(each.distribution, f">={here.partition('+')[0]}")
+    return follow(package_of(each.distribution, each.distribution), here)
 
 
 def _needed(company: Company, each: Violation) -> Choice:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.release_columns import RELEASES
+from fadoctor.matrix.release_columns import PLANNED
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import PACKAGES
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fadoctor.plan.wishes import Wishes
 
 ORDER = (
-    "torch", "vllm", "unsloth", "torchvision", "torchaudio", "xformers", "triton",
+    "torch", "vllm", "sglang", "unsloth", "llamafactory", "torchvision", "torchaudio", "xformers", "triton",
     "flash_attn", "flash_attn_3", "flash_attn_4",
 )  # fmt: skip
 """The packages that come first: what pins others goes before them."""
@@ -45,7 +45,7 @@ def packages_of(
     environment: Environment, asked: Collection[str], offers: Iterable[str]
 ) -> tuple[str, ...]:
     """Return the packages about which there is something to decide, in order."""
-    tabled = (*ORDER, *RELEASES)
+    tabled = (*ORDER, *PLANNED)
     found = {name for name in tabled if is_there(environment, name) or name in asked}
     found |= {"torch", "triton"} | drawn_in(found) | set(offers)
     ordered = [name for name in (*ORDER, *PACKAGES) if name in found]
@@ -90,14 +90,14 @@ def domain(
         return [kept]
     pins = _pins(package, environment, decided)
     is_new = not is_there(environment, package)
-    if is_new and package in RELEASES and package not in problem.wishes.asked and not pins:
+    if is_new and package in PLANNED and package not in problem.wishes.asked and not pins:
         return [kept]
     others = [
         choice
         for choice in _others(problem, package, environment)
         if choice.kind is Kind.REMOVE or all(accepts(pin, choice.version) for pin in pins)
     ]
-    must_go = is_new and bool(pins) and package in RELEASES
+    must_go = is_new and bool(pins) and package in PLANNED
     if package in BESIDE_TORCH and not is_new:
         must_go = not problem.session.candidates.listed.goes_with_torch(package, environment)
     if not is_new and _is_for_other_cuda(problem, package, environment):
@@ -168,7 +168,7 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
         found = [choice for choice in found if not _is_same(choice, problem.environment)]
     if package == "torch":
         found = [_with_requirements(choice, problem.environment) for choice in found]
-    offers = () if package in RELEASES else problem.offers.get(package, ())
+    offers = () if package in PLANNED else problem.offers.get(package, ())
     found += [_exactly(problem, offer, environment) for offer in offers]
     if package in REMOVABLE and there:
         found.append(remove(package))

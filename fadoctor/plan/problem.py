@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
-from fadoctor.matrix.release_columns import RELEASES
+from fadoctor.matrix.release_columns import FRAMEWORKS, PLANNED
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.packages import PACKAGES
@@ -81,10 +81,13 @@ class Problem:
         self.is_foreign = has_amd(environment)
         self.is_from_nothing = isinstance(environment.fact("torch.version"), Absent)
         self.hub = hub_packages(session.hub, self.kernels, wishes, base.findings)
-        tabled = {*ORDER, *RELEASES, PAIR[1]}
+        tabled = {*ORDER, *PLANNED, PAIR[1]}
         ahead = offers_beside_pair(session, environment, self.hub, wishes.asked, tabled)
         self.offers = ahead | offers_of(base.findings, tabled, environment)
         there = (*self.offers, *self.hub, *offered_to_ask(base.findings), *self.lessons.named)
+        there += session.candidates.listed.drawn_by_frameworks(
+            name for name in FRAMEWORKS if name in wishes.asked or is_there(environment, name)
+        )
         self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)
         present = {"", *self._present()}

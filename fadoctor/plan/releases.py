@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from packaging.requirements import Requirement
 
 from fadoctor.matrix.installable import uninstallable
-from fadoctor.matrix.release_columns import RELEASES
+from fadoctor.matrix.release_columns import FRAMEWORK_TABLE, FRAMEWORKS, PLANNED, RELEASES
 from fadoctor.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import package_of
@@ -18,7 +19,7 @@ from fadoctor.plan.released import accepts, is_in_specifier, mapping_of, release
 from fadoctor.plan.wheel_facts import known, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.matrix.query import Matrix, Row
     from fadoctor.model.environment import Environment
@@ -54,7 +55,7 @@ class Releases:
 
     def fitting(self, package: str, environment: Environment) -> tuple[Choice, ...]:
         """Return the releases of a package that ask for the environment's torch, newest first."""
-        if package not in RELEASES:
+        if package not in PLANNED:
             return ()
         if isinstance(environment.fact("torch.version"), Absent):
             return ()  # all of them are for some torch
@@ -80,6 +81,8 @@ class Releases:
 
     def every(self, package: str) -> tuple[Choice, ...]:
         """Return all releases of a package, newest first."""
+        if package not in self._all and package in FRAMEWORKS:
+            self._all[package] = tuple(self._frameworks(package))
         if package not in self._all:
             table, columns = RELEASES[package]
             rows = {v: row for row in self.matrix.tables[table].rows for v in words(row["version"])}
@@ -94,6 +97,37 @@ class Releases:
             needs = f"{package}.requires"
             self._all[package] = tuple(c for c in found if "torch" in mapping_of(c.facts[needs]))
         return self._all[package]
+
+    def _frameworks(self, package: str) -> Iterator[Choice]:
+        """Yield the releases of a framework, newest first, by what their metadata require."""
+        name = distribution_of(package)
+        refused = uninstallable(self.matrix, name)
+        rows = {
+            version: row
+            for row in self.matrix.tables[FRAMEWORK_TABLE].rows
+            if row["package"] == name
+            for version in words(row["version"])
+            if version not in refused
+        }
+        for age, version in enumerate(sorted(rows, key=version_key, reverse=True)):
+            needs = {each.name: str(each.specifier) for each in _needs(rows[version])}
+            if "torch" in needs:
+                facts = released(package, version)
+                facts[f"{package}.requires"] = Known(needs, AFTER)
+                if isinstance(rows[version].get("python"), str):
+                    facts[f"{package}.requires_python"] = known(rows[version]["python"])
+                yield Choice(package, Kind.INSTALL, version, version, f"{name}=={version}",
+                             facts=facts, age=age)  # fmt: skip
+
+    def drawn_by_frameworks(self, packages: Iterable[str]) -> tuple[str, ...]:
+        """Return the packages with a table that releases of some frameworks require."""
+        needed = {
+            name
+            for package in packages
+            for choice in self.every(package)
+            for name in mapping_of(choice.facts[f"{package}.requires"])
+        }
+        return tuple(sorted({package_of(name, name) for name in needed} & {*PLANNED}))
 
     def _choice(
         self, package: str, version: str, row: Row, age: int, columns: dict[str, str]
@@ -180,6 +214,10 @@ class Releases:
         """Return the CUDA of a build, "" for a CPU build, None where it is not known."""
         build = version_part(version, "local") or PYPI
         return self.indexes.cuda_of(build, self.published_with(package, version), platform)
+
+
+def _needs(row: Row) -> tuple[Requirement, ...]:
+    return tuple(map(Requirement, words(row.get("requires"))))
 
 
 def python_of(environment: Environment) -> str:
