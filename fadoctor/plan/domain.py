@@ -33,7 +33,7 @@ ORDER = (
 )  # fmt: skip
 """The packages that come first: what pins others goes before them."""
 
-_AT_ONCE = ("torch", "triton", "torchvision", "torchaudio", *PAIR, LIBRARY)
+_AT_ONCE = ("torch", "sglang", "triton", "torchvision", "torchaudio", *PAIR, LIBRARY)
 """What follows from the choice of torch, where it is there or was asked for; kernels of the Hub,
 and the library that decides whether they and transformers go together."""
 

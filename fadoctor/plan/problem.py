@@ -11,7 +11,7 @@ from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.release_columns import FRAMEWORKS, PLANNED
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.model.verdict import Predicted, Verdict
 from fadoctor.plan.ahead import offers_beside_pair
 from fadoctor.plan.candidates import Candidates
@@ -192,8 +192,17 @@ class Problem:
         affects = each.rule.affects
         if not self.is_from_nothing or affects is None or affects.extension:
             return False
+        if self._is_about_what_was_asked(each):
+            return False
         wished = {backend for _, backend in self.wishes.cells}
         return bool(affects.backends and wished) and wished.isdisjoint(affects.backends)
+
+    def _is_about_what_was_asked(self, each: Judgement) -> bool:
+        """Return whether a rule tells how what comes along goes with what was asked for."""
+        asked = {*self.wishes.asked} - {"torch"}
+        return any(
+            r.rule.id == each.rule.id and not asked.isdisjoint(r.mentions) for r in self.relations
+        )
 
     @property
     def is_beyond_tables(self) -> bool:
@@ -224,8 +233,11 @@ class Problem:
         adds what is missing, so only what is there can be of a wrong version.
         """
         needs = self.session.candidates.helpers.needs
+        before = mapping_of(self.environment.fact("packages.installed"))
         there = mapping_of(environment.fact("packages.installed"))
         for name, version in there.items():
+            if name in self.others and version != before.get(name) and not package_of(name):
+                found.pop(name, None)
             if version and name not in found:
                 bounds = {each: s for each, s in needs(name, version).items() if each in there}
                 if bounds:

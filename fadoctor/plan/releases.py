@@ -30,7 +30,7 @@ _DECIDING = (
 )  # fmt: skip
 """Facts that decide which releases fit."""
 
-COMPILED_BESIDE = ("vllm",)
+COMPILED_BESIDE = ("vllm", "sglang")
 """Packages whose wheels are compiled against the torch of PyPI: with its CUDA, and no other."""
 
 BESIDE_TORCH = ("torchvision", "torchaudio")

@@ -39,8 +39,12 @@ if TYPE_CHECKING:
     from fadoctor.plan.problem import Problem
     from fadoctor.plan.relations import Relation
 
-NODE_LIMIT = 20_000
-"""Partial states that are looked at. The search of a real environment needs a few hundred."""
+NODE_LIMIT = 2_400
+"""Steps of one search: one for each partial state, more where hundreds of packages are installed.
+The search of a real environment needs a few hundred."""
+
+_SLOWED_BY = 40
+"""Installed packages that make a step as long as one more."""
 
 
 class _Node(msgspec.Struct, frozen=True):
@@ -110,6 +114,8 @@ class _Search:
         self.relevant = self._relevant(telling) if any_will_do else set(problem.packages)
         self.best: Solution | None = None
         self.nodes = 0
+        there = mapping_of(problem.environment.fact("packages.installed"))
+        self.step = 1 + len(there) // _SLOWED_BY
 
     def run(self) -> Solution | None:
         self._descend(self._root())
@@ -236,7 +242,7 @@ class _Search:
             least = self._at_least(node.bound, choice)
             if not self._can_win(least):
                 continue
-            self.nodes += 1
+            self.nodes += self.step
             state = {**node.state, package: choice}
             after = self.problem.post.apply(node.environment, choice)
             quarrels = self.problem.quarrels.count(state, after, package)
@@ -344,6 +350,7 @@ class _Search:
 
     def _finish(self, node: _Node) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""
+        self.nodes += self.step - 1
         found = aftermath(self.problem, node.state, node.environment)
         cost = msgspec.structs.replace(
             node.bound,
