@@ -81,6 +81,7 @@ def planned_for(
     request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
 ) -> Made:
     """Return the plan for an environment that is there, or that manifests describe."""
+    as_read = environment
     if is_planned(environment):
         from fadoctor.preflight.judge import plan_base
 
@@ -94,10 +95,47 @@ def planned_for(
         return Made(plan, recipe=recipe)
     from fadoctor.preflight.lines import lines_of
 
-    lines = lines_of(plan, environment, request.requirements)
+    worse: tuple[Finding, ...] = ()
+    for whole in (False, True):
+        lines = lines_of(plan, environment, request.requirements, whole=whole)
+        worse = _worse(request, knowledge, as_read, lines.rewrites) if lines.rewrites else ()
+        if not worse:
+            break
     notes = (*plan.notes, *lines.notes)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
+    if worse:
+        return Made(_refused(plan, worse), (), recipe)
     return Made(plan, lines.rewrites, recipe)
+
+
+def _worse(
+    request: Request, knowledge: Knowledge, as_read: Environment, rewrites: tuple[Rewrite, ...]
+) -> tuple[Finding, ...]:
+    """Return the errors that the files would have as they would be written, and have not now."""
+    from fadoctor.manifests.chosen import choice_of
+    from fadoctor.preflight.rewritten import new_findings
+
+    choice = choice_of(request.extras, request.groups)
+    return new_findings(as_read, knowledge, request.requirements, rewrites, choice)
+
+
+def _refused(plan: Plan, worse: tuple[Finding, ...]) -> Plan:
+    """Return a plan that writes no file, because what it would write has errors of its own."""
+    from fadoctor.model.plan import Edit
+    from fadoctor.plan.planner import outcome_of
+
+    found = tuple(dict.fromkeys(each.rule_id for each in worse))
+    proof = msgspec.structs.replace(
+        plan.proof, errors=tuple(sorted({*plan.proof.errors, *found}))
+    )
+    text = f"not changed: the new text would have an error of its own: {worse[0].message}"
+    unwritten = (Edit(each.file, text=f"{each.file}: {text}") for each in plan.edits if each.diff)
+    return msgspec.structs.replace(
+        plan,
+        proof=proof,
+        edits=(*unwritten, *(each for each in plan.edits if not each.diff)),
+        outcome=outcome_of(plan.actions, proof, plan.conflicts),
+    )
 
 
 def _with_recipe(

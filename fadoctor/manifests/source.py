@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -64,6 +65,8 @@ class Source(msgspec.Struct, frozen=True):
     budget: Budget = msgspec.field(default_factory=Budget)
     choice: Choice = Choice()
     """Extras and groups that its reader takes."""
+    instead: Mapping[str, str] = {}
+    """Name of a file -> the text that it would have, for files that this one includes."""
 
     @property
     def head(self) -> str:
@@ -92,7 +95,8 @@ class Source(msgspec.Struct, frozen=True):
             raise self.error(f"includes go more than {DEPTH_LIMIT} deep")
         name = os.path.join(os.path.dirname(self.name), path)  # noqa: PTH118, PTH120 -- "./" stays
         found = _read(name, self.path.parent / path, self.within, self.budget)
-        return msgspec.structs.replace(found, choice=self.choice)
+        text = self.instead.get(found.name, found.text)
+        return msgspec.structs.replace(found, text=text, choice=self.choice, instead=self.instead)
 
 
 def open_source(name: str, choice: Choice | None = None) -> Source:

@@ -100,6 +100,8 @@ def domain(
     must_go = is_new and bool(pins) and package in PLANNED
     if package in BESIDE_TORCH and not is_new:
         must_go = not problem.session.candidates.listed.goes_with_torch(package, environment)
+    if must_go and not others and package in BESIDE_TORCH and _is_other_torch(problem, environment):
+        return []  # nothing of it is known to be there for that torch
     if not is_new and _is_for_other_cuda(problem, package, environment):
         return others
     return others if must_go and others else [kept, *others]
@@ -113,6 +115,12 @@ def _is_for_other_cuda(problem: Problem, package: str, environment: Environment)
     majors = [version_part(str(each.value), "major") for each in (before, after)
               if isinstance(each, Known)]  # fmt: skip
     return len(set(majors)) > 1 and not names_cuda(environment.facts, package)
+
+
+def _is_other_torch(problem: Problem, environment: Environment) -> bool:
+    """Return whether a state has another torch, or another build of it, than there is now."""
+    names = ("torch.version", "torch.build")
+    return any(problem.environment.fact(name) != environment.fact(name) for name in names)
 
 
 def _pins(package: str, environment: Environment, decided: Collection[str]) -> list[str]:

@@ -30,6 +30,8 @@ from fadoctor.plan.proof import prove
 from fadoctor.plan.solution import Solution
 from fadoctor.plan.solve import NODE_LIMIT, solve
 from fadoctor.plan.unhidden import without_folders
+from fadoctor.plan.hopes import hoping
+from fadoctor.plan.refusals import instead_notes
 from fadoctor.plan.wishes import Asked, describe, wishes_of
 from fadoctor.texts.rules_version import rules_version
 from fadoctor.verdicts.predict import predict
@@ -142,6 +144,7 @@ class _Planning:
             found_ids(self.findings),
             Asked(question.want, question.keep, question.allow_build, question.no_hub),
         )
+        self.wishes = hoping(self.wishes, Kernels(environment, session.matrix))
         self.problem = Problem(session, environment, self.wishes, self.base, question.requirements)
         names = frozenset(name for action in self.variables for name in action.env)
         shown = without_folders(before.environment.facts, names)
@@ -265,6 +268,8 @@ class _Planning:
         elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:
             where = self.problem.platform
             yield f"no table has builds of torch with CUDA for {where}: none can be planned there"
+        if proof.missed:
+            yield from instead_notes(self.problem)
         for choice in solution.changes:
             made_by = self.problem.environment.fact(f"{choice.package}.installer")
             if isinstance(made_by, Known) and made_by.value == "conda":

@@ -76,8 +76,32 @@ class Releases:
             and (not choice.pythons or python in choice.pythons)
         ]
         if package in BESIDE_TORCH:
-            found = [self._built_like_torch(choice, environment) for choice in found]
+            found = [
+                self._built_like_torch(choice, environment)
+                for choice in found
+                if not self._is_for_other_cuda(choice, environment)
+            ]
         return found
+
+    def _is_for_other_cuda(self, choice: Choice, environment: Environment) -> bool:
+        """Return whether PyPI's file is for another CUDA, and no other file is known to be there.
+
+        Several releases of torch share such a release: with which builds it was published is not
+        told.
+        """
+        build, mine = text_of(environment, "torch.build"), environment.fact("torch.cuda")
+        if self.published_with(choice.package, choice.version) or build in ("", PYPI):
+            return False
+        theirs = self._cuda_of_file(choice.package, choice.version)
+        return bool(theirs) and isinstance(mine, Known) and (
+            theirs != version_part(str(mine.value), "major")
+        )
+
+    def _cuda_of_file(self, package: str, version: str) -> str:
+        """Return the CUDA major whose library PyPI's file loads, "" where nobody has read it."""
+        keys = {"version": Known(version_part(version, "base") or version, "asked")}
+        cell = self.matrix.find(f"{package}-releases", keys).cell("cuda")
+        return str(cell.value) if isinstance(cell, Known) else ""
 
     def every(self, package: str) -> tuple[Choice, ...]:
         """Return all releases of a package, newest first."""
@@ -213,6 +237,8 @@ class Releases:
     def _cuda_of(self, package: str, version: str, platform: str) -> str | None:
         """Return the CUDA of a build, "" for a CPU build, None where it is not known."""
         build = version_part(version, "local") or PYPI
+        if build == PYPI and (read := self._cuda_of_file(package, version)):
+            return read
         return self.indexes.cuda_of(build, self.published_with(package, version), platform)
 
 
