@@ -13,6 +13,7 @@ from fadoctor.plan.choice import Choice, Kind, follow
 from fadoctor.plan.company import Company
 from fadoctor.plan.offers import bounded, offer
 from fadoctor.plan.released import accepts, is_there, mapping_of
+from fadoctor.plan.releases import BESIDE_TORCH
 from fadoctor.plan.requirements import Violation, violations
 from fadoctor.plan.wheel_facts import text_of
 
@@ -165,13 +166,18 @@ def _moved_along(company: Company, each: Violation) -> Choice | None:
     return follow(package_of(each.distribution, each.distribution), here)
 
 
-def _needed(company: Company, each: Violation) -> Choice:
-    """Return what installs a requirement: exactly, where the tables know its releases."""
+def _needed(company: Company, each: Violation) -> Choice | None:
+    """Return what installs a requirement: exactly, where the tables know its releases.
+
+    None for what is published beside torch, where no release of it is known for that build.
+    """
     candidates, environment = company.problem.session.candidates, company.environment
     needed = package_of(each.needs, each.needs)
     for choice in candidates.releases(needed, environment):
         if accepts(each.specifier, choice.version):
             return choice
+    if needed in BESIDE_TORCH and candidates.indexes.of(text_of(environment, "torch.build")):
+        return None
     if exact := company.newest(each.needs):
         return exact
     asker = package_of(each.distribution, each.distribution)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.release_columns import PLANNED
+from fadoctor.matrix.release_columns import FRAMEWORKS, PLANNED
 from fadoctor.matrix.versions import version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import PACKAGES
@@ -88,6 +88,8 @@ def domain(
     kept = keep(package)
     if package in problem.wishes.kept or _is_not_ours(problem, package):
         return [kept]
+    if package in FRAMEWORKS and _is_pinned_in_a_file(problem, package):
+        return [kept]
     pins = _pins(package, environment, decided)
     is_new = not is_there(environment, package)
     if is_new and package in PLANNED and package not in problem.wishes.asked and not pins:
@@ -115,6 +117,13 @@ def _is_for_other_cuda(problem: Problem, package: str, environment: Environment)
     majors = [version_part(str(each.value), "major") for each in (before, after)
               if isinstance(each, Known)]  # fmt: skip
     return len(set(majors)) > 1 and not names_cuda(environment.facts, package)
+
+
+def _is_pinned_in_a_file(problem: Problem, package: str) -> bool:
+    """Return whether a file names one release, which nobody asked to change: it is the reason."""
+    is_file = problem.environment.target.kind == "manifest"
+    version = problem.environment.fact(f"{package}.version")
+    return is_file and isinstance(version, Known) and package not in problem.wishes.asked
 
 
 def _is_other_torch(problem: Problem, environment: Environment) -> bool:

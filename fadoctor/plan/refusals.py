@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.matrix.versions import version_key
+from fadoctor.matrix.wheels import COMMUNITY
 from fadoctor.plan.released import words
 from fadoctor.plan.releases import python_of
 from fadoctor.plan.wishes import ATTENTION
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from fadoctor.plan.problem import Problem
 
 _COMMUNITY = "flash-attn-wheels-community"
-_PAGE = "https://github.com/mjun0812/flash-attention-prebuild-wheels/releases/tag/"
+_URLS = "flash-attn-wheel-urls"
 
 
 def instead_notes(problem: Problem) -> Iterator[str]:
@@ -52,10 +53,20 @@ def _of_others(problem: Problem, platform: str) -> Iterator[str]:
         row = max(rows, key=_newest)
         version = max(words(row["version"]), key=version_key)
         torch, cuda = (", ".join(words(row[name])) for name in ("torch", "cuda"))
+        page = _page(problem, str(row["tag"]))
+        owner = page.split("/")[3]
         yield (
-            f"mjun0812, a third party, publishes flash-attn {version} for {platform} and {python}, "
-            f"beside torch {torch} of {cuda}: {_PAGE}{row['tag']}"
+            f"{owner}, a third party, publishes flash-attn {version} for {platform} and {python}, "
+            f"beside torch {torch} of {cuda}: {page}"
         )
+
+
+def _page(problem: Problem, tag: str) -> str:
+    """Return the page of a release of the third party."""
+    rows = problem.session.matrix.tables[_URLS].rows
+    found = next(row for row in rows if row["source"] == COMMUNITY)
+    page = str(found["page"]).replace("{release}", tag)
+    return page.replace("/releases/download/", "/releases/tag/").rstrip("/")
 
 
 def _newest(row: Row) -> tuple[object, object]:
