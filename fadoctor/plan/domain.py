@@ -33,6 +33,9 @@ ORDER = (
 )  # fmt: skip
 """The packages that come first: what pins others goes before them."""
 
+WHOLE = ("vllm", "sglang", "unsloth", "llamafactory")
+"""Frameworks: an old release that declares few bounds accepts much, and is no better for that."""
+
 _AT_ONCE = ("torch", "sglang", "triton", "torchvision", "torchaudio", *PAIR, LIBRARY)
 """What follows from the choice of torch, where it is there or was asked for; kernels of the Hub,
 and the library that decides whether they and transformers go together."""

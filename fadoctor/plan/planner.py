@@ -29,6 +29,7 @@ from fadoctor.plan.problem import Base, Problem, Session
 from fadoctor.plan.proof import prove
 from fadoctor.plan.solution import Solution
 from fadoctor.plan.solve import NODE_LIMIT, solve
+from fadoctor.plan.worth import worthwhile
 from fadoctor.plan.unhidden import without_folders
 from fadoctor.plan.hopes import hoping
 from fadoctor.plan.refusals import instead_notes
@@ -157,7 +158,9 @@ class _Planning:
 
     def solved(self, limit: int = NODE_LIMIT) -> Solution:
         """Return the state to reach; where the packages themselves were not read, as it is."""
-        return Solution((), Cost()) if self.unread else solve(self.problem, limit)
+        if self.unread:
+            return Solution((), Cost())
+        return worthwhile(self.problem, solve(self.problem, limit))
 
     def written(self, solution: Solution, *, explains: bool) -> Plan:
         """Prove a solution and write it out; `explains` says whether conflicts are looked for."""

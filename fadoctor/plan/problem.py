@@ -17,7 +17,7 @@ from fadoctor.plan.ahead import offers_beside_pair
 from fadoctor.plan.candidates import Candidates
 from fadoctor.plan.cells import Cells
 from fadoctor.plan.contract_state import contract_packages
-from fadoctor.plan.domain import ORDER, decided_in_order, domain, packages_of
+from fadoctor.plan.domain import ORDER, WHOLE, decided_in_order, domain, packages_of
 from fadoctor.plan.hub_route import HubRoute, hub_packages, is_offered
 from fadoctor.plan.lessons import Lessons
 from fadoctor.plan.name_bounds import NameBounds
@@ -89,6 +89,8 @@ class Problem:
             name for name in FRAMEWORKS if name in wishes.asked or is_there(environment, name)
         )
         self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
+        self.by_age = tuple(sorted(self.packages, key=lambda name: name not in WHOLE))
+        """The packages whose newest release matters most come first."""
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)
         present = {"", *self._present()}
         judged = (r for r in session.relations if r.rule.id not in base.left_out)

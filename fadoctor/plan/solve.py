@@ -255,7 +255,7 @@ class _Search:
         """Return the least that a choice adds, before anything is judged."""
         if not choice.is_change:
             return bound
-        place = self.problem.packages.index(choice.package)
+        place = self.problem.by_age.index(choice.package)
         return Cost(
             bound.errors,
             bound.missed,
@@ -302,7 +302,7 @@ class _Search:
             community=kinds.count(Kind.COMMUNITY),
             hub=hub,
             unproved=unproved,
-            ages=tuple(state[name].age if name in state else 0 for name in problem.packages),
+            ages=tuple(state[name].age if name in state else 0 for name in problem.by_age),
             added=len(changes) - replaced,
         )
 
