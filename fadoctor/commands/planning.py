@@ -125,9 +125,7 @@ def _refused(plan: Plan, worse: tuple[Finding, ...]) -> Plan:
     from fadoctor.plan.planner import outcome_of
 
     found = tuple(dict.fromkeys(each.rule_id for each in worse))
-    proof = msgspec.structs.replace(
-        plan.proof, errors=tuple(sorted({*plan.proof.errors, *found}))
-    )
+    proof = msgspec.structs.replace(plan.proof, errors=tuple(sorted({*plan.proof.errors, *found})))
     text = f"not changed: the new text would have an error of its own: {worse[0].message}"
     unwritten = (Edit(each.file, text=f"{each.file}: {text}") for each in plan.edits if each.diff)
     return msgspec.structs.replace(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from fadoctor.plan.wishes import Wishes
 
 ORDER = (
-    "torch", "vllm", "sglang", "unsloth", "llamafactory", "torchvision", "torchaudio", "xformers", "triton",
-    "flash_attn", "flash_attn_3", "flash_attn_4",
+    "torch", "vllm", "sglang", "unsloth", "llamafactory", "torchvision", "torchaudio",
+    "xformers", "triton", "flash_attn", "flash_attn_3", "flash_attn_4",
 )  # fmt: skip
 """The packages that come first: what pins others goes before them."""
 

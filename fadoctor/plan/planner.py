@@ -23,17 +23,17 @@ from fadoctor.plan.cost import Cost
 from fadoctor.plan.count import FAILS, answer_for, best_answers
 from fadoctor.plan.dialect import choose_dialect, is_windows
 from fadoctor.plan.domain import is_of_another_vendor
+from fadoctor.plan.hopes import hoping
 from fadoctor.plan.hub_ways import hub_instead, is_costly
 from fadoctor.plan.lessons import Lessons
 from fadoctor.plan.problem import Base, Problem, Session
 from fadoctor.plan.proof import prove
+from fadoctor.plan.refusals import instead_notes
 from fadoctor.plan.solution import Solution
 from fadoctor.plan.solve import NODE_LIMIT, solve
-from fadoctor.plan.worth import worthwhile
 from fadoctor.plan.unhidden import without_folders
-from fadoctor.plan.hopes import hoping
-from fadoctor.plan.refusals import instead_notes
 from fadoctor.plan.wishes import Asked, describe, wishes_of
+from fadoctor.plan.worth import worthwhile
 from fadoctor.texts.rules_version import rules_version
 from fadoctor.verdicts.predict import predict
 
@@ -271,8 +271,7 @@ class _Planning:
         elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:
             where = self.problem.platform
             yield f"no table has builds of torch with CUDA for {where}: none can be planned there"
-        if proof.missed:
-            yield from instead_notes(self.problem)
+        yield from instead_notes(self.problem, proof)
         for choice in solution.changes:
             made_by = self.problem.environment.fact(f"{choice.package}.installer")
             if isinstance(made_by, Known) and made_by.value == "conda":

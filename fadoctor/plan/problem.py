@@ -9,6 +9,7 @@ import msgspec
 from fadoctor.matrix.kernels import Kernels, visible_gpus
 from fadoctor.matrix.query import Matrix
 from fadoctor.matrix.release_columns import FRAMEWORKS, PLANNED
+from fadoctor.matrix.versions import is_older
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.packages import PACKAGES, package_of
@@ -138,6 +139,13 @@ class Problem:
     ) -> list[Choice]:
         """Return what may be chosen for a package beside what is chosen already, best first."""
         return domain(self, package, environment, decided)
+
+    def lowers(self, choice: Choice) -> bool:
+        """Return whether a choice takes a framework back to a release before the installed one."""
+        here = self.environment.fact(f"{choice.package}.version")
+        if choice.package not in WHOLE or not isinstance(here, Known):
+            return False
+        return bool(choice.version) and is_older(choice.version, str(here.value)) is True
 
     def can_forbid(self, relation: Relation, backends: Iterable[Backend]) -> bool:
         """Return whether a rule can keep one of some backends from working."""

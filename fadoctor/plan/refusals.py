@@ -14,15 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.matrix.query import Row
+    from fadoctor.model.plan import Proof
     from fadoctor.plan.problem import Problem
 
 _COMMUNITY = "flash-attn-wheels-community"
 _URLS = "flash-attn-wheel-urls"
 
 
-def instead_notes(problem: Problem) -> Iterator[str]:
+def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     """Yield what works where a package for attention was asked for and cannot be planned."""
-    if not {*problem.wishes.asked} & {*ATTENTION}:
+    if not proof.missed or {*ATTENTION}.isdisjoint(problem.wishes.asked):
         return
     platform = problem.platform
     if platform.startswith("macosx"):

@@ -93,8 +93,10 @@ class Releases:
         if self.published_with(choice.package, choice.version) or build in ("", PYPI):
             return False
         theirs = self._cuda_of_file(choice.package, choice.version)
-        return bool(theirs) and isinstance(mine, Known) and (
-            theirs != version_part(str(mine.value), "major")
+        return (
+            bool(theirs)
+            and isinstance(mine, Known)
+            and (theirs != version_part(str(mine.value), "major"))
         )
 
     def _cuda_of_file(self, package: str, version: str) -> str:

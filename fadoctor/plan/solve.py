@@ -255,11 +255,13 @@ class _Search:
         """Return the least that a choice adds, before anything is judged."""
         if not choice.is_change:
             return bound
-        place = self.problem.by_age.index(choice.package)
+        problem = self.problem
+        place = problem.by_age.index(choice.package)
         return Cost(
             bound.errors,
             bound.missed,
             bound.lost,
+            bound.lowered + problem.lowers(choice),
             bound.torch + choice.distance,
             bound.removed + (choice.kind is Kind.REMOVE),
             bound.warnings,
@@ -294,6 +296,7 @@ class _Search:
             + (hub and is_of_no_use(node.outlooks, self.from_hub)),
             missed=missed,
             lost=sum(outlook.lost for outlook in node.outlooks.values()),
+            lowered=sum(map(problem.lowers, changes)),
             torch=state["torch"].distance if "torch" in state else 0,
             removed=kinds.count(Kind.REMOVE),
             warnings=failures(node.telling, Severity.WARNING, is_excused),

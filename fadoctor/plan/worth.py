@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.plan.count import FAILS
-from fadoctor.plan.solution import Solution
 
 if TYPE_CHECKING:
     from fadoctor.plan.problem import Problem
+    from fadoctor.plan.solution import Solution
 
 
 def worthwhile(problem: Problem, solution: Solution) -> Solution:
