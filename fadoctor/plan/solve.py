@@ -43,7 +43,7 @@ NODE_LIMIT = 2_400
 """Steps of one search: one for each partial state, more where hundreds of packages are installed.
 The search of a real environment needs a few hundred."""
 
-_SLOWED_BY = 40
+_SLOWED_BY = 30
 """Installed packages that make a step as long as one more."""
 
 
