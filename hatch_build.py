@@ -19,7 +19,7 @@ class CompileRules(BuildHookInterface[Any]):
         root = Path(self.root)
         sys.path.insert(0, str(root))
         try:
-            from fadoctor.matrix.load import write_compiled  # noqa: PLC0415
+            from fadoctor.knowledge.matrix.load import write_compiled  # noqa: PLC0415
 
             write_compiled(root / "rules", root / "fadoctor" / "compiled")
         finally:

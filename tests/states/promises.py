@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.plan import ActionKind
-from fadoctor.plan.released import accepts
-from fadoctor.probes.metadata import normalise_name
+from fadoctor.repair.plan.released import accepts
+from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from fadoctor.model.environment import Target
 from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome, Proof
 from tests.states.promises import broken_promise
 from tests.states.starts import STARTS, start
-from tests.unit.plan.problems import plan
+from tests.unit.repair.plan.problems import plan
 
 MACHINES = (
     ("Tesla V100-SXM2-16GB", "7.0", "535.129.03"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from fadoctor.matrix.versions import parse_specifier
+from fadoctor.knowledge.matrix.versions import parse_specifier
 from fadoctor.model.packages import COMPANIONS, STACK
 from tools.refresh.artefact import (
     MACHINES,
