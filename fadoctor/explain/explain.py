@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.engine.fixes import begun, possible_fixes
+from fadoctor.engine.fixes import begun
 from fadoctor.engine.given import given_by
 from fadoctor.engine.judge import fingerprint
+from fadoctor.engine.possible import possible_fixes
 from fadoctor.engine.symptoms import Matcher
 from fadoctor.explain.cleaning import Line, clean_lines
 from fadoctor.explain.complaints import complaining, complaints

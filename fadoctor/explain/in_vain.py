@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.engine.fixes import possible_fixes
+from fadoctor.engine.possible import QUESTION, possible_fixes
 from fadoctor.engine.scope import Scope
 from fadoctor.model.fact import Known
 
@@ -31,11 +31,20 @@ def without_vain(
     `log`: the lines that were read, which show the framework at work.
     """
     refusals = {fix.id: _refusal(fix, scope, knowledge.rules) for fix in scope.rule.fixes}
-    left = tuple(fix for fix in fixes if refusals.get(fix.id) is None)
-    if len(left) == len(fixes) or not any(map(_ABOUT.search, log)):
+    refused = {name: refusal for name, refusal in refusals.items() if refusal is not None}
+    if not refused or not any(map(_ABOUT.search, log)):
         return fixes
-    rule = next(refusal for fix in fixes if (refusal := refusals.get(fix.id)))
-    return left or possible_fixes(Scope(scope.environment, scope.matrix, rule, _FIRST), log)
+    asked = [each for each in possible_fixes(scope, log, without=refused) if each.id == QUESTION]
+    left: list[Fix] = []
+    for fix in fixes:
+        if fix.id == QUESTION:
+            left += asked
+        elif fix.id not in refused:
+            left.append(fix)
+    if [fix.title for fix in left] == [fix.title for fix in fixes]:
+        return fixes
+    rule = next(iter(refused.values()))
+    return tuple(left) or possible_fixes(Scope(scope.environment, scope.matrix, rule, _FIRST), log)
 
 
 def _refusal(fix: FixTemplate, scope: Scope, rules: Collection[Rule]) -> Rule | None:

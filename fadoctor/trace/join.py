@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.engine.fixes import possible_fixes
 from fadoctor.engine.judge import fingerprint
+from fadoctor.engine.possible import possible_fixes
 from fadoctor.engine.scope import Scope
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from packaging.requirements import InvalidRequirement, Requirement
 
-from fadoctor.engine.fixes import possible_fixes
+from fadoctor.engine.possible import possible_fixes
 from fadoctor.engine.scope import Scope
 from fadoctor.matrix.query import Matrix
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
