@@ -18,7 +18,7 @@ from fadoctor.engine.contradicted import fitted, is_hopeless
 from fadoctor.engine.fixes import aside_of, begun, can_write, is_unsaid, steps_of, texts_of, written
 from fadoctor.engine.questions import Question, question_about
 from fadoctor.engine.remaining import truth_of
-from fadoctor.engine.settings import shown_frameworks
+from fadoctor.engine.settings import named_frameworks, shown_frameworks
 from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -112,9 +112,10 @@ def possible_fixes(
 
 def _shown(scope: Scope, log: tuple[str, ...]) -> tuple[str, ...]:
     """Return the frameworks that a log shows, where a fix tells frameworks something."""
-    tells = any(step.settings for fix in scope.rule.fixes for step in fix.steps)
-    named = (shown_frameworks(line, scope.matrix) for line in (log if tells else ()))
-    return tuple({name for names in named for name in names})
+    if not any(step.settings for fix in scope.rule.fixes for step in fix.steps):
+        return ()
+    at_work = {name for line in log for name in shown_frameworks(line, scope.matrix)}
+    return tuple(at_work) or named_frameworks(log, scope.matrix)
 
 
 def _is_tried(fix: FixTemplate, log: tuple[str, ...]) -> bool:
