@@ -23,9 +23,12 @@ from fadoctor.explain.in_vain import IN_VAIN, without_vain
 from fadoctor.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.explain.messages import failures
 from fadoctor.explain.notes import notes_on
+from fadoctor.explain.proved import complaining as complains
+from fadoctor.explain.proved import proved
 from fadoctor.explain.ranking import Ranked, rank_causes
 from fadoctor.explain.reading import read_blocks
 from fadoctor.explain.sieve import Sifted, sift
+from fadoctor.explain.told_requirements import told_causes, told_in, with_told
 from fadoctor.explain.vendor import Vendor
 from fadoctor.explain.weigh import Weighed, weigh
 from fadoctor.matrix.query import Matrix
@@ -104,13 +107,20 @@ def explain(
     shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
     is_quiet = all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
-    is_weighed = bool(shown or loud)
-    around = surroundings(reading.facts(), environment, knowledge, is_weighed=is_weighed)
+    told = told_in(reading.lines)
+    is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines)))
+    facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
+    around = surroundings(facts, environment, knowledge, is_weighed=is_weighed)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
     texts = tuple(line.text for line in reading.lines)
     findings, checks = [], []
-    for each in _weighed(shown, loud, around, knowledge, ignore):
+    more = tuple(told_causes(told, facts, knowledge, around.matrix))
+    if is_quiet:
+        ended = reading.ranked.unexplained
+        more = (*proved(reading.lines, around, knowledge, ended), *more)
+    more = tuple(cause for cause in more if cause.rule.id not in ignore)
+    for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading)
         fixes = begun(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:

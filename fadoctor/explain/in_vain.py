@@ -49,11 +49,11 @@ def without_vain(
 
 def _refusal(fix: FixTemplate, scope: Scope, rules: Collection[Rule]) -> Rule | None:
     """Return the rule that says why nothing that a fix brings runs on the one GPU."""
-    found = [_refusal_of(backend, scope, rules) for backend in fix.brings]
+    found = [refusal_of(backend, scope, rules) for backend in fix.brings]
     return found[0] if found and None not in found else None
 
 
-def _refusal_of(backend: Backend, scope: Scope, rules: Collection[Rule]) -> Rule | None:
+def refusal_of(backend: Backend, scope: Scope, rules: Collection[Rule]) -> Rule | None:
     """Return the rule that says why no release runs on the one GPU; None where one may."""
     facts = scope.environment.facts
     capability = facts.get("gpu[0].compute_capability")
