@@ -25,8 +25,8 @@ def explained(knowledge: Knowledge, log: str) -> Explanation:
     [
         (
             (
-                "ERROR: vllm 0.15.1 requires transformers<5,>=4.57.0, but you have transformers 5.1.0 "
-                "which is incompatible."
+                "ERROR: vllm 0.15.1 requires transformers<5,>=4.57.0, but you have "
+                "transformers 5.1.0 which is incompatible."
             ),
             ("vllm", "0.15.1", "transformers", "<5,>=4.57.0", "5.1.0", False),
         ),
@@ -77,8 +77,8 @@ def test_what_is_about_others_is_not_read(line: str) -> None:
     [
         (
             (
-                "vllm 0.15.1 requires transformers<5,>=4.57.0, but you have transformers 5.1.0 which "
-                "is incompatible."
+                "vllm 0.15.1 requires transformers<5,>=4.57.0, but you have "
+                "transformers 5.1.0 which is incompatible."
             ),
             "requirement-unmet",
             "pip install 'transformers<5,>=4.57.0'",
@@ -90,7 +90,7 @@ def test_what_is_about_others_is_not_read(line: str) -> None:
         ),
         ("flash-attn 2.8.2 requires torch, which is not installed.", "torch-missing", ""),
         (
-            "torch is 2.4.1\nxformers==0.0.30 requires torch==2.7.0pip",
+            "torch 2.4.1\nxformers==0.0.30 requires torch==2.7.0pip",
             "xformers-torch-mismatch",
             "",
         ),
