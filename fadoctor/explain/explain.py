@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fadoctor.explain.join import Surroundings
     from fadoctor.explain.ranking import Cause
     from fadoctor.explain.reading import Readable
+    from fadoctor.explain.tolerant import Tolerant
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
 
@@ -89,10 +90,16 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
     def facts() -> LogFacts:
         return facts_of(lines, name, matrix)
 
+    def tolerant() -> Tolerant:
+        # Late: most texts hold a wording as it is printed.
+        from fadoctor.explain.pages import load_pages, tolerant_of  # noqa: PLC0415
+
+        return tolerant_of(load_pages(knowledge).wordings)
+
     matcher = Matcher(knowledge, given_by(lambda: facts().environment, matrix))
     sifted = sift(read_blocks(stream), matcher.anchors())
     lines = tuple(line for region in sifted.regions for line in clean_lines(region))
-    ranked = rank_causes(failures(lines), matcher, knowledge.rules)
+    ranked = rank_causes(failures(lines), matcher, knowledge.rules, tolerant)
     return Reading(name, sifted, lines, ranked, facts)
 
 
