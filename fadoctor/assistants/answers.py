@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 
 from fadoctor.commands.looking import foreseen, look
-from fadoctor.examine.gather import facts_in
 from fadoctor.examine.request import Request
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
@@ -114,16 +113,15 @@ def _request(asked: Asked, folder: Path, *, follow: bool) -> Request:
     _bounded("report", asked.report, TEXT_LIMIT)
     if asked.report and asked.environment:
         raise UsageError("environment and report exclude each other: name one target")
-    given = facts_in(asked.report.encode("utf-8", "replace"), _SENT) if asked.report else None
     return Request(
         python=asked.environment,
-        facts=_SENT if given else "",
+        facts=_SENT if asked.report else "",
         overlays=Overlays(_listed("gpu", asked.gpu), asked.driver, asked.glibc,
                           asked.python_version, asked.platform),
         requirements=_files("requirements", asked.requirements, folder),
         configs=_files("config", asked.config, folder),
         contracts=follow,
-        given=given,
+        text=asked.report.encode("utf-8", "replace"),
         reason="environment",
         reads_only=True,
     )  # fmt: skip

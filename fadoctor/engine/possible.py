@@ -120,7 +120,7 @@ def _shown(scope: Scope, log: tuple[str, ...]) -> tuple[str, ...]:
 
 def _is_tried(fix: FixTemplate, log: tuple[str, ...]) -> bool:
     """Return whether a log shows that somebody has done this already."""
-    patterns = [re.compile(pattern) for pattern in fix.tried]
+    patterns = [re.compile(pattern, re.ASCII) for pattern in fix.tried]
     return any(pattern.search(line) for line in log for pattern in patterns)
 
 

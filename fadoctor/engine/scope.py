@@ -90,7 +90,8 @@ class Scope:
             return _SOME_GPU
         if otherwise is None and path.startswith("env.") and isinstance(fact, Absent):
             return _NOT_SET
-        return _text(fact) if otherwise is None else otherwise
+        is_told = otherwise is None or (isinstance(fact, Unknown) and fact.words)
+        return _text(fact) if is_told else str(otherwise)
 
     def fill_items(self, template: str) -> tuple[str, ...]:
         """Return a text filled in, or, where it is one placeholder for a list, the list."""
@@ -248,5 +249,7 @@ def _text(fact: Fact) -> str:
             return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
         case Absent():
             return "none"
+        case Unknown(words=words) if words:
+            return words
         case _:
             return "unknown"

@@ -172,7 +172,7 @@ class Matcher:
     def _regex(self, pattern: str, *, retyped: bool) -> re.Pattern[str]:
         compiled = self._compiled.get((pattern, retyped))
         if compiled is None:
-            compiled = re.compile(pattern, re.IGNORECASE if retyped else 0)
+            compiled = re.compile(pattern, re.ASCII | (re.IGNORECASE if retyped else 0))
             self._compiled[pattern, retyped] = compiled
         return compiled
 

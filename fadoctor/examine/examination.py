@@ -55,8 +55,10 @@ class Examination:
         self._found: list[Environment | BaseException] = []
         self._manifests: tuple[Manifest, ...] = ()
         self._worlds: list[World] = []
-        self._thread = threading.Thread(target=self._read, args=(environ,), daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
+        if not request.facts:
+            self._thread = threading.Thread(target=self._read, args=(environ,), daemon=True)
+            self._thread.start()
 
     def environment(self, knowledge: Knowledge) -> Environment:
         """Return the facts with the overlays on top.
@@ -64,10 +66,7 @@ class Examination:
         Raises TargetError, InputError or UsageError where there are none.
         """
         configurations = _configurations(self._request)
-        self._thread.join()
-        [found] = self._found
-        if isinstance(found, BaseException):
-            raise found
+        found = self._read_by_now(knowledge)
         found = self._opened(found, knowledge)
         if self._request.contracts and not self._request.facts:
             found = self._with_contracts(found, knowledge)
@@ -92,6 +91,18 @@ class Examination:
 
             found = apply_configurations(found, configurations)
         return _noted(found, self._request.meant.notes)
+
+    def _read_by_now(self, knowledge: Knowledge) -> Environment:
+        """Return what was read meanwhile; saved facts and texts are read here, without waiting."""
+        if self._thread is None:
+            if self._request.requirements:
+                self._manifests = _read_manifests(self._request)
+            return saved(self._request, knowledge)
+        self._thread.join()
+        [found] = self._found
+        if isinstance(found, BaseException):
+            raise found
+        return found
 
     def _for_assumed(self, found: Environment) -> Environment:
         """Decide for what is assumed what was decided for this machine and its Python."""
@@ -150,8 +161,7 @@ class Examination:
         try:
             if self._request.requirements:
                 self._manifests = _read_manifests(self._request)
-            facts = self._request.facts
-            self._found.append(saved(self._request) if facts else self._probed(environ))
+            self._found.append(self._probed(environ))
         except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
             self._found.append(error)
 

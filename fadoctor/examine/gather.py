@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fadoctor.examine.request import Request
+    from fadoctor.model.rule import Knowledge
     from fadoctor.probes.world import World
     from fadoctor.targets.discover import TargetRequest
 
@@ -28,22 +29,22 @@ NEW = "new"
 _MACHINE = Target("manifest", "this machine", "no environment is here")
 
 
-def saved(request: Request) -> Environment:
+def saved(request: Request, knowledge: Knowledge) -> Environment:
     """Return saved facts, from a file, from standard input, or as a program hands them over."""
     name, given = request.facts, request.given
     if given is not None:
         return msgspec.structs.replace(given, target=replayed(given, name))
-    return facts_in(_read(name), name)
+    return facts_in(request.text or _read(name), name, knowledge)
 
 
-def facts_in(data: bytes, name: str) -> Environment:
-    """Return the facts of a text: saved ones, or what other tools print; InputError for neither."""
+def facts_in(data: bytes, name: str, knowledge: Knowledge) -> Environment:
+    """Return the facts of a text: saved ones, or what it says; InputError for neither."""
     # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
     first = data.lstrip()[:1]
     if first != b"{" and not (first == b"[" and _is_json(data)):
-        from fadoctor.pasted.report import read_report  # noqa: PLC0415 -- rarely needed
+        from fadoctor.explain.pasted_text import read_text  # noqa: PLC0415 -- rarely needed
 
-        return read_report(data, name if name != "-" else "standard input")
+        return read_text(data, name if name != "-" else "standard input", knowledge)
     environment = read_facts(data, name)
     return msgspec.structs.replace(environment, target=replayed(environment, name))
 

@@ -47,6 +47,8 @@ class Request(msgspec.Struct, frozen=True):
     """Whether what was followed before is looked up, and kept."""
     given: Environment | None = None
     """The facts themselves, where a program hands them over."""
+    text: bytes = b""
+    """A text to read them from, where a program hands it over; `facts` is how it is called."""
     reason: str = "--python"
     """Who named `python`."""
     new: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -29,6 +28,7 @@ from fadoctor.explain.ranking import Ranked, rank_causes
 from fadoctor.explain.reading import read_blocks
 from fadoctor.explain.sieve import Sifted, sift
 from fadoctor.explain.told_requirements import told_causes, told_in, with_told
+from fadoctor.explain.topic import is_on_topic
 from fadoctor.explain.vendor import Vendor
 from fadoctor.explain.weigh import Weighed, weigh
 from fadoctor.matrix.query import Matrix
@@ -36,6 +36,7 @@ from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
 from fadoctor.model.report import Summary, rules_info
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from fadoctor.explain.join import Surroundings
@@ -49,7 +50,7 @@ OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left o
 
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 
-_DULL = re.compile(
+_DULL = compiled(
     r"\.(?:distribution|count|visible_count|visible|vendor|abi_tag|machine)$|^packages\.|^host\.os$"
 )
 """Facts that follow from what a log names, and say nothing to a reader."""
@@ -178,7 +179,8 @@ def _log(reading: Reading) -> Log:
         if isinstance(fact, Known) and not _DULL.search(name)
     }
     read = "whole" if sifted.is_whole else "surroundings"
-    return Log(reading.name, sifted.size, sifted.lines, read, named)
+    about = bool(reading.ranked.causes) or is_on_topic(reading.lines)
+    return Log(reading.name, sifted.size, sifted.lines, read, named, about)
 
 
 def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:

@@ -160,7 +160,7 @@ def _why_open(mine: list[Judgement]) -> str:
         read = {name: fact for each in mine for name, fact in each.scope.read.items()}
         if any(_is_missing(name, fact) for name, fact in read.items()):
             return _NOT_THERE
-        return _CONFIGURED if any(name.startswith("config.") for name in read) else _NOT_THERE
+        return _CONFIGURED if any(name.startswith("config.") for name in read) else _NO_TRACE
     unknown = [name for each in mine for name in each.scope.unknown_facts()]
     if unknown:
         return f"Not confirmed: {', '.join(dict.fromkeys(unknown))} could not be read here."

@@ -16,6 +16,7 @@ from fadoctor.explain.ranking import Cause
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.verdict import Backend
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,8 +31,8 @@ LINES_LIMIT = 400
 """Most lines in which a complaint is looked for: a report that a person has written is short."""
 
 # It fails, crashes, does not run; False; in the words of several languages.
-_COMPLAINT = re.compile(
-    r"(?ai)\b(?:errors?|fail(?:s|ed|ing|ure)?|exception|crash(?:es|ed|ing)?|broken|abort(?:s|ed)?"
+_COMPLAINT = compiled(
+    r"(?i)\b(?:errors?|fail(?:s|ed|ing|ure)?|exception|crash(?:es|ed|ing)?|broken|abort(?:s|ed)?"
     r"|segfaults?|segmentation fault|unable|cannot|can.?not|can.?t"
     r"|not (?:be )?(?:run(?:nable|able)?|runn?ing|work(?:ing)?|load(?:ed)?|available|supported"
     r"|compatible|usable|recogni[sz]ed|found)"
@@ -62,10 +63,10 @@ _GROUND = frozenset({"gpu", "torch", "driver", "toolkit"})
 """What is in most findings: where another package is, too, the complaint must be about that."""
 
 # flash-attn does not work on my V100. | Flash Attention 2 fails
-_FLASH = re.compile(r"(?ai)\bflash[-_ ]?att(?:n|ention)\b(?![-_ ]?[34])|\bFA-?2\b")
-_GGML = re.compile(r"(?ai)llama\.cpp|ggml|gguf|kobold|ollama|(?<!\w)-fa\b")
-_STACK = re.compile(r"(?ai)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
-_OURS = re.compile(r"(?ai)cuda|torch|flash|attn|attention|xformers|triton|nvcc|gpu|dtype|device")
+_FLASH = compiled(r"(?i)\bflash[-_ ]?att(?:n|ention)\b(?![-_ ]?[34])|\bFA-?2\b")
+_GGML = compiled(r"(?i)llama\.cpp|ggml|gguf|kobold|ollama|(?<!\w)-fa\b")
+_STACK = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
+_OURS = compiled(r"(?i)cuda|torch|flash|attn|attention|xformers|triton|nvcc|gpu|dtype|device")
 
 
 def complaining(lines: tuple[Line, ...]) -> tuple[Line, ...]:
@@ -116,7 +117,7 @@ def _line_about(finding: Finding, loud: Iterable[Line]) -> Line | None:
     words = [_TOPICS[head] for head in sorted(named - _GROUND or named)]
     if not words:
         return None
-    pattern = re.compile(rf"(?ai)(?<![A-Za-z])(?:{'|'.join(words)})(?![A-Za-z])")
+    pattern = compiled(rf"(?i)(?<![A-Za-z])(?:{'|'.join(words)})(?![A-Za-z])")
     return next((line for line in loud if pattern.search(line.text)), None)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.explain.messages import Failure
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ TRIES = 12
 """Most repairs that are matched."""
 
 
-_DOUBLED = re.compile(r"(?<!\S)(\S{2,60}) \1(?!\S)")
+_DOUBLED = compiled(r"(?<!\S)(\S{2,60}) \1(?!\S)")
 
 
 def repaired_matches(

@@ -17,6 +17,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Value
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.packages import COMPANIONS, STACK, package_of
 from fadoctor.targets.derived import derive
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,8 +31,8 @@ TOLD_LIMIT = 40
 # vllm 0.16.0+cu130 requires transformers<5,>=4.56.0, but you have transformers 5.2.0 which is
 # incompatible. | flash-attn 2.8.3 requires torch, which is not installed.
 # xformers==0.0.30 requires torch==2.7.0
-_REQUIRES = re.compile(
-    r"(?a)(?<![\w.-])(?P<package>[A-Za-z][\w.-]{1,40})(?: |==| \()v?"
+_REQUIRES = compiled(
+    r"(?<![\w.-])(?P<package>[A-Za-z][\w.-]{1,40})(?: |==| \()v?"
     r"(?P<release>\d[\w.+!-]{0,30})\)? (?:requires|has requirement|depends on) "
     r"(?P<needs>[A-Za-z](?:[\w.-]{0,40}\w)?)(?:\[[\w, -]{1,40}\])?"
 )
@@ -39,9 +40,9 @@ _VERSION = (
     r"\d{1,8}(?:\.\d{1,8}){0,6}(?:\.\*)?(?:(?:a|b|rc|\.?post|\.?dev)\d{1,8})?(?:\+[\w.]{1,30})?"
 )
 _CLAUSE = rf"(?:===?|~=|!=|<=?|>=?) ?{_VERSION}"
-_RANGE = re.compile(rf"(?a) ?\(?(?P<range>{_CLAUSE}(?:, ?{_CLAUSE}){{0,4}})")
-_TAIL = re.compile(
-    r"(?a)[^,\n]{0,120},? (?:(?P<missing>which is not installed)"
+_RANGE = compiled(rf" ?\(?(?P<range>{_CLAUSE}(?:, ?{_CLAUSE}){{0,4}})")
+_TAIL = compiled(
+    r"[^,\n]{0,120},? (?:(?P<missing>which is not installed)"
     r"|but you(?:.ll)?(?: will)? have [A-Za-z][\w.-]{1,40} (?P<found>\d[\w.+!-]{0,30}))"
 )
 _WORDS = ("requires ", "has requirement ", "depends on ")

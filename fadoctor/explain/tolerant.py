@@ -7,7 +7,6 @@ pattern finds in the repaired text counts, so that all of its conditions hold as
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter, defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.explain.words import NEGATIONS, STATES, Word, is_alike, words_in
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,14 +42,14 @@ LOST = 2
 ADDED = 3
 """Most words that are taken out of one gap."""
 
-_RAISED = re.compile(r"(?ai)error|exception|fatal|failed|warning|traceback")
+_RAISED = compiled(r"(?i)error|exception|fatal|failed|warning|traceback")
 
 
 # Numbers vary from text to text.
-_VARIES = re.compile(r"\d")
+_VARIES = compiled(r"\d")
 
 # A word of the same sentence stands right before, or right behind.
-_WITHIN, _FOLLOWED = re.compile(r"[A-Za-z][ ,'\"`-]{1,3}\Z"), re.compile(r"[ ,'\"`-]{1,3}[A-Za-z]")
+_WITHIN, _FOLLOWED = compiled(r"[A-Za-z][ ,'\"`-]{1,3}\Z"), compiled(r"[ ,'\"`-]{1,3}[A-Za-z]")
 
 
 class Repaired(msgspec.Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from fadoctor.engine.suite import cases_of, is_log, outcome_of
 from fadoctor.explain.words import words_in
 from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import COMPANIONS, STACK
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ LONGEST = 600
 
 
 # /opt/venv/x.so | C:\\v\\x.dll | 'compute_37' | 2.8.3 | sm_120
-_VARIES = re.compile(r"\S{0,200}[\\/]\S{0,200}|\b(?=[\w.+-]{0,60}\d)[\w.+-]{1,60}")
+_VARIES = compiled(r"\S{0,200}[\\/]\S{0,200}|\b(?=[\w.+-]{0,60}\d)[\w.+-]{1,60}")
 
 
 class Wording(msgspec.Struct, frozen=True):

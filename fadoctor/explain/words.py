@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +15,7 @@ TEXT_LIMIT = 20_000
 """Characters of one text that are read."""
 
 # 1Torch, flash_attn_2_cuda: a word ends where a digit or another sign begins.
-_WORD = re.compile(r"[A-Za-z]{2,40}")
+_WORD = compiled(r"[A-Za-z]{2,40}")
 
 NEGATIONS = frozenset({
     "not", "no", "cannot", "can", "without", "unable", "never", "none", "nor", "isn", "doesn",

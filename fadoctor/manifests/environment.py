@@ -12,12 +12,13 @@ from fadoctor.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.manifests.image_facts import conda_facts, image_facts
 from fadoctor.manifests.markers import Markers
 from fadoctor.manifests.may_bound import bounded_facts
-from fadoctor.manifests.package_facts import PARTLY, Facts, absent_facts, open_facts
+from fadoctor.manifests.package_facts import Facts, absent_facts, open_facts
 from fadoctor.manifests.planned import speaks_of_image
 from fadoctor.manifests.python_of import python_facts
 from fadoctor.manifests.torch_of import is_conda, only_builds, torch_facts
 from fadoctor.manifests.wheel_tags import UNFIT, unfit_wheels
 from fadoctor.matrix.index_names import MISTAKEN
+from fadoctor.matrix.required import PARTLY
 from fadoctor.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.environment import UNNAMED

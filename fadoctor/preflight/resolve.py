@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.manifests.environment import HELD
-from fadoctor.manifests.package_facts import PARTLY
+from fadoctor.matrix.required import PARTLY
 from fadoctor.model.environment import requirers_in
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.packages import PACKAGES

@@ -81,7 +81,7 @@ def test_what_is_about_others_is_not_read(line: str) -> None:
                 "transformers 5.1.0 which is incompatible."
             ),
             "requirement-unmet",
-            "pip install 'transformers<5,>=4.57.0'",
+            "pip install 'transformers>=4.56.0,<5'",
         ),
         (
             "vllm 0.6.1 requires torch==2.4.0, but you have torch 2.5.1 which is incompatible.",
