@@ -55,6 +55,8 @@ _DULL = compiled(
 )
 """Facts that follow from what a log names, and say nothing to a reader."""
 
+NEAREST = "The nearest pages of rules, which may be about something else:"
+
 TOLD = "[[{log.name_told}]]"
 """What tables say of a name that a log misses, told behind what the log says."""
 
@@ -141,6 +143,8 @@ def explain(
         checks += [check] if check else []
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
+    if not findings and is_on_topic(reading.lines):
+        notes += _nearest(texts, knowledge)
     return Explanation(
         fadoctor=__version__,
         rules=rules_info(knowledge),
@@ -153,6 +157,17 @@ def explain(
         overlays=environment.overlays if environment is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
+
+
+def _nearest(texts: tuple[str, ...], knowledge: Knowledge) -> list[str]:
+    """Return a sentence that names the pages of rules nearest to a text; none where none is."""
+    # Late: most texts are recognised.
+    from fadoctor.explain.nearest import Index, asked_by  # noqa: PLC0415
+    from fadoctor.explain.pages import load_pages  # noqa: PLC0415
+
+    near = Index(load_pages(knowledge).pages).near(asked_by(texts))
+    names = ", ".join(each.rule for each in near)
+    return [f"{NEAREST} {names}. `fadoctor rules show ID` prints a page."] if near else []
 
 
 def _weighed(

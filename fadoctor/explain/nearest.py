@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,9 +15,10 @@ import msgspec
 from fadoctor.engine.suite import cases_of, is_log, outcome_of
 from fadoctor.explain.words import plain_words
 from fadoctor.model.finding import Outcome
+from fadoctor.texts.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fadoctor.engine.suite import RuleFile, Suite
 
@@ -82,6 +82,20 @@ def _add(count: Counter[str], text: str, times: int) -> None:
             count[word] += times
 
 
+def asked_by(lines: Sequence[str]) -> str:
+    """Return the part of a text that says most of what is asked: what complains, and its ends."""
+    if len(lines) <= 2 * ENDS:
+        return "\n".join(lines)
+    loud = [line for line in lines if _COMPLAINS.search(line)]
+    return "\n".join((*lines[:ENDS], *loud[-ENDS:], *lines[-ENDS:]))
+
+
+ENDS = 40
+"""Lines at the beginning and at the end of a long text that are asked about."""
+
+_COMPLAINS = compiled(r"(?i)error|exception|failed|cannot|not found|unsupported|fatal")
+
+
 class Index:
     """Pages by their words."""
 
@@ -112,9 +126,3 @@ class Index:
             Near(self._pages[place].rule, self._pages[place].title, round(scores[place], 3))
             for place in best
         )
-
-
-@lru_cache(2)
-def index_of(pages: tuple[Page, ...]) -> Index:
-    """Return the index of some pages; it is made once."""
-    return Index(pages)
