@@ -15,6 +15,7 @@ from fadoctor.engine.given import given_by
 from fadoctor.engine.judge import fingerprint
 from fadoctor.engine.possible import possible_fixes
 from fadoctor.engine.symptoms import Matcher
+from fadoctor.explain.call_sites import broke_at
 from fadoctor.explain.cleaning import Line, clean_lines
 from fadoctor.explain.complaints import complaining, complaints
 from fadoctor.explain.facts import LogFacts, facts_of
@@ -129,6 +130,8 @@ def explain(
     if is_quiet:
         ended = reading.ranked.unexplained
         more = (*proved(reading.lines, around, knowledge, ended), *more)
+        place = broke_at(reading.lines, knowledge, around.matrix)
+        more = (*more, place) if place is not None and not more else more
     more = tuple(cause for cause in more if cause.rule.id not in ignore)
     for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading)
