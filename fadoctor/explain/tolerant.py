@@ -133,11 +133,11 @@ class Tolerant:
 
     def _repair(self, text: str, words: tuple[Word, ...], number: int) -> str | None:
         wording, mine = self._wordings[number], self._words[number]
-        literal = set(wording.literal)
-        pairs = _aligned(mine, words, literal)
+        pairs = _aligned(mine, words, set(wording.literal))
+        literal = set(wording.literal) - set(wording.values)
         there = {mine[place].text for place, _ in pairs}
         weight = sum(self._weights[word] for word in there)
-        lost = [place for place in wording.literal if place not in dict(pairs)]
+        lost = [place for place in sorted(literal) if place not in dict(pairs)]
         is_near = len(lost) <= 1 and len(there) >= NEARLY
         if not is_near and (weight < ENOUGH * self._totals[number] or len(lost) > LOST):
             return None
@@ -229,7 +229,7 @@ class _Rebuilder:
         lost = range(i)
         if not lost or not self._is_literal(lost):
             return before
-        if _WITHIN.search(before):
+        if len(lost) > 1 and _WITHIN.search(before):
             return None
         return f"{before} {self._wording[: self._mine[i].start].lstrip()}"
 
@@ -242,4 +242,4 @@ class _Rebuilder:
             return rest if is_there else f"{end} {rest.lstrip()}"
         if not self._is_literal(lost):
             return rest
-        return None if _FOLLOWED.match(rest) else f"{end} {rest.lstrip()}"
+        return None if _FOLLOWED.match(rest) or _VARIES.search(end) else f"{end} {rest.lstrip()}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.explain.words import Word
     from fadoctor.model.rule import Symptom
 
-FEWEST = 4
+FEWEST = 3
 """Words that a wording must have to be recognised with a gap."""
 
 LONGEST = 600
@@ -39,8 +39,10 @@ class Wording(msgspec.Struct, frozen=True):
     text: str
     literal: tuple[int, ...]
     """Which of its words are the program's own; the others vary."""
+    values: tuple[int, ...] = ()
+    """Which of its words are values that vary."""
     names: tuple[int, ...] = ()
-    """Which of its words name something, or are values: a text without them is given none."""
+    """Which of them name a package or a file: no text without them is meant."""
 
 
 def wordings_of(suite: Suite) -> Iterator[Wording]:
@@ -59,8 +61,9 @@ def _of_rule(file: RuleFile, suite: Suite) -> Iterator[Wording]:
             for match in Cases(alone).matcher(case).match(case.log):
                 symptom = file.rule.symptoms[match.index]
                 text = _shown(case.log, match.start, match.end)
-                names = _names(text, match.captures.values())
-                wording = Wording(file.rule.id, text, _literal(text, symptom), names)
+                values = _values(text, match.captures.values())
+                names = _names(text, values)
+                wording = Wording(file.rule.id, text, _literal(text, symptom), values, names)
                 if len(wording.literal) >= FEWEST:
                     yield wording
 
@@ -85,12 +88,21 @@ def _literal(text: str, symptom: Symptom) -> tuple[int, ...]:
     )
 
 
-def _names(text: str, captured: Iterable[str]) -> tuple[int, ...]:
-    values = [(at, at + len(each)) for each in captured if each and (at := text.find(each)) >= 0]
+def _values(text: str, captured: Iterable[str]) -> tuple[int, ...]:
+    spans = [
+        (at, at + len(each))
+        for each in captured
+        if each and " " not in each and (at := text.find(each)) >= 0
+    ]
+    return tuple(place for place, word in enumerate(words_in(text)) if _is_in(word, spans))
+
+
+def _names(text: str, values: tuple[int, ...]) -> tuple[int, ...]:
+    varies = [match.span() for match in _VARIES.finditer(text)]
     return tuple(
         place
         for place, word in enumerate(words_in(text))
-        if word.text in _NAMES or _is_in(word, values)
+        if place not in values and (word.text in _NAMES or _is_in(word, varies))
     )
 
 

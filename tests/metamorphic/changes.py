@@ -25,6 +25,9 @@ INNOCENT = "Thank you for this project, it has been very useful for my work."
 PROSE = re.compile(r"(?<!\S)[a-z]{2,20}(?!\S)")
 """A plain word of a sentence: no name, no path, no number, nothing in quotes."""
 
+SENSE = frozenset({"not", "no", "cannot", "without", "never"})
+"""Words without which a line says the opposite: these are not dropped."""
+
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/][^\s\"']{1,200}")
 WIDTH = 120
 
@@ -44,7 +47,7 @@ def word_dropped(log: str, place: int, chance: random.Random) -> str:
     """One plain word of the line that shows the cause is lost."""
 
     def without(line: str) -> str:
-        words = list(PROSE.finditer(line))
+        words = [word for word in PROSE.finditer(line) if word[0] not in SENSE]
         if not words:
             return line
         word = chance.choice(words)
@@ -105,7 +108,7 @@ def windows_paths_in_other_case(log: str, _place: int, _chance: random.Random) -
     def other(path: re.Match[str]) -> str:
         drive, _, rest = path[0].partition(":")
         head, slash, name = rest.rpartition("\\")
-        return f"{drive.swapcase()}:{head}{slash}{name}"
+        return f"{drive.swapcase()}:{head.lower()}{slash}{name}"
 
     return _WINDOWS.sub(other, log)
 
@@ -127,7 +130,7 @@ def cut_at_the_end(log: str, _place: int, _chance: random.Random) -> str:
 
 CHANGES: dict[str, tuple[Change, float]] = {
     "bar glued on": (bar_glued_on, 0.98),
-    "word dropped": (word_dropped, 0.90),
+    "word dropped": (word_dropped, 0.85),
     "word doubled": (word_doubled, 0.98),
     "innocent sentence added": (innocent_sentence_added, 0.98),
     "other report below": (other_report_below, 0.98),
