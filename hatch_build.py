@@ -19,8 +19,8 @@ class CompileRules(BuildHookInterface[Any]):
         root = Path(self.root)
         sys.path.insert(0, str(root))
         try:
-            from fadoctor.explain.pages import write_pages  # noqa: PLC0415
-            from fadoctor.matrix.load import write_compiled  # noqa: PLC0415
+            from fadoctor.judging.explain.pages import write_pages  # noqa: PLC0415
+            from fadoctor.knowledge.matrix.load import write_compiled  # noqa: PLC0415
 
             write_compiled(root / "rules", root / "fadoctor" / "compiled")
             write_pages(root / "fadoctor" / "compiled")

@@ -43,7 +43,7 @@ started = time.perf_counter()
 from fadoctor.binary.coverage import summarise
 from fadoctor.binary.fatbin import read_fatbins
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.start import Target
+from fadoctor.binary.interpreter_process import Target
 executable, torch, path = json.loads(sys.argv[1])
 extensions = sys.argv[3:]
 with Predictor(Target(executable, torch, tuple(path))) as predictor:

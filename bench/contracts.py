@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, TypeVar
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from fadoctor.contracts import read as reading  # noqa: E402 -- the checkout this file stands in
-from fadoctor.contracts.model import Answer, Entry, Site  # noqa: E402
-from fadoctor.examine.examination import Examination  # noqa: E402
-from fadoctor.examine.request import Request  # noqa: E402
-from fadoctor.matrix.load import load_knowledge  # noqa: E402
-from fadoctor.targets.contracts import asked_site  # noqa: E402
+from fadoctor.knowledge.matrix.load import load_knowledge  # noqa: E402
+from fadoctor.sources.examine.examination import Examination  # noqa: E402
+from fadoctor.sources.examine.request import Request  # noqa: E402
+from fadoctor.sources.import_names import read as reading  # noqa: E402 -- the checkout this file stands in
+from fadoctor.sources.import_names.model import Answer, Entry, Site  # noqa: E402
+from fadoctor.sources.targets.import_name_facts import asked_site  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fadoctor.engine.symptoms import Matcher
-from fadoctor.explain.explain import explain, read_log
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.judging.engine.symptoms import Matcher
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.knowledge.matrix.load import load_knowledge
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge

@@ -29,7 +29,7 @@ from fadoctor.fleet.gathered import Gathered  # noqa: E402
 from fadoctor.fleet.record import SEPARATOR, payload_of  # noqa: E402
 from fadoctor.fleet.streams import Intake  # noqa: E402
 from fadoctor.fleet.summary import Asked, summarise  # noqa: E402
-from fadoctor.matrix.load import load_knowledge  # noqa: E402
+from fadoctor.knowledge.matrix.load import load_knowledge  # noqa: E402
 from fadoctor.report.fleet_text import render  # noqa: E402
 from fadoctor.report.style import Style  # noqa: E402
 from tests.unit.fleet.samples import content, node  # noqa: E402

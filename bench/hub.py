@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fadoctor.hub.cache import find_cache, read_cache
+from fadoctor.sources.hub.cache import find_cache, read_cache
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT_MS = 15

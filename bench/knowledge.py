@@ -25,17 +25,17 @@ import msgspec
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from fadoctor.diagnose import diagnose  # noqa: E402 -- the checkout that this file stands in
-from fadoctor.engine.judge import judge  # noqa: E402
-from fadoctor.matrix.kernels import Kernels  # noqa: E402
-from fadoctor.matrix.load import COMPILED, Stamped, load_knowledge  # noqa: E402
-from fadoctor.matrix.query import Matrix  # noqa: E402
+from fadoctor.judging.diagnose import diagnose  # noqa: E402 -- the checkout that this file stands in
+from fadoctor.judging.engine.judge import judge  # noqa: E402
+from fadoctor.judging.verdicts.predict import predict  # noqa: E402
+from fadoctor.judging.verdicts.recommendation import recommend  # noqa: E402
+from fadoctor.knowledge.matrix.kernels import Kernels  # noqa: E402
+from fadoctor.knowledge.matrix.load import COMPILED, Stamped, load_knowledge  # noqa: E402
+from fadoctor.knowledge.matrix.query import Matrix  # noqa: E402
 from fadoctor.model.catalogue import LATER, build_catalogue  # noqa: E402
 from fadoctor.model.environment import Environment, Target  # noqa: E402
 from fadoctor.model.fact import Absent, Fact, Known  # noqa: E402
 from fadoctor.model.packages import PACKAGES  # noqa: E402
-from fadoctor.verdicts.predict import predict  # noqa: E402
-from fadoctor.verdicts.recommendation import recommend  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,8 +47,8 @@ EVALUATING_BAR_MS = 3.0
 COPIES = (1, 4, 16)
 ENVIRONMENTS = (1, 10, 100)
 
-_LOADING = "from fadoctor.matrix.load import load_knowledge; load_knowledge()"
-_IMPORTS = "import fadoctor.matrix.load"
+_LOADING = "from fadoctor.knowledge.matrix.load import load_knowledge; load_knowledge()"
+_IMPORTS = "import fadoctor.knowledge.matrix.load"
 
 _MACHINE: dict[str, bool | int | str | dict[str, str]] = {
     "host.os": "linux",

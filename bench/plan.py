@@ -22,11 +22,11 @@ import msgspec
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from fadoctor.diagnose import diagnose  # noqa: E402 -- the checkout that this file stands in
-from fadoctor.matrix.load import load_apart, load_knowledge  # noqa: E402
-from fadoctor.plan.planner import Question, make_plan, session_of  # noqa: E402
-from fadoctor.plan.problem import Session  # noqa: E402
-from fadoctor.targets.saved import read_facts  # noqa: E402
+from fadoctor.judging.diagnose import diagnose  # noqa: E402 -- the checkout that this file stands in
+from fadoctor.knowledge.matrix.load import load_apart, load_knowledge  # noqa: E402
+from fadoctor.repair.plan.planner import Question, make_plan, session_of  # noqa: E402
+from fadoctor.repair.plan.problem import Session  # noqa: E402
+from fadoctor.sources.targets.saved import read_facts  # noqa: E402
 from tests.states.starts import start  # noqa: E402
 
 if TYPE_CHECKING:

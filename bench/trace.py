@@ -23,9 +23,9 @@ import torch.nn.functional as F  # noqa: N812 -- as everybody calls it
 from torch import nn
 
 from fadoctor import api
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.trace.parent import traced_environment
-from fadoctor.trace.settings import Settings, config_of, write_config
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.proof.trace.parent import traced_environment
+from fadoctor.proof.trace.settings import Settings, config_of, write_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable

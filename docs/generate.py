@@ -17,10 +17,10 @@ from typer.main import get_command
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import manual
 
-from fadoctor.cli.app import build
-from fadoctor.cli.examples import EXAMPLES
-from fadoctor.engine.suite import RuleFile
-from fadoctor.matrix.compile import Compiled, compile_rules
+from fadoctor.interfaces.cli.app import build
+from fadoctor.interfaces.cli.examples import EXAMPLES
+from fadoctor.judging.engine.suite import RuleFile
+from fadoctor.knowledge.matrix.compile import Compiled, compile_rules
 from fadoctor.report import page_markdown, rule_list, rule_page, schema, table_page
 
 ROOT = Path(__file__).resolve().parents[1]

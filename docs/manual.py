@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from typer.main import get_command
 
 from fadoctor import __version__
-from fadoctor.cli.app import build
-from fadoctor.cli.examples import EXAMPLES
+from fadoctor.interfaces.cli.app import build
+from fadoctor.interfaces.cli.examples import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import sys
 from typing import NoReturn
 
 from fadoctor.processes.interrupts import hear_every_interrupt
-from fadoctor.processes.itself import note_start
+from fadoctor.processes.own_interpreter import note_start
 
 _RARELY = 100_000
 """Objects between two searches for cycles: a start makes many, and keeps them all."""
@@ -25,7 +25,7 @@ def main() -> None:
     gc.set_threshold(_RARELY)
     hear_every_interrupt()
     try:
-        from fadoctor.cli.app import main as run_command_line  # noqa: PLC0415 -- first the above
+        from fadoctor.interfaces.cli.app import main as run_command_line  # noqa: PLC0415 -- first the above
 
         run_command_line()
     except KeyboardInterrupt:  # while that was imported

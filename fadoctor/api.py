@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Backend, Dtype
-    from fadoctor.results import (
+    from fadoctor.proof.trace.inside import Trace
+    from fadoctor.report.results import (
         CheckResult,
         ExplainResult,
         FactsResult,
         PlanResult,
         SmokeResult,
     )
-    from fadoctor.trace.inside import Trace
 
     Name = str | os.PathLike[str]
     Names = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -59,14 +59,12 @@ def check(
     `target` is an interpreter or the folder of an environment; without one it is the interpreter
     that runs this program. With `smoke`, attention is run by a process of the target's interpreter.
     """
-    from fadoctor.commands import answering
-    from fadoctor.commands.asking import What
+    from fadoctor.interfaces.commands import run
+    from fadoctor.interfaces.commands.request import What
 
     what = What(target, site_packages, facts, requirements, extra, group, config, config_kind,
                 gpu, driver, glibc, python_version, platform)  # fmt: skip
-    return answering.check(
-        what, smoke=smoke, thorough=thorough, cache=cache, ignore=ignore, rules=rules
-    )
+    return run.check(what, smoke=smoke, thorough=thorough, cache=cache, ignore=ignore, rules=rules)
 
 
 def facts(
@@ -89,12 +87,12 @@ def facts(
     rules: Names = (),
 ) -> FactsResult:
     """Return everything that was read; the other functions take it as their `facts`."""
-    from fadoctor.commands import answering
-    from fadoctor.commands.asking import What
+    from fadoctor.interfaces.commands import run
+    from fadoctor.interfaces.commands.request import What
 
     what = What(target, site_packages, facts, requirements, extra, group, config, config_kind,
                 gpu, driver, glibc, python_version, platform)  # fmt: skip
-    return answering.facts(what, thorough=thorough, cache=cache, rules=rules)
+    return run.facts(what, thorough=thorough, cache=cache, rules=rules)
 
 
 def explain(
@@ -115,12 +113,12 @@ def explain(
 
     A string is the text itself, a path names a file, an exception is explained with its traceback.
     """
-    from fadoctor.commands import answering
-    from fadoctor.commands.asking import What
+    from fadoctor.interfaces.commands import run
+    from fadoctor.interfaces.commands.request import What
 
     what = What(target, site_packages, facts, gpu=gpu, driver=driver, glibc=glibc,
                 python_version=python_version, platform=platform)  # fmt: skip
-    return answering.explain(log, what, ignore=ignore, rules=rules)
+    return run.explain(log, what, ignore=ignore, rules=rules)
 
 
 def plan(
@@ -148,15 +146,15 @@ def plan(
     rules: Names = (),
 ) -> PlanResult:
     """Return the smallest change that ends in a working environment; nothing is carried out."""
-    from fadoctor.commands import answering
-    from fadoctor.commands.asking import What, names
-    from fadoctor.commands.planning import Wanted
+    from fadoctor.interfaces.commands import run
+    from fadoctor.interfaces.commands.plan import Wanted
+    from fadoctor.interfaces.commands.request import What, names
 
     what = What(target, site_packages, facts, requirements, extra, group, config, config_kind,
                 gpu, driver, glibc, python_version, platform)  # fmt: skip
     wanted = Wanted(names(want, "want"), names(keep, "keep"), allow_build, installer,
                     names(ignore, "ignore"), verify, no_hub)  # fmt: skip
-    return answering.plan(what, wanted, rules=rules)
+    return run.plan(what, wanted, rules=rules)
 
 
 def smoke(
@@ -172,17 +170,17 @@ def smoke(
     rules: Names = (),
 ) -> SmokeResult:
     """Run attention forward and backward under the target's interpreter; takes seconds."""
-    from fadoctor.commands import answering
+    from fadoctor.interfaces.commands import run
 
-    return answering.smoke(
+    return run.smoke(
         target,
-        answering.Cells(dtype, backend, device, timeout, online, imports, thorough),
+        run.Cells(dtype, backend, device, timeout, online, imports, thorough),
         rules=rules,
     )
 
 
 def trace(calls: int = 64) -> Trace:
     """Return a context that records the attention calls of its block, at most `calls` of them."""
-    from fadoctor.trace.inside import Trace
+    from fadoctor.proof.trace.inside import Trace
 
     return Trace(calls)

@@ -15,8 +15,8 @@ TYPE_CHECKING = False  # without an import of typing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.commands.backends import Backends
-    from fadoctor.trace.inside import Trace
+    from fadoctor.interfaces.commands.backends import Backends
+    from fadoctor.proof.trace.inside import Trace
 
 _MARK = "attention"
 _FOUND: pytest.StashKey[Backends] = pytest.StashKey()
@@ -68,14 +68,14 @@ def attention_backends(request: pytest.FixtureRequest) -> Backends:
 @pytest.fixture
 def attention_trace(request: pytest.FixtureRequest) -> Iterator[Trace]:
     """Record the attention calls of a test; where it fails, its report says what was seen."""
-    from fadoctor.trace.fixture import traced_test
+    from fadoctor.proof.trace.fixture import traced_test
 
     yield from traced_test(request)
 
 
 def _cell(mark: pytest.Mark) -> tuple[str, str]:
     """Return backend and dtype of a mark; what nobody knows is a fault of the test, not a skip."""
-    from fadoctor.commands.backends import cell_of
+    from fadoctor.interfaces.commands.backends import cell_of
     from fadoctor.model.errors import UsageError
 
     try:
@@ -91,7 +91,7 @@ def _backends(config: pytest.Config) -> Backends:
     Only files are read and the driver is asked; torch is not imported.
     """
     if _FOUND not in config.stash:
-        from fadoctor.commands.backends import of_this_interpreter
+        from fadoctor.interfaces.commands.backends import of_this_interpreter
 
         config.stash[_FOUND] = of_this_interpreter()
     return config.stash[_FOUND]

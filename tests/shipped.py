@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.engine.suite import load_suite
-from fadoctor.matrix.compile import Compiled, compile_rules
-from fadoctor.matrix.load import load_apart
+from fadoctor.judging.engine.suite import load_suite
+from fadoctor.knowledge.matrix.compile import Compiled, compile_rules
+from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.model.errors import FadoctorError
 
 if TYPE_CHECKING:
-    from fadoctor.matrix.compile import Cases
+    from fadoctor.knowledge.matrix.compile import Cases
 
 RULES = Path(__file__).parents[1] / "rules"
 

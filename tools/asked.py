@@ -13,14 +13,14 @@ import msgspec
 import yaml
 
 from fadoctor import api
-from fadoctor.diagnose import foresee
-from fadoctor.engine.cases import case_environment, read_case
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.matrix.wheels import Wheels
+from fadoctor.judging.diagnose import foresee
+from fadoctor.judging.engine.cases import case_environment, read_case
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.wheels import Wheels
 from fadoctor.model.errors import FadoctorError
+from fadoctor.proof.smoke.choice import Wanted, choose
 from fadoctor.report import json_
 from fadoctor.report.smoke_list import build_list
-from fadoctor.smoke.choice import Wanted, choose
 from tests.catalogue.environments import Torches, environment
 from tests.hosts import recording
 from tests.shipped import compiled

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.hub.cache import find_cache, read_cache
-from fadoctor.hub.choice import System
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.matrix.query import Matrix
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known
+from fadoctor.sources.hub.cache import find_cache, read_cache
+from fadoctor.sources.hub.choice import System
 from tools.compare_choice import RELEASES, helpers, unpacked
 from tools.fake_hub import FakeHub, commit_of, kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.hub.cache import Kernel
+    from fadoctor.sources.hub.cache import Kernel
 
 REPOSITORY = "kernels-community/tiny"
 CHOSEN = "torch213-cxx11-cu130-x86_64-linux"

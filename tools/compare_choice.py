@@ -20,11 +20,11 @@ from pathlib import Path
 
 import msgspec
 
-from fadoctor.hub.choice import Habits, System, choose, preference
-from fadoctor.hub.variant import parse_variant
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.matrix.query import Matrix
-from fadoctor.targets.hub import habits_of
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.sources.hub.choice import Habits, System, choose, preference
+from fadoctor.sources.hub.variant import parse_variant
+from fadoctor.sources.targets.hub import habits_of
 
 RELEASES = (
     "0.8.0", "0.8.1", "0.8.2", "0.9.0", "0.9.1", "0.10.0", "0.10.1", "0.10.2", "0.10.3", "0.10.4",

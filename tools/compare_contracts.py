@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING
 import msgspec
 import yaml
 
-from fadoctor.contracts.model import Broken, Site
-from fadoctor.contracts.read import entries_of, read_contracts, wanted
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.sources.import_names.model import Broken, Site
+from fadoctor.sources.import_names.read import entries_of, read_contracts, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fadoctor.contracts.model import Entry
+    from fadoctor.sources.import_names.model import Entry
 
 STACKS = Path(__file__).with_name("import-stacks.yaml")
 IMPORT_S = 600

@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from fadoctor.binary.elf import read_elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
+from fadoctor.binary.interpreter_process import Target
 from fadoctor.binary.loader import File
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.reason import Kind, dlerror
-from fadoctor.binary.start import Target
 
 if TYPE_CHECKING:
     from fadoctor.binary.prediction import Prediction

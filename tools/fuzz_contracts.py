@@ -17,8 +17,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fadoctor.contracts.child import _fadoctor_contracts as script
-from fadoctor.contracts.child._fadoctor_lower import lower
+from fadoctor.sources.import_names.child import _fadoctor_contracts as script
+from fadoctor.sources.import_names.child._fadoctor_lower import lower
 
 SEED = """
 import os, sys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

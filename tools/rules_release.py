@@ -2,7 +2,7 @@
 
 `python -m tools.rules_release dist` writes it; the same files give the same bytes, on any machine
 and with any zlib (members are stored as they are). What `fadoctor rules update` reads of it is in
-fadoctor/updates/archive.py.
+fadoctor/knowledge/updates/archive.py.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from fadoctor.matrix.compile import compile_rules
-from fadoctor.matrix.fetched import version_key
-from fadoctor.updates import DISTRIBUTION, FOLDER, FORMAT
+from fadoctor.knowledge.matrix.compile import compile_rules
+from fadoctor.knowledge.matrix.fetched import version_key
+from fadoctor.knowledge.updates import DISTRIBUTION, FOLDER, FORMAT
 
 ROOT = Path(__file__).resolve().parents[1]
 _DATE = (1980, 1, 1, 0, 0, 0)

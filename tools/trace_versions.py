@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.trace.parent import CHILD
-from fadoctor.trace.settings import Settings, config_of, write_config
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.proof.trace.parent import CHILD
+from fadoctor.proof.trace.settings import Settings, config_of, write_config
 from tests.trace import routes
 
 EVERYWHERE = routes.HERE / "everywhere.py"

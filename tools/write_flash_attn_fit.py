@@ -12,9 +12,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fadoctor.matrix.load import load_apart, load_knowledge
-from fadoctor.matrix.versions import version_key
-from fadoctor.matrix.wheels import Wanted, Wheels
+from fadoctor.knowledge.matrix.load import load_apart, load_knowledge
+from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.knowledge.matrix.wheels import Wanted, Wheels
 from fadoctor.model.fact import Known
 
 if TYPE_CHECKING:

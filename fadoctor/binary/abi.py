@@ -11,7 +11,7 @@ import enum
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.binary.homes import Family, family_of
+from fadoctor.binary.symbol_families import Family, family_of
 from fadoctor.binary.symbols import Import, gnu_hash
 
 if TYPE_CHECKING:

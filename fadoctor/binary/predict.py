@@ -8,16 +8,16 @@ import msgspec
 
 from fadoctor.binary.abi import StringAbi, c10_abi, imports_abi
 from fadoctor.binary.check import level_problems, symbol_problems, version_problems
-from fadoctor.binary.described import described
 from fadoctor.binary.elf import read_elf
 from fadoctor.binary.errors import BadBinaryError
+from fadoctor.binary.extension_report import described
 from fadoctor.binary.files import Tree
-from fadoctor.binary.homes import Family, family_of, is_driver
+from fadoctor.binary.interpreter_process import Started, Target, start_process
 from fadoctor.binary.loader import File, Files, Loaded, Opened, Process
 from fadoctor.binary.prediction import Library, Prediction, Stage, Verdict, agreed
 from fadoctor.binary.processor import possible_processors
 from fadoctor.binary.reason import UNDECIDED, Kind, Reason
-from fadoctor.binary.start import Started, Target, start_process
+from fadoctor.binary.symbol_families import Family, family_of, is_driver
 from fadoctor.binary.torch_process import Imported, import_torch
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.binary.check import level_problems, version_problems
-from fadoctor.binary.homes import is_driver
 from fadoctor.binary.loader import Opened, Process
 from fadoctor.binary.reason import Kind, Reason
+from fadoctor.binary.symbol_families import is_driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.binary.files import Tree
-    from fadoctor.binary.start import Target
+    from fadoctor.binary.interpreter_process import Target
 
 _SOURCE_LIMIT = 512 << 10
 _LIBRARY = r'"(\w{1,40})"(%s)"(lib[\w.*\[\]-]{1,60})"'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.fleet.gathered import Gathered, Group, Unreadable
-from fadoctor.probes.redaction import hide_tokens
+from fadoctor.model.secrets import hide_tokens
 
 if TYPE_CHECKING:
     from fadoctor.fleet.content import Content

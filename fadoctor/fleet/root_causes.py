@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.engine.judge import judge
 from fadoctor.fleet.compare import NONE, differs
 from fadoctor.fleet.content import SEVERITIES
 from fadoctor.fleet.fingerprint import UNKNOWN
 from fadoctor.fleet.hostlist import compress
 from fadoctor.fleet.model import FleetFinding
+from fadoctor.judging.engine.judge import judge
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity

@@ -24,7 +24,7 @@ import msgspec
 from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.processes.deadline import Deadline
 from fadoctor.processes.ending import RUNNING
-from fadoctor.processes.tied import tied
+from fadoctor.processes.parent_death import tied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

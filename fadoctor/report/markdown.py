@@ -13,6 +13,7 @@ from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.plan import Plan
+from fadoctor.model.plan_words import alternative_text, conflict_text
 from fadoctor.model.report import Report
 from fadoctor.model.verdict import Dtype, Measured, Predicted
 from fadoctor.report.answer import State, answers_of
@@ -22,7 +23,6 @@ from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
 from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text
-from fadoctor.texts.plan_words import alternative_text, conflict_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

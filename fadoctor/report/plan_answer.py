@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.plan import ActionKind, PlanOutcome
+from fadoctor.model.plan_words import change_text
 from fadoctor.report.words import counted
-from fadoctor.texts.plan_words import change_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind
+from fadoctor.model.plan_words import shortcomings
 from fadoctor.report.plan_answer import short_answer
-from fadoctor.texts.plan_words import shortcomings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

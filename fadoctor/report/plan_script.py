@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
+from fadoctor.model.plan_words import shortcomings
 from fadoctor.report.plan_answer import short_answer
 from fadoctor.report.plan_text import command_lines
-from fadoctor.texts.plan_words import shortcomings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.engine.shell_lines import assignment, unassignment
+from fadoctor.judging.engine.shell_lines import assignment, unassignment
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind, Answer
-from fadoctor.plan.dialect import command_line
+from fadoctor.model.plan_words import alternative_text, change_text, conflict_text
+from fadoctor.repair.plan.dialect import command_line
 from fadoctor.report.paper import wrapped
 from fadoctor.report.plan_answer import answer_text, left_over, one_line
 from fadoctor.report.style import Style
 from fadoctor.report.words import counted
-from fadoctor.texts.plan_words import alternative_text, change_text, conflict_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,14 +12,14 @@ from rich.text import Text
 from fadoctor import __version__
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
+from fadoctor.model.rules_version import rules_version
 from fadoctor.report.page import Heading, Item, Listing, Page, Paragraph, Span, spans
 from fadoctor.report.page_text import finished, make_console
-from fadoctor.texts.rules_version import rules_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fadoctor.engine.suite import RuleFile
+    from fadoctor.judging.engine.suite import RuleFile
     from fadoctor.model.rule import Knowledge, Rule
     from fadoctor.report.page import Block
     from fadoctor.report.style import Style

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.engine.case_examples import LogExample, example_message, log_examples
-from fadoctor.engine.suite import RuleFile, cases_of, outcome_of
+from fadoctor.judging.engine.case_examples import LogExample, example_message, log_examples
+from fadoctor.judging.engine.suite import RuleFile, cases_of, outcome_of
 from fadoctor.model.finding import Outcome, Reference
 from fadoctor.model.fix import Safety
 from fadoctor.model.rule import TABLE, with_rows

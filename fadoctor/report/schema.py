@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from fadoctor.engine.cases import Case
 from fadoctor.fleet.model import FleetReport
+from fadoctor.judging.engine.cases import Case
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.plan import Plan

@@ -11,8 +11,8 @@ from fadoctor.model.smoke import CellKey
 from fadoctor.report.paper import Paper
 
 if TYPE_CHECKING:
+    from fadoctor.proof.smoke.choice import Choice
     from fadoctor.report.style import Style
-    from fadoctor.smoke.choice import Choice
 
 
 _NARROWEST = 20

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.engine.suite import LINE_LIMIT
+from fadoctor.judging.engine.suite import LINE_LIMIT
 from fadoctor.model.fact import printable
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.engine.suite import Failure, Tested
+    from fadoctor.judging.engine.suite import Failure, Tested
 
 
 def render(tested: Tested) -> str:

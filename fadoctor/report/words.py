@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.rules_version import rules_version
 from fadoctor.model.verdict import Backend, Dtype, Origin
-from fadoctor.texts.rules_version import rules_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

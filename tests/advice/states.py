@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.diagnose import Prognosis, foresee
-from fadoctor.engine.cases import case_environment
+from fadoctor.judging.diagnose import Prognosis, foresee
+from fadoctor.judging.engine.cases import case_environment
 from fadoctor.model.finding import Outcome
 from tests.catalogue.environments import Torches
 from tests.golden import cases as golden_cases
@@ -20,9 +20,9 @@ from tests.history.environments import environment, stacks
 from tests.hosts import recording
 from tests.properties.worlds import cases, knowledge, of_case
 from tests.states.enumeration import Space, made
-from tests.unit.engine.builders import ABSENT, fact_of
-from tests.unit.plan.problems import golden as golden_environment
-from tests.unit.plan.problems import session, with_package
+from tests.unit.judging.engine.builders import ABSENT, fact_of
+from tests.unit.repair.plan.problems import golden as golden_environment
+from tests.unit.repair.plan.problems import session, with_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

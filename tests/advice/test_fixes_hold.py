@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from fadoctor.diagnose import Prognosis, foresee
-from fadoctor.engine.fixes import offered_fixes
-from fadoctor.engine.scope import Scope
-from fadoctor.matrix.kernels import visible_gpus
+from fadoctor.judging.diagnose import Prognosis, foresee
+from fadoctor.judging.engine.fixes import offered_fixes
+from fadoctor.judging.engine.scope import Scope
+from fadoctor.knowledge.matrix.kernels import visible_gpus
 from fadoctor.model.finding import Evidence, Finding, Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Predicted
-from fadoctor.plan.advice_proof import FixProver, Proved, Standing
-from fadoctor.plan.advise import advised, answer_of, solves
-from fadoctor.plan.fix_state import FixState
-from fadoctor.plan.planner import Question, make_plan
+from fadoctor.repair.plan.advice_proof import FixProver, Proved, Standing
+from fadoctor.repair.plan.advise import advised, answer_of, solves
+from fadoctor.repair.plan.fix_state import FixState
+from fadoctor.repair.plan.planner import Question, make_plan
 from tests.advice.states import foreseen_whole, of_rule
 from tests.properties.worlds import knowledge
-from tests.unit.plan.problems import session
+from tests.unit.repair.plan.problems import session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

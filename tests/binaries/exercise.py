@@ -12,12 +12,12 @@ from fadoctor.binary.demangle import Demangler
 from fadoctor.binary.elf import read_elf
 from fadoctor.binary.files import BlockCache, Reader
 from fadoctor.binary.header import Machine
-from fadoctor.binary.hint import overloads
 from fadoctor.binary.ld_cache import LdCache
 from fadoctor.binary.loader import File, Loaded
 from fadoctor.binary.notes import needed_isa
 from fadoctor.binary.processor import read_processor
 from fadoctor.binary.search import Origin, Place
+from fadoctor.binary.similar_overload import overloads
 from fadoctor.binary.static_tls import offset_symbols
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import sys
 import sysconfig
 from typing import TYPE_CHECKING, NamedTuple
 
-from fadoctor.binary.start import Target
+from fadoctor.binary.interpreter_process import Target
 
 if TYPE_CHECKING:
     from pathlib import Path

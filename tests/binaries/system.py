@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.binary.interpreter_process import Target
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.start import Target
 from tests.binaries.elf_writer import AARCH64, X86_64, Spec, Symbol, elf_file
 
 if TYPE_CHECKING:

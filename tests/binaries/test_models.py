@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.binary.abi import StringAbi
-from fadoctor.binary.hint import hints_for
+from fadoctor.binary.interpreter_process import Target
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.prediction import Stage
 from fadoctor.binary.reason import Kind
 from fadoctor.binary.search import Origin
-from fadoctor.binary.start import Target
+from fadoctor.binary.similar_overload import hints_for
 from tests.binaries.elf_writer import AARCH64, X86_64, Spec, Symbol, elf_file
 from tests.binaries.system import LOADER, System
 

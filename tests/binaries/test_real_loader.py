@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.binary.interpreter_process import Target
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.reason import LOADER_ASSERTION, Kind, dlerror
-from fadoctor.binary.start import Target
 from tests.binaries.elf_writer import Spec, Symbol, elf_file
 from tests.binaries.forge import Forge, offers, really_open, target_of, uses
 from tests.binaries.loads import CASES

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.matrix.wheels import WheelFile, Wheels
+from fadoctor.knowledge.matrix.wheels import WheelFile, Wheels
 from tests.catalogue.environments import Torches
 from tests.shipped import compiled
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.matrix.versions import version_part
-from fadoctor.matrix.wheel_label import wheel_facts
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.model.catalogue import LATER, build_catalogue
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -16,7 +16,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fadoctor.matrix.wheels import WheelFile
+    from fadoctor.knowledge.matrix.wheels import WheelFile
     from fadoctor.model.rule import Table
 
 READ = "read in this test"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.engine.evaluate import evaluate
-from fadoctor.engine.judge import Assessment
-from fadoctor.matrix.kernels import Kernels
-from fadoctor.matrix.query import Matrix
+from fadoctor.judging.engine.evaluate import evaluate
+from fadoctor.judging.engine.judge import Assessment
+from fadoctor.judging.verdicts.predict import predict
+from fadoctor.knowledge.matrix.kernels import Kernels
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.targets.derived import derive
-from fadoctor.verdicts.predict import predict
+from fadoctor.sources.targets.derived import derive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from tests.catalogue.environments import Torch, Torches, environment, words_of
 from tests.catalogue.evaluation import Doctor, failed, undecided
 
 if TYPE_CHECKING:
-    from fadoctor.matrix.wheels import WheelFile
+    from fadoctor.knowledge.matrix.wheels import WheelFile
     from fadoctor.model.rule import Knowledge, Table
 
 LATER_CLASSES = ("10.0", "12.0")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from fadoctor.matrix.versions import is_in, version_part
+from fadoctor.knowledge.matrix.versions import is_in, version_part
 from fadoctor.model.fact import Known, Unknown
 from tests.catalogue.environments import (
     Torch,
@@ -27,7 +27,7 @@ from tests.catalogue.evaluation import Doctor, failed, undecided
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from fadoctor.matrix.wheels import WheelFile
+    from fadoctor.knowledge.matrix.wheels import WheelFile
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
 

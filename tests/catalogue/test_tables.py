@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.matrix.query import Matrix
-from fadoctor.matrix.versions import is_in, parse_version
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.knowledge.matrix.versions import is_in, parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from tests.catalogue.environments import known, words_of
 
 if TYPE_CHECKING:
-    from fadoctor.matrix.wheels import WheelFile, Wheels
+    from fadoctor.knowledge.matrix.wheels import WheelFile, Wheels
     from fadoctor.model.rule import Knowledge, Table
 
 TYPES = {

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.matrix.versions import parse_version
-from fadoctor.matrix.wheels import Wanted
+from fadoctor.knowledge.matrix.versions import parse_version
+from fadoctor.knowledge.matrix.wheels import Wanted
 from fadoctor.model.fact import Absent, Known, Unknown
 
 if TYPE_CHECKING:
-    from fadoctor.matrix.wheels import WheelFile, Wheels
+    from fadoctor.knowledge.matrix.wheels import WheelFile, Wheels
 
 PYPI_26 = Wanted("2.6", "12.4", "cp312", "linux_x86_64", cxx11_abi=False)
 PYPI_28 = Wanted("2.8", "12.8", "cp312", "linux_x86_64", cxx11_abi=True)

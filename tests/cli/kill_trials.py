@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from tests.cli.fake_pip import broken_environment
-from tests.unit.apply.trees import manifest
+from tests.unit.repair.apply.trees import manifest
 
 SEED = 20_26
 LONGEST_S = 4.0
@@ -43,7 +43,7 @@ def fadoctor(*arguments: str) -> list[str]:
 def interruptible(*arguments: str) -> list[str]:
     """Return the command that Ctrl-C reaches, also where the tests themselves ignore it."""
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    code += "from fadoctor.cli.app import main; main()"
+    code += "from fadoctor.interfaces.cli.app import main; main()"
     return [sys.executable, "-c", code, *arguments]
 
 

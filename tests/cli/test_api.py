@@ -231,7 +231,7 @@ def test_an_interrupted_run_is_an_interrupt(stack: Path, monkeypatch: pytest.Mon
     def interrupted(*_: object, **__: object) -> SmokeRun:
         return SmokeRun((), interrupted=True)
 
-    monkeypatch.setattr("fadoctor.smoke.parent.run_smoke", interrupted)
+    monkeypatch.setattr("fadoctor.proof.smoke.parent.run_smoke", interrupted)
     with pytest.raises(KeyboardInterrupt):
         api.smoke(stack)
 

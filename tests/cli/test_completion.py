@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.cli import app, values
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.plan.wishes import package_of
-from fadoctor.targets.gpu_name import find_gpu
+from fadoctor.interfaces.cli import app, proposals
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.repair.plan.wishes import package_of
+from fadoctor.sources.targets.gpu_name import find_gpu
 from tests.cli.conftest import COMMAND
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ SHELLS = {
     "_fadoctor_completion",
 }
 
-PROPOSED: dict[str, Callable[[str], list[values.Proposal]]] = {
-    "gpus": values.gpus, "rule_ids": values.rule_ids, "areas": values.areas,
-    "backends": values.backends, "devices": values.devices, "platforms": values.platforms,
-    "config_kinds": values.config_kinds, "packages": values.packages, "wishes": values.wishes,
+PROPOSED: dict[str, Callable[[str], list[proposals.Proposal]]] = {
+    "gpus": proposals.gpus, "rule_ids": proposals.rule_ids, "areas": proposals.areas,
+    "backends": proposals.backends, "devices": proposals.devices, "platforms": proposals.platforms,
+    "config_kinds": proposals.config_kinds, "packages": proposals.packages, "wishes": proposals.wishes,
 }  # fmt: skip
 
 
@@ -101,14 +101,14 @@ def test_what_is_proposed_is_one_word_and_begins_as_it_was_typed(name: str) -> N
 
 def test_every_gpu_that_is_proposed_is_found_by_that_name() -> None:
     tables = load_knowledge().tables
-    for value, kind in values.gpus(""):
+    for value, kind in proposals.gpus(""):
         if value != "none":
             gpu = find_gpu(value, tables)
             assert (gpu.compute_capability or gpu.gfx) == kind
 
 
 def test_every_package_that_is_proposed_is_one_to_plan_for() -> None:
-    assert all(package_of(value, "--keep") for value, _ in values.packages(""))
+    assert all(package_of(value, "--keep") for value, _ in proposals.packages(""))
 
 
 def test_a_start_that_completes_nothing_pays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

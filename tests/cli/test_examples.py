@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.main import get_command
 
-from fadoctor.cli.app import build
-from fadoctor.cli.examples import EXAMPLES
+from fadoctor.interfaces.cli.app import build
+from fadoctor.interfaces.cli.examples import EXAMPLES
 from tests.cli.project import make_project, run_line
 
 if TYPE_CHECKING:

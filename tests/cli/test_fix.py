@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from fadoctor.apply.store import Store
+from fadoctor.repair.apply.store import Store
 from tests.cli.environments import add_flash_attn, add_package, add_torch, make_environment
 from tests.cli.fake_pip import broken_environment
 from tests.cli.kill_trials import interruptible, trials
-from tests.unit.apply.trees import manifest
+from tests.unit.repair.apply.trees import manifest
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.matrix.versions import version_part
+from fadoctor.knowledge.matrix.versions import version_part
 from tests.cli.environments import TAG
-from tests.unit.apply.trees import manifest
+from tests.unit.repair.apply.trees import manifest
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run

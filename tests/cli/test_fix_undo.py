@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.fake_pip import broken_environment
 from tests.cli.kill_trials import interruptible, trials
-from tests.unit.apply.trees import manifest
+from tests.unit.repair.apply.trees import manifest
 
 if TYPE_CHECKING:
     from pathlib import Path

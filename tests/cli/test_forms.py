@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.cli.forms import Form, Sink, sinks_of
-from fadoctor.cli.options.formats import PlanFormat, ReportFormat
+from fadoctor.interfaces.cli.forms import Form, Sink, sinks_of
+from fadoctor.interfaces.cli.options.formats import PlanFormat, ReportFormat
 from fadoctor.model.errors import UsageError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer import _completion_shared as shared
 
-from fadoctor.cli.completion import answer_first_tab
+from fadoctor.interfaces.cli.completion import answer_first_tab
 from tests.cli.conftest import COMMAND
 
 if TYPE_CHECKING:

@@ -65,15 +65,15 @@ def test_a_folder_that_is_none_is_wrong_usage(run: Run) -> None:
 
 def test_no_other_command_loads_any_of_it() -> None:
     code = (
-        "import sys; from fadoctor.cli.app import main\n"
+        "import sys; from fadoctor.interfaces.cli.app import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "sys.stderr.write('\\n'.join(sys.modules))"
     )
     argv = [sys.executable, "-c", code, "check", "--no-smoke", "--facts", str(FACTS)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
     modules = done.stderr.split("\n")
-    assert "fadoctor.diagnose" in modules
-    ours = ("fadoctor.assistants", "fadoctor.cli.mcp", "mcp", "pydantic")
+    assert "fadoctor.judging.diagnose" in modules
+    ours = ("fadoctor.interfaces.assistants", "fadoctor.interfaces.cli.mcp", "mcp", "pydantic")
     assert [name for name in modules if name.startswith(ours)] == []
 
 

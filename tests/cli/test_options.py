@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.main import get_command
 
-from fadoctor.cli.app import build
-from fadoctor.cli.forms import ENDINGS
-from fadoctor.cli.rules import SchemaName
+from fadoctor.interfaces.cli.app import build
+from fadoctor.interfaces.cli.forms import ENDINGS
+from fadoctor.interfaces.cli.rules import SchemaName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.unit.pasted.test_tools import COLLECT_ENV, DEEPSPEED, PIP_LIST, SMI
+from tests.unit.sources.pasted.test_tools import COLLECT_ENV, DEEPSPEED, PIP_LIST, SMI
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.cli import progress
-from fadoctor.cli.terminal import spinner
+from fadoctor.interfaces.cli import progress
+from fadoctor.interfaces.cli.terminal import spinner
 from tests.cli.conftest import COMMAND
 from tests.cli.test_smoke import plant
 

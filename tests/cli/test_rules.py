@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from tests.unit.matrix.folders import rule_text, table_text
+from tests.unit.knowledge.matrix.folders import rule_text, table_text
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.matrix.load import write_compiled
+from fadoctor.knowledge.matrix.load import write_compiled
 from tests.cli.conftest import INSTALLED, TIMEOUT_S
 from tools import rules_release
 

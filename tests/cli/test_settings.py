@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fadoctor.commands.settings import find_settings
+from fadoctor.interfaces.commands.settings import find_settings
 from fadoctor.model.errors import InputError
 from tests.cli.environments import add_torch, make_environment
-from tests.unit.matrix.folders import rule_text, write
+from tests.unit.knowledge.matrix.folders import rule_text, write
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run

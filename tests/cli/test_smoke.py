@@ -230,7 +230,7 @@ def test_check_runs_the_default_set_and_joins_it(run: Run, tmp_path: Path) -> No
 
 NOWHERE = (
     "import sys, tempfile; tempfile.tempdir = '/nowhere'\n"
-    "from fadoctor.cli.app import main; sys.argv[0] = 'fadoctor'; main()"
+    "from fadoctor.interfaces.cli.app import main; sys.argv[0] = 'fadoctor'; main()"
 )
 """fadoctor where nothing temporary can be written, as on a read-only system."""
 

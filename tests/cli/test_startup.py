@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from fadoctor import __version__
-from fadoctor.cli.app import COMMANDS, GROUPS
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.interfaces.cli.app import COMMANDS, GROUPS
+from fadoctor.knowledge.matrix.load import load_knowledge
 from tests.cli.environments import add_torch, make_environment
 
 pytestmark = pytest.mark.skipif(
@@ -39,31 +39,33 @@ def _compiled() -> None:
 
 
 def test_importing_the_command_line_loads_nothing_heavy() -> None:
-    modules = loaded("import fadoctor.cli.app")
-    assert "fadoctor.cli.app" in modules
+    modules = loaded("import fadoctor.interfaces.cli.app")
+    assert "fadoctor.interfaces.cli.app" in modules
     assert sorted(modules.intersection(HEAVY)) == []
 
 
 def test_a_static_json_check_loads_neither_torch_nor_rich_nor_pydantic(stack: Path) -> None:
-    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     arguments = ("check", "--no-smoke", "--format", "json", "--python", str(stack))
     modules = loaded(code, *arguments)
-    assert "fadoctor.diagnose" in modules
+    assert "fadoctor.judging.diagnose" in modules
     unwanted = {"torch", "pydantic", "rich", "yaml", "pynvml", "importlib.metadata", "asyncio"}
     assert sorted(modules & unwanted) == []
 
 
 def test_the_version_is_told_without_any_command() -> None:
-    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     modules = loaded(code, "--version")
-    assert "fadoctor.cli.app" in modules
-    assert [name for name in (*COMMANDS, *GROUPS) if f"fadoctor.cli.{name}" in modules] == []
+    assert "fadoctor.interfaces.cli.app" in modules
+    assert [
+        name for name in (*COMMANDS, *GROUPS) if f"fadoctor.interfaces.cli.{name}" in modules
+    ] == []
 
 
 def test_a_static_check_compiles_few_patterns_beforehand(stack: Path) -> None:
     """Each costs 0.05 to 0.3 ms; one that is rarely needed stays a text, and `re` compiles it."""
     code = (
-        "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
         "import re\n"
         "for name, module in list(sys.modules.items()):\n"
         "    for key, value in vars(module).items() if name.startswith('fadoctor.') else ():\n"
@@ -76,10 +78,10 @@ def test_a_static_check_compiles_few_patterns_beforehand(stack: Path) -> None:
 
 def test_a_check_of_nothing_that_imports_others_follows_nothing(tmp_path: Path) -> None:
     add_torch(make_environment(tmp_path / "env"), "2.8.0", "12.8")
-    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     modules = loaded(code, "check", "--no-smoke", "--python", str(tmp_path / "env"))
-    assert "fadoctor.diagnose" in modules
-    followers = ("fadoctor.contracts", "fadoctor.targets.contracts")
+    assert "fadoctor.judging.diagnose" in modules
+    followers = ("fadoctor.sources.import_names", "fadoctor.sources.targets.import_name_facts")
     assert [name for name in modules if name.startswith(followers)] == []
 
 
@@ -91,67 +93,77 @@ def test_a_check_of_nothing_that_imports_others_opens_no_file_for_it(tmp_path: P
         "    if event in ('open', 'os.listdir', 'os.scandir', 'os.mkdir', 'subprocess.Popen'):\n"
         "        touched.append(repr(given))\n"
         "sys.addaudithook(note)\n"
-        "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
         "sys.modules.update(dict.fromkeys(f'touched {each}' for each in touched))"
     )
     told = loaded(hook, "check", "--no-smoke", "--python", str(tmp_path / "env"))
     touched = [line for line in told if line.startswith("touched ")]
     assert any("METADATA" in line for line in touched)
-    assert [line for line in touched if "fadoctor/contracts" in line] == []
+    assert [line for line in touched if "fadoctor/sources/import_names" in line] == []
 
 
 def test_a_check_of_one_machine_loads_nothing_of_fleets(stack: Path) -> None:
-    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     modules = loaded(code, "check", "--no-smoke", "--python", str(stack))
     assert "fadoctor.report.text" in modules
     assert [
-        name for name in modules if name.startswith(("fadoctor.fleet", "fadoctor.cli.node"))
+        name
+        for name in modules
+        if name.startswith(("fadoctor.fleet", "fadoctor.interfaces.cli.node"))
     ] == []
 
 
 def test_a_check_without_a_finding_loads_no_planner() -> None:
-    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
     modules = loaded(code, "check", "--no-smoke", "--facts", str(facts))
-    assert "fadoctor.diagnose" in modules
-    later = ("fadoctor.plan", "fadoctor.manifests", "fadoctor.preflight", "fadoctor.configs")
+    assert "fadoctor.judging.diagnose" in modules
+    later = (
+        "fadoctor.repair.plan",
+        "fadoctor.sources.manifests",
+        "fadoctor.repair.resolution",
+        "fadoctor.sources.configs",
+    )
     assert [name for name in modules if name.startswith(later)] == []
 
 
 def test_a_check_without_settings_reads_none(tmp_path: Path) -> None:
     code = (
-        "import os; from fadoctor.cli.app import main\nos.chdir(sys.argv.pop())\n"
+        "import os; from fadoctor.interfaces.cli.app import main\nos.chdir(sys.argv.pop())\n"
         "try:\n    main()\nexcept SystemExit:\n    pass"
     )
     facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n')
     arguments = ("check", "--no-smoke", "--facts", str(facts), str(tmp_path))
     modules = loaded(code, *arguments)
-    assert "fadoctor.commands.settings" in modules
-    unwanted = {"fadoctor.commands.settings_file", "fadoctor.manifests.toml_tree"}
+    assert "fadoctor.interfaces.commands.settings" in modules
+    unwanted = {
+        "fadoctor.interfaces.commands.settings_file",
+        "fadoctor.sources.manifests.toml_tree",
+    }
     assert sorted(modules & unwanted) == []
     (tmp_path / "fadoctor.toml").write_text("")
-    assert "fadoctor.commands.settings_file" in loaded(code, *arguments)
+    assert "fadoctor.interfaces.commands.settings_file" in loaded(code, *arguments)
 
 
 def test_a_text_check_loads_nothing_heavy_either(stack: Path) -> None:
-    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     modules = loaded(code, "check", "--no-smoke", "--python", str(stack))
     assert "fadoctor.report.text" in modules
     assert sorted(modules & {"torch", "pydantic", "rich", "yaml", "pynvml", "asyncio"}) == []
     later = (
-        "fadoctor.updates", "fadoctor.matrix.fetched", "fadoctor.smoke.watching",
-        "fadoctor.cli.completion", "fadoctor.cli.rules",
+        "fadoctor.knowledge.updates", "fadoctor.knowledge.matrix.fetched", "fadoctor.proof.smoke.watching",
+        "fadoctor.interfaces.cli.completion", "fadoctor.interfaces.cli.rules",
     )  # fmt: skip
     assert [name for name in modules if name.startswith(later)] == []
 
 
 def test_a_command_loads_no_other_command_and_no_log() -> None:
-    code = "from fadoctor.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
     facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
     modules = loaded(code, "facts", "--facts", str(facts))
-    commands = {f"fadoctor.cli.{name}" for name in (*COMMANDS, *GROUPS)}
-    assert modules & commands == {"fadoctor.cli.facts"}
+    commands = {f"fadoctor.interfaces.cli.{name}" for name in (*COMMANDS, *GROUPS)}
+    assert modules & commands == {"fadoctor.interfaces.cli.facts"}
     assert "logging" not in modules
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.main import get_command
 
-from fadoctor.cli.app import build
+from fadoctor.interfaces.cli.app import build
 from tests.cli.project import make_project, run_line
 
 if TYPE_CHECKING:

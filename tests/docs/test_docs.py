@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fadoctor.configs.source import Source
-from fadoctor.engine.suite import load_suite, run_suite
-from fadoctor.matrix.compile import compile_rules
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.judging.engine.suite import load_suite, run_suite
+from fadoctor.knowledge.matrix.compile import compile_rules
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent
-from fadoctor.probes.world import World
+from fadoctor.sources.configs.source import Source
+from fadoctor.sources.probes.world import World
 from tests.golden import cases
-from tests.unit.matrix.folders import rule_text, table_text, write
+from tests.unit.knowledge.matrix.folders import rule_text, table_text, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ def test_paths_that_the_guide_names_exist() -> None:
 
 def test_paths_that_the_page_on_extending_names_exist() -> None:
     named = _PATH.findall(EXTENDING.read_text(encoding="utf-8"))
-    made = {"tests/unit/probes/test_numa.py"}  # by who follows the page
+    made = {"tests/unit/sources/probes/test_numa.py"}  # by who follows the page
     assert len(named) > 20
     assert [path for path in named if not (ROOT / path).exists() and path not in made] == []
 
@@ -98,7 +98,7 @@ def written() -> dict[str, dict[str, Any]]:
 
 
 def test_the_probe_of_the_page_reads(written: dict[str, dict[str, Any]], tmp_path: Path) -> None:
-    probe = written["fadoctor/probes/numa.py"]["probe"]
+    probe = written["fadoctor/sources/probes/numa.py"]["probe"]
     world = World(Target("environment", "x", "--python"), {}, _never, "linux", tmp_path)
     assert isinstance(probe(world, {})["host.numa_nodes"], Absent)
     (tmp_path / "sys/devices/system/node/node0").mkdir(parents=True)
@@ -118,7 +118,7 @@ def test_the_format_of_the_page_writes(written: dict[str, dict[str, Any]]) -> No
 
 
 def test_the_reader_of_the_page_reads(written: dict[str, dict[str, Any]]) -> None:
-    reader = written["fadoctor/configs/toytune.py"]
+    reader = written["fadoctor/sources/configs/toytune.py"]
     source = Source("toy.yaml", "toytune_version: 1\nattention: sdpa\nprecision: bf16\n")
     assert reader["recognises"](source)
     assert not reader["recognises"](Source("x.yaml", "attention: sdpa\n"))

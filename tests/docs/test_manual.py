@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.main import get_command
 
-from fadoctor.cli.app import build
+from fadoctor.interfaces.cli.app import build
 
 if TYPE_CHECKING:
     from types import ModuleType

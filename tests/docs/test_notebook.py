@@ -39,7 +39,7 @@ print(json.dumps([cell.outputs for cell in book.cells]))
 def written_by_us_is_one(python: Path, folder: Path) -> None:
     """Validate the notebook of ``fix --format colab`` with the format's own library."""
     code = (
-        "import nbformat, sys; from fadoctor.cli.app import main\n"
+        "import nbformat, sys; from fadoctor.interfaces.cli.app import main\n"
         "sys.argv[1:] = ['fix', '--dry-run', '--new', '--want', 'flash-attn', '--gpu', 'H100',"
         " '--driver', '580.65.06', '--output', 'colab:book.ipynb']\n"
         "try: main()\n"

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.diagnose import conclude, foresee
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.plan.advise import advise
-from fadoctor.plan.planner import Question, make_plan, session_of
+from fadoctor.judging.diagnose import conclude, foresee
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.repair.plan.advise import advise
+from fadoctor.repair.plan.planner import Question, make_plan, session_of
 from fadoctor.report import json_, plan_text, text
 from fadoctor.report.style import Style
-from fadoctor.targets.saved import read_facts
+from fadoctor.sources.targets.saved import read_facts
 from tests.hosts import recording
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import yaml
 
-from fadoctor.matrix.query import Matrix
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.catalogue import LATER, LOG, build_catalogue
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.overlays import Overlays
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
-from fadoctor.targets.overlay import apply_overlays
+from fadoctor.sources.targets.overlay import apply_overlays
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge

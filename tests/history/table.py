@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.diagnose import diagnose
+from fadoctor.judging.diagnose import diagnose
 from fadoctor.model.verdict import Backend, Dtype, Predicted, Verdict
 from tests.history.environments import (
     ATTENTION,

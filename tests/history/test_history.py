@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.matrix.query import Matrix
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Fact, Known
 from tests.history.environments import GPUS, stacks
 from tests.history.table import DTYPES, Cells, cells, render

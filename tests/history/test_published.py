@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from fadoctor.matrix.versions import is_in
+from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from tests.history.environments import Stack, stacks
 from tests.history.table import BROUGHT_BY, DTYPES, Cells

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Known, Unknown
-from fadoctor.probes.extensions import find_extensions
-from fadoctor.probes.world import absent, known
+from fadoctor.sources.probes.extensions import find_extensions
+from fadoctor.sources.probes.world import absent, known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fadoctor.model.fact import Fact
-    from fadoctor.probes.world import Facts, World
+    from fadoctor.sources.probes.world import Facts, World
 
 RECORDED = "/binaries.json"
 """Where the recording's file is laid out: name of a fact -> value, null for Absent."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.diagnose import diagnose
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.judging.diagnose import diagnose
+from fadoctor.knowledge.matrix.load import load_knowledge
 from tests.hosts import recording
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.model.environment import Target
-from fadoctor.probes import PROBES
-from fadoctor.probes.collect import collect
 from fadoctor.processes.command import Ending, Result
-from fadoctor.probes.world import World
+from fadoctor.sources.probes import PROBES
+from fadoctor.sources.probes.collect import collect
+from fadoctor.sources.probes.world import World
 from tests.hosts import binaries
 from tests.hosts.binaries import RECORDED
 

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 import yaml
 
-from fadoctor.engine.suite import cases_of, is_log, load_suite, outcome_of
-from fadoctor.explain.explain import explain, read_log
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.judging.engine.suite import cases_of, is_log, load_suite, outcome_of
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.finding import Finding, Outcome, Severity
 from tests.metamorphic.changes import CHANGES
 

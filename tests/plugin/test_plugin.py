@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fadoctor.commands.backends import Backends, cell_of
-from fadoctor.diagnose import diagnose
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.interfaces.commands.backends import Backends, cell_of
+from fadoctor.judging.diagnose import diagnose
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.environment import Environment
 from fadoctor.model.errors import UsageError
 
@@ -23,8 +23,8 @@ GOLDEN = ROOT / "tests" / "golden"
 PATIENT = """
 import msgspec
 import pytest
-from fadoctor.commands import backends
-from fadoctor.commands.backends import Backends
+from fadoctor.interfaces.commands import backends
+from fadoctor.interfaces.commands.backends import Backends
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
 
 calls = []

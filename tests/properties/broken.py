@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.wheels import Wheels
+from fadoctor.knowledge.matrix.wheels import Wheels
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from tests.catalogue.environments import Torches

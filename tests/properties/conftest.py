@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.diagnose import diagnose
+from fadoctor.judging.diagnose import diagnose
 from tests.properties.worlds import cases, knowledge, of_case
 
 

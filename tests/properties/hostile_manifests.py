@@ -8,13 +8,13 @@ import sys
 import time
 from pathlib import Path
 
-from fadoctor.manifests.environment import planned_environment
-from fadoctor.manifests.read import read_manifest
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.matrix.query import Matrix
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import Known
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.read import read_manifest
 
 HOST = {"host.os": "linux", "host.machine": "x86_64", "host.platform": "linux_x86_64",
         "python.version": "3.12.3", "python.implementation": "cpython"}  # fmt: skip

@@ -16,7 +16,7 @@ from tests.properties.worlds import knowledge
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.diagnose import Prognosis
+    from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.report import Report
     from fadoctor.model.verdict import Verdict
     from tests.properties.broken import Facts

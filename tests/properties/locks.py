@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.manifests.requirement_text import version_of_url
-from fadoctor.matrix.versions import parse_version
+from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import PACKAGES
+from fadoctor.sources.manifests.requirement_text import version_of_url
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from fadoctor.diagnose import conclude, diagnose, foresee
-from fadoctor.engine.judge import judge
-from fadoctor.matrix.query import Matrix
+from fadoctor.judging.diagnose import conclude, diagnose, foresee
+from fadoctor.judging.engine.judge import judge
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Predicted
 from tests.properties.broken import hub_worlds, worlds

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.diagnose import foresee
-from fadoctor.manifests.environment import planned_environment
-from fadoctor.manifests.read import read_source
-from fadoctor.manifests.source import Source
+from fadoctor.judging.diagnose import foresee
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Outcome
-from fadoctor.preflight.judge import foresee_planned
+from fadoctor.repair.resolution.judge import foresee_planned
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.read import read_source
+from fadoctor.sources.manifests.source import Source
 from tests.advice.states import enumerated, foreseen_whole
 from tests.properties.locks import mapping_of, pinned, text_of, uv_lock
-from tests.unit.plan.problems import session
+from tests.unit.repair.plan.problems import session
 
 if TYPE_CHECKING:
-    from fadoctor.diagnose import Prognosis
-    from fadoctor.engine.evaluate import Judgement
+    from fadoctor.judging.diagnose import Prognosis
+    from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.model.environment import Environment
 
 pytestmark = pytest.mark.property

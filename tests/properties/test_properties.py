@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fadoctor.diagnose import diagnose
-from fadoctor.engine.evaluate import Judgement, evaluate
-from fadoctor.engine.judge import judge
-from fadoctor.matrix.query import Matrix
+from fadoctor.judging.diagnose import diagnose
+from fadoctor.judging.engine.evaluate import Judgement, evaluate
+from fadoctor.judging.engine.judge import judge
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Absent
 from fadoctor.model.finding import Outcome
 from fadoctor.model.verdict import Predicted
@@ -36,7 +36,7 @@ from tests.properties.worlds import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fadoctor.engine.cases import Case
+    from fadoctor.judging.engine.cases import Case
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
     from fadoctor.model.report import Report

@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from fadoctor.engine.cases import Case, case_environment, read_case
+from fadoctor.judging.engine.cases import Case, case_environment, read_case
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from tests.history.environments import ATTENTION, GPUS, environment, stacks
@@ -19,7 +19,7 @@ from tests.shipped import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fadoctor.engine.evaluate import Judgement
+    from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Rule
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fadoctor.engine.cases import Cases, read_case
-from fadoctor.matrix.compile import compile_rules
+from fadoctor.judging.engine.cases import Cases, read_case
+from fadoctor.knowledge.matrix.compile import compile_rules
 from fadoctor.model.finding import Outcome
 from tests.shipped import RULES as RULES_FOLDER
 from tests.shipped import compiled

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fadoctor.engine import scope as scope_module
-from fadoctor.engine.judge import judge
-from fadoctor.matrix.load import load_apart
-from fadoctor.matrix.query import Matrix, Rows
+from fadoctor.judging.engine import scope as scope_module
+from fadoctor.judging.engine.judge import judge
+from fadoctor.knowledge.matrix.load import load_apart
+from fadoctor.knowledge.matrix.query import Matrix, Rows
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Safety
 from tests.golden import cases as golden_cases

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 
 
 def test_patterns_have_the_names_of_the_table() -> None:

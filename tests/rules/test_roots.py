@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 
 LAST = "extension-unloadable"
 RULES = {rule.id: rule for rule in load_knowledge().rules}

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from fadoctor.engine.symptoms import Matcher
+from fadoctor.judging.engine.symptoms import Matcher
 from fadoctor.model.finding import Severity
 from tests.shipped import compiled
 

@@ -8,15 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.environment import Target
 from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.smoke import CellKey
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.processes.command import Command, Ending, Result
-from fadoctor.smoke.choice import AUTO, CUDA, Choice, Chosen, Wanted
-from fadoctor.smoke.judge import Judge
+from fadoctor.proof.smoke.choice import AUTO, CUDA, Choice, Chosen, Wanted
+from fadoctor.proof.smoke.judge import Judge
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge

@@ -16,9 +16,9 @@ import pytest
 
 from fadoctor.model.smoke import Failure
 from fadoctor.model.verdict import Backend, Dtype, Measured
+from fadoctor.processes.orphans import no_strays
 from fadoctor.processes.run import run
-from fadoctor.processes.strays import no_strays
-from fadoctor.smoke.parent import run_smoke
+from fadoctor.proof.smoke.parent import run_smoke
 from tests.smoke.smoke_recordings import (
     TARGET,
     choice_of,

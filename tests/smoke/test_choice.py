@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from fadoctor.matrix.kernels import Kernels
-from fadoctor.matrix.query import Matrix
+from fadoctor.knowledge.matrix.kernels import Kernels
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.smoke_catalogue import TRAPS
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.smoke.catalogue import TRAPS
-from fadoctor.smoke.choice import CUDA, Choice, Wanted, choose
+from fadoctor.proof.smoke.choice import CUDA, Choice, Wanted, choose
 from tests.smoke.smoke_recordings import complete, shipped
-from tests.unit.engine.builders import environment
+from tests.unit.judging.engine.builders import environment
 
 TORCH = {"torch.version": "2.8.0"}
 GPU = {"gpu.count": 1, "gpu[0].visible": True, "gpu[0].compute_capability": "9.0"}

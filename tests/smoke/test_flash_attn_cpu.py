@@ -16,7 +16,7 @@ import pytest
 
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.processes.run import run
-from fadoctor.smoke.parent import run_smoke
+from fadoctor.proof.smoke.parent import run_smoke
 from tests.smoke.smoke_recordings import TARGET, choice_of, judge
 
 if TYPE_CHECKING:

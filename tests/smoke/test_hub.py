@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-import fadoctor.smoke.child
-from fadoctor.matrix.kernels import Kernels
-from fadoctor.matrix.query import Matrix
+import fadoctor.proof.smoke.child
+from fadoctor.knowledge.matrix.kernels import Kernels
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.smoke import Failure
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.processes.run import run
-from fadoctor.smoke.choice import CUDA, Choice, Wanted, choose
-from fadoctor.smoke.hub import ask_for, is_missing
-from fadoctor.smoke.parent import run_smoke
+from fadoctor.proof.smoke.choice import CUDA, Choice, Wanted, choose
+from fadoctor.proof.smoke.hub import ask_for, is_missing
+from fadoctor.proof.smoke.parent import run_smoke
 from tests.smoke.smoke_recordings import TARGET, choice_of, complete, judge, shipped
-from tests.unit.engine.builders import environment
+from tests.unit.judging.engine.builders import environment
 
 if TYPE_CHECKING:
     from fadoctor.model.smoke import SmokeRun
 
 pytestmark = pytest.mark.long
 
-FOLDER = Path(fadoctor.smoke.child.__file__).parent
+FOLDER = Path(fadoctor.proof.smoke.child.__file__).parent
 REPOSITORY = "kernels-community/flash-attn2"
 HUB = {"kernels.version": "0.17.2", "hub.models": {}}
 GPU = {"gpu.count": 1, "gpu[0].visible": True, "gpu[0].compute_capability": "9.0"}

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fadoctor.matrix.kernels import Kernels
-from fadoctor.matrix.query import Matrix
+from fadoctor.knowledge.matrix.kernels import Kernels
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.verdict import Backend, Measured
-from fadoctor.smoke.hub import ask_for
+from fadoctor.proof.smoke.hub import ask_for
 from tests.smoke.smoke_recordings import shipped
 from tests.smoke.test_hub import HEALTHY, HUB, REPOSITORY, with_kernels
-from tests.unit.engine.builders import environment
-from tests.unit.hub.caches import lay
+from tests.unit.judging.engine.builders import environment
+from tests.unit.sources.hub.caches import lay
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.matrix.query import Matrix
+from fadoctor.judging.verdicts.measurements import import_disagreements, with_foreseen
+from fadoctor.judging.verdicts.root_causes import find_root_causes
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Confidence, Finding, Severity
 from fadoctor.model.smoke import ImportProof, SmokeRun
 from fadoctor.model.verdict import Measured
 from fadoctor.processes.run import run
-from fadoctor.smoke import imports
-from fadoctor.smoke.imports import entries, run_imports
-from fadoctor.verdicts.measurements import import_disagreements, with_foreseen
-from fadoctor.verdicts.root_causes import find_root_causes
+from fadoctor.proof.smoke import imports
+from fadoctor.proof.smoke.imports import entries, run_imports
 from tests.smoke.smoke_recordings import TARGET, judge
 
 if TYPE_CHECKING:

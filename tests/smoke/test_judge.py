@@ -8,11 +8,11 @@ import pytest
 
 from fadoctor.model.errors import UsageError
 from fadoctor.model.smoke import Failure
+from fadoctor.model.smoke_catalogue import CATALOGUE, compared, entry_of
 from fadoctor.model.verdict import Backend, Dtype, Measured
-from fadoctor.smoke.catalogue import CATALOGUE, compared, entry_of
-from fadoctor.smoke.events import read_account
-from fadoctor.smoke.judge import DECLINES, KERNELS, Judgement, kernel_reasons
-from fadoctor.smoke.limits import read_limits
+from fadoctor.proof.smoke.events import read_account
+from fadoctor.proof.smoke.judge import DECLINES, KERNELS, Judgement, kernel_reasons
+from fadoctor.proof.smoke.limits import read_limits
 from tests.smoke.smoke_recordings import done, judge, shipped
 
 PASSED, REFUSED, FAILED, NOT_RUN = (

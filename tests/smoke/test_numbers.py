@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-import fadoctor.smoke.child
+import fadoctor.proof.smoke.child
 from fadoctor.model.smoke import Failure
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.processes.command import Command
 from fadoctor.processes.run import run
-from fadoctor.smoke.events import Done
-from fadoctor.smoke.limits import read_limits
-from fadoctor.smoke.parent import run_smoke
+from fadoctor.proof.smoke.events import Done
+from fadoctor.proof.smoke.limits import read_limits
+from fadoctor.proof.smoke.parent import run_smoke
 from tests.smoke.smoke_recordings import TARGET, choice_of, judge, shipped
 
 if TYPE_CHECKING:
     from fadoctor.model.smoke import SmokeRun
-    from fadoctor.smoke.judge import Judgement
+    from fadoctor.proof.smoke.judge import Judgement
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
@@ -75,7 +75,7 @@ Judgements = dict[tuple[str, str, str], "Judgement"]
 @pytest.fixture(scope="module")
 def judgements() -> Judgements:
     """Return fault, dtype and case -> what comes of the cell, all run in one process."""
-    folder = Path(fadoctor.smoke.child.__file__).parent
+    folder = Path(fadoctor.proof.smoke.child.__file__).parent
     script = Path(__file__).parent / "faulty_torch.py"
     result = run(Command((sys.executable, "-B", str(script), str(folder)), 120.0))
     assert result.ok, result.stderr
@@ -152,7 +152,7 @@ def test_silent_fall_back_to_another_kernel_is_seen(judgements: Judgements) -> N
 @pytest.mark.parametrize("factor", [1.0, 1.01])
 def test_timed_shape_of_a_gpu_is_compared(factor: float) -> None:
     """On a CPU, where it takes the same code: nothing of it has run on a GPU."""
-    folder = Path(fadoctor.smoke.child.__file__).parent
+    folder = Path(fadoctor.proof.smoke.child.__file__).parent
     script = Path(__file__).parent / "timed_on_cpu.py"
     result = run(Command((sys.executable, "-B", str(script), str(folder), str(factor)), 120.0))
     found = [json.loads(line) for line in result.stdout.splitlines()]
@@ -172,7 +172,7 @@ def test_pinning_undoes_the_switch_of_a_container() -> None:
         "print(torch.get_float32_matmul_precision()); worker.pin_precision(torch)\n"
         "print(torch.get_float32_matmul_precision(), torch.backends.cuda.matmul.allow_tf32)"
     )
-    folder = str(Path(fadoctor.smoke.child.__file__).parent)
+    folder = str(Path(fadoctor.proof.smoke.child.__file__).parent)
     env = {**os.environ, "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}
     result = run(Command((sys.executable, "-B", "-c", code, folder), 60.0, env=env))
     assert result.stdout == "high\nhighest False\n", result.stderr

@@ -12,8 +12,8 @@ import pytest
 from fadoctor.model.smoke import NO_DEVICE, Failure, SmokeRun
 from fadoctor.model.verdict import Measured
 from fadoctor.processes.command import Ending, Result
-from fadoctor.smoke.parent import TF32_SWITCHES
-from fadoctor.smoke.parent import run_smoke as run_cells
+from fadoctor.proof.smoke.parent import TF32_SWITCHES
+from fadoctor.proof.smoke.parent import run_smoke as run_cells
 from tests.smoke.smoke_recordings import (
     GPU,
     TARGET,

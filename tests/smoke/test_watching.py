@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fadoctor.smoke.events import SCHEMA
-from fadoctor.smoke.watching import Watcher, watched
+from fadoctor.proof.smoke.events import SCHEMA
+from fadoctor.proof.smoke.watching import Watcher, watched
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-import fadoctor.smoke.child
+import fadoctor.proof.smoke.child
 from fadoctor.model.smoke import NO_DEVICE, SmokeRun
+from fadoctor.model.smoke_catalogue import CATALOGUE, TRAPS
 from fadoctor.model.verdict import Dtype, Measured
 from fadoctor.processes.run import run
-from fadoctor.smoke import events
-from fadoctor.smoke.catalogue import CATALOGUE, TRAPS
-from fadoctor.smoke.child import _fadoctor_worker as worker
-from fadoctor.smoke.parent import run_smoke
+from fadoctor.proof.smoke import events
+from fadoctor.proof.smoke.child import _fadoctor_worker as worker
+from fadoctor.proof.smoke.parent import run_smoke
 from tests.smoke.smoke_recordings import TARGET, choice_of, judge, write_fake_torch
 
 REFUSED, FAILED, NOT_RUN = Measured.REFUSED, Measured.FAILED, Measured.NOT_RUN
-FOLDER = Path(fadoctor.smoke.child.__file__).parent
+FOLDER = Path(fadoctor.proof.smoke.child.__file__).parent
 SCRIPTS = sorted(FOLDER.glob("_fadoctor_*.py"))
 TESTED = {
     "torch",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.versions import parse_specifier
+from fadoctor.knowledge.matrix.versions import parse_specifier
 from fadoctor.model.fact import Known
 from fadoctor.model.plan import ActionKind
-from fadoctor.plan.requirements import requirements_of
+from fadoctor.repair.plan.requirements import requirements_of
 from tests.states.resolver import Refused
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import os
 
 import pytest
 
-from fadoctor.matrix.wheels import Wheels
+from fadoctor.knowledge.matrix.wheels import Wheels
 from tests.catalogue.environments import Torches
 from tests.catalogue.evaluation import Doctor
 from tests.shipped import compiled
 from tests.states.enumeration import Space
 from tests.states.resolver import UV, Resolver
-from tests.unit.plan.problems import session
+from tests.unit.repair.plan.problems import session
 
 REQUIRED = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
 """What must not be skipped."""

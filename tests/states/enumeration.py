@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fadoctor.engine.evaluate import evaluate
-from fadoctor.matrix.versions import is_in, version_part
+from fadoctor.judging.engine.evaluate import evaluate
+from fadoctor.knowledge.matrix.versions import is_in, version_part
 from fadoctor.model.fact import Absent, Fact
 from fadoctor.model.finding import Outcome, Severity
 from tests.catalogue.environments import READ, Torch, Torches, environment, known
@@ -23,7 +23,7 @@ from tests.catalogue.environments import READ, Torch, Torches, environment, know
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.matrix.wheels import WheelFile
+    from fadoctor.knowledge.matrix.wheels import WheelFile
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Rule
     from tests.catalogue.evaluation import Doctor

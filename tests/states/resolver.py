@@ -18,7 +18,7 @@ from tests.states.tiny_packages import Offer, metadata
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fadoctor.matrix.query import Matrix
+    from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan
 

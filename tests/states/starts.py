@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.matrix.release_columns import RELEASES
-from fadoctor.matrix.versions import version_part
+from fadoctor.knowledge.matrix.release_columns import RELEASES
+from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
-from fadoctor.targets.derived import derive
-from tests.unit.engine.builders import fact_of
-from tests.unit.plan.problems import golden, session, with_package
+from fadoctor.sources.targets.derived import derive
+from tests.unit.judging.engine.builders import fact_of
+from tests.unit.repair.plan.problems import golden, session, with_package
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment

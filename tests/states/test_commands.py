@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.plan.planner import Question, make_plan
+from fadoctor.repair.plan.planner import Question, make_plan
 from tests.states.commands import Commands, commands, fault
 from tests.states.conftest import REQUIRED
 from tests.states.starts import STARTS, start
 from tests.states.test_states import THOUSAND
-from tests.unit.plan.problems import session
+from tests.unit.repair.plan.problems import session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

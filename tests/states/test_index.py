@@ -6,7 +6,7 @@ import zipfile
 from typing import TYPE_CHECKING
 
 from tests.states.tiny_packages import Offer
-from tests.unit.plan.problems import session
+from tests.unit.repair.plan.problems import session
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.manifests.environment import planned_environment
-from fadoctor.manifests.read import read_manifest
 from fadoctor.model.errors import UsageError
 from fadoctor.model.finding import Severity
 from fadoctor.model.plan import PlanOutcome
-from fadoctor.plan.planner import Question, make_recipe
-from fadoctor.preflight.judge import foresee_planned
+from fadoctor.repair.plan.planner import Question, make_recipe
+from fadoctor.repair.resolution.judge import foresee_planned
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.read import read_manifest
 from tests.shipped import compiled
 from tests.states.enumeration import made
 from tests.states.test_states import sample
-from tests.unit.plan.problems import session
+from tests.unit.repair.plan.problems import session
 from tests.unit.report.recipes.test_recipes import FILES, asked, render, told
 
 if TYPE_CHECKING:

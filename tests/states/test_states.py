@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.plan import ActionKind, Plan, PlanOutcome
-from fadoctor.plan.planner import Question, make_plan
+from fadoctor.repair.plan.planner import Question, make_plan
 from tests.catalogue.evaluation import Doctor
 from tests.states.commands import Commands, commands
 from tests.states.commands import fault as fault_of_commands
@@ -34,7 +34,7 @@ from tests.states.enumeration import (
     made,
     violated,
 )
-from tests.unit.plan.problems import session
+from tests.unit.repair.plan.problems import session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +181,7 @@ def test_reduction(space: Space, doctor: Doctor, found: dict[frozenset[str], Sta
 @cache
 def _space() -> Space:
     """Return the space in a process of its own."""
-    from fadoctor.matrix.wheels import Wheels  # noqa: PLC0415
+    from fadoctor.knowledge.matrix.wheels import Wheels  # noqa: PLC0415
     from tests.catalogue.environments import Torches  # noqa: PLC0415
     from tests.shipped import compiled  # noqa: PLC0415
 

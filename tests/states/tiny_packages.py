@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
-from fadoctor.matrix.release_columns import RELEASES
-from fadoctor.matrix.versions import parse_version
+from fadoctor.knowledge.matrix.release_columns import RELEASES
+from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.fact import Known
-from fadoctor.plan.candidates import torch_requires
-from fadoctor.plan.indexes import CPU, Indexes
-from fadoctor.plan.released import is_in_specifier, words
-from fadoctor.plan.releases import BESIDE_TORCH
+from fadoctor.repair.plan.candidates import torch_requires
+from fadoctor.repair.plan.indexes import CPU, Indexes
+from fadoctor.repair.plan.released import is_in_specifier, words
+from fadoctor.repair.plan.releases import BESIDE_TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fadoctor.matrix.query import Matrix, Row
+    from fadoctor.knowledge.matrix.query import Matrix, Row
 
 PLATFORM = "linux_x86_64"
 PYPI = "pypi"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.matrix.yaml_reader import read_yaml
+from fadoctor.knowledge.matrix.yaml_reader import read_yaml
 from tests.tools.tiny_index import OLD_STRING, metadata, packed, torch_wheel
 from tools.refresh.cli import main
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from fadoctor.contracts.model import Broken
-from fadoctor.contracts.read import entries_of
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.sources.import_names.model import Broken
+from fadoctor.sources.import_names.read import entries_of
 from tools import compare_contracts
 
 if TYPE_CHECKING:

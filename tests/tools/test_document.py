@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fadoctor.matrix.yaml_reader import read_yaml
+from fadoctor.knowledge.matrix.yaml_reader import read_yaml
 from tools.refresh.document import Cell, Document, Unread
 from tools.refresh.errors import RefreshError
 from tools.refresh.sources import SOURCES

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from fadoctor.model.smoke_catalogue import CATALOGUE
 from fadoctor.model.verdict import Backend
-from fadoctor.smoke.catalogue import CATALOGUE
 from tools import gpu_build, gpu_faults, gpu_page, gpu_trace, on_a_gpu
 
 ROOT = Path(__file__).parents[2]

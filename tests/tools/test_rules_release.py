@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from packaging.utils import parse_wheel_filename
 
-from fadoctor.updates import DISTRIBUTION, FORMAT
-from fadoctor.updates.archive import read_wheel
-from tests.unit.matrix.folders import rule_text, table_text, write
+from fadoctor.knowledge.updates import DISTRIBUTION, FORMAT
+from fadoctor.knowledge.updates.archive import read_wheel
+from tests.unit.knowledge.matrix.folders import rule_text, table_text, write
 from tools import rules_release
 
 RULES = Path(__file__).parents[2] / "rules"

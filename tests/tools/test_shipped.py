@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.contracts.child._fadoctor_shipped import digest_of, read_lines
+from fadoctor.sources.import_names.child._fadoctor_shipped import digest_of, read_lines
 from tests.tools.tiny_index import TinyIndex, metadata, packed
 from tools.refresh.errors import RefreshError
 from tools.refresh.shipped.cli import write

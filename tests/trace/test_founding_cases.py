@@ -9,9 +9,9 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.trace import TracedProcess, TraceReport
-from fadoctor.trace.join import find
+from fadoctor.proof.trace.join import find
 from tests.trace import routes
 
 PYTHON = os.environ.get("FADOCTOR_TESTS_TRACE", "")

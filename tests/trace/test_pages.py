@@ -10,15 +10,15 @@ torch = pytest.importorskip("torch")
 
 from fadoctor import api  # noqa: E402
 from fadoctor.model.verdict import Backend  # noqa: E402
+from fadoctor.proof.trace.fixture import traced_test  # noqa: E402
 from fadoctor.report.html.trace import render  # noqa: E402
-from fadoctor.trace.fixture import traced_test  # noqa: E402
 from tests.trace import reported, standin  # noqa: E402
 from tests.unit.report.html.test_page import read  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.trace.inside import Trace
+    from fadoctor.proof.trace.inside import Trace
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::UserWarning")]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
+from fadoctor.proof.trace.parent import CHILD
 from fadoctor.report.schema import render as render_schema
-from fadoctor.trace.parent import CHILD
 from tests.trace import routes
 from tests.trace.routes import FOUND, FOUND_IN_RANKS, PATIENT, RANKS, TORCHRUN
 

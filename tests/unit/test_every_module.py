@@ -11,7 +11,7 @@ CHILDREN = "_fadoctor_"
 """Scripts that other interpreters run; they are read, and tested, as such."""
 
 
-OPTIONAL = ("fadoctor.assistants.server",)
+OPTIONAL = ("fadoctor.interfaces.assistants.server",)
 """What needs an extra; tests/cli/test_mcp.py makes an environment that has it."""
 
 

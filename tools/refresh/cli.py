@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from packaging.version import InvalidVersion, Version
 
-from fadoctor.matrix.yaml_reader import read_yaml
+from fadoctor.knowledge.matrix.yaml_reader import read_yaml
 from fadoctor.model.errors import RuleDataError
 from tools.refresh.compare import Report
 from tools.refresh.document import Document

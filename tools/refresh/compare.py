@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from packaging.markers import InvalidMarker, Marker
 from packaging.version import Version
 
-from fadoctor.matrix.versions import is_in, parse_specifier, parse_version
+from fadoctor.knowledge.matrix.versions import is_in, parse_specifier, parse_version
 from tools.refresh.document import Cell, Document, Row, Unread
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
-from fadoctor.matrix.versions import parse_specifier
+from fadoctor.knowledge.matrix.versions import parse_specifier
 from tools.refresh.artefact import (
     MACHINES,
     Value,

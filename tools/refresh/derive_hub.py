@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.matrix.versions import parse_specifier
+from fadoctor.knowledge.matrix.versions import parse_specifier
 from tools.refresh.artefact import Value, requirements
 from tools.refresh.derive import DerivedRow
 from tools.refresh.errors import WheelError

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.plan import Plan
+from fadoctor.model.plan_words import alternative_text, change_text, conflict_text
 from fadoctor.model.report import Report
 from fadoctor.report.answer import State, answers_of
 from fadoctor.report.environment_text import environment_lines
@@ -17,7 +18,6 @@ from fadoctor.report.html.matrix import tables
 from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
 from fadoctor.report.words import becomes_text, counted, frameworks_here, rules_text, setting_text
-from fadoctor.texts.plan_words import alternative_text, change_text, conflict_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,15 +14,15 @@ import msgspec
 import pytest
 import yaml
 
-from fadoctor.engine.cases import case_environment, read_case
-from fadoctor.engine.judge import judge
-from fadoctor.explain.explain import explain, read_log
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.matrix.query import Matrix
+from fadoctor.judging.engine.cases import case_environment, read_case
+from fadoctor.judging.engine.judge import judge
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Target
 from fadoctor.report import explanation_text
 from fadoctor.report.style import Style
-from fadoctor.targets.derived import derive
+from fadoctor.sources.targets.derived import derive
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment

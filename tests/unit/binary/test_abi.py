@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.binary.abi import Cause, StringAbi, cause_of, imports_abi, symbol_abi
-from fadoctor.binary.homes import Family, family_of
+from fadoctor.binary.symbol_families import Family, family_of
 
 NEW_STRING = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 CHECK_FAIL = "_ZN3c106detail14torchCheckFailEPKcS2_jRK"

@@ -21,7 +21,7 @@ from fadoctor.binary.coverage import (
     parse_code,
     summarise,
 )
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 from tests.unit.binary.fatbin_builder import (
     CUBIN,
     FAMILY,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.binary.interpreter_process import Target
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.start import Target
 from fadoctor.binary.torch_process import Preloads, read_preloads
 from tests.binaries.elf_writer import Spec, Symbol, elf_file
 

@@ -14,7 +14,7 @@ from fadoctor.fleet.identity import Node
 from fadoctor.fleet.renaming import renamed
 from fadoctor.fleet.root_causes import shortened
 from fadoctor.fleet.summary import Asked, summarise
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.report.fleet_prometheus import render as render_metrics
 from fadoctor.report.fleet_text import answer_of, difference_text, render
 from fadoctor.report.style import Style

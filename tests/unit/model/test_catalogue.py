@@ -20,7 +20,7 @@ from fadoctor.model.catalogue import (
 )
 from fadoctor.model.fact_rows import ENVIRONMENT_VARIABLES
 from fadoctor.model.packages import PACKAGES
-from fadoctor.probes import PROBES
+from fadoctor.sources.probes import PROBES
 
 CATALOGUE = build_catalogue()
 TYPES = {"version", "text", "integer", "boolean", "list", "mapping"}

@@ -17,7 +17,7 @@ from fadoctor.model.errors import (
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.overlays import Overlays
 from fadoctor.model.rule import FixTemplate, Rule, StepTemplate, Table
-from tests.unit.engine.builders import rule, table
+from tests.unit.judging.engine.builders import rule, table
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 RACE = """
 import sys, threading
 sys.setswitchinterval(1e-6)
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 barrier, found = threading.Barrier(3), []
 def ask():
     barrier.wait()

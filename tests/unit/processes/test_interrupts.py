@@ -96,7 +96,7 @@ def test_a_child_without_a_group_of_its_own_is_ended() -> None:
     """As one is between its fork and its first line. In a process apart: it ends all children."""
     code = (
         "import subprocess, sys\n"
-        "from fadoctor.processes.strays import end_children\n"
+        "from fadoctor.processes.orphans import end_children\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
         "end_children()\n"
         "print(child.wait(10))"

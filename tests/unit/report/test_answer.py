@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from fadoctor.diagnose import diagnose
+from fadoctor.judging.diagnose import diagnose
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
 from fadoctor.report.answer import State, answers_of, state_of
 from tests.smoke.smoke_recordings import complete
-from tests.unit.engine.builders import ABSENT, environment, shipped
+from tests.unit.judging.engine.builders import ABSENT, environment, shipped
 from tests.unit.report.test_markdown import A_V100, report
 
 CELL = Verdict(

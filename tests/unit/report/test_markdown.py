@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import structs
 
-from fadoctor.diagnose import diagnose
+from fadoctor.judging.diagnose import diagnose
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.report.markdown import render
 from tests.smoke.smoke_recordings import complete
-from tests.unit.engine.builders import environment, shipped
+from tests.unit.judging.engine.builders import environment, shipped
 from tests.unit.report.ci.hostile import HOSTILE, finding
 
 A_V100: dict[str, Any] = {

@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 
 import fadoctor
-from fadoctor.diagnose import diagnose
-from fadoctor.matrix.load import load_knowledge
-from fadoctor.plan.planner import Question, make_plan, session_of
+from fadoctor.judging.diagnose import diagnose
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.model.rules_version import rules_version
+from fadoctor.repair.plan.planner import Question, make_plan, session_of
 from fadoctor.report import json_, markdown, rule_list, text
 from fadoctor.report.html import page
 from fadoctor.report.style import Style
-from fadoctor.texts.rules_version import rules_version
 from tests.golden.cases import environment
 
 ORIGIN = "fetched on 2026-12-02 from the file <b>.whl"

@@ -10,11 +10,11 @@ import pytest
 
 from fadoctor.model.environment import Target
 from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome, Proof
+from fadoctor.model.plan_words import change_text
 from fadoctor.report import markdown, plan_text
 from fadoctor.report.html import page
 from fadoctor.report.plan_answer import answer_text
 from fadoctor.report.style import Style
-from fadoctor.texts.plan_words import change_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.engine.suite import RuleFile
-from fadoctor.matrix.compile import compile_rules
+from fadoctor.judging.engine.suite import RuleFile
+from fadoctor.knowledge.matrix.compile import compile_rules
 from fadoctor.report import page_markdown, rule_list, table_page
 from fadoctor.report.style import Style
-from tests.unit.matrix.folders import rule_text, table_text, write
+from tests.unit.knowledge.matrix.folders import rule_text, table_text, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.engine.suite import RuleFile, load_suite
-from fadoctor.matrix.compile import compile_rules
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.judging.engine.suite import RuleFile, load_suite
+from fadoctor.knowledge.matrix.compile import compile_rules
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.report import page_markdown, page_text
 from fadoctor.report.rule_page import build_page, render_json
 from fadoctor.report.style import Style
-from tests.unit.matrix.folders import rule_text, write
+from tests.unit.knowledge.matrix.folders import rule_text, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from fadoctor.matrix.yaml_reader import read_yaml
+from fadoctor.knowledge.matrix.yaml_reader import read_yaml
 from fadoctor.report.schema import render
 
 RULES = Path(__file__).parents[3] / "rules"

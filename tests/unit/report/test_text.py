@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from fadoctor.diagnose import diagnose
+from fadoctor.judging.diagnose import diagnose
 from fadoctor.model.verdict import Measured, Predicted
 from fadoctor.report.style import Style
 from fadoctor.report.text import render
 from tests.smoke.smoke_recordings import complete
-from tests.unit.engine.builders import ABSENT, UNREAD, environment, shipped
+from tests.unit.judging.engine.builders import ABSENT, UNREAD, environment, shipped
 
 A_GPU = {
     "gpu.count": 1,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import yaml
 
-from fadoctor.contracts.read import SHIPPED, entries_of
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.sources.import_names.read import SHIPPED, entries_of
 from tools.refresh.cli import _cache_folder
 from tools.refresh.errors import RefreshError
 from tools.refresh.index import Index

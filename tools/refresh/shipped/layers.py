@@ -6,7 +6,7 @@ import json
 import lzma
 from typing import TYPE_CHECKING
 
-from fadoctor.contracts.child._fadoctor_thin import VERSION
+from fadoctor.sources.import_names.child._fadoctor_thin import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

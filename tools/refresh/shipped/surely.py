@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fadoctor.contracts.child._fadoctor_lower import lower
-from fadoctor.contracts.child._fadoctor_thin import blocks_of
+from fadoctor.sources.import_names.child._fadoctor_lower import lower
+from fadoctor.sources.import_names.child._fadoctor_thin import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
-from fadoctor.contracts.child._fadoctor_contracts import RECURSION, follow
-from fadoctor.contracts.child._fadoctor_find import Finder
-from fadoctor.contracts.child._fadoctor_lazy import python_files
-from fadoctor.contracts.child._fadoctor_shipped import digest_of, listing_of
+from fadoctor.sources.import_names.child._fadoctor_contracts import RECURSION, follow
+from fadoctor.sources.import_names.child._fadoctor_find import Finder
+from fadoctor.sources.import_names.child._fadoctor_lazy import python_files
+from fadoctor.sources.import_names.child._fadoctor_shipped import digest_of, listing_of
 from tools.refresh.shipped.surely import lowered, with_named
 from tools.refresh.shipped.trees import Shelf, assume_distributed, stubs
 

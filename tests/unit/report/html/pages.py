@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec import structs
 
-from fadoctor.diagnose import diagnose
+from fadoctor.judging.diagnose import diagnose
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
 from fadoctor.report.html.page import render
-from tests.unit.engine.builders import environment, shipped
+from tests.unit.judging.engine.builders import environment, shipped
 from tests.unit.report.ci.hostile import HOSTILE, finding
 from tests.unit.report.test_markdown import report
 

@@ -6,7 +6,7 @@ from fadoctor.fleet.content import failed
 from fadoctor.fleet.gathered import Gathered
 from fadoctor.fleet.identity import Node
 from fadoctor.fleet.summary import Asked, summarise
-from fadoctor.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.report.html.fleet import render
 from tests.unit.fleet.samples import content, node
 from tests.unit.report.ci.hostile import HOSTILE

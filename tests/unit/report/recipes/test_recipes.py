@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from fadoctor.manifests.read import read_manifest
-from fadoctor.matrix.query import Matrix
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.recipe import Ingredient, Recipe
-from fadoctor.plan.planner import Question, make_recipe
+from fadoctor.repair.plan.planner import Question, make_recipe
+from fadoctor.sources.manifests.read import read_manifest
 from tests.states.starts import STARTS, start
-from tests.unit.plan.problems import session
+from tests.unit.repair.plan.problems import session
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fadoctor.manifests.planned import Manifest
     from fadoctor.model.plan import Plan
+    from fadoctor.sources.manifests.planned import Manifest
 
 H100 = ("NVIDIA H100 80GB HBM3", "9.0", "580.65.06")
 V100 = ("Tesla V100-SXM2-32GB", "7.0", "550.54.15")
@@ -224,8 +224,8 @@ def test_a_comment_cannot_end(tmp_path: Path) -> None:
 
 def test_every_image_of_the_table_is_one_that_a_dockerfile_is_read_by() -> None:
     """Else a Dockerfile of ours would say nothing of Python and glibc when it is checked."""
-    from fadoctor.manifests.container_image import read_image  # noqa: PLC0415
     from fadoctor.model.place import Place  # noqa: PLC0415
+    from fadoctor.sources.manifests.container_image import read_image  # noqa: PLC0415
 
     tables = session().matrix.tables
     for row in tables["recipe-images"].rows:

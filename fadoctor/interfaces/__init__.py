@@ -1,0 +1,1 @@
+"""Everything through which fadoctor is asked: command line, programs, assistants."""

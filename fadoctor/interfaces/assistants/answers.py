@@ -1,0 +1,165 @@
+"""The answers to an assistant: the text that a person would read, and the document, redacted."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+
+from fadoctor.interfaces.commands.examine import foreseen, look
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
+from fadoctor.model.overlays import Overlays
+from fadoctor.report.style import Style
+from fadoctor.sources.examine.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fadoctor.model.environment import Environment
+
+TEXT_LIMIT = 1_000_000
+"""Characters of a log or a report."""
+
+NAME_LIMIT = 4_096
+"""Characters of any other argument."""
+
+LIST_LIMIT = 16
+"""GPUs, files, packages."""
+
+ANSWER_LIMIT = 40_000
+"""Characters of the text that is answered."""
+
+_STYLE = Style(width=100)
+_SENT = "the report that was sent"
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What is examined, and what is assumed of it; the active environment where nothing is said."""
+
+    environment: str = ""
+    """Folder of an environment, or an interpreter in one."""
+    report: str = ""
+    """The text of saved facts, or of what other tools print."""
+    requirements: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
+    gpu: tuple[str, ...] = ()
+    driver: str = ""
+    glibc: str = ""
+    python_version: str = ""
+    platform: str = ""
+
+
+class Answer(NamedTuple):
+    """What is answered."""
+
+    text: str
+    document: dict[str, Any]
+
+
+def check(asked: Asked, folder: Path) -> Answer:
+    """Say whether FlashAttention works, if not why, and what to do.
+
+    Files that are named must lie in `folder`.
+    """
+    from fadoctor.interfaces.commands.plan import with_advice  # noqa: PLC0415 -- no check, no planner
+    from fadoctor.judging.diagnose import conclude  # noqa: PLC0415
+    from fadoctor.report.text import render  # noqa: PLC0415
+
+    request = _request(asked, folder, follow=True)
+    knowledge, environment = look(request)
+    prognosis, planned = foreseen(environment, knowledge)
+    report = with_advice(conclude(prognosis), request, planned)
+    return _answer(report, render)
+
+
+def explain(log: str, asked: Asked, folder: Path) -> Answer:
+    """Say what a log comes from; held against an environment where one is named."""
+    from fadoctor.interfaces.commands.explain import explained, read_text  # noqa: PLC0415
+    from fadoctor.knowledge.matrix.load import load_knowledge  # noqa: PLC0415
+    from fadoctor.report.explanation_text import render  # noqa: PLC0415
+
+    _bounded("log", log, TEXT_LIMIT)
+    request = _request(asked, folder, follow=False)
+    environment: Environment | None = None
+    if asked == Asked():
+        knowledge = load_knowledge()
+    else:
+        knowledge, environment = look(request)
+    reading = read_text(io.BytesIO(log.encode("utf-8", "replace")), "the log", knowledge)
+    return _answer(explained(reading, knowledge, request, environment, ()), render)
+
+
+def plan(asked: Asked, want: Sequence[str], keep: Sequence[str], folder: Path) -> Answer:
+    """Say which smallest change ends in a working environment; nothing is carried out."""
+    from fadoctor.interfaces.commands.plan import Wanted, planned_for  # noqa: PLC0415
+    from fadoctor.report.plan_text import render  # noqa: PLC0415
+
+    wanted = Wanted(_listed("want", want), _listed("keep", keep))
+    request = _request(asked, folder, follow=True)
+    knowledge, environment = look(request, needed=("fadoctor.repair.plan.planner",))
+    return _answer(planned_for(request, knowledge, environment, wanted).plan, render)
+
+
+def _request(asked: Asked, folder: Path, *, follow: bool) -> Request:
+    """Return the request. What is named is read, and never run."""
+    for name in ("environment", "driver", "glibc", "python_version", "platform"):
+        _bounded(name, getattr(asked, name), NAME_LIMIT)
+    _bounded("report", asked.report, TEXT_LIMIT)
+    if asked.report and asked.environment:
+        raise UsageError("environment and report exclude each other: name one target")
+    return Request(
+        python=asked.environment,
+        facts=_SENT if asked.report else "",
+        overlays=Overlays(_listed("gpu", asked.gpu), asked.driver, asked.glibc,
+                          asked.python_version, asked.platform),
+        requirements=_files("requirements", asked.requirements, folder),
+        configs=_files("config", asked.config, folder),
+        contracts=follow,
+        text=asked.report.encode("utf-8", "replace"),
+        reason="environment",
+        reads_only=True,
+    )  # fmt: skip
+
+
+def _bounded(name: str, text: str, limit: int) -> str:
+    if len(text) > limit:
+        raise UsageError(f"{name}: {len(text)} characters, but {limit} at most are allowed")
+    return text
+
+
+def _listed(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    if len(values) > LIST_LIMIT:
+        raise UsageError(f"{name}: {len(values)} are given, but {LIST_LIMIT} at most are allowed")
+    return tuple(_bounded(name, each, NAME_LIMIT) for each in values)
+
+
+def _files(name: str, values: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """Return files as they are named; UsageError for one that lies elsewhere.
+
+    An assistant may be talked into asking for any file, and a finding quotes lines.
+    """
+    inside = os.path.realpath(folder)
+    for value in _listed(name, values):
+        if "\0" in value or not Path(os.path.realpath(value)).is_relative_to(inside):
+            raise UsageError(
+                f"{name}: {printable(value, 200)} is outside the folder that `fadoctor mcp` serves"
+            )
+    return tuple(values)
+
+
+def _answer(document: _T, render: Callable[[_T, Style], str]) -> Answer:
+    """Return a document as text and as plain data, without what names a person or a machine."""
+    from fadoctor.report.redact import redact  # noqa: PLC0415 -- loaded while the facts are read
+
+    found = redact(document, os.environ, os.uname().nodename if hasattr(os, "uname") else "")
+    text = render(found, _STYLE)
+    if len(text) > ANSWER_LIMIT:
+        text = f"{text[:ANSWER_LIMIT]}\n... ({len(text)} characters in all)\n"
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
+    return Answer(text, {key: value for key, value in plain.items() if key != "environment"})

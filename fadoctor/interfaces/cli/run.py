@@ -1,0 +1,63 @@
+"""The command ``run``: run a command unchanged, and explain a failure.
+
+Heavy modules are imported inside the command, so that each pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fadoctor.interfaces.cli import support
+from fadoctor.interfaces.cli.options import judging, showing
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
+
+
+def run(
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
+    ],
+    rules: judging.Rules = [],  # noqa: B006
+    color: showing.ColourOption = showing.Colour.AUTO,
+    quiet: showing.Quiet = False,
+    debug: showing.Debug = False,
+) -> None:
+    """Run a command unchanged and explain on standard error if it fails; exit with its code."""
+    from fadoctor.interfaces.cli.terminal import log_to_stderr
+    from fadoctor.processes.live import run_live
+
+    log_to_stderr(debug=debug)
+    ended = run_live(tuple(command))
+    if ended.problem:
+        sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {ended.problem}\n")
+    elif ended.code:
+        _explain_failure(ended.tail, rules, color, quiet=quiet)
+    if ended.lost:
+        sys.stderr.write(f"fadoctor: standard output: {ended.lost}: some of it is lost\n")
+    raise typer.Exit(ended.code or (UsageError.exit_code if ended.lost else 0))
+
+
+def _explain_failure(tail: bytes, rules: list[Path], color: showing.Colour, *, quiet: bool) -> None:
+    """Explain the end of an output; what shows nothing of ours is not worth a word."""
+    from fadoctor.interfaces.cli.terminal import style_of
+    from fadoctor.interfaces.commands.explain import lies_in_active, with_imports
+    from fadoctor.judging.explain.explain import explain as explain_reading
+    from fadoctor.judging.explain.explain import read_log
+    from fadoctor.knowledge.matrix.load import load_knowledge
+    from fadoctor.report.explanation_text import render
+
+    knowledge = load_knowledge(tuple(rules))
+    reading = read_log(io.BytesIO(tail), "output", knowledge)
+    environment = None
+    if lies_in_active(reading):
+        request = with_imports(support.no_request(), reading, knowledge)
+        _, environment = support.environment_of(request, rules)
+    report = explain_reading(reading, knowledge, environment)
+    if report.findings:
+        style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)
+        sys.stderr.write("\n" + render(report, style))

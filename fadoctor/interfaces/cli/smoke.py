@@ -1,0 +1,153 @@
+"""The command ``smoke``: run attention, forward and backward, and say what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fadoctor.interfaces.cli import forms, proposals, support
+from fadoctor.interfaces.cli.forms import Form, style
+from fadoctor.interfaces.cli.options import formats, judging, looking, showing
+from fadoctor.interfaces.cli.support import (
+    EXIT_COULD_NOT_LOOK,
+    EXIT_FINDINGS,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+)
+from fadoctor.model.errors import UsageError
+from fadoctor.model.smoke_catalogue import RUN
+from fadoctor.model.verdict import Dtype
+
+if TYPE_CHECKING:
+    from fadoctor.interfaces.cli.forms import How, Sink
+    from fadoctor.judging.diagnose import Prognosis
+    from fadoctor.model.smoke import SmokeReport
+    from fadoctor.proof.smoke.choice import Wanted
+
+
+def smoke(
+    target: looking.Target = "",
+    python: looking.Python = "",
+    dtype: Annotated[
+        list[Dtype],
+        typer.Option("--dtype", help="Only this dtype. Repeatable.", show_default=False),
+    ] = [],  # noqa: B006 -- typer copies defaults
+    backend: Annotated[
+        list[str],
+        typer.Option(
+            "--backend",
+            metavar="NAME",
+            autocompletion=proposals.backends,
+            help="Only this backend, even if the default set leaves it out. Repeatable. One of "
+            f"{', '.join(RUN)}.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device",
+            metavar="[cuda|cuda:N|cpu|all]",
+            autocompletion=proposals.devices,
+            help="Where to run. Default: all GPUs, one process each; the CPU if there is none.",
+            show_default=False,
+        ),
+    ] = "",
+    timeout: Annotated[
+        float,
+        typer.Option(
+            "--timeout", metavar="SECONDS", min=0.1, max=86_400, help="Time limit for each cell."
+        ),
+    ] = 60.0,
+    require_gpu: Annotated[
+        bool, typer.Option("--require-gpu", help="Exit 3 if no GPU was tested.")
+    ] = False,
+    online: Annotated[
+        bool, typer.Option("--online", help="Let the package kernels download from the Hub.")
+    ] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List the cells that exist here, and run nothing.")
+    ] = False,
+    imports: Annotated[
+        bool,
+        typer.Option("--imports", help="Also import each package of the stack, one by one."),
+    ] = False,
+    thorough: looking.Thorough = False,
+    rules: judging.Rules = [],  # noqa: B006
+    no_config_file: judging.NoConfigFile = False,
+    format_: Annotated[
+        formats.SmokeFormat,
+        typer.Option("--format", help="Output format.", rich_help_panel="Output"),
+    ] = formats.SmokeFormat.TEXT,
+    output: showing.SmokeOutputs = [],  # noqa: B006
+    redact: showing.Redact = False,
+    color: showing.ColourOption = showing.Colour.AUTO,
+    exit_zero: judging.ExitZero = False,
+    quiet: showing.Quiet = False,
+    verbose: showing.SmokeVerbose = False,
+    debug: showing.Debug = False,
+) -> None:
+    """Run attention forward and backward on this machine, and compare it with float64."""
+    from fadoctor.interfaces.cli.terminal import log_to_stderr, spinner
+    from fadoctor.model.smoke_catalogue import backend_of
+    from fadoctor.proof.smoke.choice import AUTO, Wanted, choose, refuse_device
+
+    log_to_stderr(debug=debug)
+    sinks = forms.sinks_of(output, format_)
+    if device:
+        refuse_device(device, "--device")
+    where = device or ("all" if require_gpu else AUTO)
+    backends = tuple(map(backend_of, backend))  # refuses before anything is read
+    wanted = Wanted(backends, tuple(dtype), where, thorough, timeout, online=online)
+    settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
+    rules = [*settings.rules, *rules]
+    request = settings.applied(support.request_of(target, python), assumes=False)
+    with spinner("reading the environment", quiet=quiet):
+        knowledge, environment = support.environment_of(request, rules, "fadoctor.judging.diagnose")
+    from fadoctor.judging.diagnose import conclude_smoke, foresee
+
+    prognosis = foresee(environment, knowledge)
+    how = forms.How(color.value, quiet, verbose, redact)
+    if list_:
+        _list(prognosis, wanted, sinks, how)
+        return
+    run = support.smoke_of(prognosis, choose(wanted, prognosis.kernels), quiet=quiet)
+    run = support.with_imports(run, prognosis, quiet=quiet) if imports else run
+    report = conclude_smoke(prognosis, run)
+    forms.deliver(report, sinks, how)
+    if run.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    code = _code(report, require_gpu=require_gpu)
+    raise typer.Exit(0 if exit_zero and code != EXIT_INTERNAL else code)
+
+
+def _list(prognosis: Prognosis, asked: Wanted, sinks: tuple[Sink, ...], how: How) -> None:
+    import msgspec
+
+    from fadoctor.interfaces.cli.output import write
+    from fadoctor.proof.smoke.choice import choose
+    from fadoctor.report import json_, smoke_list
+
+    thorough = msgspec.structs.replace(asked, thorough=True)
+    found = smoke_list.build_list(
+        choose(asked, prognosis.kernels), choose(thorough, prognosis.kernels)
+    )
+    for sink in sinks:
+        if sink.form not in (Form.TEXT, Form.JSON):
+            raise UsageError(f"--list has no form for {sink.form.value}: give text or json")
+        is_text = sink.form is Form.TEXT
+        text = smoke_list.render(found, style(sink, how)) if is_text else json_.render(found)
+        write(text, sink.path)
+
+
+def _code(report: SmokeReport, *, require_gpu: bool) -> int:
+    """Return 4 where a rule broke, 1 where a cell failed, 3 where nothing was proved, else 0."""
+    if report.rule_errors:
+        return EXIT_INTERNAL
+    imported = [each.measured.value for each in report.imports]
+    if report.summary.failed or "failed" in imported:
+        return EXIT_FINDINGS
+    some = report.summary.passed or "passed" in imported
+    proved = some and (report.gpu_tested or not require_gpu)
+    return 0 if proved else EXIT_COULD_NOT_LOOK

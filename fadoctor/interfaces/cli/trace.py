@@ -1,0 +1,100 @@
+"""The command ``trace``: run a command unchanged, and say which attention ran and in what dtype.
+
+Heavy modules are imported inside the command, so that each pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+import enum
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fadoctor.interfaces.cli import support
+from fadoctor.interfaces.cli.options import judging, showing
+from fadoctor.interfaces.cli.output import write
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
+
+if TYPE_CHECKING:
+    from fadoctor.model.trace import TraceReport
+    from fadoctor.report.style import Style
+
+
+class TraceFormat(str, enum.Enum):
+    """Output formats of a trace."""
+
+    TEXT = "text"
+    JSON = "json"
+    HTML = "html"
+
+
+def trace(
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
+    ],
+    calls: Annotated[
+        int,
+        typer.Option("--calls", metavar="N", min=1, max=100_000, help="Attention calls to record."),
+    ] = 256,
+    eager: Annotated[
+        bool,
+        typer.Option("--eager", help="Turn torch.compile off, to see inside what it compiles."),
+    ] = False,
+    rules: judging.Rules = [],  # noqa: B006 -- typer copies defaults
+    format_: Annotated[
+        TraceFormat,
+        typer.Option("--format", help="Output format.", rich_help_panel="Output"),
+    ] = TraceFormat.TEXT,
+    output: showing.Output = None,
+    redact: showing.Redact = False,
+    color: showing.ColourOption = showing.Colour.AUTO,
+    quiet: showing.Quiet = False,
+    verbose: showing.TraceVerbose = False,
+    debug: showing.Debug = False,
+) -> None:
+    """Run a command unchanged and report its attention: who made q, k or v float32; what ran."""
+    from fadoctor.interfaces.cli.terminal import log_to_stderr, style_of
+    from fadoctor.knowledge.matrix.load import load_knowledge
+    from fadoctor.proof.trace.join import build_report
+    from fadoctor.proof.trace.parent import run_traced, trace_folder
+    from fadoctor.proof.trace.settings import Settings, config_of, write_config
+
+    log_to_stderr(debug=debug)
+    knowledge = load_knowledge(tuple(rules))
+    with trace_folder() as folder:
+        write_config(config_of(Settings(calls, eager), knowledge), folder)
+        traced = run_traced(tuple(command), folder, eager=eager)
+    run = traced.run
+    if run.problem:
+        sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {run.problem}\n")
+        raise typer.Exit(run.code)
+    if run.lost:
+        sys.stderr.write(f"fadoctor: standard output: {run.lost}: some of it is lost\n")
+    notes = traced.problems
+    if eager:
+        notes = (*notes, "torch.compile was off (--eager): speed and rounding differ from a run.")
+    report = build_report(tuple(command), run.code, traced.processes, knowledge, notes)
+    report = support.redacted(report) if redact else report
+    style = style_of(color.value, output, quiet=quiet, verbose=verbose, stream=sys.stderr)
+    text = _rendered(report, format_, style)
+    if output is None:
+        sys.stderr.write(f"\n{text}" if format_ is TraceFormat.TEXT else text)
+    else:
+        write(text, output)
+    raise typer.Exit(run.code or (UsageError.exit_code if run.lost else 0))
+
+
+def _rendered(report: TraceReport, format_: TraceFormat, style: Style) -> str:
+    if format_ is TraceFormat.JSON:
+        from fadoctor.report.json_ import render as render_json
+
+        return render_json(report)
+    if format_ is TraceFormat.HTML:
+        from fadoctor.report.html.trace import render as render_html
+
+        return render_html(report)
+    from fadoctor.report.trace_text import render as render_text
+
+    return render_text(report, style)

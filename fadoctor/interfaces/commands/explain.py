@@ -1,0 +1,122 @@
+"""From a log that was read to its explanation, with what an environment says of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.errors import InputError
+from fadoctor.model.explanation import Agreement
+
+CONTRACT = "contract"
+"""Kind of what rules about names that packages ask of each other are judged for."""
+
+if TYPE_CHECKING:
+    from fadoctor.judging.explain.explain import Reading
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.explanation import Explanation
+    from fadoctor.model.plan import Plan
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.sources.examine.request import Request
+    from fadoctor.sources.logs.reading import Readable
+
+
+def read_text(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
+    """Read a log; InputError where there is no text in it."""
+    from fadoctor.judging.explain.explain import read_log
+    from fadoctor.sources.logs.opening import open_log
+
+    reading = read_log(open_log(stream, name), name, knowledge)
+    if reading.is_empty:
+        raise InputError(name, "there is no text in it")
+    return reading
+
+
+def read_file(name: str, knowledge: Knowledge) -> Reading:
+    """Read a log of that name."""
+    try:
+        with Path(name).open("rb") as stream:
+            return read_text(stream, name, knowledge)
+    except OSError as error:
+        hint = "; a line itself is piped in, for `fadoctor explain -`" if " " in name else ""
+        raise InputError(name, f"{error.strerror or error}{hint}") from error
+
+
+def lies_in_active(reading: Reading, *others: str) -> bool:
+    """Return whether a path of the log lies in the environment that is active, or in another."""
+    active = [os.environ.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    return any(reading.mentions(folder) for folder in (*active, *others) if len(folder) > 1)
+
+
+def with_imports(request: Request, reading: Reading, knowledge: Knowledge) -> Request:
+    """Return the request; where the log misses a name, it also follows what packages import."""
+    rules = [rule for rule in knowledge.rules if CONTRACT in rule.for_each]
+    telling = {name for rule in rules for name in (rule.id, *rule.explained_by)}
+    if not any(cause.rule.id in telling for cause in reading.ranked.causes):
+        return request
+    return msgspec.structs.replace(request, contracts=True)
+
+
+def explained(
+    reading: Reading,
+    knowledge: Knowledge,
+    request: Request,
+    environment: Environment | None,
+    ignored: tuple[str, ...],
+) -> Explanation:
+    """Return what a log comes from; with an environment, what it confirms and what repairs it."""
+    from fadoctor.judging.explain.explain import explain
+
+    report = explain(reading, knowledge, environment, ignored)
+    if environment is None:
+        return report
+    return _with_plan(report, request, knowledge, environment, ignored)
+
+
+def _with_plan(
+    report: Explanation,
+    request: Request,
+    knowledge: Knowledge,
+    environment: Environment,
+    ignored: tuple[str, ...],
+) -> Explanation:
+    """Return the report with what repairs the environment, where that confirms a cause."""
+    from fadoctor.interfaces.commands.plan import Wanted, plan_of
+
+    if not any(check.agreement is Agreement.CONFIRMED for check in report.checks):
+        return report
+    plan = plan_of(request, knowledge, environment, Wanted(ignore=ignored))
+    report = _advised(report, request, knowledge, environment, plan)
+    does = any(action.is_step for action in plan.actions)
+    return msgspec.structs.replace(report, plan=plan) if does else report
+
+
+def _advised(
+    report: Explanation,
+    request: Request,
+    knowledge: Knowledge,
+    environment: Environment,
+    plan: Plan,
+) -> Explanation:
+    """Return the report with the fixes that hold for what the environment confirms."""
+    from fadoctor.interfaces.commands.plan import advised_findings
+    from fadoctor.judging.diagnose import foresee
+
+    before = foresee(environment, knowledge)
+    shown = {
+        finding.rule_id: finding.fixes
+        for finding in advised_findings(request, before, before.assessment.findings, plan)
+    }
+    confirmed = {
+        check.rule_id: shown.get(check.detail.partition(":")[0])
+        for check in report.checks
+        if check.agreement is Agreement.CONFIRMED
+    }
+    findings = tuple(
+        msgspec.structs.replace(finding, fixes=confirmed.get(finding.rule_id) or finding.fixes)
+        for finding in report.findings
+    )
+    return msgspec.structs.replace(report, findings=findings)

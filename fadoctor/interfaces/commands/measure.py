@@ -1,0 +1,85 @@
+"""Run cells in the target and prove its imports. Imports late, as the commands do."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from fadoctor.judging.diagnose import Prognosis
+    from fadoctor.model.smoke import SmokeRun
+    from fadoctor.proof.smoke.choice import Choice
+
+    Guard = Callable[[], AbstractContextManager[list[str]]]
+    """Ends what children leave behind, and names what does not end."""
+
+    Announce = Callable[[int], AbstractContextManager[Callable[[str], None]]]
+
+_CHECK_CELL_S, _CHECK_DEVICE_S = 30.0, 120.0
+"""Limits of the smoke run of ``check``, seconds."""
+
+
+def no_guard() -> AbstractContextManager[list[str]]:
+    """Return a guard that ends nothing: children of this process may be another's."""
+    return nullcontext([])
+
+
+def choice_of_check(prognosis: Prognosis, *, thorough: bool) -> Choice:
+    """Return the default set; without `thorough` nothing whose failure is predicted, not long."""
+    from fadoctor.judging.verdicts.measurements import doomed
+    from fadoctor.proof.smoke.choice import Wanted, choose
+
+    if thorough:
+        return choose(Wanted(thorough=True), prognosis.kernels)
+    wanted = Wanted(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
+    return choose(wanted, prognosis.kernels, doomed(prognosis.verdicts))
+
+
+def measure(
+    prognosis: Prognosis,
+    choice: Choice,
+    guard: Guard = no_guard,
+    tell: Callable[[str], None] | None = None,
+) -> SmokeRun:
+    """Run the chosen cells; `tell` is told what goes on, where somebody waits."""
+    from fadoctor.processes.run import run
+    from fadoctor.proof.smoke.judge import Judge
+    from fadoctor.proof.smoke.parent import run_smoke
+
+    target, judge = prognosis.environment.target, Judge(prognosis.knowledge)
+    with guard() as stuck:
+        found = run_smoke(target, os.environ, run, choice, judge, tell=tell)
+    problem = "; ".join(part for part in (found.problem, *stuck) if part)
+    return msgspec.structs.replace(found, problem=problem)
+
+
+def prove_imports(
+    found: SmokeRun,
+    prognosis: Prognosis,
+    guard: Guard = no_guard,
+    announce: Announce = lambda _: nullcontext(lambda _: None),
+) -> SmokeRun:
+    """Return a run with the proof by import of all that is installed of the stack.
+
+    `announce` is told how many packages that are, and gives who is told of each.
+    """
+    if found.interrupted:
+        return found
+    from fadoctor.processes.run import run
+    from fadoctor.proof.smoke.imports import entries, run_imports
+    from fadoctor.proof.smoke.judge import Judge
+
+    environment, knowledge = prognosis.environment, prognosis.knowledge
+    wanted = entries(environment, knowledge.tables)
+    try:
+        with announce(len(wanted)) as tell, guard():
+            proofs = run_imports(environment, wanted, os.environ, run, Judge(knowledge), tell=tell)
+    except KeyboardInterrupt:
+        return msgspec.structs.replace(found, interrupted=True)
+    return msgspec.structs.replace(found, imports=proofs)

@@ -1,0 +1,178 @@
+"""Plans, and the advice that agrees with them. Imports late: most runs plan nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from fadoctor.interfaces.commands.examine import is_planned
+from fadoctor.model.finding import Severity
+from fadoctor.model.fix import StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.judging.diagnose import Prognosis
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.fix import Step
+    from fadoctor.model.plan import Plan
+    from fadoctor.model.recipe import Recipe
+    from fadoctor.model.report import Report
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.repair.plan.planner import Question
+    from fadoctor.repair.resolution.lines import Rewrite
+    from fadoctor.sources.examine.request import Request
+
+
+FRESH = ".venv-fadoctor"
+"""Folder of a new environment."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What options say about a plan; without any, that what is installed works."""
+
+    want: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    allow_build: bool = False
+    installer: str = "auto"
+    ignore: tuple[str, ...] = ()
+    verify: bool = False
+    no_hub: bool = False
+    recipe: bool = False
+    """Whether it is taken along: as what an environment made anew holds."""
+
+
+class Made(NamedTuple):
+    """A plan, with what belongs to some."""
+
+    plan: Plan
+    rewrites: tuple[Rewrite, ...] = ()
+    """The manifests as they would be, where those were examined."""
+    recipe: Recipe | None = None
+    """Where it was asked for."""
+
+
+def plan_of(
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+) -> Plan:
+    """Return the plan for an environment; UsageError for names that nobody knows."""
+    from fadoctor.repair.plan.planner import hiding, make_plan, session_of
+
+    question = _question_of(request, environment, wanted)
+    hidden = knowledge.current(wanted.ignore)
+    plan = hiding(make_plan(environment, session_of(knowledge), question), hidden)
+    return _verified(request, plan, environment, question) if wanted.verify else plan
+
+
+def planned_for(
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+) -> Made:
+    """Return the plan for an environment that is there, or that manifests describe."""
+    if is_planned(environment):
+        from fadoctor.repair.resolution.judge import plan_base
+
+        environment = plan_base(environment, knowledge)
+    recipe = None
+    if wanted.recipe:
+        plan, recipe = _with_recipe(request, knowledge, environment, wanted)
+    else:
+        plan = plan_of(request, knowledge, environment, wanted)
+    if not request.requirements:
+        return Made(plan, recipe=recipe)
+    from fadoctor.repair.resolution.lines import lines_of
+
+    lines = lines_of(plan, environment, request.requirements)
+    notes = (*plan.notes, *lines.notes)
+    plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
+    return Made(plan, lines.rewrites, recipe)
+
+
+def _with_recipe(
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+) -> tuple[Plan, Recipe]:
+    from fadoctor.repair.plan.planner import hiding, make_recipe, session_of
+
+    question = _question_of(request, environment, wanted)
+    # whatever project or folder is here: a recipe is for an environment of its own
+    question = msgspec.structs.replace(question, project="", fresh="")
+    plan, recipe = make_recipe(environment, session_of(knowledge), question)
+    plan = hiding(plan, knowledge.current(wanted.ignore))
+    return (_verified(request, plan, environment, question) if wanted.verify else plan), recipe
+
+
+_BY_HAND = (StepKind.SETTING, StepKind.SYSTEM, StepKind.ADVICE)
+
+
+def advised_findings(
+    request: Request, before: Prognosis, findings: tuple[Finding, ...], plan: Plan | None = None
+) -> tuple[Finding, ...]:
+    """Return the findings with the planner's answer, and without the fixes that facts refute.
+
+    Where nothing but prose and notes is there nothing is planned, and no planner is loaded.
+    """
+    if not any(map(_has_something_to_prove, findings)):
+        return findings
+    from fadoctor.repair.plan.advise import advise
+    from fadoctor.repair.plan.planner import session_of
+
+    # in whatever project or folder it will be carried out: the packages are the same
+    question = _question_of(request, before.environment, Wanted())
+    question = msgspec.structs.replace(question, project="", fresh="")
+    return advise(findings, before, session_of(before.knowledge), question, plan)
+
+
+def with_advice(report: Report, request: Request, prognosis: Prognosis) -> Report:
+    """Return the report with the fixes that hold, and that `fix` agrees with."""
+    if not report.findings:
+        return report
+    findings = advised_findings(request, prognosis, report.findings)
+    return msgspec.structs.replace(report, findings=findings)
+
+
+def _has_something_to_prove(finding: Finding) -> bool:
+    steps: Iterable[Step] = (step for fix in finding.fixes for step in fix.steps)
+    return finding.severity is not Severity.NOTE and any(
+        step.kind not in _BY_HAND or step.effects for step in steps
+    )
+
+
+def _verified(request: Request, plan: Plan, environment: Environment, question: Question) -> Plan:
+    """Return the plan with what the installer says of it."""
+    from fadoctor.interfaces.commands.environment_name import how_to_name
+    from fadoctor.model.errors import UsageError
+    from fadoctor.processes.run import run
+    from fadoctor.repair.apply.verify import verify
+    from fadoctor.repair.plan.requirements import requirements_of
+
+    if not request.is_real:
+        raise UsageError("--verify asks the installer of a real environment: name it by --python")
+    if not environment.target.may_run:
+        raise UsageError(how_to_name(environment.target, "--dry-run", "--verify"))
+    needs = requirements_of(environment, question.requirements)
+    return msgspec.structs.replace(plan, verification=verify(plan, environment, needs, run))
+
+
+def _question_of(request: Request, environment: Environment, wanted: Wanted) -> Question:
+    """Return what is asked; of a real environment with what its files say beside the facts."""
+    from fadoctor.repair.plan.planner import Question
+
+    question = Question(
+        wanted.want, wanted.keep, wanted.allow_build, wanted.no_hub, wanted.installer
+    )
+    if request.new or (request.new_if_none and is_planned(environment)):
+        return msgspec.structs.replace(question, fresh=FRESH)
+    if request.facts or not environment.target.site:
+        return question
+    from fadoctor.sources.probes.all_requirements import read_all_requirements
+    from fadoctor.sources.targets.project import must_stay, project_tool
+
+    target = environment.target
+    return msgspec.structs.replace(
+        question,
+        project=project_tool(target),
+        fresh=FRESH if must_stay(environment) else "",
+        requirements=read_all_requirements(target, os.environ, environment.facts),
+    )

@@ -1,0 +1,168 @@
+"""The functions of `fadoctor.api`, without the defaults of their arguments."""
+
+from __future__ import annotations
+
+import io
+import sys
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fadoctor.interfaces.commands.examine import foreseen, look
+from fadoctor.interfaces.commands.request import What, folders, known_ids, members, request_of
+from fadoctor.model.errors import UsageError
+from fadoctor.report.results import (
+    CheckResult,
+    ExplainResult,
+    FactsResult,
+    PlanResult,
+    SmokeResult,
+    shown_as,
+)
+
+if TYPE_CHECKING:
+    from fadoctor.interfaces.commands.plan import Wanted
+    from fadoctor.judging.diagnose import Prognosis
+    from fadoctor.judging.explain.explain import Reading
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.model.smoke import SmokeRun
+    from fadoctor.proof.smoke.choice import Choice
+    from fadoctor.proof.smoke.choice import Wanted as WantedCells
+
+_LONGEST_S = 86_400
+"""Limit of a cell, seconds."""
+
+
+class Cells(msgspec.Struct, frozen=True):
+    """Which cells a program asks for."""
+
+    dtype: Any = ()
+    backend: Any = ()
+    device: str = ""
+    timeout_s: float = 60.0
+    online: bool = False
+    imports: bool = False
+    thorough: bool = False
+
+
+def check(
+    what: What, *, smoke: bool, thorough: bool, cache: bool, ignore: object, rules: object
+) -> CheckResult:
+    """Return the report of `check`."""
+    from fadoctor.interfaces.commands.measure import choice_of_check
+    from fadoctor.interfaces.commands.plan import with_advice
+    from fadoctor.judging.diagnose import conclude
+
+    request = request_of(what, thorough=thorough, cache=cache)
+    knowledge, environment = look(request, folders(rules, "rules"))
+    ignored = known_ids(ignore, knowledge)
+    prognosis, planned = foreseen(environment, knowledge, ignored)
+    run = None
+    if smoke and request.is_real:
+        choice = choice_of_check(prognosis, thorough=thorough)
+        run = _measured(prognosis, choice, imports=thorough)
+    report = with_advice(conclude(prognosis, run), request, planned)
+    return shown_as(CheckResult, report)
+
+
+def facts(what: What, *, thorough: bool, cache: bool, rules: object) -> FactsResult:
+    """Return everything that was read."""
+    request = request_of(what, thorough=thorough, cache=cache)
+    _, environment = look(request, folders(rules, "rules"))
+    return shown_as(FactsResult, environment)
+
+
+def explain(
+    log: str | bytes | PathLike[str] | BaseException, what: What, *, ignore: object, rules: object
+) -> ExplainResult:
+    """Return what a log comes from; an environment that was named, or that it lies in, is asked."""
+    from fadoctor.interfaces.commands.explain import explained, lies_in_active, with_imports
+    from fadoctor.knowledge.matrix.load import load_knowledge
+
+    folders_of_rules = folders(rules, "rules")
+    knowledge = load_knowledge(folders_of_rules)
+    ignored = known_ids(ignore, knowledge)
+    reading = _read(log, knowledge)
+    request = request_of(what)
+    environment = None
+    if what != What() or lies_in_active(reading, sys.prefix):
+        request = with_imports(request, reading, knowledge)
+        _, environment = look(request, folders_of_rules)
+    report = explained(reading, knowledge, request, environment, ignored)
+    return shown_as(ExplainResult, report)
+
+
+def plan(what: What, wanted: Wanted, *, rules: object) -> PlanResult:
+    """Return the plan of ``fix --dry-run``."""
+    from fadoctor.interfaces.commands.plan import planned_for
+    from fadoctor.repair.plan.dialect import INSTALLERS
+
+    if wanted.installer not in INSTALLERS:
+        raise UsageError(f"installer: {wanted.installer!r} is none of {', '.join(INSTALLERS)}")
+    request = request_of(what, cache=True)
+    knowledge, environment = look(
+        request, folders(rules, "rules"), ("fadoctor.repair.plan.planner",)
+    )
+    known_ids(wanted.ignore, knowledge)
+    return shown_as(PlanResult, planned_for(request, knowledge, environment, wanted).plan)
+
+
+def smoke(target: object, cells: Cells, *, rules: object) -> SmokeResult:
+    """Return what was measured; KeyboardInterrupt where Ctrl-C ended it."""
+    from fadoctor.judging.diagnose import conclude_smoke, foresee
+    from fadoctor.proof.smoke.choice import choose
+
+    wanted = _wanted(cells)
+    knowledge, environment = look(request_of(What(target)), folders(rules, "rules"))
+    prognosis = foresee(environment, knowledge)
+    run = _measured(prognosis, choose(wanted, prognosis.kernels), imports=cells.imports)
+    return shown_as(SmokeResult, conclude_smoke(prognosis, run))
+
+
+def _wanted(cells: Cells) -> WantedCells:
+    from fadoctor.model.smoke_catalogue import entry_of
+    from fadoctor.model.verdict import Backend, Dtype
+    from fadoctor.proof.smoke.choice import AUTO, Wanted, refuse_device
+
+    if not 0 < cells.timeout_s <= _LONGEST_S:
+        raise UsageError(f"timeout: give seconds, more than 0 and at most {_LONGEST_S}")
+    if cells.device:
+        refuse_device(cells.device, "device")
+    backends = members(Backend, cells.backend, "backend")
+    return Wanted(
+        tuple(entry_of(each).backend for each in backends),
+        members(Dtype, cells.dtype, "dtype"),
+        cells.device or AUTO,
+        cells.thorough,
+        cells.timeout_s,
+        online=cells.online,
+    )
+
+
+def _measured(prognosis: Prognosis, choice: Choice, *, imports: bool) -> SmokeRun:
+    """Return what ran. Other children of this process are the program's own, and left alone."""
+    from fadoctor.interfaces.commands.measure import measure, prove_imports
+
+    run = measure(prognosis, choice)
+    run = prove_imports(run, prognosis) if imports else run
+    if run.interrupted:
+        raise KeyboardInterrupt
+    return run
+
+
+def _read(log: object, knowledge: Knowledge) -> Reading:
+    from fadoctor.interfaces.commands.explain import read_file, read_text
+
+    if isinstance(log, PathLike):
+        return read_file(str(Path(log)), knowledge)
+    if isinstance(log, BaseException):
+        import traceback
+
+        log = "".join(traceback.format_exception(type(log), log, log.__traceback__))
+    if isinstance(log, str):
+        log = log.encode("utf-8", "replace")
+    if not isinstance(log, (bytes, bytearray)):
+        raise UsageError("log: give its text, its path or an exception")
+    return read_text(io.BytesIO(log), "the text", knowledge)

@@ -1,0 +1,1 @@
+"""What is wrong, what works, and what a text comes from."""

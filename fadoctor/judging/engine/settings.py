@@ -1,0 +1,124 @@
+"""What frameworks are told, each in its own words and those of its release."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.kernels import NEWEST
+from fadoctor.knowledge.matrix.query import typed_cell
+from fadoctor.model.fact import Fact, Known, fact_text
+from fadoctor.model.fix import Step, StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.fix import Effect
+
+TOPICS = {"attention": "config.attention", "dtype": "config.dtype"}
+"""What a step can tell frameworks, and the fact that it becomes."""
+
+
+def setting_steps(
+    wanted: Mapping[str, str], environment: Environment, matrix: Matrix, shown: Collection[str]
+) -> Iterator[Step]:
+    """Yield one step for each framework that is at work, and that has such settings.
+
+    `shown`: frameworks that a log shows. Where nobody knows of any, those are named that have a
+    setting for all that is wanted.
+    """
+    at_work = frameworks_at_work(environment, matrix, shown)
+    for name in at_work or _installable(matrix):
+        label = fact_text(_cell(matrix, "frameworks", "label", framework=name), name)
+        lines, effects = _told(name, wanted, environment, matrix)
+        if len(lines) == len(wanted) or (lines and at_work):
+            yield Step(StepKind.SETTING, f"{label}: {', '.join(lines)}", effects=effects)
+
+
+def frameworks_at_work(
+    environment: Environment, matrix: Matrix, shown: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the frameworks whose settings count: those of a configuration, a log, or installed.
+
+    One that another calls is left out where it is shown only as called. None: nobody knows.
+    """
+    rows = {str(row["framework"]): row for row in matrix.tables["frameworks"].rows}
+    configured = fact_text(environment.fact("config.framework"), "")
+    if configured in rows:
+        return (configured,)
+    if at_work := [name for name in rows if name in shown]:
+        called = {word for name in at_work for word in _words(rows[name].get("calls"))}
+        return tuple(name for name in at_work if name not in called)
+    return tuple(
+        name
+        for name in _installable(matrix)
+        if isinstance(environment.facts.get(f"{rows[name]['package']}.version"), Known)
+    )
+
+
+def _installable(matrix: Matrix) -> tuple[str, ...]:
+    rows = matrix.tables["frameworks"].rows
+    return tuple(str(row["framework"]) for row in rows if row.get("package"))
+
+
+def shown_frameworks(text: str, matrix: Matrix) -> tuple[str, ...]:
+    """Return the frameworks that a text, a line of a log, shows: by paths of any system."""
+    rows = matrix.tables["frameworks"].rows
+    text = text.replace("\\\\", "/").replace("\\", "/") if "\\" in text else text
+    return tuple(
+        str(row["framework"])
+        for row in rows
+        if any(part in text for part in _words(row.get("log")))
+    )
+
+
+# vllm  0.11.0 | vllm==0.11.0 | vllm 0.11.0 pypi_0 pypi: a list names what is there, not at work
+_LISTED = re.compile(
+    r"\s{0,20}[\w.-]{2,60}(?: {1,60}|[=<>~!]{2} ?)v?\d[\w.+!-]{0,40}(?:\s.{0,80})?"
+)
+
+
+def named_frameworks(lines: Iterable[str], matrix: Matrix) -> tuple[str, ...]:
+    """Return the frameworks that a person names in words; lists of packages name none."""
+    told = "\n".join(line for line in lines if not _LISTED.fullmatch(line)).casefold()
+    return tuple(
+        str(row["framework"])
+        for row in matrix.tables["frameworks"].rows
+        if any(_is_word(word.casefold(), told) for word in _words(row.get("named")))
+    )
+
+
+def _is_word(word: str, text: str) -> bool:
+    if word not in text:
+        return False
+    return re.search(rf"(?a)(?<![\w./-]){re.escape(word)}(?![\w/-])", text) is not None
+
+
+def _told(
+    framework: str, wanted: Mapping[str, str], environment: Environment, matrix: Matrix
+) -> tuple[list[str], dict[str, Effect]]:
+    """Return the lines for a framework, and the facts that they give."""
+    lines, effects = [], dict[str, "Effect"]()
+    package = fact_text(_cell(matrix, "frameworks", "package", framework=framework), "")
+    version = environment.facts.get(f"{package}.version")
+    release = fact_text(version, NEWEST) if version is not None else NEWEST
+    for topic, value in wanted.items():
+        asked = {"framework": framework, "version": release, "setting": f"{topic}-{value}"}
+        line = _cell(matrix, "setting-lines", "line", **asked)
+        meant = _cell(matrix, "setting-lines", "value", **asked)
+        if isinstance(line, Known):
+            lines.append(str(line.value))
+            effects[TOPICS[topic]] = fact_text(meant, value)
+    return lines, effects
+
+
+def _cell(matrix: Matrix, table: str, column: str, **keys: str) -> Fact:
+    facts = {name: Known(value, "asked") for name, value in keys.items()}
+    return matrix.find(table, facts).cell(column)
+
+
+def _words(cell: object) -> tuple[str, ...]:
+    found = typed_cell(cell, "list")  # type: ignore[arg-type] # a cell of a row
+    return found if isinstance(found, tuple) else ()

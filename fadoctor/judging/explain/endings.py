@@ -1,0 +1,62 @@
+"""Tell whether the end of a log is explained by what was found in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.finding import Severity
+from fadoctor.sources.logs.messages import exceptions
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from fadoctor.judging.explain.ranking import Cause
+    from fadoctor.sources.logs.messages import Failure, Raised
+
+_OUR_TOPIC = compiled(
+    r"(?i)cuda|cudnn|flash|attention|attn|xformers|triton|nvcc|no kernel|hip error|rocm"
+    r"|undefined symbol|dtype|bfloat16|torch"
+)
+_MEMORY = compiled(r"(?i)out ?of ?memory")
+
+# RuntimeError: Error compiling objects for extension
+# subprocess.CalledProcessError: Command '['where', 'cl']' returned non-zero exit status 1.
+_BUILD_FAILED = compiled(
+    r"Error compiling objects for extension|Error building extension"
+    r"|CalledProcessError: Command '\['"
+    r"(?:where', 'cl|ninja|cmake|[^'\n]{0,300}(?:nvcc|cl|python)(?:\.exe)?)'"
+    r"|\b(?:BuildError|ChefBuildError|BuildBackendException|CompileError|LinkError)\b"
+)
+"""How a build ends whose own error stands above."""
+
+
+def last_exception(found: list[Failure]) -> Raised | None:
+    """Return the exception that a log names last."""
+    raised = [each for failure in found for each in exceptions(failure.lines)]
+    return max(raised, key=lambda each: each.line, default=None)
+
+
+def is_explained(last: Raised, causes: list[Cause]) -> bool:
+    """Return whether an exception is about our topic, or ends a failure with an error of ours."""
+    if _OUR_TOPIC.search(last.text) and not _MEMORY.search(last.text):
+        return True
+    if _BUILD_FAILED.search(last.text) and any(_is_of_a_build(cause) for cause in causes):
+        return True
+    return any(
+        cause.severity is Severity.ERROR
+        and cause.failure.lines[0].number <= last.line <= cause.failure.lines[-1].number
+        for cause in causes
+    )
+
+
+def _is_of_a_build(cause: Cause) -> bool:
+    return cause.rule.area == "build" and cause.severity is not Severity.NOTE
+
+
+def quieted(cause: Cause, last: Raised) -> Cause:
+    """Return a warning as a note, where an exception about something else follows it."""
+    before = bool(cause.lines) and cause.lines[0].number < last.line
+    if cause.severity is Severity.WARNING and before:
+        return msgspec.structs.replace(cause, severity=Severity.NOTE)
+    return cause

@@ -1,0 +1,248 @@
+"""Explain a log: from its bytes to the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor import __version__
+from fadoctor.judging.engine.fixes import begun
+from fadoctor.judging.engine.judge import fingerprint
+from fadoctor.judging.engine.possible import possible_fixes
+from fadoctor.judging.engine.symptom_facts import given_by
+from fadoctor.judging.engine.symptoms import Matcher
+from fadoctor.judging.explain.call_sites import broke_at
+from fadoctor.judging.explain.complaints import complaining, complaints
+from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
+from fadoctor.judging.explain.notes import notes_on
+from fadoctor.judging.explain.proved import complaining as complains
+from fadoctor.judging.explain.proved import proved
+from fadoctor.judging.explain.ranking import Ranked, rank_causes
+from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
+from fadoctor.judging.explain.topic import is_on_topic
+from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
+from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.judging.explain.weigh import Weighed, weigh
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.explanation import Agreement, Check, Explanation, Log
+from fadoctor.model.fact import Known, printable
+from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
+from fadoctor.model.report import Summary, rules_info
+from fadoctor.sources.logs.cleaning import Line, clean_lines
+from fadoctor.sources.logs.facts import LogFacts, facts_of
+from fadoctor.sources.logs.messages import failures
+from fadoctor.sources.logs.reading import read_blocks
+from fadoctor.sources.logs.sieve import Sifted, sift
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from fadoctor.judging.explain.join import Surroundings
+    from fadoctor.judging.explain.ranking import Cause
+    from fadoctor.judging.explain.tolerant import Tolerant
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.sources.logs.reading import Readable
+
+OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left out."
+
+NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
+
+_DULL = compiled(
+    r"\.(?:distribution|count|visible_count|visible|vendor|abi_tag|machine)$|^packages\.|^host\.os$"
+)
+"""Facts that follow from what a log names, and say nothing to a reader."""
+
+NEAREST = "The nearest pages of rules, which may be about something else:"
+
+TOLD = "[[{log.name_told}]]"
+"""What tables say of a name that a log misses, told behind what the log says."""
+
+EVIDENCE_LIMIT = 300
+"""Longest line of a log that is shown, in characters."""
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A log that was read and matched, not yet held against an environment."""
+
+    name: str
+    sifted: Sifted
+    lines: tuple[Line, ...]
+    ranked: Ranked
+    facts: Callable[[], LogFacts]
+    """Returns what the log says of its environment, which is read when it is asked for."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no line holds anything."""
+        return not any(line.text.strip() for line in self.lines)
+
+    def mentions(self, folder: str) -> bool:
+        """Return whether a path of the log lies in a folder."""
+        inside = f"{folder.rstrip('/')}/"
+        return any(inside in line.text for line in self.lines)
+
+
+def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
+    """Read a log once, as a stream, and find its causes."""
+    matrix = Matrix(knowledge.tables)
+
+    @cache
+    def facts() -> LogFacts:
+        return facts_of(lines, name, matrix)
+
+    def tolerant() -> Tolerant:
+        # Late: most texts hold a wording as it is printed.
+        from fadoctor.judging.explain.pages import load_pages, tolerant_of  # noqa: PLC0415
+
+        return tolerant_of(load_pages(knowledge).wordings)
+
+    matcher = Matcher(knowledge, given_by(lambda: facts().environment, matrix))
+    sifted = sift(read_blocks(stream), matcher.anchors())
+    lines = tuple(line for region in sifted.regions for line in clean_lines(region))
+    ranked = rank_causes(failures(lines), matcher, knowledge.rules, tolerant)
+    return Reading(name, sifted, lines, ranked, facts)
+
+
+def explain(
+    reading: Reading,
+    knowledge: Knowledge,
+    environment: Environment | None = None,
+    ignore: tuple[str, ...] = (),
+) -> Explanation:
+    """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
+    ignore = knowledge.current(ignore)
+    shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
+    is_quiet = all(cause.severity is Severity.NOTE for cause in shown)
+    loud = complaining(reading.lines) if is_quiet else ()
+    told = told_in(reading.lines)
+    is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines)))
+    facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
+    around = surroundings(facts, environment, knowledge, is_weighed=is_weighed)
+    vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
+    notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
+    texts = tuple(line.text for line in reading.lines)
+    findings, checks = [], []
+    more = tuple(told_causes(told, facts, knowledge, around.matrix))
+    if is_quiet:
+        ended = reading.ranked.unexplained
+        more = (*proved(reading.lines, around, knowledge, ended), *more)
+        place = broke_at(reading.lines, knowledge, around.matrix)
+        more = (*more, place) if place is not None and not more else more
+    more = tuple(cause for cause in more if cause.rule.id not in ignore)
+    for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
+        finding, check = _finding(each, around, reading)
+        fixes = begun(fix for fix in finding.fixes if vendor.suits(fix))
+        if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
+            notes.append(OTHERS_FIXES)
+        useful = without_vain(fixes, scope_of(each.cause, around), knowledge, texts)
+        if useful is not fixes and IN_VAIN not in notes:
+            notes.append(IN_VAIN)
+        fixes = begun(useful)
+        findings.append(msgspec.structs.replace(finding, fixes=fixes))
+        checks += [check] if check else []
+    if others := beside(reading.ranked.causes, around, ignore):
+        notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
+    if not findings and is_on_topic(reading.lines):
+        notes += _nearest(texts, knowledge)
+    return Explanation(
+        fadoctor=__version__,
+        rules=rules_info(knowledge),
+        log=_log(reading),
+        findings=tuple(findings),
+        summary=_summary(findings),
+        target=environment.target if environment is not None else None,
+        checks=tuple(checks),
+        notes=tuple(notes),
+        overlays=environment.overlays if environment is not None else (),
+        rule_errors=around.assessment.errors if around.assessment is not None else (),
+    )
+
+
+def _nearest(texts: tuple[str, ...], knowledge: Knowledge) -> list[str]:
+    """Return a sentence that names the pages of rules nearest to a text; none where none is."""
+    # Late: most texts are recognised.
+    from fadoctor.judging.explain.nearest import Index, asked_by  # noqa: PLC0415
+    from fadoctor.judging.explain.pages import load_pages  # noqa: PLC0415
+
+    near = Index(load_pages(knowledge).pages).near(asked_by(texts))
+    names = ", ".join(each.rule for each in near)
+    return [f"{NEAREST} {names}. `fadoctor rules show ID` prints a page."] if near else []
+
+
+def _weighed(
+    causes: tuple[Cause, ...],
+    loud: tuple[Line, ...],
+    around: Surroundings,
+    knowledge: Knowledge,
+    ignore: tuple[str, ...],
+) -> tuple[Weighed, ...]:
+    """Return the causes, weighed by what the log itself says where no environment is named."""
+    if around.own is None:
+        return tuple(Weighed(cause, Agreement.OPEN) for cause in causes)
+    said = complaints(loud, around.own.findings, knowledge.rules)
+    causes = (*(cause for cause in said if cause.rule.id not in ignore), *causes)
+    found = weigh(causes, around.own, knowledge.rules)
+    return tuple(each for each in found if each.cause.rule.id not in ignore)
+
+
+def _log(reading: Reading) -> Log:
+    sifted = reading.sifted
+    named = {
+        name: str(fact.value)
+        for name, fact in reading.facts().named.items()
+        if isinstance(fact, Known) and not _DULL.search(name)
+    }
+    read = "whole" if sifted.is_whole else "surroundings"
+    about = bool(reading.ranked.causes) or is_on_topic(reading.lines)
+    return Log(reading.name, sifted.size, sifted.lines, read, named, about)
+
+
+def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
+    cause, rule = each.cause, each.cause.rule
+    scope = scope_of(cause, around)
+    said = tuple(line.text for line in cause.lines)
+    fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
+    evidence = [
+        Evidence(
+            "log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{reading.name}:{line.number}"
+        )
+        for line in cause.lines
+    ]
+    check, found = held_against(each, around)
+    if found is not None:
+        evidence += found.evidence
+        fixes = found.fixes or fixes
+    confidence = cause.match.confidence
+    finding = Finding(
+        rule_id=rule.id,
+        severity=cause.severity,
+        confidence=_after(confidence, check.agreement) if check is not None else confidence,
+        title=rule.title,
+        message=f"{cause.match.message} {scope.fill(TOLD)}".rstrip(),
+        why=scope.fill(rule.why),
+        subject=rule.subject,
+        evidence=tuple(evidence),
+        fixes=fixes,
+        consequences=cause.consequences,
+        references=rule.references,
+        fingerprint=fingerprint(rule.id, rule.subject),
+    )
+    return finding, check
+
+
+def _after(confidence: Confidence, agreement: Agreement) -> Confidence:
+    """Return the confidence that is left, or won, when facts have been asked."""
+    if agreement is Agreement.CONFIRMED:
+        return Confidence.HIGH
+    if agreement is Agreement.REFUTED:
+        return confidence.weaker()
+    return confidence
+
+
+def _summary(findings: list[Finding]) -> Summary:
+    count = Counter(finding.severity for finding in findings)
+    return Summary(count[Severity.ERROR], count[Severity.WARNING], count[Severity.NOTE], 0)

@@ -1,0 +1,68 @@
+"""Packages that a log names by their folders and files."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.model.fact import Known
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from fadoctor.knowledge.matrix.query import Matrix
+
+# /site-packages/x_transformers/attend.py | C:\\v\\Lib\\site-packages\\peft\\peft_model.py
+_FOLDER = compiled(r"[\\/](?=[a-z])(\w{2,30})(?=[\\/])")
+
+# File "/opt/venv/lib/python3.12/site-packages/vllm/platforms/cuda.py", line 22, in <module>
+_FRAME = compiled(r"File \"[^\"\n]{0,300}-packages[\\/]{1,2}(\w{2,60})[\\/]")
+
+# /site-packages/transformer_engine_torch.cpython-310-x86_64-linux-gnu.so | mmcv/_ext.so | a\\b.pyd
+_FILE = compiled(r"(?:(\w{2,60})[\\/]{1,2})?(\w{2,60})(?:\.[\w-]{1,60}){0,3}\.(?:so|pyd)\b")
+
+
+def packages_in(text: str) -> frozenset[str]:
+    """Return the packages whose folders stand in paths of a text, by the prefix of their facts.
+
+    .../site-packages/x_transformers/attend.py is one of x_transformers.
+    """
+    return frozenset(_FOLDER.findall(text)) & PACKAGES.keys()
+
+
+def package_of(text: str) -> str:
+    """Return the fact prefix of the package whose extension a text names, "" where it names none.
+
+    .../site-packages/xformers/_C.so is one of xformers.
+    """
+    for key, names in EXTENSIONS.items():
+        stems = [stem.rstrip("*") for several in names.values() for stem in several]
+        if any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(stem)}", text) for stem in stems):
+            return key
+    return "torch" if "/torch/lib/" in text else ""
+
+
+def importer_of(text: str, matrix: Matrix) -> tuple[str, Known | None]:
+    """Return whose code was at work last, of the packages with extensions that frames name.
+
+    Its fact prefix, or, where there is none, its distribution. torch, which loads the extensions
+    of others, is none of them.
+    """
+    for name in reversed(_FRAME.findall(text)):
+        if name in EXTENSIONS and name != "torch":
+            return name, None
+        if owner := owner_of(f"{name}/_C.so", matrix):
+            return "", owner
+    return "", None
+
+
+def owner_of(file: str, matrix: Matrix) -> Known | None:
+    """Return the distribution that a compiled file belongs to, for one that no facts are about."""
+    found = _FILE.search(file)
+    for name in reversed(found.groups("") if found is not None else ()):
+        owner = matrix.find("extension-owners", {"module": Known(name, "the log")}).cell(
+            "distribution"
+        )
+        if isinstance(owner, Known):
+            return Known(owner.value, "the file that the log names")
+    return None

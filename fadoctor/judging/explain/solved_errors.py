@@ -1,0 +1,96 @@
+"""Tell an old error that a person quotes, and says to be solved, from the one that is left."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.finding import Severity
+from fadoctor.sources.logs.messages import exceptions
+
+if TYPE_CHECKING:
+    from fadoctor.judging.explain.ranking import Cause
+    from fadoctor.sources.logs.cleaning import Line
+    from fadoctor.sources.logs.messages import Failure, Raised
+
+BELOW, ABOVE = 3, 2
+"""Lines below and above a quoted error that may say that it is over."""
+
+# Upgrading the driver solved that. Now: ... | (fixed) | this went away with 2.8.3
+_OVER = re.compile(
+    r"(?i)(?<!un)(?<!not )\b(?:solved|fixed|resolved|got (?:past|rid of|around) (?:it|that|this)"
+    r"|went away|disappeared|is gone|are gone|gone now|worked around)\b"
+)
+# Earlier I got: | the old error was | At first it said; not: can be used to override this check
+_BEFORE = re.compile(
+    r"(?i)\b(?:earlier|previously|at first|the old error|before that|originally"
+    r"|(?<!be )(?<!is )(?<!are )(?<!was )(?<!were )(?<!been )used to)\b"
+)
+# Release 2.8.3 fixes "undefined symbol" | The undefined symbol went away: nothing is raised there.
+_FIXES = re.compile(
+    r"(?i)(?<!\bnothing )\b(?:fixes|resolves|solves)\b[^\"'`\u201c\n]{0,30}[\"'`\u201c]"
+)
+# If you see "CUDA_HOME environment variable is not set", install the toolkit.
+_ONLY_IF = re.compile(
+    r"(?i)[^\w\n]{0,6}(?:note: )?(?:if|in case|should) you (?:see|get|hit|encounter|run into)\b"
+    r"(?! (?:this|that|it)\b)"
+)
+_RAISED = re.compile(r"(?i)\b(?:error|warning|fatal|critical)\b ?:")
+# not fixed | fixed in 2.9 | how can this be solved? | never resolved | fix it | still
+_OPEN = re.compile(
+    r"(?i)\b(?:not|never|cannot|can't|isn't|wasn't|how|should|would|could|to|be|still|until|unless)"
+    r" (?:\w{1,12} ){0,2}(?:solved|fixed|resolved)|\?"
+    r"|\b(?:solved|fixed|resolved) (?:in|by|with) (?:version|release|v?\d|main\b|master\b|#|PR\b"
+    r"|the (?:next|latest|newest))"
+)
+
+
+def without_settled(causes: list[Cause], found: list[Failure], last: Raised | None) -> list[Cause]:
+    """Return causes; one that the log itself calls over is a note, where another error follows."""
+    lines = sorted(
+        (line for failure in found for line in failure.lines), key=lambda line: line.number
+    )
+    numbers = [line.number for line in lines]
+    ends = [cause.lines[0].number for cause in causes if _is_loud(cause) and cause.lines]
+    ends += [last.line] if last is not None else []
+    final = max(ends, default=0)
+    return [_judged(cause, lines, numbers, final) for cause in causes]
+
+
+def _is_loud(cause: Cause) -> bool:
+    return cause.severity is not Severity.NOTE
+
+
+def _judged(cause: Cause, lines: list[Line], numbers: list[int], final: int) -> Cause:
+    if not _is_loud(cause) or not cause.lines or cause.times > 1:
+        return cause
+    first, end = cause.lines[0].number, cause.lines[-1].number
+    own = lines[bisect_left(numbers, first) : bisect_right(numbers, end)]
+    if _is_only_told(own):
+        return msgspec.structs.replace(cause, severity=Severity.NOTE)
+    if final <= end:
+        return cause
+    below = lines[bisect_right(numbers, end) : bisect_left(numbers, min(end + BELOW + 1, final))]
+    above = lines[bisect_left(numbers, first - ABOVE) : bisect_left(numbers, first)]
+    over = any(_says_over(line.text) for line in (*own, *below))
+    if over or any(_BEFORE.search(line.text) for line in (*own, *above)):
+        return msgspec.structs.replace(cause, severity=Severity.NOTE)
+    return cause
+
+
+def _is_only_told(own: list[Line]) -> bool:
+    """Return whether a sentence speaks of an error that may come, or is over, and raises none."""
+    if any(exceptions(own)) or any(_RAISED.search(line.text) for line in own):
+        return False
+    return any(_ONLY_IF.match(line.text) or _tells_of_fix(line.text) for line in own)
+
+
+def _tells_of_fix(text: str) -> bool:
+    return _says_over(text) or bool(_FIXES.search(text) and not _OPEN.search(text))
+
+
+def _says_over(text: str) -> bool:
+    return _OVER.search(text) is not None and _OPEN.search(text) is None

@@ -1,0 +1,65 @@
+"""Whose GPU a log is about, and the fixes that are another vendor's."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fadoctor.model.fix import Fix
+    from fadoctor.model.rule import Knowledge, Table
+    from fadoctor.sources.logs.cleaning import Line
+
+ENDS = 1_500
+"""Lines at the beginning and at the end of a log that are searched."""
+
+SHORT = 4
+"""Product names of fewer characters (L4, M40) are words of other things, too."""
+
+_PRODUCTS = {"amd": "amd-gpu-names", "nvidia": "gpu-names"}
+
+
+class Vendor:
+    """The one vendor that a log names; none where it names none, or both."""
+
+    def __init__(self, lines: Sequence[Line], knowledge: Knowledge) -> None:
+        """Look for the names of each vendor and its products."""
+        words = {str(row["vendor"]): row for row in knowledge.tables["vendor-words"].rows}
+        read = lines if len(lines) <= 2 * ENDS else (*lines[:ENDS], *lines[-ENDS:])
+        text = "\n".join(line.text for line in read)
+        named = [
+            vendor
+            for vendor, row in words.items()
+            if any(_stands(name, text) for name in _names(vendor, row, knowledge.tables))
+        ]
+        self.name = named[0] if len(named) == 1 else ""
+        others = [row for vendor, row in words.items() if self.name and vendor != self.name]
+        self._foreign = [word for row in others for word in _listed(row["own"])]
+
+    def suits(self, fix: Fix) -> bool:
+        """Return whether nothing in a fix is for another vendor's GPUs alone."""
+        texts = [fix.title, *(text for step in fix.steps for text in (step.text, step.index))]
+        return not any(word in text for word in self._foreign for text in texts)
+
+
+def _names(vendor: str, row: Mapping[str, object], tables: Mapping[str, Table]) -> Iterator[str]:
+    yield from _listed(row["names"])
+    for product in tables[_PRODUCTS[vendor]].rows:
+        yield from (name for name in _listed(product["names"]) if len(name) >= SHORT)
+
+
+def _stands(name: str, text: str) -> bool:
+    """Return whether a name stands in a text as a word, or, with a star, begins one."""
+    word = name.rstrip("*")
+    if word not in text:  # much cheaper than a pattern, and mostly true
+        return False
+    end = "" if name.endswith("*") else r"(?![\w-])"
+    return re.search(rf"(?a)(?<![\w/.-]){re.escape(word)}{end}", text) is not None
+
+
+def _listed(cell: object) -> tuple[str, ...]:
+    if isinstance(cell, str):
+        return tuple(cell.split())
+    return tuple(map(str, cell)) if isinstance(cell, (tuple, list)) else ()

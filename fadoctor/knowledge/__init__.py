@@ -1,0 +1,1 @@
+"""What is known of the world: rules and tables, and newer ones."""

@@ -1,0 +1,307 @@
+"""Compile the YAML of a rules folder into one structure, checked as a whole.
+
+Used by the build hook, by a source checkout whose files changed, and for ``--rules DIR``.
+``python -m fadoctor.knowledge.matrix.compile DIR`` prints every problem.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fadoctor.knowledge.matrix.absent_cells import blank_cells, filled
+from fadoctor.knowledge.matrix.age import newest_of
+from fadoctor.knowledge.matrix.check import check_rule, check_table
+from fadoctor.knowledge.matrix.check_condition import Names
+from fadoctor.knowledge.matrix.check_symptoms import longest_match
+from fadoctor.knowledge.matrix.log_words import TABLE as WORDS
+from fadoctor.knowledge.matrix.log_words import spell_out, words_of
+from fadoctor.knowledge.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
+from fadoctor.model.catalogue import build_catalogue
+from fadoctor.model.errors import RuleDataError
+from fadoctor.model.rule import Cell, Knowledge, Rule, Table
+from fadoctor.model.typed import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+FILE_LIMIT = 5_000
+"""Most files that a rules folder may have."""
+
+_LISTS = {"for_each", "explained_by"}
+_SYMPTOM_LISTS = {"near", "same_line", "absent", "others", "survived"}
+_STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
+
+Cases = dict[str, list[dict[str, Any]]]
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """What a rules folder holds, and what is wrong with it."""
+
+    knowledge: Knowledge
+    cases: Cases
+    """Rule id -> its cases, as written."""
+    problems: tuple[RuleDataError, ...]
+
+
+def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
+    """Compile a folder on top of `base`, and collect what is wrong with its files."""
+    problems: list[RuleDataError] = []
+    documents = _read_all(folder, problems)
+    tables, rules, cases = {}, {}, {}
+    origin: dict[str, Document] = {}
+    words = words_of(base.tables if base is not None else {}) | _words(documents)
+    for name, document in documents.items():
+        try:
+            if name.startswith("matrix/"):
+                table = _table(document, name, "rules" if base is None else str(folder))
+                _claim(table.table, origin, document, base and base.tables.get(table.table))
+                tables[table.table] = table
+            else:
+                rule, rule_cases = _rule(document, name, words)
+                known = next((r for r in base.rules if r.id == rule.id), None) if base else None
+                _claim(rule.id, origin, document, known)
+                rules[rule.id], cases[rule.id] = rule, rule_cases
+        except RuleDataError as error:  # noqa: PERF203 -- one bad file must not hide the others
+            problems.append(error)
+    if base is not None:
+        problems += _conflicts(tables, base.tables, documents)
+    knowledge = _knowledge(folder, documents, rules.values(), tables, base)
+    problems += _check(knowledge, rules, tables, documents)
+    if base is None:
+        problems += _retired(knowledge, _read(folder / "knowledge.yaml"))
+    return Compiled(knowledge, cases, tuple(problems))
+
+
+def _read_all(folder: Path, problems: list[RuleDataError]) -> dict[str, Document]:
+    """Return relative name -> document, sorted, without the knowledge file and the schemas.
+
+    A file that cannot be read is a problem; a folder without files is raised.
+    """
+    if not folder.is_dir():
+        raise RuleDataError(str(folder), "is not a folder with rules")
+    found = (p for p in folder.glob("*/*.yaml") if p.parent.name != "schema")
+    paths = sorted(path for path in found if not path.name.startswith("."))
+    if len(paths) > FILE_LIMIT:
+        raise RuleDataError(str(folder), f"holds more than {FILE_LIMIT} files")
+    if not paths:
+        problem = "holds no rules: they are expected as <area>/<rule-id>.yaml"
+        raise RuleDataError(str(folder), problem)
+    documents = {}
+    for path in paths:
+        try:
+            documents[_name(path, folder)] = _read(path)
+        except RuleDataError as error:  # noqa: PERF203 -- one bad file must not hide the others
+            problems.append(error)
+    return documents
+
+
+def _name(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()
+
+
+def _read(path: Path) -> Document:
+    try:
+        if path.stat().st_size > SIZE_LIMIT or not path.is_file():
+            raise RuleDataError(str(path), "is not a readable file of a sane size")
+        return read_yaml(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise RuleDataError(str(path), f"cannot be read: {error}") from error
+
+
+def _claim(name: str, origin: dict[str, Document], document: Document, known: Any) -> None:
+    """Refuse a second definition, naming both files and lines."""
+    first = origin.get(name)
+    if first is not None:
+        raise document.error((), f"{name} is already defined in {first.name}:{first.line(())}")
+    if isinstance(known, Rule):
+        raise document.error((), f"{name} is already defined in rules/{known.file}:1")
+    origin[name] = document
+
+
+def _table(document: Document, name: str, folder: str) -> Table:
+    raw = _mapping(document)
+    raw["rows"] = rows = raw.get("rows") or []
+    for path, problem in blank_cells(rows):
+        raise document.error(path, problem)
+    count = len(rows) if isinstance(rows, list) else 0
+    otherwise = raw.get("otherwise")
+    if count and (otherwise is None or isinstance(otherwise, dict)):
+        raw["rows"] = [filled(row, otherwise or {}) for row in rows]
+    places = [f"{folder}/{name}:{document.line(('rows', index))}" for index in range(count)]
+    table: Table = _convert(document, {**raw, "file": name, "places": places}, Table)
+    return table
+
+
+def _width(symptom: dict[str, Any]) -> int:
+    """Return how long a match is at most, 0 where that cannot be told; the check names faults."""
+    pattern, anchor = symptom.get("pattern") or "", symptom.get("anchor")
+    if not isinstance(pattern, str) or not isinstance(anchor, str):
+        return 0
+    return longest_match(pattern) if pattern else len(anchor)
+
+
+def _words(documents: dict[str, Document]) -> dict[str, str]:
+    """Return the lists of words of a folder; what is wrong with their table is told with it."""
+    document = documents.get(f"matrix/{WORDS}.yaml")
+    rows = document.data.get("rows") if document and isinstance(document.data, dict) else None
+    return {str(row.get("name")): str(row.get("pattern")) for row in _mappings(rows)}
+
+
+def _rule(
+    document: Document, name: str, words: dict[str, str]
+) -> tuple[Rule, list[dict[str, Any]]]:
+    raw = _mapping(document)
+    cases = raw.pop("cases", None) or []
+    for key in _LISTS & raw.keys():
+        raw[key] = _as_list(raw[key])
+    if isinstance(raw.get("let"), dict):
+        raw["let"] = {key: _as_list(value) for key, value in raw["let"].items()}
+    for index, symptom in enumerate(_mappings(raw.get("symptoms"))):
+        _listed(symptom, _SYMPTOM_LISTS)
+        if missing := spell_out(symptom, words):
+            problem = f"there is no list of words {missing} in log-words"
+            raise document.error(("symptoms", index), problem)
+        symptom["width"] = _width(symptom)
+    for fix in _mappings(raw.get("fixes")):
+        _listed(fix, {"tried"})
+        for step in _mappings(fix.get("steps")):
+            _listed(step, _STEP_LISTS)
+    return _convert(document, {**raw, "file": name}, Rule), cases
+
+
+def _mapping(document: Document) -> dict[str, Any]:
+    if not isinstance(document.data, dict):
+        raise document.error((), "must be a mapping")
+    return dict(document.data)
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    """Return the mappings of a list; what is neither is left to the check of the shape."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _listed(mapping: dict[str, Any], keys: set[str]) -> None:
+    for key in keys & mapping.keys():
+        mapping[key] = _as_list(mapping[key])
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _convert(document: Document, raw: dict[str, Any], kind: Any) -> Any:
+    try:
+        return convert(raw, kind)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).rpartition(" - at `")
+        path = _path(place.rstrip("`").removeprefix("$")) if problem else ()
+        problem = problem or str(error)
+        raise document.error(path, problem) from error
+
+
+def _path(text: str) -> tuple[str | int, ...]:
+    """Return ``.fixes[0].steps`` as a path; what cannot be followed ends it."""
+    words = text.replace("[", ".").replace("]", "").split(".")
+    return tuple(int(word) if word.isdecimal() else word for word in words if word.strip("."))
+
+
+def _knowledge(
+    folder: Path,
+    documents: dict[str, Document],
+    rules: Iterable[Rule],
+    tables: dict[str, Table],
+    base: Knowledge | None,
+) -> Knowledge:
+    digest = hashlib.sha256((base.sha256 if base else "").encode())
+    for name, document in documents.items():
+        digest.update(f"{name}\n{document.data!r}\n".encode())
+    merged = dict(base.tables) if base else {}
+    for name, table in tables.items():
+        merged[name] = _on_top(merged[name], table) if name in merged else table
+    everything = sorted((*(base.rules if base else ()), *rules), key=lambda rule: rule.id)
+    stated = {} if base else _mapping(_read(folder / "knowledge.yaml"))
+    version = base.version if base else str(stated.get("version", "unknown"))
+    retired = base.retired if base else dict(stated.get("retired") or {})
+    return Knowledge(
+        version, digest.hexdigest(), tuple(everything), merged, retired, newest_of(merged),
+        base.origin if base else "",
+    )  # fmt: skip
+
+
+def _on_top(base: Table, table: Table) -> Table:
+    """Return a table with a user's rows; where they contradict it, `_conflicts` says so."""
+    rows = tuple(filled(row, base.otherwise) for row in table.rows)
+    return msgspec.structs.replace(
+        base, rows=(*base.rows, *rows), places=(*base.places, *table.places)
+    )
+
+
+def _conflicts(
+    tables: dict[str, Table], base: dict[str, Table], documents: dict[str, Document]
+) -> Iterator[RuleDataError]:
+    """Yield where own tables contradict those below them, naming both places."""
+    for table in tables.values():
+        below, document = base.get(table.table), documents[table.file]
+        if below is None:
+            continue
+        places = dict(zip((_keys(row, below) for row in below.rows), below.places, strict=True))
+        for part in ("keys", "columns"):
+            if getattr(table, part) != getattr(below, part):
+                where = below.places[0].rpartition(":")[0] if below.places else below.file
+                problem = f"table {table.table} has other {part} in {where}"
+                yield document.error((part,), problem)
+        for index, row in enumerate(table.rows):
+            if (place := places.get(_keys(row, below))) is not None:
+                yield document.error(("rows", index), f"this row is already defined in {place}")
+
+
+def _keys(row: dict[str, Cell], table: Table) -> tuple[str, ...]:
+    return tuple(str(row.get(key)) for key in table.keys)
+
+
+def _retired(knowledge: Knowledge, document: Document) -> Iterator[RuleDataError]:
+    """Yield what is wrong with retired ids: none is given again, and each leads to a rule."""
+    ids = {rule.id for rule in knowledge.rules}
+    for old, new in knowledge.retired.items():
+        if old in ids:
+            yield document.error(("retired", old), f"{old} is retired, and a rule is called so")
+        if new not in ids:
+            yield document.error(("retired", old), f"there is no rule {new}")
+
+
+def _check(
+    knowledge: Knowledge,
+    rules: dict[str, Rule],
+    tables: dict[str, Table],
+    documents: dict[str, Document],
+) -> list[RuleDataError]:
+    names = Names(build_catalogue(), knowledge.tables, knowledge.rules)
+    problems = []
+    for rule in rules.values():
+        path = Path(rule.file)
+        found = check_rule(rule, path.stem, path.parent.name, names)
+        problems += [documents[rule.file].error(place, problem) for place, problem in found]
+    for table in tables.values():
+        found = check_table(table, Path(table.file).stem, names)
+        problems += [documents[table.file].error(place, problem) for place, problem in found]
+    return problems
+
+
+def main() -> None:
+    """Print every problem of a rules folder; exit 1 where there is one."""
+    compiled = compile_rules(Path(sys.argv[1]))
+    lines = [f"{problem}\n" for problem in compiled.problems]
+    knowledge = compiled.knowledge
+    lines.append(f"{len(knowledge.rules)} rules, {len(knowledge.tables)} tables, ")
+    lines.append(f"{len(compiled.problems)} problems\n")
+    sys.stdout.writelines(lines)
+    sys.exit(1 if compiled.problems else 0)
+
+
+if __name__ == "__main__":
+    main()

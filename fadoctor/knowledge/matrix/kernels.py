@@ -1,0 +1,276 @@
+"""What the kernels can do: each backend, in each dtype, on each GPU, by the matrix alone.
+
+Nothing here looks at the state of the installation; that is what findings are about.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.backends import entries_of
+from fadoctor.knowledge.matrix.versions import is_older
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, fact_words
+from fadoctor.model.packages import PACKAGES
+from fadoctor.model.verdict import Backend, Dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.knowledge.matrix.query import Matrix, Rows
+    from fadoctor.model.environment import Environment
+
+NEWEST = "9999"
+"""The version under which the tables answer for a package that is not installed."""
+
+
+class Gpu(msgspec.Struct, frozen=True):
+    """A GPU that programs can see, as verdicts name it."""
+
+    subject: str
+    label: str
+    capability: Fact
+    """Its compute capability; Absent for AMD."""
+
+
+class Support(msgspec.Struct, frozen=True):
+    """What a kernel can do in one cell."""
+
+    answer: Fact
+    """Known ``works`` or ``fails``; else why it is not known."""
+    rule: str = ""
+    """Id of the rule that explains a ``fails``."""
+    note: str = ""
+
+    @property
+    def works(self) -> bool:
+        """Whether it is known to work."""
+        return isinstance(self.answer, Known) and self.answer.value == "works"
+
+    @property
+    def fails(self) -> bool:
+        """Whether it is known to fail."""
+        return isinstance(self.answer, Known) and self.answer.value == "fails"
+
+
+def visible_gpus(environment: Environment) -> list[Gpu]:
+    """Return the GPUs that programs can see; one whose visibility is unknown counts as seen."""
+    found = []
+    for subject in (each.text for each in environment.subjects("gpu")):
+        visible = environment.fact(f"{subject}.visible")
+        if not (isinstance(visible, Known) and visible.value is False):
+            label = f"{subject} {fact_text(environment.fact(f'{subject}.name'), 'unknown model')}"
+            capability = environment.fact(f"{subject}.compute_capability")
+            found.append(Gpu(subject, label, capability))
+    return found
+
+
+def computing_gpus(environment: Environment) -> list[Gpu]:
+    """Return the visible GPUs without those that stand beside others for a display.
+
+    A GPU without tensor cores beside one that has them is not what people compute on.
+    """
+    gpus = visible_gpus(environment)
+    facts = [environment.fact(f"{gpu.subject}.tensor_cores") for gpu in gpus]
+    has = [fact.value if isinstance(fact, Known) else None for fact in facts]
+    return [gpu for gpu, yes in zip(gpus, has, strict=True) if yes is not False or True not in has]
+
+
+def distribution_version(environment: Environment, name: str) -> Fact:
+    """Return the version of a package by its fact prefix, or of any distribution by its name."""
+    if name in PACKAGES:
+        return environment.fact(f"{name}.version")
+    every = environment.fact("packages.installed")
+    if not isinstance(every, Known) or not isinstance(every.value, dict):
+        return every
+    version = every.value.get(name)
+    return Absent(every.source) if version is None else Known(version, every.source)
+
+
+def _support_of(rows: Rows) -> Support:
+    rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
+    return Support(rows.cell("support"), rule, note)
+
+
+class Kernels:
+    """The backends of one environment, with queries."""
+
+    def __init__(self, environment: Environment, matrix: Matrix) -> None:
+        self.environment = environment
+        self.matrix = matrix
+        self._entries = entries_of(matrix)
+        self._installed: dict[Backend, bool] = {}
+        self._kernels: dict[tuple[Backend, str], Rows | Absent | Unknown] = {}
+        self._here: dict[Backend, Support] = {}
+        self._support: dict[tuple[Backend, Dtype, str], Support] = {}
+
+    def package(self, backend: Backend) -> str:
+        """Return the fact prefix of the package that brings a backend, "" where none does."""
+        return self._entries[backend].package
+
+    def label(self, backend: Backend) -> str:
+        """Return what people call a backend: ``torch SDPA (flash)``."""
+        return self._entries[backend].label
+
+    def version(self, backend: Backend) -> Fact:
+        """Return the version of the package that brings a backend."""
+        return self.environment.fact(f"{self.package(backend)}.version")
+
+    def installed(self) -> Iterator[Backend]:
+        """Yield the backends whose package may be there in a version that has them."""
+        yield from filter(self.is_installed, Backend)
+
+    def is_installed(self, backend: Backend) -> bool:
+        """Return whether a backend's package may be there in a version that has it.
+
+        One by another route is there where its package and what it goes beside are known to be.
+        """
+        found = self._installed.get(backend)
+        if found is None:
+            found = self._installed[backend] = self._may_be_there(backend)
+        return found
+
+    def _may_be_there(self, backend: Backend) -> bool:
+        version = self.version(backend)
+        if not self.package(backend) or isinstance(version, Absent):
+            return False
+        if self.route(backend) and not (isinstance(version, Known) and self._is_beside(backend)):
+            return False
+        return not self._is_elsewhere(backend, fact_text(version, ""))
+
+    def route(self, backend: Backend) -> str:
+        """Return the other way by which a backend's kernels come: hub, activation; "" for none."""
+        return self._entries[backend].route
+
+    def _is_beside(self, backend: Backend) -> bool:
+        """Return whether what a backend goes beside is known to be there, in a release for it."""
+        entry = self._entries[backend]
+        if not entry.beside:
+            return True
+        version = distribution_version(self.environment, entry.beside)
+        if not isinstance(version, Known):
+            return False
+        return is_older(str(version.value), entry.beside_since) is False
+
+    def _is_elsewhere(self, backend: Backend, version: str) -> bool:
+        """Return whether only an older or a newer release of its package has a backend."""
+        entry = self._entries[backend]
+        too_old = is_older(version, entry.since)
+        return too_old is True or is_older(version, entry.before or NEWEST) is False
+
+    def is_replaced(self, backend: Backend) -> bool:
+        """Return whether newer releases of its package have another backend instead."""
+        return bool(self._entries[backend].before)
+
+    def brought_by(self, backend: Backend) -> tuple[str, ...]:
+        """Return the fact prefixes of the packages without which there is no such backend."""
+        entry = self._entries[backend]
+        return (entry.package, *entry.needs)
+
+    def needs(self, backend: Backend) -> tuple[str, ...]:
+        """Return the fact prefixes of the other packages that a backend needs."""
+        return self._entries[backend].needs
+
+    def decided_by(self, backend: Backend) -> tuple[str, ...]:
+        """Return the fact prefixes of the packages whose releases decide what a backend does."""
+        asks = ("transformers",) if self.route(backend) == "hub" else ()
+        return (*self.brought_by(backend), *asks)
+
+    def one_of(self, backend: Backend) -> tuple[str, ...]:
+        """Return the compiled extensions of which a backend needs one."""
+        return self._entries[backend].one_of
+
+    def runs_without(self, backend: Backend, requirement: str) -> bool:
+        """Return whether a backend is known to run without what its package declares to need."""
+        keys = {
+            "package": Known(self.package(backend), "asked"),
+            "requirement": Known(requirement, "asked"),
+        }
+        idle = self.matrix.find("requirements-idle", keys).cell("backends")
+        return backend.value in fact_words(idle)
+
+    def support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
+        """Return what a backend can do in a dtype on a GPU, with what it needs as it is here."""
+        asked = (backend, dtype, gpu.subject)
+        if asked not in self._support:
+            self._support[asked] = self._all_support(backend, dtype, gpu)
+        return self._support[asked]
+
+    def _all_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
+        found = self._own_support(backend, dtype, gpu)
+        if found.fails or (dtype is Dtype.FP8 and not isinstance(found.answer, Known)):
+            return found  # no system adds a dtype that the backend does not have
+        others = [self._support_by(name, backend, dtype, gpu) for name in self.needs(backend)]
+        others.append(here := self._support_here(backend))
+        failing = next((other for other in others if other.fails), None)
+        doubtful = found.works and isinstance(here.answer, Unknown)
+        return failing or (here if doubtful else found)
+
+    def _support_here(self, backend: Backend) -> Support:
+        """Return what is different on this operating system; Absent where nothing is."""
+        if backend not in self._here:
+            self._here[backend] = self._support_on_system(backend)
+        return self._here[backend]
+
+    def _support_on_system(self, backend: Backend) -> Support:
+        keys = {
+            "backend": Known(backend.value, "asked"),
+            "os": self.environment.fact("host.os"),
+            "version": self.or_newest(self.package(backend)),
+        }
+        rows = self.matrix.find("kernel-support-os", keys)
+        return _support_of(rows) if rows.rows else Support(Absent("nothing is different here"))
+
+    def _support_by(self, package: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
+        """Return what a package that a backend needs makes of it."""
+        keys = {
+            "backend": Known(backend.value, "asked"),
+            "needs": Known(package, "asked"),
+            "version": self.environment.fact(f"{package}.version"),
+            "cc": gpu.capability,
+            "dtype": Known(dtype.value, "asked"),
+        }
+        return _support_of(self.matrix.find("kernel-support-needs", keys))
+
+    def _own_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
+        """Return what the kernels of a backend can do, whatever else is here."""
+        kernels = self._kernels_for(backend, gpu)
+        if isinstance(kernels, (Absent, Unknown)):
+            return Support(kernels)
+        rows = kernels.having("dtype", dtype.value)
+        if not rows.rows:
+            return Support(Unknown("no source says whether it works", "matrix kernel-support"))
+        return _support_of(rows)
+
+    def _kernels_for(self, backend: Backend, gpu: Gpu) -> Rows | Absent | Unknown:
+        """Return the rows about a backend on a GPU, whatever the dtype; or why there are none."""
+        asked = (backend, gpu.subject)
+        if asked not in self._kernels:
+            keys = {
+                "backend": Known(backend.value, "asked"),
+                "version": self.or_newest(self.package(backend)),
+                "cc": gpu.capability,
+            }
+            rows = self.matrix.find("kernel-support", keys)
+            known = all(isinstance(fact, Known) for fact in keys.values())
+            self._kernels[asked] = rows if known or rows.none is None else rows.none
+        return self._kernels[asked]
+
+    def settings(self, framework: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Fact:
+        """Return a framework's settings for a backend and a dtype on a GPU."""
+        other = distribution_version(self.environment, framework)
+        version = self.or_newest(framework) if framework in PACKAGES else other
+        keys = {
+            "framework": Known(framework, "asked"),
+            "version": version,
+            "backend": Known(backend.value, "asked"),
+            "dtype": Known(dtype.value, "asked"),
+            "cc": gpu.capability,
+        }
+        return self.matrix.find("framework-settings", keys).cell("settings")
+
+    def or_newest(self, package: str) -> Fact:
+        """Return a package's version; the newest where it is not installed."""
+        version = self.environment.fact(f"{package}.version")
+        return Known(NEWEST, "newest") if isinstance(version, Absent) else version

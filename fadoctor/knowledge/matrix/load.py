@@ -1,0 +1,172 @@
+"""Load the compiled knowledge base; recompile it in a source checkout whose files changed.
+
+An installation may hold a newer release of rules than it was shipped with. One look at the user's
+data folder tells; `fadoctor.knowledge.matrix.fetched` is imported only where there is one.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.lazy_tables import Apart
+from fadoctor.model.errors import FadoctorError
+from fadoctor.model.rule import Knowledge, Table
+from fadoctor.model.typed import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.knowledge.matrix.compile import Compiled
+
+PACKAGE = Path(__file__).resolve().parents[2]
+COMPILED = PACKAGE / "compiled"
+SOURCE = PACKAGE.parent / "rules"
+
+FORM = "form 2"
+"""Of what is compiled; a number that changes with it makes what older code compiled stale."""
+
+
+class Stamped(msgspec.Struct, frozen=True):
+    """The compiled form: knowledge, and the state of the files that it came from."""
+
+    stamp: str
+    knowledge: Knowledge
+
+
+def load_knowledge(extra: tuple[Path, ...] = ()) -> Knowledge:
+    """Return what is known, with the folders of ``--rules`` on top.
+
+    That is what this fadoctor was shipped with, or a newer release that `fadoctor rules update`
+    fetched. Raises RuleDataError for a folder that does not compile.
+    """
+    knowledge = _in_use()
+    for folder in extra:
+        # Late: compiling loads the YAML parser, which a start without --rules never needs.
+        from fadoctor.knowledge.matrix.compile import compile_rules  # noqa: PLC0415
+
+        compiled = compile_rules(folder, knowledge)
+        if compiled.problems:
+            raise compiled.problems[0]
+        knowledge = compiled.knowledge
+    return knowledge
+
+
+def load_apart(
+    beside: Mapping[str, Table] = MappingProxyType({}), *, as_shipped: bool = False
+) -> Mapping[str, Table]:
+    """Return the tables that are compiled apart, by name, and with them those `beside`.
+
+    Each is decoded when it is asked for. Of a checkout they are as its files are now.
+    """
+    if is_checkout():
+        shipped()
+    for folder in (COMPILED if as_shipped else compiled_in_use(), COMPILED):
+        with suppress(OSError, msgspec.DecodeError):
+            file = folder / "apart.json"
+            return Apart(decode(file.read_bytes(), dict[str, msgspec.Raw]), file, beside)
+    if not is_checkout():
+        raise FadoctorError("this installation has no compiled tables: install fadoctor again")
+    from fadoctor.knowledge.matrix.compile import compile_rules  # noqa: PLC0415 -- see load_knowledge
+
+    tables = compile_rules(SOURCE).knowledge.tables
+    return {**beside, **{name: table for name, table in tables.items() if table.apart}}
+
+
+def is_checkout() -> bool:
+    """Return whether the sources of the rules lie beside the package: then they are what counts."""
+    return (SOURCE / "knowledge.yaml").is_file()
+
+
+def pointer_file() -> Path | None:
+    """Return the file that names the fetched release in use; None where there is no home."""
+    home = os.environ.get("XDG_DATA_HOME") or ""
+    if not os.path.isabs(home):  # noqa: PTH117 -- a text that may be no path
+        home = os.path.join(os.environ.get("HOME") or "", ".local", "share")  # noqa: PTH118
+    return Path(home, "fadoctor", "rules", "current.json") if os.path.isabs(home) else None  # noqa: PTH117
+
+
+def _fetched() -> Path | None:
+    """Return the pointer to a fetched release, where there is one: one look at the disk."""
+    pointer = pointer_file()
+    return pointer if pointer is not None and pointer.exists() and not is_checkout() else None
+
+
+def _in_use() -> Knowledge:
+    if (pointer := _fetched()) is None:
+        return shipped()
+    # Late: most installations have fetched nothing.
+    from fadoctor.knowledge.matrix.fetched import fetched_knowledge  # noqa: PLC0415
+
+    return fetched_knowledge(pointer, shipped)
+
+
+def compiled_in_use() -> Path:
+    """Return the folder of the compiled files that `load_knowledge` takes."""
+    if (pointer := _fetched()) is None:
+        return COMPILED
+    from fadoctor.knowledge.matrix.fetched import fetched_folder  # noqa: PLC0415 -- see `_in_use`
+
+    return fetched_folder(pointer, shipped) or COMPILED
+
+
+def shipped() -> Knowledge:
+    """Return what was shipped; a checkout's rules are compiled again when a file changed."""
+    checkout = is_checkout()
+    stamp = source_stamp(SOURCE) if checkout else ""
+    with suppress(OSError, msgspec.DecodeError):
+        found = decode((COMPILED / "knowledge.json").read_bytes(), Stamped)
+        if not checkout or found.stamp == stamp:
+            return found.knowledge
+    if not checkout:
+        raise FadoctorError("this installation has no compiled rules: install fadoctor again")
+    return write_compiled(SOURCE, COMPILED)
+
+
+def source_stamp(folder: Path) -> str:
+    """Return a text that changes whenever a file below a rules folder, or the form, does."""
+    entries = [FORM]
+    for directory in (folder, *sorted(path for path in folder.iterdir() if path.is_dir())):
+        with os.scandir(directory) as found:
+            for entry in found:
+                if entry.name.endswith(".yaml") and not entry.name.startswith("."):
+                    status = entry.stat()
+                    entries.append(f"{entry.path} {status.st_mtime_ns} {status.st_size}")
+    return "\n".join(sorted(entries))
+
+
+def write_compiled(source: Path, target: Path, compiled: Compiled | None = None) -> Knowledge:
+    """Compile a rules folder into a folder of JSON; raises the first RuleDataError.
+
+    What was `compiled` already is written as it is.
+
+    The files are replaced whole, so that a reader beside us never sees half of one. A checkout
+    that cannot be written to is compiled in memory.
+    """
+    from fadoctor.knowledge.matrix.compile import compile_rules  # noqa: PLC0415 -- see load_knowledge
+
+    stamp = source_stamp(source)
+    compiled = compiled or compile_rules(source)
+    if compiled.problems:
+        raise compiled.problems[0]
+    tables = compiled.knowledge.tables
+    apart = {name: table for name, table in tables.items() if table.apart}
+    kept = {name: table for name, table in tables.items() if not table.apart}
+    knowledge = msgspec.structs.replace(compiled.knowledge, tables=kept)
+    with suppress(OSError):
+        target.mkdir(exist_ok=True)
+        _replace(target / "apart.json", msgspec.json.encode(apart))
+        _replace(target / "cases.json", msgspec.json.encode(compiled.cases))
+        _replace(target / "knowledge.json", msgspec.json.encode(Stamped(stamp, knowledge)))
+    return knowledge
+
+
+def _replace(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.write_bytes(data)
+    temporary.replace(path)

@@ -1,0 +1,1 @@
+"""What to do, whether a resolver would take it, and doing it."""

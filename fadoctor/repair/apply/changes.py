@@ -1,0 +1,100 @@
+"""What a fix changed: recorded after each step, so that an undo takes back that and nothing else.
+
+Counted are the folders with packages, and what distributions own outside of them (scripts, data).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.errors import ApplyError
+from fadoctor.model.typed import decode
+from fadoctor.repair.apply.ownership import (
+    Distribution,
+    claimed_outside,
+    in_packages,
+    installed,
+    unequal,
+)
+from fadoctor.repair.apply.snapshot import Entry, gone, present, read_manifest, same
+from fadoctor.repair.apply.store import write_safely
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from fadoctor.repair.apply.store import Store
+
+_OF_INSTALLERS = frozenset({".lock"})
+"""What installers leave in an environment's folder, and no package owns: uv's lock."""
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What differs from the snapshot because of the fix, and how it left it."""
+
+    step: int
+    """Index of the last step that is counted."""
+    entries: tuple[Entry, ...]
+    installed: dict[str, tuple[Distribution, ...]]
+    """The distributions that it left there."""
+
+    def by_path(self) -> dict[str, Entry]:
+        """Return the entries by path."""
+        return {entry.path: entry for entry in self.entries}
+
+
+def find_changes(store: Store, step: int, planned: Collection[str]) -> Changes:
+    """Compare an environment, as a step left it, with its snapshot.
+
+    `planned`: the distributions that the plan changes. Outside of the folders with packages only
+    what they own counts, and what others own that came or went; what any owns and is gone, too: an
+    installer that is killed has removed scripts before it removes the list that names them.
+    """
+    before = read_manifest(store)
+    here = {entry.path: entry for entry in present(store.prefix)}
+    was, now = installed(store.snapshot), installed(store.prefix)
+    names = unequal(was, now).union(planned)
+    outside = claimed_outside(store.snapshot, store.prefix, names)
+    outside |= claimed_outside(store.prefix, store.prefix, names) | _OF_INSTALLERS
+    owned = claimed_outside(store.snapshot, store.prefix, was)
+    outside |= {path for path in owned if path not in here}
+    changed = {
+        path
+        for path in before.keys() | here.keys()
+        if (in_packages(path) or path in outside) and differs(path, before, here)
+    }
+    changed |= {  # share/man/man1, which came or went with what is in it
+        parent
+        for path in changed
+        for parent in _above(path)
+        if (parent in before) is not (parent in here)
+    }
+    entries = tuple(here.get(path, gone(path)) for path in sorted(changed))
+    return Changes(step, entries, now)
+
+
+def differs(path: str, one: Mapping[str, Entry], other: Mapping[str, Entry]) -> bool:
+    """Return whether two states show something else in one place."""
+    nothing = gone(path)
+    return not same(one.get(path, nothing), other.get(path, nothing))
+
+
+def write_changes(store: Store, changes: Changes) -> None:
+    """Put the record on disk; only then it counts."""
+    write_safely(store.changes, changes)
+
+
+def read_changes(store: Store) -> Changes | None:
+    """Return the record; None where there is none, ApplyError where it cannot be read."""
+    try:
+        return decode(store.changes.read_bytes(), Changes)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        raise ApplyError(f"{store.changes} cannot be read: {error}") from error
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]

@@ -1,0 +1,74 @@
+"""The journal: what has been begun in an environment, readable after a kill at any moment."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.errors import ApplyError
+from fadoctor.model.plan import ActionKind, Plan
+from fadoctor.model.typed import decode
+from fadoctor.repair.apply.store import write_safely
+
+if TYPE_CHECKING:
+    from fadoctor.repair.apply.store import Store
+
+_SIZE_LIMIT = 16 << 20
+
+
+class Stage(enum.Enum):
+    """How far it came. Declared in the order in which they follow each other."""
+
+    SNAPSHOT = "snapshot"
+    """The snapshot is being taken: nothing has been changed."""
+    READY = "ready"
+    """The snapshot is whole: from here on an undo restores it."""
+    RUNNING = "running"
+    DONE = "done"
+    UNDOING = "undoing"
+
+
+class Journal(msgspec.Struct, frozen=True):
+    """What is on disk."""
+
+    stage: Stage
+    plan: Plan
+    freeze: tuple[str, ...]
+    """Every distribution before, with its origin: for a person who restores by hand."""
+    step: int = -1
+    """Index of the action that runs or ran last."""
+    group: int = 0
+    """Process group of that step, 0 where it has not begun."""
+    started: int = 0
+    """When the group's leader started, in clock ticks since boot."""
+    schema_version: int = 1
+
+    def planned(self) -> frozenset[str]:
+        """Return the distributions that the plan changes."""
+        changed = {change.distribution for change in self.plan.changes}
+        removed = (
+            name
+            for action in self.plan.actions
+            if action.kind is ActionKind.UNINSTALL
+            for name in action.requirements
+        )
+        return frozenset(changed.union(removed))
+
+
+def write_journal(store: Store, journal: Journal) -> None:
+    """Replace the journal on disk."""
+    write_safely(store.journal, journal)
+
+
+def read_journal(store: Store) -> Journal | None:
+    """Return the journal, None where there is none; ApplyError for one that cannot be read."""
+    try:
+        with store.journal.open("rb") as file:
+            data = file.read(_SIZE_LIMIT)
+        return decode(data, Journal)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
+        raise ApplyError(f"{store.journal} cannot be read: {error}") from error

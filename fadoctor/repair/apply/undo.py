@@ -1,0 +1,108 @@
+"""Take the last change of an environment back: what it touched, and nothing that others made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.errors import ApplyError
+from fadoctor.repair.apply.changes import Changes, find_changes, read_changes, write_changes
+from fadoctor.repair.apply.decision import Decision, decide, read_decision, write_decision
+from fadoctor.repair.apply.journal import Journal, Stage, read_journal, write_journal
+from fadoctor.repair.apply.process_table import end_group
+from fadoctor.repair.apply.restore import Job, Restored, restore
+from fadoctor.repair.apply.snapshot import discard, read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fadoctor.repair.apply.store import Store
+
+
+class Outlook(msgspec.Struct, frozen=True):
+    """What an undo would do."""
+
+    journal: Journal
+    changes: Changes
+    decision: Decision
+
+
+class Undone(msgspec.Struct, frozen=True):
+    """What an undo did."""
+
+    restored: bool
+    """False where nothing had been changed."""
+    others: tuple[str, ...] = ()
+    """What others have changed since, and was left as it is; with force, brought back, too."""
+    spoiled: tuple[str, ...] = ()
+    """Files that are not as before: edited in place, or in the way of something else."""
+    aside: tuple[str, ...] = ()
+    """What others had changed in packages that were brought back: where it is kept."""
+
+
+def look(store: Store, *, force: bool = False) -> Outlook | None:
+    """Return what an undo would do; None where nothing had been changed. Changes nothing.
+
+    ApplyError where there is nothing to undo, or no record of what was changed.
+    """
+    journal = read_journal(store)
+    if journal is None:
+        raise ApplyError(f"there is nothing to undo in {store.prefix}")
+    if journal.stage is Stage.SNAPSHOT:
+        return None
+    changes = read_changes(store)
+    if journal.stage is Stage.UNDOING and changes is not None:
+        return Outlook(journal, changes, read_decision(store))
+    killed = journal.stage in (Stage.READY, Stage.RUNNING)
+    if (killed and (changes is None or changes.step < journal.step)) or (force and not changes):
+        # It was killed within a step: what differs in the folders with packages is its doing.
+        changes = find_changes(store, journal.step, journal.planned())
+    if changes is None:
+        raise ApplyError(
+            f"{store.changes} is gone, so what the fix changed is not known: "
+            "fadoctor fix --undo --force brings back everything that differs"
+        )
+    return Outlook(journal, changes, decide(store, changes, force=force))
+
+
+def undo(
+    store: Store, *, force: bool = False, agree: Callable[[Outlook], bool] = lambda _: True
+) -> Undone | None:
+    """Take the last change back; the lock is the caller's. ApplyError where there is none.
+
+    A step that still runs is ended first. Can be interrupted and repeated. `agree` is asked before
+    anything is changed; where it says no, None is returned.
+    """
+    journal = read_journal(store)
+    if journal is not None and not end_group(journal.group, journal.started):
+        raise ApplyError("a step of the interrupted change is still running and does not end")
+    try:
+        outlook = look(store, force=force)
+        if outlook is None:
+            discard(store)
+            return Undone(restored=False)
+        if not agree(outlook):
+            return None
+        restored = _carry_back(store, outlook)
+    except OSError as error:
+        raise ApplyError(
+            f"not everything could be brought back: {error}; the snapshot is kept; run "
+            "fadoctor fix --undo again"
+        ) from error
+    others = outlook.decision.others
+    return Undone(True, others, restored.spoiled, restored.aside)
+
+
+def _carry_back(store: Store, outlook: Outlook) -> Restored:
+    """Write down what is decided, then do it: a second undo does the same, not half of it."""
+    changes, decision = outlook.changes, outlook.decision
+    if outlook.journal.stage is not Stage.UNDOING:
+        write_changes(store, changes)
+        write_decision(store, decision)
+        write_journal(store, msgspec.structs.replace(outlook.journal, stage=Stage.UNDOING))
+    before = read_manifest(store)
+    job = Job(before, changes.by_path(), frozenset(decision.paths), frozenset(decision.expendable))
+    restored = restore(store, job)
+    discard(store)
+    return restored

@@ -1,0 +1,310 @@
+"""From chosen states to ordered actions, each with its reason, its side effects and its undoing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.versions import is_in, parse_version, version_part
+from fadoctor.model.fact import Known
+from fadoctor.model.finding import Outcome
+from fadoctor.model.packages import PACKAGES
+from fadoctor.model.plan import Action, ActionKind, Change
+from fadoctor.repair.plan.build import missing_modules
+from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.dialect import Dialect, command_line, is_windows
+from fadoctor.repair.plan.domain import bears_another_name
+from fadoctor.repair.plan.hub_route import effects_of_hub, partner_of_kernels
+from fadoctor.repair.plan.post_state import old_cuda_wheels
+from fadoctor.repair.plan.released import mapping_of
+from fadoctor.repair.plan.releases import BESIDE_TORCH
+from fadoctor.repair.plan.rule_inputs import EVERYTHING
+from fadoctor.repair.plan.undoing import undo_commands
+from fadoctor.repair.plan.wheel_facts import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fadoctor.repair.plan.problem import Problem
+    from fadoctor.repair.plan.relations import Relation
+
+_SAME = ("--force-reinstall", "--no-deps")
+"""Options that replace a version by another file of the same version, and nothing else."""
+
+
+class Writer:
+    """Writes the actions of one solution."""
+
+    def __init__(self, problem: Problem, dialect: Dialect, solved: frozenset[str]) -> None:
+        """Take the problem, the installer, and the ids of rules whose findings will be gone."""
+        self.problem = problem
+        self.environment = problem.environment
+        self.dialect = dialect
+        self.solved = solved
+        self.windows = is_windows(problem.environment)
+        self.is_fresh = False
+        """Whether the commands are for an environment with nothing in it."""
+
+    def package_actions(self, choices: Iterable[Choice]) -> Iterator[Action]:
+        """Yield what removes, installs and builds, in the order of running.
+
+        Everything that is installed is one command, for one resolution: of two the second could
+        take back what the first has done.
+        """
+        changes = tuple(choices)
+        files = (Kind.WHEEL, Kind.COMMUNITY)
+        installed = [c for c in changes if c.kind in (Kind.INSTALL, Kind.FOLLOW, *files)]
+        installed.sort(key=lambda choice: choice.kind in files)
+        is_alone = len(installed) == 1 and installed[0].kind in files
+        options = _SAME if is_alone and self._is_there_already(installed[0]) else ()
+        if not self.is_fresh:
+            yield from self._removals(changes, () if options else tuple(installed))
+        if installed:
+            yield self._install(tuple(installed), options)
+        for choice in changes:
+            if choice.kind is Kind.BUILD:
+                yield from self._tools(choice)
+                yield self._build(choice)
+
+    def fresh_actions(self, choices: Iterable[Choice], folder: str) -> Iterator[Action]:
+        """Yield what makes a new environment with all that is wished, and the changes in it.
+
+        For an interpreter whose packages belong to the system, or that cannot be written to.
+        """
+        changes = tuple(choices)
+        fresh = Dialect("pip", f"{folder}/{'Scripts' if self.windows else 'bin'}/python")
+        is_planned = self.environment.target.kind == "manifest"
+        why = "" if is_planned else ": this one must not be changed"
+        yield Action(
+            ActionKind.VENV,
+            f"make a new environment in {folder}{why}",
+            (self._maker(is_planned=is_planned), "-m", "venv", folder),
+            undo=f"delete the folder {folder}",
+        )
+        changed = {choice.package for choice in changes}
+        kept = [name for name in self.problem.wishes.packages if name not in changed]
+        installs = [c for c in changes if c.kind is not Kind.REMOVE]
+        again = [self._again(name) for name in kept if self._version(name)]
+        inside = Writer(self.problem, fresh, self.solved)
+        inside.is_fresh = True
+        yield from inside.package_actions((*again, *installs))
+
+    def _maker(self, *, is_planned: bool) -> str:
+        """Return the Python that makes a new environment: of its version where it is assumed."""
+        version = text_of(self.environment, "python.version").split(".")[:2]
+        if is_planned and len(version) > 1:
+            return f"python{'.'.join(version)}"
+        return self.environment.target.python or "python3"
+
+    def _again(self, package: str) -> Choice:
+        """Return the choice to install again what is there already."""
+        version = self._version(package)
+        name = self._installed_name(package)
+        if package in BESIDE_TORCH:
+            index = self.problem.session.candidates.indexes.of(version_part(version, "local") or "")
+            requirement = f"{name}=={version if index else _public(version)}"
+            return Choice(package, Kind.INSTALL, version, version, requirement, index)
+        if package != "torch":
+            return Choice(package, Kind.INSTALL, version, version, f"{name}=={_public(version)}")
+        choice = self.problem.session.candidates.torch_like(self.environment)
+        return choice or Choice(package, Kind.INSTALL, version, version, f"{name}=={version}")
+
+    def _removals(
+        self, changes: tuple[Choice, ...], installed: tuple[Choice, ...]
+    ) -> Iterator[Action]:
+        """Yield what has to go, and what the installer would else find to be there already."""
+        for choice in changes:
+            if choice.kind is Kind.REMOVE:
+                names = (self._installed_name(choice.package),)
+                yield self._uninstall(names, (choice,), "remove " + names[0], self._effects(choice))
+        again = [choice for choice in installed if self._is_there_already(choice)]
+        torch = next((c for c in installed if c.package == "torch"), None)
+        old = old_cuda_wheels(self.environment, torch) if torch is not None else ()
+        gone = (*(self._installed_name(choice.package) for choice in again), *old)
+        if gone:
+            about = (*again, *([torch] if torch is not None and torch not in again else []))
+            text = "remove what is replaced: " + ", ".join(gone)
+            missing = ", ".join(self._installed_name(choice.package) for choice in again)
+            verb = "is" if len(again) == 1 else "are"
+            effect = f"{missing} {verb} missing until the next step has finished"
+            yield self._uninstall(gone, about, text, (effect,) if missing else ())
+
+    def _is_there_already(self, choice: Choice) -> bool:
+        """Return whether the installer would leave what is there, and so change nothing.
+
+        It takes 2.8.0+cpu for the 2.8.0 that it is asked for, and a file by its version. What has
+        the same module under another name it leaves as well.
+        """
+        if not self.is_fresh and bears_another_name(choice, self.environment):
+            return True
+        here = self._version(choice.package) or self._before(choice.distribution)
+        if self.is_fresh or not here or choice.brings or choice.kind is Kind.FOLLOW:
+            return False
+        if choice.kind is Kind.INSTALL:
+            return bool(choice.version) and is_in(here, f"=={choice.version}") is True
+        return _public(here) == _public(choice.version)
+
+    def _uninstall(
+        self,
+        names: tuple[str, ...],
+        choices: tuple[Choice, ...],
+        text: str,
+        effects: tuple[str, ...],
+    ) -> Action:
+        return Action(
+            ActionKind.UNINSTALL,
+            text,
+            self.dialect.uninstall(names),
+            requirements=names,
+            findings=self._findings(choices),
+            side_effects=effects,
+            undo=self._undo(names),
+        )
+
+    def _install(self, choices: tuple[Choice, ...], options: tuple[str, ...]) -> Action:
+        items = (
+            *(choice.requirement for choice in choices),
+            *partner_of_kernels(self.environment, choices),
+        )
+        names = tuple(self._installed_name(choice.package) for choice in choices)
+        index = next((choice.index for choice in choices if choice.index), "")
+        mixed = any(not choice.index and choice.package != "triton" for choice in choices)
+        urls = [choice.url for choice in choices if choice.url]
+        return Action(
+            ActionKind.INSTALL,
+            "install " + ", ".join(_in_words(choice) for choice in choices),
+            self.dialect.install(items, index, options, mixed=mixed),
+            requirements=items,
+            index=index,
+            url=urls[0] if urls else "",
+            findings=self._findings(choices),
+            side_effects=(*_effects_of(choices), *effects_of_hub(self.environment, choices)),
+            undo=self._undo(names),
+        )
+
+    def _tools(self, choice: Choice) -> Iterator[Action]:
+        """Yield what installs the packages that the build imports."""
+        matrix = self.problem.session.matrix
+        missing = missing_modules(self.environment, matrix, choice.version)
+        if missing:
+            yield Action(
+                ActionKind.INSTALL,
+                "install what the build imports: " + ", ".join(missing),
+                self.dialect.install(missing),
+                requirements=missing,
+                undo=self._undo(missing),
+            )
+
+    def _build(self, choice: Choice) -> Action:
+        jobs = choice.env.get("MAX_JOBS", "1")
+        options = ("--no-build-isolation", "--no-cache-dir", "--no-deps")
+        return Action(
+            ActionKind.BUILD,
+            f"compile {choice.distribution} {choice.version} here",
+            self.dialect.install((choice.requirement,), options=options),
+            env=choice.env,
+            requirements=(choice.requirement,),
+            findings=self._findings((choice,)),
+            side_effects=(
+                f"compiles with {jobs} jobs at a time; takes from some minutes to several hours",
+            ),
+            undo=self._undo((self._installed_name(choice.package),)),
+        )
+
+    def _findings(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
+        """Return the ids of findings that go away, of rules that mention one of the packages."""
+        packages = {choice.package for choice in choices}
+        names = {choice.distribution for choice in choices}
+        found = (
+            relation.rule.id
+            for relation in self.problem.relations
+            if relation.rule.id in self.solved
+            and (_is_about(relation, packages) or self._lacks(relation, names))
+            and self._failed(relation)
+        )
+        return tuple(dict.fromkeys(found))
+
+    def _lacks(self, relation: Relation, names: set[str]) -> bool:
+        """Return whether a rule is about what its package requires, one of some names among it."""
+        told = mapping_of(self.environment.fact(f"{relation.package}.unmet_told"))
+        return EVERYTHING in relation.mentions and not names.isdisjoint(told)
+
+    def _failed(self, relation: Relation) -> bool:
+        judgements = self.problem.judge(relation, self.environment)
+        return any(each.outcome is Outcome.FAIL for each in judgements)
+
+    def _effects(self, choice: Choice) -> tuple[str, ...]:
+        keys = {"package": Known(choice.package, "asked")}
+        effect = self.problem.session.matrix.find("removal-effects", keys).cell("effect")
+        found = [str(effect.value)] if isinstance(effect, Known) else []
+        name = self._installed_name(choice.package)
+        needs = self.problem.requirements(self.environment)
+        askers = sorted(asker for asker, wanted in needs.items() if name in wanted)
+        if askers:
+            found.append(f"required by {', '.join(askers)}")
+        return tuple(found)
+
+    def _undo(self, names: tuple[str, ...]) -> str:
+        """Return how to come back by hand; `fix --undo` does it exactly."""
+        if self.is_fresh:
+            return ""
+        before = {name: self._before(name) for name in names}
+        if before.get("torch"):
+            before |= self._libraries_of_nvidia()
+        indexes = self.problem.session.candidates.indexes
+        argvs = undo_commands(before, self.environment, self.dialect, indexes)
+        return " && ".join(command_line(argv, windows=self.windows) for argv in argvs)
+
+    def _libraries_of_nvidia(self) -> dict[str, str]:
+        """Return what torch brought along, and what another torch replaces by its own."""
+        there = mapping_of(self.environment.fact("packages.nvidia"))
+        return {name: self._before(name) for name in sorted(there) if self._before(name)}
+
+    def _before(self, name: str) -> str:
+        """Return the version that is installed; facts come from outside, and it goes on paper."""
+        installed = self.environment.fact("packages.installed")
+        there = installed.value if isinstance(installed, Known) else {}
+        found = there.get(name, "") if isinstance(there, dict) else ""
+        return found if parse_version(found) else ""
+
+    def _version(self, package: str) -> str:
+        return text_of(self.environment, f"{package}.version")
+
+    def _installed_name(self, package: str) -> str:
+        fact = self.environment.fact(f"{package}.distribution")
+        names = PACKAGES.get(package, (package,))
+        return str(fact.value) if isinstance(fact, Known) and fact.value in names else names[0]
+
+    def changes(self, choices: Iterable[Choice]) -> Iterator[Change]:
+        """Yield what each choice replaces by what."""
+        for choice in choices:
+            name = self._installed_name(choice.package)
+            before = self._before(name) or self._version(choice.package)
+            after = choice.version
+            if choice.kind is Kind.FOLLOW or (choice.kind is Kind.INSTALL and not after):
+                after = "what the installer finds"
+            yield Change(name, before, "" if choice.kind is Kind.REMOVE else after)
+
+
+def _is_about(relation: Relation, packages: set[str]) -> bool:
+    return bool(relation.mentions & packages) or relation.package in packages
+
+
+def _in_words(choice: Choice) -> str:
+    if choice.kind in (Kind.WHEEL, Kind.COMMUNITY):
+        return f"{choice.distribution} {choice.version} (the prebuilt wheel for this torch)"
+    return choice.requirement
+
+
+def _effects_of(choices: Iterable[Choice]) -> Iterator[str]:
+    """Yield what an installation brings with it beside what is named."""
+    kinds = [choice.kind for choice in choices]
+    if any(choice.package == "torch" for choice in choices):
+        yield "the download is several gigabytes, NVIDIA's libraries included"
+    if Kind.FOLLOW in kinds:
+        yield "the installer chooses the versions that are not named here"
+    if Kind.COMMUNITY in kinds:
+        yield "the wheel was built by a third party, not by the authors of flash-attn"
+
+
+def _public(version: str) -> str:
+    return version_part(version, "base") or version

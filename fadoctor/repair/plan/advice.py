@@ -1,0 +1,144 @@
+"""What the rules' fixes say beside versions: variables, settings, system packages, advice."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.model.fact import Known
+from fadoctor.model.finding import Severity
+from fadoctor.model.fix import StepKind
+from fadoctor.model.plan import Action, ActionKind
+from fadoctor.repair.plan.choice import Kind
+from fadoctor.sources.probes.metadata import normalise_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.fix import Fix, Step
+    from fadoctor.repair.plan.choice import Choice
+
+_BY_HAND = {
+    StepKind.SETTING: ActionKind.SETTING,
+    StepKind.SYSTEM: ActionKind.SYSTEM,
+    StepKind.ADVICE: ActionKind.ADVICE,
+}
+_COMMANDS = (StepKind.UNINSTALL, StepKind.SET, StepKind.UNSET, StepKind.INSTALL)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PACKAGES = (StepKind.UNINSTALL, StepKind.INSTALL)
+_VARIABLES = (StepKind.SET, StepKind.UNSET)
+
+
+def variable_actions(environment: Environment, findings: Iterable[Finding]) -> Iterator[Action]:
+    """Yield the variables that findings want set or unset, each once.
+
+    Only of fixes that are about variables alone: beside an installation they are a part of it.
+    """
+    seen = set()
+    for finding in findings:
+        if finding.severity is Severity.NOTE:
+            continue
+        for fix in finding.fixes[:1]:
+            if any(step.kind in (StepKind.INSTALL, StepKind.UNINSTALL) for step in fix.steps):
+                continue
+            for step in fix.steps:
+                for name, value in _assignments(environment, step):
+                    if name not in seen:
+                        seen.add(name)
+                        yield _variable(name, value, finding, fix)
+
+
+def _assignments(environment: Environment, step: Step) -> Iterator[tuple[str, str]]:
+    """Yield name and value, empty to unset; what is not set needs no unsetting."""
+    for item in step.items if step.kind in _VARIABLES else ():
+        name, _, value = item.partition("=")
+        if step.kind is StepKind.SET or isinstance(environment.fact(f"env.{name}"), Known):
+            yield name, value
+
+
+def _variable(name: str, value: str, finding: Finding, fix: Fix) -> Action:
+    kind = ActionKind.SET if value else ActionKind.UNSET
+    return Action(
+        kind,
+        f"set {name} to {value}" if value else f"unset {name}",
+        env={name: value},
+        why=finding.title,
+        findings=(finding.rule_id,),
+        side_effects=(fix.side_effects,) if fix.side_effects else (),
+        undo="restore the line or file that sets it",
+        safety=fix.safety.value,
+    )
+
+
+def advice_for(
+    before: Iterable[Finding],
+    after: Iterable[Finding],
+    changes: Iterable[Choice],
+    holds: Callable[[Finding, Fix], bool],
+    *,
+    commands: bool = False,
+) -> Iterator[Action]:
+    """Yield what is for a person to do, each once; nothing of a fix that does not hold.
+
+    For what is left: its best fix that needs no package. Of a warning, for which nothing is
+    planned, its best fix whatever it needs, and of an error where there is no other: that is what
+    `check` advises. For what a removal ends: the settings without which code would go on asking for
+    the package. With `commands` a fix's installations are advice too: where nothing could be
+    planned they are the best there is.
+    """
+    kinds_left = (*_BY_HAND, *_COMMANDS) if commands else tuple(_BY_HAND)
+    removed = any(choice.kind is Kind.REMOVE for choice in changes)
+    left = list(after)
+    there = {finding.fingerprint for finding in left}
+    gone = [f for f in before if f.fingerprint not in there] if removed else []
+    found: dict[tuple[StepKind, str], Action] = {}
+    for finding in (*left, *gone):
+        if finding.severity is Severity.NOTE:
+            continue
+        is_open = finding.severity is Severity.WARNING and finding.fingerprint in there
+        kinds = kinds_left if finding in left else (StepKind.SETTING,)
+        kinds = (*_BY_HAND, *_PACKAGES) if is_open and not commands else kinds
+        fix = _by_hand(finding, kinds, holds)
+        if fix is None and finding in left:
+            kinds = (*kinds, *_PACKAGES)
+            fix = _by_hand(finding, kinds, holds)
+        for step in fix.steps if fix else ():
+            if step.kind in kinds:
+                _add(found, finding, fix, step)
+    order = list(ActionKind)
+    yield from sorted(found.values(), key=lambda action: order.index(action.kind))
+
+
+def _by_hand(
+    finding: Finding, kinds: tuple[StepKind, ...], holds: Callable[[Finding, Fix], bool]
+) -> Fix | None:
+    """Return the first fix that holds and says something of these kinds."""
+    for fix in finding.fixes:
+        if any(step.kind in kinds for step in fix.steps) and holds(finding, fix):
+            return fix
+    return None
+
+
+def changes_one_of(fix: Fix, kept: Collection[str]) -> bool:
+    """Return whether a fix installs or removes one of some packages."""
+    items = (item for step in fix.steps if step.kind in _PACKAGES for item in step.items)
+    matches = (_NAME.match(item) for item in items)
+    return not {normalise_name(found[0]) for found in matches if found}.isdisjoint(kept)
+
+
+def _add(
+    found: dict[tuple[StepKind, str], Action], finding: Finding, fix: Fix | None, step: Step
+) -> None:
+    earlier = found.get((step.kind, step.text))
+    findings = (*(earlier.findings if earlier else ()), finding.rule_id)
+    effects = (fix.side_effects,) if fix is not None and fix.side_effects else ()
+    found[step.kind, step.text] = Action(
+        _BY_HAND.get(step.kind, ActionKind.ADVICE),
+        step.text,
+        why=finding.message,
+        findings=tuple(dict.fromkeys(findings)),
+        side_effects=effects,
+        safety=fix.safety.value if fix is not None else "",
+    )

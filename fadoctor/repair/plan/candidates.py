@@ -1,0 +1,157 @@
+"""What could be installed instead: the releases, builds and files that the matrix knows.
+
+Candidates bring the facts that they would give; whether those fit together is for the engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from packaging.markers import Marker
+
+from fadoctor.knowledge.matrix.query import typed_cell
+from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
+from fadoctor.model.fact import Known
+from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.compiled import AFTER
+from fadoctor.repair.plan.files import Files
+from fadoctor.repair.plan.helpers import Helpers
+from fadoctor.repair.plan.indexes import PYPI, Indexes
+from fadoctor.repair.plan.jetson import for_jetson
+from fadoctor.repair.plan.released import mapping_of, released, words
+from fadoctor.repair.plan.releases import Releases, python_of
+from fadoctor.repair.plan.wheel_facts import known, text_of
+
+if TYPE_CHECKING:
+    from fadoctor.knowledge.matrix.query import Matrix, Row
+    from fadoctor.model.environment import Environment
+
+
+class Candidates:
+    """The candidates of one knowledge base; it keeps what it has looked up."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        """Take the matrix of all tables, those that are compiled apart included."""
+        self.tables = matrix.tables
+        self.matrix = matrix
+        self.indexes = Indexes(matrix)
+        self.files = Files(matrix)
+        self.listed = Releases(matrix, self.indexes)
+        self.helpers = Helpers(matrix)
+        self._torch: dict[tuple[str, str], tuple[Choice, ...]] = {}
+        self._triton: dict[str, tuple[Choice, ...]] = {}
+
+    def torch(self, environment: Environment) -> tuple[Choice, ...]:
+        """Return the torch builds for this platform and Python, nearest first, then newest."""
+        platform, python = text_of(environment, "host.platform"), python_of(environment)
+        if not platform or not python:
+            return ()
+        asked = (platform, python)
+        if asked not in self._torch:
+            self._torch[asked] = tuple(self._torch_builds(platform, python))
+        here = version_part(text_of(environment, "torch.version"), "base")
+        fitting = for_jetson(self._torch[asked], environment, self.matrix)
+        found = [_at_distance(choice, here) for choice in fitting]
+        return tuple(sorted(found, key=lambda choice: (choice.distance, choice.age)))
+
+    def torch_like(self, environment: Environment) -> Choice | None:
+        """Return the candidate that is the torch which is installed, where there is one."""
+        build, version = text_of(environment, "torch.build"), text_of(environment, "torch.version")
+        for choice in self.torch(environment):
+            same = choice.facts["torch.build"]
+            if isinstance(same, Known) and same.value == build and choice.version == version:
+                return choice
+        return None
+
+    def _torch_builds(self, platform: str, python: str) -> list[Choice]:
+        releases = {
+            version: row
+            for row in self.tables["torch-releases"].rows
+            if platform in words(row["platform"])
+            for version in words(row["version"])
+        }
+        order = sorted(releases, key=version_key, reverse=True)
+        found = []
+        for row in self.tables["torch-builds"].rows:
+            if platform not in words(row["platform"]):
+                continue
+            for version in words(row["version"]):
+                release = releases.get(version)
+                if release is None or python not in words(release.get("python")):
+                    continue
+                # of a row for "pypi cu128" PyPI's is the one to take: no other index is needed
+                build = words(row["build"])[0]
+                requires = torch_requires(release, platform, python)
+                age = order.index(version)
+                found.append(self._torch_choice(version, build, row, requires, age))
+        return [choice for choice in found if choice is not None]
+
+    def _torch_choice(
+        self, version: str, build: str, row: Row, requires: dict[str, str], age: int
+    ) -> Choice | None:
+        index = self.indexes.of(build)
+        sm = typed_cell(row.get("sm"), "list")
+        if (build != PYPI and not index) or not isinstance(sm, tuple):
+            return None  # nobody knows where it is, or for which GPUs it has code
+        full = version if build == PYPI else f"{version}+{build}"
+        facts = released(
+            "torch", full, build=build, cuda=row["cuda"], hip=None, cxx11_abi=row["cxx11_abi"]
+        )
+        facts["torch.requires"] = Known(requires, AFTER)
+        return Choice(
+            "torch", Kind.INSTALL, full, full, f"torch=={full}", index, facts=facts, age=age
+        )
+
+    def triton(self, environment: Environment) -> tuple[Choice, ...]:
+        """Return the triton that the environment's torch requires, where it requires one."""
+        wanted = mapping_of(environment.fact("torch.requires")).get("triton", "")
+        if wanted and wanted not in self._triton:
+            allowed = parse_specifier(wanted)
+            found = [
+                _triton(version, row)
+                for row in self.tables["triton-releases"].rows
+                for version in words(row["version"])
+                if allowed is not None and version in allowed
+            ]
+            found.sort(key=lambda choice: version_key(choice.version), reverse=True)
+            self._triton[wanted] = tuple(found)
+        return self._triton.get(wanted, ())
+
+    def flash_attn(self, environment: Environment) -> tuple[Choice, ...]:
+        """Return the files that load beside the environment's torch, newest first."""
+        return self.files.flash_attn(environment)
+
+    def flash_attn_3(self, environment: Environment) -> tuple[Choice, ...]:
+        """Return the files of FlashAttention-3 that load beside the environment's torch."""
+        return self.files.flash_attn_3(environment)
+
+    def releases(self, package: str, environment: Environment) -> tuple[Choice, ...]:
+        """Return the releases of a package that ask for the environment's torch, newest first."""
+        return self.listed.fitting(package, environment)
+
+
+def torch_requires(release: Row, platform: str, python: str) -> dict[str, str]:
+    """Return what a release of torch requires on a platform and a Python, as the table says it."""
+    system, _, machine = platform.partition("_")
+    where = {
+        "platform_system": system.capitalize(),
+        "platform_machine": machine,
+        "python_version": python.rstrip("t"),
+    }
+    pin, marker = release.get("triton"), release.get("triton_marker")
+    if not isinstance(pin, str) or (isinstance(marker, str) and not Marker(marker).evaluate(where)):
+        return {}
+    return {"triton": pin}
+
+
+def _triton(version: str, row: Row) -> Choice:
+    facts = released("triton", version)
+    facts["triton.requires"] = Known({}, AFTER)
+    facts["toolkit.ptxas.version"] = known(row.get("ptxas"))
+    return Choice("triton", Kind.INSTALL, version, version, f"triton=={version}", facts=facts)
+
+
+def _at_distance(choice: Choice, here: str | None) -> Choice:
+    same = here is not None and version_part(choice.version, "base") == here
+    return msgspec.structs.replace(choice, distance=1 if same else 2)

@@ -1,0 +1,123 @@
+"""The packages that a release is installed beside, and the newest release that all of them take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.fact import Known
+from fadoctor.model.finding import Outcome
+from fadoctor.repair.plan.helpers import MOVE_ALONG
+from fadoctor.repair.plan.offers import bounded
+from fadoctor.repair.plan.released import mapping_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.repair.plan.choice import Choice
+    from fadoctor.repair.plan.problem import Problem
+    from fadoctor.repair.plan.requirements import Requirements
+
+_TRIED = 60
+"""Releases of one package of which the rules are asked."""
+
+
+class Company:
+    """What one environment holds by then, and what of it asks for others."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        environment: Environment,
+        requirements: Requirements,
+        followers: Mapping[str, Choice],
+        *,
+        careful: bool,
+    ) -> None:
+        """Take the environment, and what follows in it; `careful`: a rule's warning counts."""
+        self.problem = problem
+        self.environment = environment
+        self.requirements = requirements
+        self.followers = followers
+        self.careful = careful
+
+    def newest(self, distribution: str, specifier: str = "") -> Choice | None:
+        """Return the newest release that all take, None where none is known to fit.
+
+        `specifier`: what somebody asks for beside the packages that are there.
+        """
+        found = self._fitting(distribution, specifier)
+        good = (each for each in found[:_TRIED] if not self._is_warned_of(each))
+        newest = next(iter(found), None)
+        return next(good, newest) if self.careful else newest
+
+    def newest_whole(self, distribution: str) -> Choice | None:
+        """Return the newest release that all take, and that can have what it requires itself."""
+        found = self._fitting(distribution)[:_TRIED]
+        whole = [each for each in found if not self._lacks(each)]
+        good = (each for each in whole if not self._is_warned_of(each))
+        newest = next(iter(whole), None)
+        return next(good, newest) if self.careful else newest
+
+    def _lacks(self, choice: Choice) -> bool:
+        """Return whether something that a release requires is not here, and cannot come."""
+        helpers = self.problem.session.candidates.helpers
+        there = mapping_of(self.environment.fact("packages.installed"))
+        followers = {**self.followers, choice.package: choice}
+        beside = Company(
+            self.problem, self.environment, self.requirements, followers, careful=False
+        )
+        return any(
+            name not in there and helpers.knows(name) and beside.newest(name) is None
+            for name in helpers.needs(choice.distribution, choice.version)
+        )
+
+    def _fitting(self, distribution: str, specifier: str = "") -> list[Choice]:
+        """Return the releases that all take, newest first."""
+        helpers = self.problem.session.candidates.helpers
+        there = dict(mapping_of(self.environment.fact("packages.installed")))
+        there |= {each.distribution: each.version for each in self.followers.values()}
+        asked = [
+            self._specifier(asker, there[asker], distribution, needs[distribution])
+            for asker, needs in self._needs(there).items()
+            if distribution in needs
+        ]
+        bounds = self.problem.session.bounds
+        asked += [
+            bounds.of(name, there[name]).get(distribution, "")
+            for name in bounds.packages & there.keys()
+        ]
+        fitting = helpers.fitting(distribution, self.environment, [*asked, specifier], there)
+        moving = {*MOVE_ALONG.get(distribution, ())} - {
+            each.distribution for each in self.followers.values()
+        }
+        stays = {name: version for name, version in there.items() if name not in moving}
+        return [each for each in fitting if bounds.take(distribution, each.version, stays)]
+
+    def _is_warned_of(self, choice: Choice) -> bool:
+        """Return whether a rule finds something about a release, beside all that follows.
+
+        What a package goes with is asked of packages that nobody decides about, too.
+        """
+        problem = self.problem
+        after = problem.post.after(self.environment, [*self.followers.values(), choice])
+        if isinstance(after.facts.get(f"{choice.package}.pair_told"), Known):
+            return True
+        return any(
+            each.outcome is Outcome.FAIL
+            for relation in problem.relations
+            if choice.package in relation.mentions
+            for each in problem.judge(relation, after)
+        )
+
+    def _needs(self, there: Mapping[str, str]) -> Requirements:
+        """Return what everything that is there requires, the followers included."""
+        helpers = self.problem.session.candidates.helpers
+        found = {name: needs for name, needs in self.requirements.items() if name in there}
+        for each in self.followers.values():
+            if needs := helpers.needs(each.distribution, each.version):
+                found[each.distribution] = needs
+        return found
+
+    def _specifier(self, asker: str, version: str, needs: str, specifier: str) -> str:
+        return bounded(self.problem.session.matrix, asker, version, needs, specifier)

@@ -1,0 +1,242 @@
+"""What may be chosen for each package, beside what is chosen already; which packages are asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.release_columns import RELEASES
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.fact import Absent, Known
+from fadoctor.model.packages import PACKAGES
+from fadoctor.repair.plan.build import build_choices
+from fadoctor.repair.plan.choice import Choice, Kind, keep, remove
+from fadoctor.repair.plan.compatible_newest import Company
+from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements, names_cuda
+from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
+from fadoctor.repair.plan.hub_route import LIBRARY
+from fadoctor.repair.plan.released import accepts, is_there, mapping_of
+from fadoctor.repair.plan.releases import BESIDE_TORCH, COMPILED_BESIDE, drawn_in
+from fadoctor.repair.plan.wishes import ATTENTION, PAIR, wanted_of_hub
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.repair.plan.problem import Problem
+    from fadoctor.repair.plan.wishes import Wishes
+
+ORDER = (
+    "torch", "vllm", "unsloth", "torchvision", "torchaudio", "xformers", "triton",
+    "flash_attn", "flash_attn_3", "flash_attn_4",
+)  # fmt: skip
+"""The packages that come first: what pins others goes before them."""
+
+_AT_ONCE = ("torch", "triton", "torchvision", "torchaudio", *PAIR, LIBRARY)
+"""What follows from the choice of torch, where it is there or was asked for; kernels of the Hub,
+and the library that decides whether they and transformers go together."""
+
+REMOVABLE = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers", "triton")
+"""What may go where nothing else helps. Frameworks are why an environment exists: they stay."""
+
+
+def packages_of(
+    environment: Environment, asked: Collection[str], offers: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the packages about which there is something to decide, in order."""
+    tabled = (*ORDER, *RELEASES)
+    found = {name for name in tabled if is_there(environment, name) or name in asked}
+    found |= {"torch", "triton"} | drawn_in(found) | set(offers)
+    ordered = [name for name in (*ORDER, *PACKAGES) if name in found]
+    return tuple(dict.fromkeys((*ordered, *sorted(found - set(ordered)))))
+
+
+def decided_in_order(
+    packages: Collection[str], there: Collection[str], wishes: Wishes, idle: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the packages in the order in which the search decides them.
+
+    `idle`: those for attention that are there, and bring nothing that works.
+
+    What is kept comes first: what quarrels with it is refused as soon as it is chosen. A torch
+    leaves one triton, and one release of what is published together with it: what is wrong with
+    those need not be tried with everything else. Kernels of the Hub come as early: what they can
+    stand in for is missed only where they cannot come. Attention packages, on which no other hangs,
+    are last: first one that must be replaced or removed in any case, for which little is left to
+    choose, then what was asked for.
+    """
+    sure = {"torch", "triton", PAIR[1], *wishes.asked, *there}
+    at_once = (name for name in _AT_ONCE if name in packages and name in sure)
+    stays = (name for name in packages if name in wishes.kept)
+    attention = sorted(
+        (name for name in packages if name in ATTENTION),
+        key=lambda name: (name not in idle, name not in wishes.asked),
+    )
+    others = (name for name in packages if name not in ATTENTION)
+    return tuple(dict.fromkeys((*stays, *at_once, *others, *attention)))
+
+
+def domain(
+    problem: Problem, package: str, environment: Environment, decided: Collection[str]
+) -> list[Choice]:
+    """Return what may be chosen for a package, best first.
+
+    A package that nobody asked for comes in only where one that is decided requires it. None where
+    nothing of it goes with what is decided.
+    """
+    kept = keep(package)
+    if package in problem.wishes.kept or _is_not_ours(problem, package):
+        return [kept]
+    pins = _pins(package, environment, decided)
+    is_new = not is_there(environment, package)
+    if is_new and package in RELEASES and package not in problem.wishes.asked and not pins:
+        return [kept]
+    others = [
+        choice
+        for choice in _others(problem, package, environment)
+        if choice.kind is Kind.REMOVE or all(accepts(pin, choice.version) for pin in pins)
+    ]
+    must_go = is_new and bool(pins) and package in RELEASES
+    if package in BESIDE_TORCH and not is_new:
+        must_go = not problem.session.candidates.listed.goes_with_torch(package, environment)
+    if not is_new and _is_for_other_cuda(problem, package, environment):
+        return others
+    return others if must_go and others else [kept, *others]
+
+
+def _is_for_other_cuda(problem: Problem, package: str, environment: Environment) -> bool:
+    """Return whether what is compiled for one CUDA major would stay beside a torch of another."""
+    before, after = (each.fact("torch.cuda") for each in (problem.environment, environment))
+    if package not in COMPILED_BESIDE or not isinstance(before, Known):
+        return False
+    majors = [version_part(str(each.value), "major") for each in (before, after)
+              if isinstance(each, Known)]  # fmt: skip
+    return len(set(majors)) > 1 and not names_cuda(environment.facts, package)
+
+
+def _pins(package: str, environment: Environment, decided: Collection[str]) -> list[str]:
+    """Return what the packages that are decided ask of a package, "" for any version of it."""
+    names = PACKAGES.get(package, (package,))
+    found = []
+    for asker in decided:
+        needs = mapping_of(environment.fact(f"{asker}.requires"))
+        found += [needs[name] for name in names if name in needs]
+    return found
+
+
+def _is_not_ours(problem: Problem, package: str) -> bool:
+    """Return whether the tables know nothing that could stand in for a package.
+
+    An own build of torch (NGC's, a nightly, conda's) is replaced only where torch is asked for, or
+    where it is for the GPUs of another vendor: it computes nothing on those that are here.
+    """
+    if package != "torch" or "torch" in problem.wishes.asked:
+        return False
+    build = problem.environment.fact("torch.build")
+    own = isinstance(build, Known) and build.value in ("other", "rocm")
+    return own and not is_of_another_vendor(problem.environment)
+
+
+def is_of_another_vendor(environment: Environment) -> bool:
+    """Return whether torch is a build without CUDA, for ROCm or XPU, beside a GPU of NVIDIA."""
+    vendor, build = environment.fact("gpu[0].vendor"), environment.fact("torch.build")
+    built = isinstance(build, Known) and build.value in ("other", "rocm")
+    without = built and isinstance(environment.fact("torch.cuda"), Absent)
+    return without and isinstance(vendor, Known) and vendor.value == "nvidia"
+
+
+def _others(problem: Problem, package: str, environment: Environment) -> list[Choice]:
+    candidates, wishes = problem.session.candidates, problem.wishes
+    match package:
+        case "torch":
+            found = list(candidates.torch(environment))
+        case "triton":
+            found = list(candidates.triton(environment))
+        case "flash_attn":
+            found = list(candidates.flash_attn(environment))
+            if wishes.allow_build:
+                matrix, tools = problem.session.matrix, wishes.with_tools
+                found += build_choices(environment, matrix, candidates, with_tools=tools)
+        case "flash_attn_3":
+            found = list(candidates.flash_attn_3(environment))
+        case _:
+            found = list(candidates.releases(package, environment))
+    found += _of_the_hub(problem, package, environment) if package in problem.hub else ()
+    there = is_there(environment, package)
+    if there:
+        found = [choice for choice in found if not _is_same(choice, problem.environment)]
+    if package == "torch":
+        found = [_with_requirements(choice, problem.environment) for choice in found]
+    offers = () if package in RELEASES else problem.offers.get(package, ())
+    found += [_exactly(problem, offer, environment) for offer in offers]
+    if package in REMOVABLE and there:
+        found.append(remove(package))
+    return found
+
+
+def _of_the_hub(problem: Problem, package: str, environment: Environment) -> list[Choice]:
+    """Return the releases of kernels, or of transformers, by which kernels of the Hub are had."""
+    if package == LIBRARY:
+        company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
+        newest = company.newest(LIBRARY)
+        return [newest] if newest is not None else []
+    if package == PAIR[1]:
+        return problem.session.hub.kernels(environment, wanted_of_hub(problem.wishes))
+    found = transformers_for_hub(problem.session, environment, problem.wishes.asked)
+    if package not in problem.wishes.asked:
+        return found
+    # who asks for it by its name may not mean the Hub
+    listed = {choice.version for choice in found}
+    ahead = problem.session.hub.newest_transformers(environment)
+    return [*(choice for choice in ahead if choice.version not in listed), *found]
+
+
+def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choice:
+    """Return a range as the newest release of it that all take, where its releases are known.
+
+    An installer takes the newest that the metadata allow, which nobody has judged.
+    """
+    company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
+    asked = offer.requirement.removeprefix(offer.distribution)
+    exact = None if asked.startswith("==") else company.newest(offer.distribution, asked)
+    here = environment.fact(f"{offer.package}.version")
+    if exact is None or (isinstance(here, Known) and here.value == exact.version):
+        return offer
+    return msgspec.structs.replace(exact, index=offer.index)
+
+
+def _is_same(choice: Choice, environment: Environment) -> bool:
+    """Return whether a choice is what is installed already, of the same build."""
+    version = environment.fact(f"{choice.package}.version")
+    build = choice.facts.get("torch.build")
+    if not isinstance(version, Known) or version.value != choice.version:
+        return False
+    if is_damaged(environment.facts, choice.package) or bears_another_name(choice, environment):
+        return False
+    if choice.package != "torch":
+        return choice.kind is Kind.INSTALL
+    here = environment.fact("torch.build")
+    return isinstance(here, Known) and isinstance(build, Known) and here.value == build.value
+
+
+def bears_another_name(choice: Choice, environment: Environment) -> bool:
+    """Return whether what is there is another distribution of the same module.
+
+    ``pytorch-triton-rocm`` is no ``triton`` to an installer, and writes into the same folder.
+    """
+    here = environment.fact(f"{choice.package}.distribution")
+    return isinstance(here, Known) and here.value != choice.distribution
+
+
+def _with_requirements(choice: Choice, environment: Environment) -> Choice:
+    """Return the choice to install the same torch again, with the libraries that it lacks.
+
+    The installer brings what is missing, and leaves the torch that is there.
+    """
+    here = environment.fact("torch.version")
+    if not isinstance(here, Known) or here.value != choice.version:
+        return choice
+    lacking = lacking_requirements(environment.facts, "torch")
+    brings = {name: pin.removeprefix("==") for name, pin in lacking.items()}
+    return msgspec.structs.replace(choice, brings=brings) if brings else choice

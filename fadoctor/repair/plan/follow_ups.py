@@ -1,0 +1,155 @@
+"""What follows from the choices: requirements that would break, and packages that must follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.repair.plan.choice import Choice, Kind, follow
+from fadoctor.repair.plan.compatible_newest import Company
+from fadoctor.repair.plan.offers import bounded, offer
+from fadoctor.repair.plan.released import accepts, is_there, mapping_of
+from fadoctor.repair.plan.requirements import Violation, violations
+from fadoctor.repair.plan.wheel_facts import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.repair.plan.problem import Problem
+    from fadoctor.repair.plan.relations import State
+
+
+_BROUGHT_LIMIT = 20
+"""Packages that come along because what comes along requires them."""
+
+
+class Aftermath(msgspec.Struct, frozen=True):
+    """What a state brings with it."""
+
+    followers: tuple[Choice, ...] = ()
+    broken: tuple[Violation, ...] = ()
+    """Requirements that nothing mends."""
+    replaced: int = 0
+    """How many of the followers are there already, in another release."""
+
+
+def aftermath(
+    problem: Problem, state: State, environment: Environment, *, careful: bool = False
+) -> Aftermath:
+    """Return what follows from a whole state.
+
+    `careful`: releases of which a rule warns are left for the next older ones. As many packages
+    follow either way, so that the search need not ask.
+
+    A package that nobody decides about can move to a release that fits: the installer finds it. So
+    can what a new package requires, and what one of the stack lacked before. Requirements between
+    packages that are decided, on what is removed, or of packages that are kept, cannot be mended.
+    """
+    followers: dict[str, Choice] = {}
+    broken = []
+    found: dict[str, bool] = {}
+    requirements = problem.requirements(environment)
+    for package in _asked_along(problem, state, environment):
+        company = Company(problem, environment, requirements, followers, careful=careful)
+        if (choice := company.newest_whole(PACKAGES[package][0])) is not None:
+            followers[package] = choice
+            found[package] = False
+    for each in violations(environment, requirements):
+        company = Company(problem, environment, requirements, followers, careful=careful)
+        follower = _follower(state, company, each)
+        if follower is not None:
+            found.setdefault(follower.package, bool(each.found) or follower.kind is Kind.FOLLOW)
+            followers.setdefault(follower.package, follower)
+        elif not was_so(problem, state, each):
+            broken.append(each)
+    company = Company(problem, environment, requirements, followers, careful=careful)
+    there = mapping_of(environment.fact("packages.installed"))
+    for package in _brought(company, state, followers):
+        found[package] = followers[package].distribution in there
+    return Aftermath(
+        tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
+    )
+
+
+def _asked_along(problem: Problem, state: State, environment: Environment) -> Iterator[str]:
+    """Yield what was asked for, is not there, and that nobody decides about: it comes along."""
+    for package in PACKAGES:
+        is_open = package in problem.wishes.asked and package not in state
+        if is_open and not is_there(environment, package):
+            yield package
+
+
+def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
+    """Add what followers require and is not there, or not so; return the packages of these."""
+    kept = company.problem.wishes.kept
+    there = mapping_of(company.environment.fact("packages.installed"))
+    helpers = company.problem.session.candidates.helpers
+    open_ = list(followers.values())
+    added: list[str] = []
+    while open_ and len(added) < _BROUGHT_LIMIT:
+        asker = open_.pop()
+        for name, specifier in helpers.needs(asker.distribution, asker.version).items():
+            package = package_of(name, name)
+            fits = name in there and accepts(specifier, there[name])
+            if fits or package in followers or package in state or package in kept:
+                continue
+            if (choice := company.newest(name)) is not None:
+                followers[package] = choice
+                open_.append(choice)
+                added.append(package)
+    return added
+
+
+def was_so(problem: Problem, state: State, each: Violation) -> bool:
+    """Return whether a requirement did not hold before, and an installer will leave it at that.
+
+    It brings what is missing of packages that it comes across, and of those that it replaces.
+    """
+    if (each.distribution, each.needs) not in problem.broken_before:
+        return False
+    asker = state.get(package_of(each.distribution, each.distribution))
+    decided = package_of(each.needs, each.needs) in state
+    if asker is None or asker.kind is Kind.REMOVE or not decided:
+        return True
+    installs = any(c.is_change and c.kind is not Kind.REMOVE for c in state.values())
+    return not (asker.is_change or (installs and not each.found))
+
+
+def _follower(state: State, company: Company, each: Violation) -> Choice | None:
+    problem = company.problem
+    asker, needed = (package_of(name, name) for name in (each.distribution, each.needs))
+    decided = state.get(asker)
+    if decided is not None and decided.is_change and decided.kind is not Kind.REMOVE:
+        # an installer brings what it requires, whatever was broken before
+        if needed in state or needed in problem.wishes.kept:
+            return None
+        return _needed(company, each)
+    if (each.distribution, each.needs) in problem.broken_before:
+        # what else is missing is no package of the stack: nothing here says that it matters
+        is_ours = asker in PACKAGES and needed in PACKAGES
+        is_lacking = not each.found and is_ours and asker not in problem.wishes.kept
+        is_free = needed not in state and needed not in problem.wishes.kept
+        return _needed(company, each) if is_lacking and is_free else None
+    if asker in state or asker in problem.wishes.kept or not each.found:
+        return None
+    # in a file nobody resolves again what it names exactly
+    return None if problem.environment.target.kind == "manifest" else follow(asker)
+
+
+def _needed(company: Company, each: Violation) -> Choice:
+    """Return what installs a requirement: exactly, where the tables know its releases."""
+    candidates, environment = company.problem.session.candidates, company.environment
+    needed = package_of(each.needs, each.needs)
+    for choice in candidates.releases(needed, environment):
+        if accepts(each.specifier, choice.version):
+            return choice
+    if exact := company.newest(each.needs):
+        return exact
+    asker = package_of(each.distribution, each.distribution)
+    version = text_of(environment, f"{asker}.version")
+    matrix = company.problem.session.matrix
+    specifier = bounded(matrix, each.distribution, version, each.needs, each.specifier)
+    return offer(f"{each.needs}{specifier}") or follow(needed)

@@ -1,0 +1,124 @@
+"""The packages that come along because others require them, each as one exact release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.requirements import Requirement
+
+from fadoctor.knowledge.matrix.installable import uninstallable
+from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.model.fact import Known
+from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.released import accepts, is_in_specifier, words
+from fadoctor.repair.plan.releases import python_of
+from fadoctor.repair.plan.wheel_facts import known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
+    from fadoctor.repair.plan.choice import Choice
+
+Needs = tuple[tuple[str, str], ...]
+"""Distribution and specifier, of what a release requires."""
+
+
+MOVE_ALONG = {"transformers": ("huggingface-hub",)}
+"""Distribution -> what moves with it: the one that is here keeps no release from being chosen."""
+
+
+class Helpers:
+    """The helpers of one knowledge base; it keeps what it has looked up."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        """Take the matrix, whose table names their releases."""
+        self.matrix = matrix
+        self.rows = matrix.tables["helper-releases"].rows
+        self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
+        self._found: dict[object, tuple[Choice, ...]] = {}
+
+    def fitting(
+        self,
+        name: str,
+        environment: Environment,
+        specifiers: Iterable[str],
+        there: Mapping[str, str],
+    ) -> tuple[Choice, ...]:
+        """Return the releases that everything takes, newest first; none where none is known.
+
+        `there`: distribution -> version of what is installed by then, which a release must take.
+        """
+        wanted = tuple(sorted(set(filter(None, specifiers))))
+        python = python_of(environment).rstrip("t")
+        mine = {other for _, _, needs in self._of(name) for other, _ in needs}
+        asked = (name, python, wanted, *((other, there.get(other)) for other in sorted(mine)))
+        if asked not in self._found:
+            self._found[asked] = tuple(self._fitting(name, python, wanted, there))
+        return self._found[asked]
+
+    def _fitting(
+        self, name: str, python: str, wanted: tuple[str, ...], there: Mapping[str, str]
+    ) -> Iterator[Choice]:
+        for version, pythons, needs in self._of(name):
+            fits = all(accepts(each, version) for each in wanted)
+            fits = fits and (not pythons or is_in_specifier(python, known(pythons)))
+            if fits and all(accepts(each, there.get(other, "")) for other, each in needs):
+                choice = offer(f"{name}=={version}")
+                if choice is not None:
+                    yield choice
+
+    def knows(self, name: str) -> bool:
+        """Return whether any release of a distribution is known."""
+        return bool(self._of(name))
+
+    def closure(self, name: str) -> frozenset[str]:
+        """Return a distribution, what its newest release requires by name, and what those do."""
+        found: set[str] = set()
+        open_ = [name]
+        while open_:
+            asker = open_.pop()
+            if asker not in found:
+                found.add(asker)
+                for version, _, _ in self._of(asker)[:1]:
+                    open_ += self.needs(asker, version)
+        return frozenset(found)
+
+    def needs(self, name: str, version: str) -> dict[str, str]:
+        """Return what a release requires of others in certain versions."""
+        own = self._library_of(version) if name == "transformers" else {}
+        for other, _, needs in self._of(name):
+            if other == version:
+                return dict(needs) | own
+        return own
+
+    def _library_of(self, transformers: str) -> dict[str, str]:
+        """Return the huggingface-hub that a transformers requires."""
+        keys = {"version": Known(transformers, "asked")}
+        cell = self.matrix.find("transformers-hub-library", keys).cell("needs")
+        return (
+            dict.fromkeys(MOVE_ALONG["transformers"], str(cell.value))
+            if isinstance(cell, Known)
+            else {}
+        )
+
+    def _of(self, name: str) -> list[tuple[str, str, Needs]]:
+        """Return version, Pythons and requirements of each release, newest first."""
+        if name not in self._releases:
+            refused = uninstallable(self.matrix, name)
+            found = [
+                (version, str(row.get("python") or ""), _needs(row.get("requires")))
+                for row in self.rows
+                if row["package"] == name
+                for version in words(row["version"])
+                if version not in refused
+            ]
+            found.sort(key=lambda release: version_key(release[0]), reverse=True)
+            self._releases[name] = found
+        return self._releases[name]
+
+
+def _needs(cell: object) -> Needs:
+    found = map(Requirement, words(cell))
+    return tuple((each.name, str(each.specifier)) for each in found)

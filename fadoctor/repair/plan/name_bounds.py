@@ -1,0 +1,45 @@
+"""Which releases of others a release can be imported with, by the names that it asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.fact import Known
+from fadoctor.repair.plan.released import accepts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+
+TABLE = "name-bounds"
+
+
+class NameBounds:
+    """Those of one knowledge base; it keeps what it has looked up."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        """Take the matrix with the tables that are compiled apart."""
+        self.matrix = matrix
+        rows = matrix.tables[TABLE].rows if TABLE in matrix.tables else ()
+        self.packages = frozenset(str(row["package"]) for row in rows)
+        self._found: dict[tuple[str, str], dict[str, str]] = {}
+
+    def of(self, distribution: str, version: str) -> dict[str, str]:
+        """Return what goes with a release: distribution -> specifier; nothing of one not read."""
+        if distribution not in self.packages or not version:
+            return {}
+        asked = (distribution, version)
+        if asked not in self._found:
+            keys = {
+                "package": Known(distribution, "asked"),
+                "version": Known(version.partition("+")[0], "asked"),
+            }
+            rows = self.matrix.find(TABLE, keys).rows
+            self._found[asked] = {str(row["beside"]): str(row["fits"]) for row in rows}
+        return self._found[asked]
+
+    def take(self, distribution: str, version: str, there: Mapping[str, str]) -> bool:
+        """Return whether a release can be imported beside what is there."""
+        bounds = self.of(distribution, version)
+        return all(accepts(fits, there.get(other, "")) for other, fits in bounds.items())

@@ -1,0 +1,86 @@
+"""Requirements as choices: what the rules' fixes install, and what has to follow a package."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.versions import is_in, parse_version
+from fadoctor.model.fact import Known, Unknown
+from fadoctor.model.finding import Severity
+from fadoctor.model.fix import StepKind
+from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.repair.plan.choice import Choice, Kind, distribution_of
+from fadoctor.repair.plan.compiled import AFTER
+from fadoctor.repair.plan.released import common, words
+from fadoctor.sources.probes.metadata import normalise_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.fact import Fact
+    from fadoctor.model.finding import Finding
+
+# transformers>=4.37, flash-attn==2.8.3
+_SPECIFIER = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})((?:[<>=!~]=?[^<>=!~,]{1,60},?){0,12})")
+_LOWEST = re.compile(r"(?:>=|==|~=)\s*([0-9][0-9A-Za-z.+!]{0,60})(?:,|$)")
+
+
+def offers_of(
+    findings: Iterable[Finding], tabled: Collection[str], environment: Environment
+) -> dict[str, tuple[Choice, ...]]:
+    """Return what the rules' fixes install, for packages that no table has the releases of.
+
+    What a fix names only so that it stays is none.
+    """
+    found: dict[str, dict[str, Choice]] = {}
+    for finding in findings:
+        if finding.severity is Severity.NOTE:
+            continue
+        for fix in finding.fixes:
+            for step in fix.steps:
+                for item in step.items if step.kind is StepKind.INSTALL else ():
+                    choice = offer(item, step.index)
+                    if choice is None or choice.package in tabled:
+                        continue
+                    if not _is_exactly(choice, environment.fact(f"{choice.package}.version")):
+                        found.setdefault(choice.package, {})[choice.key] = choice
+    return {package: tuple(choices.values()) for package, choices in found.items()}
+
+
+def _is_exactly(choice: Choice, here: Fact) -> bool:
+    exact = f"{choice.distribution}=={choice.version}"
+    return isinstance(here, Known) and here.value == choice.version and choice.requirement == exact
+
+
+def offer(requirement: str, index: str = "") -> Choice | None:
+    """Return the choice to install a requirement; judged as the lowest version that it allows."""
+    match = _SPECIFIER.fullmatch(requirement.replace(" ", ""))
+    if match is None:
+        return None
+    name = normalise_name(match[1])
+    package = package_of(name, name)
+    lowest = _LOWEST.search(match[2] or "")
+    version = lowest[1] if lowest and parse_version(lowest[1]) else ""
+    facts = {}
+    if package in PACKAGES:
+        facts = common(package, version)
+        unknown = Unknown("the installer chooses it", AFTER)
+        if not version:
+            facts[f"{package}.version"] = unknown
+    requirement = f"{distribution_of(package)}{match[2] or ''}"
+    return Choice(package, Kind.INSTALL, requirement, version, requirement, index, facts=facts)
+
+
+def bounded(matrix: Matrix, asker: str, version: str, needs: str, specifier: str) -> str:
+    """Return a specifier with the upper bound that a release needs and does not declare."""
+    bounds = [
+        str(row["below"])
+        for row in matrix.tables["requirement-bounds"].rows
+        if asker in words(row["package"])
+        and needs in words(row["needs"])
+        and is_in(version, str(row["version"])) is True
+    ]
+    return ",".join([*filter(None, [specifier]), *(f"<{bound}" for bound in bounds)])

@@ -1,0 +1,332 @@
+"""Plan: diagnose, wish, solve, prove, write. What is printed has been proved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.diagnose import Prognosis, foresee, is_without_stack
+from fadoctor.judging.verdicts.predict import predict
+from fadoctor.knowledge.matrix.kernels import Kernels
+from fadoctor.knowledge.matrix.load import load_apart
+from fadoctor.model.fact import Absent, Known
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.model.plan import Plan, PlanOutcome, Proof
+from fadoctor.model.rules_version import rules_version
+from fadoctor.repair.plan.actions import Writer
+from fadoctor.repair.plan.advice import advice_for, changes_one_of, variable_actions
+from fadoctor.repair.plan.advice_proof import FixProver
+from fadoctor.repair.plan.after_unset import without_folders
+from fadoctor.repair.plan.compiled import AFTER, ASSUMED, without_variables
+from fadoctor.repair.plan.conflict import explain_conflicts, kept_conflicts
+from fadoctor.repair.plan.cost import Cost
+from fadoctor.repair.plan.dialect import choose_dialect, is_windows
+from fadoctor.repair.plan.domain import is_of_another_vendor
+from fadoctor.repair.plan.hub_ways import hub_instead, is_costly
+from fadoctor.repair.plan.problem import Base, Problem, Session
+from fadoctor.repair.plan.proof import prove
+from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers
+from fadoctor.repair.plan.solution import Solution
+from fadoctor.repair.plan.solve import NODE_LIMIT, solve
+from fadoctor.repair.plan.wishes import Asked, describe, wishes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fadoctor.judging.engine.judge import Assessment
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.fix import Fix
+    from fadoctor.model.plan import Action, Conflict
+    from fadoctor.model.recipe import Recipe
+    from fadoctor.model.rule import Knowledge
+
+
+QUICK_LIMIT = 600
+"""Partial states that a report looks at for the planner's answer; real plans need a few hundred."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What is asked of a planner, beside the environment."""
+
+    want: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    allow_build: bool = False
+    no_hub: bool = False
+    installer: str = "auto"
+    project: str = ""
+    """Tool whose project the environment belongs to, "" for none."""
+    fresh: str = ""
+    """Folder for a new environment, where the one that is examined must not be changed."""
+    requirements: Mapping[str, dict[str, str]] = {}
+    """What all installed distributions require, where that was read."""
+
+
+def session_of(knowledge: Knowledge) -> Session:
+    """Return what plans for any environment share; reads the tables that are compiled apart."""
+    return Session(knowledge, load_apart(knowledge.tables))
+
+
+def make_plan(environment: Environment, session: Session, question: Question) -> Plan:
+    """Return the plan for an environment. Pure: the same facts and wishes give the same plan."""
+    return _Planning(foresee(environment, session.knowledge), session, question).plan()
+
+
+def plan_quickly(before: Prognosis, session: Session, question: Question) -> Plan | None:
+    """Return the plan that `make_plan` makes, without conflicts; None where that takes long.
+
+    Facts that nobody knows leave thousands of states open: a report does not wait for those.
+    """
+    planning = _Planning(before, session, question)
+    solution = planning.solved(QUICK_LIMIT)
+    return planning.written(solution, explains=False) if solution.complete else None
+
+
+def make_recipe(
+    environment: Environment, session: Session, question: Question
+) -> tuple[Plan, Recipe]:
+    """Return the plan that `make_plan` makes, and what it ends in, made from nothing."""
+    from fadoctor.repair.plan.recipe import recipe_of  # noqa: PLC0415 -- few take a plan along
+
+    planning = _Planning(foresee(environment, session.knowledge), session, question)
+    solution = planning.solved()
+    plan = planning.written(solution, explains=True)
+    return plan, recipe_of(planning.problem, solution.changes, plan)
+
+
+class _Planning:
+    """The making of one plan."""
+
+    def __init__(self, before: Prognosis, session: Session, question: Question) -> None:
+        self.question = question
+        self.session = session
+        self.target = before.environment.target
+        self.assumed = before.environment.overlays
+        found = before.assessment.findings
+        # what nobody knows to be missing is not repaired unasked: something named may bring it
+        self.unsure = frozenset() if question.want else _assumed_ids(found)
+        self.findings = tuple(each for each in found if each.rule_id not in self.unsure)
+        self.undecided = len(before.open)
+        self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
+        self.variables = tuple(variable_actions(before.environment, self.findings))
+        left_out = frozenset(self.broken_rules) | self.unsure
+        self.base = Base(self.findings, before.verdicts, left_out)
+        # variables are repaired first: the search judges the environment as it is without them
+        environment = _with_variables(before.environment, self.variables)
+        self.wishes = wishes_of(
+            Kernels(environment, session.matrix),
+            before.verdicts,
+            found_ids(self.findings),
+            Asked(question.want, question.keep, question.allow_build, question.no_hub),
+        )
+        self.problem = Problem(session, environment, self.wishes, self.base, question.requirements)
+        names = frozenset(name for action in self.variables for name in action.env)
+        shown = without_folders(before.environment.facts, names)
+        # what is compiled, is imported once a variable is changed, and was not read
+        self.unread = not {name.partition(".")[0] for name in shown}.isdisjoint(EXTENSIONS)
+
+    def plan(self) -> Plan:
+        """Solve, prove, write."""
+        return self.written(self.solved(), explains=True)
+
+    def solved(self, limit: int = NODE_LIMIT) -> Solution:
+        """Return the state to reach; where the packages themselves were not read, as it is."""
+        return Solution((), Cost()) if self.unread else solve(self.problem, limit)
+
+    def written(self, solution: Solution, *, explains: bool) -> Plan:
+        """Prove a solution and write it out; `explains` says whether conflicts are looked for."""
+        after = self.problem.post.after(self.problem.environment, solution.changes)
+        proof, assessment = prove(self.problem, after)
+        errors = tuple(name for name in proof.errors if name not in self.unsure)
+        proof = msgspec.structs.replace(proof, errors=errors)
+        if self.unread:  # what works then was not read: it is not lost
+            proof = msgspec.structs.replace(proof, lost=())
+        dialect = choose_dialect(
+            self.question.installer, self.problem.environment, self.question.project
+        )
+        gone = self._solved(assessment)
+        writer = Writer(self.problem, dialect, gone)
+        left = tuple(each for each in assessment.findings if each.rule_id not in self.unsure)
+        changes = solution.changes
+        written = (
+            writer.fresh_actions(changes, self.question.fresh)
+            if changes and self.question.fresh
+            else writer.package_actions(changes)
+        )
+        actions = (
+            *written,
+            *self.variables,
+            *advice_for(
+                self.findings,
+                left,
+                changes,
+                self._holds(after, assessment),
+                commands=self._is_advice_only,
+            ),
+        )
+        explains = explains and not self.unread
+        conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
+        outcome = outcome_of(actions, proof, conflicts)
+        by_hub = explains and not conflicts and not self.wishes.no_hub and is_costly(solution)
+        alternatives = tuple(hub_instead(self.problem, self.base)) if by_hub else ()
+        return Plan(
+            outcome=outcome,
+            target=self.target,
+            installer=dialect.name,
+            actions=actions,
+            changes=tuple(writer.changes(solution.changes)),
+            proof=proof,
+            conflicts=conflicts,
+            alternatives=alternatives,
+            wishes=describe(self.wishes),
+            notes=(*self._notes(solution, proof), *self._unseen(actions, outcome)),
+            assumed=self.assumed,
+            rule_errors=self.broken_rules,
+            windows=is_windows(self.problem.environment),
+        )
+
+    def _holds(self, after: Environment, assessment: Assessment) -> Callable[[Finding, Fix], bool]:
+        """Return what tells whether a fix of what is left holds on the facts as they will be."""
+
+        @cache
+        def prover() -> FixProver:
+            kernels = Kernels(after, self.session.matrix)
+            verdicts = predict(kernels, assessment)
+            knowledge = self.session.knowledge
+            then = Prognosis(after, knowledge, (), assessment, kernels, verdicts)
+            return FixProver(then, self.session, self.question.requirements)
+
+        kept = [name for key in self.wishes.kept for name in PACKAGES[key]]
+        return lambda finding, fix: not changes_one_of(fix, kept) and prover().holds(finding, fix)
+
+    @property
+    def _is_advice_only(self) -> bool:
+        """Whether GPU or torch are AMD's: no table plans for them, and advice is printed."""
+        build = self.problem.environment.fact("torch.build")
+        is_rocm = isinstance(build, Known) and build.value == "rocm"
+        return self.problem.is_foreign or (
+            is_rocm and not is_of_another_vendor(self.problem.environment)
+        )
+
+    def _solved(self, after: Assessment) -> frozenset[str]:
+        """Return the ids of the rules that found something before, and nothing afterwards."""
+        return found_ids(self.findings) - found_ids(after.findings)
+
+    def _conflicts(
+        self, proof: Proof, after: Environment, assessment: Assessment
+    ) -> Iterable[Conflict]:
+        yield from kept_conflicts(self.problem, after)
+        if not proof.missed:
+            return
+        kernels = Kernels(after, self.session.matrix)
+        verdicts = predict(kernels, assessment)
+        best = best_answers(verdicts, assessment.judgements)
+        wished = (*self.wishes.cells, *self.wishes.hopeless)
+        missed = [cell for cell in wished if answer_for(self.wishes, cell, best) == FAILS]
+        yield from explain_conflicts(self.problem, self.base, missed, verdicts)
+
+    def _notes(self, solution: Solution, proof: Proof) -> Iterable[str]:
+        if origin := self.session.knowledge.origin:
+            yield f"rules {rules_version(self.session.knowledge.version, origin)}"
+        if not solution.complete:
+            yield "the search was cut off: a smaller change may exist"
+        if self.unread:
+            yield "the packages that are hidden were not read: run fadoctor again afterwards"
+        if self._is_advice_only:
+            yield "for ROCm no releases are known: what the rules advise is printed, not planned"
+        elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
+            yield (
+                "no build of torch on PyPI or pytorch.org is known to run on this Jetson: "
+                "NVIDIA names the builds for each JetPack, to be installed by hand"
+            )
+        elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:
+            where = self.problem.platform
+            yield f"no table has builds of torch with CUDA for {where}: none can be planned there"
+        for choice in solution.changes:
+            made_by = self.problem.environment.fact(f"{choice.package}.installer")
+            if isinstance(made_by, Known) and made_by.value == "conda":
+                name = choice.distribution
+                yield f"{name} was installed by conda: remove it with `conda remove` first"
+        seen, here = (self.problem.environment.fact(f"gpu.{n}") for n in ("visible_count", "count"))
+        if isinstance(seen, Known) and seen.value == 0:
+            hidden = isinstance(here, Known) and here.value
+            why = "programs see no GPU here" if hidden else "there is no GPU here"
+            yield f"{why}: nothing that needs one was planned or proved"
+
+    def _unseen(self, actions: tuple[Action, ...], outcome: PlanOutcome) -> Iterable[str]:
+        """Say what was not seen where little is to be done: it may be why."""
+        if outcome is PlanOutcome.REPAIRS or any(action.is_step for action in actions):
+            return
+        if outcome is PlanOutcome.NOTHING and is_without_stack(self.problem.environment):
+            yield (
+                "none of the packages that fadoctor checks is installed here: "
+                "`--want flash-attn` plans what to install"
+            )
+        if self.undecided:
+            rules = "1 rule" if self.undecided == 1 else f"{self.undecided} rules"
+            yield f"{rules} could not be decided: `fadoctor check` says why"
+
+
+def outcome_of(
+    actions: tuple[Action, ...], proof: Proof, conflicts: tuple[Conflict, ...]
+) -> PlanOutcome:
+    """Return what a plan of these actions comes to."""
+    if proof.errors or proof.missed or proof.requirements or conflicts:
+        return PlanOutcome.PARTIAL if actions else PlanOutcome.IMPOSSIBLE
+    undecided = bool(proof.unknown) and not any(action.is_step for action in actions)
+    if undecided:
+        return PlanOutcome.PARTIAL
+    if proof.by_setting or not any(action.is_step for action in actions):
+        return PlanOutcome.PARTIAL if actions else PlanOutcome.NOTHING
+    return PlanOutcome.REPAIRS
+
+
+def hiding(plan: Plan, ignored: tuple[str, ...]) -> Plan:
+    """Return a plan that does the same, and says nothing of rules whose findings are hidden.
+
+    What is left to a person to do for nothing but these is left out.
+    """
+    if not ignored:
+        return plan
+    hidden = frozenset(ignored)
+    proof = msgspec.structs.replace(
+        plan.proof,
+        errors=tuple(name for name in plan.proof.errors if name not in hidden),
+        by_setting=tuple(name for name in plan.proof.by_setting if name not in hidden),
+    )
+    actions = tuple(
+        action
+        for action in plan.actions
+        if action.is_step or not action.findings or not hidden.issuperset(action.findings)
+    )
+    outcome = outcome_of(actions, proof, plan.conflicts)
+    return msgspec.structs.replace(plan, proof=proof, actions=actions, outcome=outcome)
+
+
+def found_ids(findings: Iterable[Finding]) -> frozenset[str]:
+    """Return the ids of rules that found something, consequences included."""
+    return frozenset(
+        rule_id for finding in findings for rule_id in (finding.rule_id, *finding.consequences)
+    )
+
+
+def _assumed_ids(findings: Iterable[Finding]) -> frozenset[str]:
+    """Return the ids of rules that find something only as no file names a package."""
+    return frozenset(
+        finding.rule_id
+        for finding in findings
+        if any(evidence.source == ASSUMED for evidence in finding.evidence)
+    )
+
+
+def _with_variables(environment: Environment, actions: Iterable[Action]) -> Environment:
+    """Return the environment with the variables as the actions leave them."""
+    facts = dict(environment.facts)
+    variables = {name: value for action in actions for name, value in action.env.items()}
+    for name, value in variables.items():
+        facts[f"env.{name}"] = Known(value, AFTER) if value else Absent(f"{AFTER}: unset")
+    facts.update(without_variables(facts, frozenset(variables)))
+    return msgspec.structs.replace(environment, facts=facts)

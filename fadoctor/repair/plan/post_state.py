@@ -1,0 +1,192 @@
+"""The facts as they would be after a plan: a choice applied to an environment.
+
+What an installation is known to give is Known, from the matrix; what nobody can know before it is
+Unknown. Nothing is read or run.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.catalogue import LATER, build_catalogue
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
+from fadoctor.repair.plan.choice import Kind
+from fadoctor.repair.plan.compiled import AFTER, beside_other_torch
+from fadoctor.repair.plan.contract_state import contracts_after
+from fadoctor.repair.plan.hub_states import HubStates
+from fadoctor.repair.plan.released import mapping_of
+from fadoctor.sources.targets.derived import derive_extensions, derive_hub, derive_requirements
+from fadoctor.sources.targets.incompatible_pairs import paired_with
+from fadoctor.sources.targets.unmet_requirements import DERIVED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.model.environment import Environment
+    from fadoctor.repair.plan.choice import Choice
+
+
+_UNKNOWN = Unknown("known only after the installation", AFTER)
+_MET = Absent(f"{AFTER}: the installer brings it")
+"""One object: states whose facts are the same objects are alike at a glance."""
+
+
+class PostState:
+    """Applies choices to environments."""
+
+    def __init__(self, matrix: Matrix, shared: Environment | None = None) -> None:
+        """Take the matrix, which says what code runs on which GPU.
+
+        `shared`: the environment of which all are states, where they are: what comes from the Hub
+        is then derived once for all that are alike to it.
+        """
+        self.matrix = matrix
+        self._names, self._later = _known_names()
+        self._derive_hub: Callable[[Environment], Environment] = (
+            partial(derive_hub, matrix=matrix)
+            if shared is None
+            else HubStates(matrix, shared).derive
+        )
+
+    def after(self, environment: Environment, choices: Iterable[Choice]) -> Environment:
+        """Return the environment after all choices, torch's first."""
+        ordered = sorted(choices, key=lambda choice: choice.package != "torch")
+        for choice in ordered:
+            environment = self.apply(environment, choice)
+        return environment
+
+    def apply(self, environment: Environment, choice: Choice) -> Environment:
+        """Return the environment after one choice."""
+        if not choice.is_change:
+            return environment
+        facts = dict(environment.facts)
+        if choice.package in PACKAGES:
+            facts.update(self._facts(facts, choice))
+        if choice.package == "torch":
+            facts.update(beside_other_torch(environment.facts, choice.facts))
+            facts.update(_without(facts, old_cuda_wheels(environment, choice)))
+        if choice.package == "triton":
+            facts.update(_ptxas(choice))
+        facts.update(_installed(facts, choice))
+        facts.update(contracts_after(facts, choice, self.matrix))
+        after = msgspec.structs.replace(environment, facts=facts)
+        if _decides_the_hub(after, choice):
+            after = self._derive_hub(after)
+        askers = {**dict.fromkeys(_askers(after, choice)), **dict.fromkeys(self._paired(choice))}
+        after = derive_requirements(after, self.matrix, askers)
+        after = _with_requirements(after)
+        return derive_extensions(after, self.matrix, (choice.package,))
+
+    def _paired(self, choice: Choice) -> tuple[str, ...]:
+        """Return the packages that go with some versions of what a choice moves."""
+        moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
+        return paired_with(moved, self.matrix)
+
+    def _facts(self, facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
+        names = self._names[choice.package]
+        if choice.kind is Kind.REMOVE:
+            return dict.fromkeys(names, Absent(f"{AFTER}: removed"))
+        given = {name: _UNKNOWN for name in names if name in facts or name not in self._later}
+        return {**given, **choice.facts}
+
+
+@cache
+def _known_names() -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
+    """Return the names of facts by package, and those that are found out later, if at all."""
+    names = build_catalogue()
+    by_package = {
+        package: tuple(name for name in names if name.startswith(f"{package}."))
+        for package in PACKAGES
+    }
+    return by_package, frozenset(n for n, spec in names.items() if spec.provider == LATER)
+
+
+def _decides_the_hub(environment: Environment, choice: Choice) -> bool:
+    """Return whether a choice can change what comes from the Hub, to where kernels is or was."""
+    fact = environment.fact("kernels.version")
+    return choice.package == "kernels" or not isinstance(fact, Absent)
+
+
+def _askers(environment: Environment, choice: Choice) -> list[str]:
+    """Return the packages whose requirements a choice can meet or break, itself among them."""
+    moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
+    found = []
+    for package in (*PACKAGES, *environment.requirers()):
+        needs = mapping_of(environment.fact(f"{package}.requires"))
+        gone = choice.package == "torch" and any(name.startswith("nvidia-") for name in needs)
+        if gone or package == choice.package or not moved.isdisjoint(needs):
+            found.append(package)
+    return found
+
+
+def _with_requirements(environment: Environment) -> Environment:
+    """Return the environment with what the installer brings along for all that it installs.
+
+    What follows from a whole plan, and what cannot, is told by `aftermath`.
+    """
+    brought: dict[str, Fact] = {}
+    for package in PACKAGES:
+        requires = environment.facts.get(f"{package}.requires")
+        if isinstance(requires, Known) and requires.source == AFTER:
+            brought |= {f"{package}.{name}": _MET for name in DERIVED}
+    return msgspec.structs.replace(environment, facts={**environment.facts, **brought})
+
+
+def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
+    """Return the nvidia wheels of the CUDA major that a new torch leaves without a user.
+
+    The wheels of two majors share folders: those that stay behind shadow the right ones. They stay
+    where another package than torch is known to require them.
+    """
+    cuda = torch.facts.get("torch.cuda")
+    found = environment.fact("packages.nvidia")
+    if not isinstance(cuda, Known) or not isinstance(found, Known):
+        return ()
+    ending = f"-cu{version_part(str(cuda.value), 'major')}"
+    wheels = found.value if isinstance(found.value, dict) else {}
+    old = {name for name in wheels if name[-5:-2] == "-cu" and not name.endswith(ending)}
+    for package in PACKAGES:
+        needs = environment.fact(f"{package}.requires")
+        if package != "torch" and isinstance(needs, Known) and isinstance(needs.value, dict):
+            old -= needs.value.keys()
+    return tuple(sorted(old))
+
+
+def _without(facts: Mapping[str, Fact], names: tuple[str, ...]) -> dict[str, Fact]:
+    changed: dict[str, Fact] = {}
+    for fact_name in ("packages.installed", "packages.nvidia"):
+        fact = facts.get(fact_name)
+        if names and isinstance(fact, Known) and isinstance(fact.value, dict):
+            left = {name: value for name, value in fact.value.items() if name not in names}
+            changed[fact_name] = Known(left, AFTER)
+    return changed
+
+
+def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
+    """Return the list of everything after a choice; a version that is not known is empty."""
+    changed: dict[str, Fact] = {}
+    names = PACKAGES.get(choice.package, (choice.package,))
+    for fact_name in ("packages.installed", "packages.duplicated", "packages.broken"):
+        fact = facts.get(fact_name)
+        if not isinstance(fact, Known) or not isinstance(fact.value, dict):
+            continue
+        left = {name: value for name, value in fact.value.items() if name not in names}
+        if fact_name == "packages.installed" and choice.kind is not Kind.REMOVE:
+            left |= {choice.distribution: choice.version, **choice.brings}
+        changed[fact_name] = Known(left, AFTER)
+    return changed
+
+
+def _ptxas(choice: Choice) -> dict[str, Fact]:
+    """Return the ptxas that a triton brings."""
+    version = choice.facts.get("toolkit.ptxas.version", Unknown("another triton", AFTER))
+    if choice.kind is Kind.REMOVE:
+        version = Absent(f"{AFTER}: triton is removed")
+    place = version if isinstance(version, Absent) else Unknown("another triton", AFTER)
+    return {"toolkit.ptxas.version": version, "toolkit.ptxas.path": place}

@@ -1,0 +1,109 @@
+"""Prove a plan: judge the environment as it would be afterwards, with every rule."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+from fadoctor.judging.engine.judge import Assessment, judge
+from fadoctor.judging.verdicts.predict import predict
+from fadoctor.knowledge.matrix.kernels import Kernels
+from fadoctor.model.finding import Outcome, Severity
+from fadoctor.model.packages import PACKAGES
+from fadoctor.model.plan import Proof
+from fadoctor.model.verdict import Predicted
+from fadoctor.repair.plan.contract_state import open_contracts
+from fadoctor.repair.plan.released import is_there
+from fadoctor.repair.plan.requirements import violations
+from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers, missing_packages
+from fadoctor.repair.plan.wishes import HALF, PAIR, wanted_of_hub, wish_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.verdict import Verdict
+    from fadoctor.repair.plan.problem import Problem
+
+
+def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
+    """Return what is left wrong after a plan. Pure, and nothing of the search is believed."""
+    session = problem.session
+    assessment = judge(after, session.knowledge, session.matrix)
+    verdicts = predict(Kernels(after, session.matrix), assessment)
+    failed = [
+        each
+        for each in assessment.judgements
+        if each.outcome is Outcome.FAIL and each.severity is Severity.ERROR
+    ]
+    forgiven = [each for each in failed if each.outdone or problem.is_excused(verdicts, each)]
+    excused = {each.rule.id for each in forgiven}
+    errors = {each.rule.id for each in failed if each not in forgiven}
+    working = {(v.gpu, v.backend, v.dtype) for v in verdicts if v.predicted is Predicted.WORKS}
+    lost = sorted(
+        f"{gpu.partition(' ')[0]} {backend.value} {dtype.value}"
+        for gpu, backend, dtype in problem.worked - working
+    )
+    broken = [
+        each.text
+        for each in violations(after, problem.requirements(after))
+        if (each.distribution, each.needs) not in problem.broken_before
+    ]
+    proof = Proof(
+        errors=tuple(sorted(errors)),
+        by_setting=tuple(sorted(excused)),
+        missed=tuple(_missed(problem, after, verdicts, assessment)),
+        lost=tuple(lost),
+        requirements=tuple(broken),
+        unknown=tuple(sorted({*_unknown(problem, after, verdicts), *open_contracts(after)})),
+    )
+    return proof, assessment
+
+
+def _missed(
+    problem: Problem, after: Environment, verdicts: Iterable[Verdict], assessment: Assessment
+) -> Iterable[str]:
+    best = best_answers(verdicts, assessment.judgements)
+    for package in missing_packages(problem.wishes, after, best):
+        if _can_be_planned(problem, package):
+            yield f"{PACKAGES[package][0]} is not installed"
+    for cell in (*problem.wishes.cells, *problem.wishes.hopeless):
+        if answer_for(problem.wishes, cell, best) == FAILS:
+            yield f"{wish_text(cell)} fails"
+
+
+def _can_be_planned(problem: Problem, package: str) -> bool:
+    """Return whether releases of a package are known, to be put into a plan."""
+    helpers = problem.session.candidates.helpers
+    return package in problem.packages or helpers.knows(PACKAGES[package][0])
+
+
+def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
+    """Yield what was asked for, and what nobody can say whether it will go with the rest."""
+    for package in problem.wishes.asked:
+        if not is_there(after, package) and not _can_be_planned(problem, package):
+            name = PACKAGES[package][0]
+            yield (
+                f"{name}: no table has its releases, so install it yourself, and then run "
+                "`fadoctor check`"
+            )
+
+
+def _unknown(problem: Problem, after: Environment, verdicts: Iterable[Verdict]) -> Iterable[str]:
+    """Yield why wished cells cannot be decided, of those that work in no half-precision dtype."""
+    yield from _unplanned(problem, after)
+    instead = problem.wishes.instead
+    wished = {(gpu.label, backend) for gpu, backend in problem.wishes.cells}
+    wished |= {(gpu, instead[backend]) for gpu, backend in wished if backend in instead}
+    if is_there(after, PAIR[1]) and not is_there(problem.environment, PAIR[1]):
+        wished |= set(product((g.label for g in problem.gpus), wanted_of_hub(problem.wishes)))
+    found = [v for v in verdicts if v.dtype in HALF and (v.gpu, v.backend) in wished]
+    proved = {(v.gpu, v.backend) for v in found if v.predicted is Predicted.WORKS}
+    proved |= {
+        (gpu, mine) for gpu, hub in proved for mine, other in instead.items() if other is hub
+    }
+    proved |= {(gpu, instead[mine]) for gpu, mine in proved if mine in instead}
+    for verdict in found:
+        cell = (verdict.gpu, verdict.backend)
+        if cell not in proved and verdict.predicted is Predicted.UNKNOWN:
+            yield f"{verdict.backend.value}: {verdict.detail or ', '.join(verdict.because)}"

@@ -1,0 +1,76 @@
+"""What an installation of a release is known to give, whatever the package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
+from fadoctor.repair.plan.choice import distribution_of
+from fadoctor.repair.plan.compiled import by_label
+from fadoctor.repair.plan.wheel_facts import known
+
+if TYPE_CHECKING:
+    from fadoctor.model.environment import Environment
+
+
+def common(package: str, version: str, **more: object) -> dict[str, Fact]:
+    """Return what every installation of a version gives."""
+    facts = {
+        "version": version,
+        "distribution": distribution_of(package),
+        "direct_url": None,
+        "editable": False,
+        "missing_files": 0,
+        "gone": False,
+        "wheel.tags": None,
+        **more,
+    }
+    return {f"{package}.{name}": known(value) for name, value in facts.items()}
+
+
+def released(package: str, version: str, **more: object) -> dict[str, Fact]:
+    """Return what a release of the tables gives, whose compiled files nobody has read here.
+
+    It is offered for the Python that is here alone, so its own wish is met.
+    """
+    python = {f"{package}.requires_python": known(None)}
+    return {**by_label(package), **python, **common(package, version, **more)}
+
+
+def mapping_of(fact: Fact) -> dict[str, str]:
+    """Return the entries of a fact that is a mapping; none of any other."""
+    return fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else {}
+
+
+def words(cell: object) -> list[str]:
+    """Return the words of a cell; none where it is empty or unknown."""
+    return cell.split() if isinstance(cell, str) else []
+
+
+def accepts(specifier: str, version: str) -> bool:
+    """Return whether a specifier takes a version; what is not known is no hindrance."""
+    allowed, parsed = parse_specifier(specifier) if specifier else None, parse_version(version)
+    if allowed is None or not version:
+        return True
+    return parsed is not None and allowed.contains(parsed, prereleases=True)
+
+
+def is_in_specifier(version: str, requires: Fact | None) -> bool:
+    """Return whether a Python is in a ``Requires-Python``; what is not known is no hindrance."""
+    if not isinstance(requires, Known):
+        return True
+    allowed = parse_specifier(str(requires.value))
+    return allowed is None or allowed.contains(f"{version}.0", prereleases=True)
+
+
+def is_there(environment: Environment, package: str) -> bool:
+    """Return whether a package is installed, or may be. Older facts do not name every package."""
+    version, installed = (
+        environment.fact(name) for name in (f"{package}.version", "packages.installed")
+    )
+    if isinstance(version, Unknown) and isinstance(installed, Known):
+        there = installed.value if isinstance(installed.value, dict) else {}
+        return any(name in there for name in PACKAGES.get(package, (package,)))
+    return not isinstance(version, Absent)

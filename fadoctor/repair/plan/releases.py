@@ -1,0 +1,188 @@
+"""The releases of packages that the tables list: what each requires, and what goes with a torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.installable import uninstallable
+from fadoctor.knowledge.matrix.release_columns import RELEASES
+from fadoctor.knowledge.matrix.versions import version_key, version_part
+from fadoctor.model.fact import Absent, Known
+from fadoctor.model.packages import package_of
+from fadoctor.repair.plan.choice import Choice, Kind, distribution_of
+from fadoctor.repair.plan.compiled import AFTER
+from fadoctor.repair.plan.indexes import PYPI
+from fadoctor.repair.plan.released import accepts, is_in_specifier, mapping_of, released, words
+from fadoctor.repair.plan.wheel_facts import known, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.knowledge.matrix.query import Matrix, Row
+    from fadoctor.model.environment import Environment
+    from fadoctor.repair.plan.indexes import Indexes
+
+_DECIDING = (
+    "torch.version", "torch.build", "python.version", "python.abi_tag", "host.platform",
+)  # fmt: skip
+"""Facts that decide which releases fit."""
+
+COMPILED_BESIDE = ("vllm",)
+"""Packages whose wheels are compiled against the torch of PyPI: with its CUDA, and no other."""
+
+BESIDE_TORCH = ("torchvision", "torchaudio")
+"""Packages that are published together with each torch, in the same builds."""
+
+
+def drawn_in(packages: Iterable[str]) -> set[str]:
+    """Return the packages with a table of releases that releases of others can require."""
+    needed = {name for package in packages for name in RELEASES.get(package, ("", {}))[1].values()}
+    return {package_of(name, name) for name in needed} & RELEASES.keys()
+
+
+class Releases:
+    """The releases of one knowledge base; it keeps what it has looked up."""
+
+    def __init__(self, matrix: Matrix, indexes: Indexes) -> None:
+        """Take the matrix, and what is known of the indexes with builds of torch."""
+        self.matrix = matrix
+        self.indexes = indexes
+        self._all: dict[str, tuple[Choice, ...]] = {}
+        self._asked: dict[tuple[str, ...], tuple[Choice, ...]] = {}
+
+    def fitting(self, package: str, environment: Environment) -> tuple[Choice, ...]:
+        """Return the releases of a package that ask for the environment's torch, newest first."""
+        if package not in RELEASES:
+            return ()
+        if isinstance(environment.fact("torch.version"), Absent):
+            return ()  # all of them are for some torch
+        asked = (package, *(text_of(environment, name) for name in _DECIDING))
+        if asked not in self._asked:
+            self._asked[asked] = tuple(self._fitting(package, environment))
+        return self._asked[asked]
+
+    def _fitting(self, package: str, environment: Environment) -> list[Choice]:
+        torch, python = text_of(environment, "torch.version"), python_of(environment)
+        if package in COMPILED_BESIDE and not self._has_cuda_of_pypi(torch, environment):
+            return []
+        found = [
+            choice
+            for choice in self.every(package)
+            if accepts(mapping_of(choice.facts[f"{package}.requires"])["torch"], torch)
+            and is_in_specifier(python.rstrip("t"), choice.facts.get(f"{package}.requires_python"))
+            and (not choice.pythons or python in choice.pythons)
+        ]
+        if package in BESIDE_TORCH:
+            found = [self._built_like_torch(choice, environment) for choice in found]
+        return found
+
+    def every(self, package: str) -> tuple[Choice, ...]:
+        """Return all releases of a package, newest first."""
+        if package not in self._all:
+            table, columns = RELEASES[package]
+            rows = {v: row for row in self.matrix.tables[table].rows for v in words(row["version"])}
+            refused = uninstallable(self.matrix, distribution_of(package))
+            order = sorted(rows.keys() - refused, key=version_key, reverse=True)
+            found = (
+                self._choice(package, version, rows[version], age, columns)
+                for age, version in enumerate(order)
+                # a blank: nobody knows what it requires, so nothing proves that it fits
+                if columns.keys() <= rows[version].keys()
+            )
+            needs = f"{package}.requires"
+            self._all[package] = tuple(c for c in found if "torch" in mapping_of(c.facts[needs]))
+        return self._all[package]
+
+    def _choice(
+        self, package: str, version: str, row: Row, age: int, columns: dict[str, str]
+    ) -> Choice:
+        requires = {
+            name: str(row[column])
+            for column, name in columns.items()
+            if isinstance(row.get(column), str)
+        }
+        requires |= dict.fromkeys(words(row.get("others")), "")
+        facts = released(package, version)
+        facts[f"{package}.requires"] = Known(requires, AFTER)
+        pythons: tuple[str, ...] = ()
+        if package in BESIDE_TORCH:
+            pythons = tuple(words(row.get("python")))
+        elif isinstance(row.get("python"), str):
+            facts[f"{package}.requires_python"] = known(row["python"])
+        if package == "xformers":
+            facts["xformers.extension"] = known("_C.so")
+            pythons = tuple(words(row.get("wheels_for")))
+        requirement = f"{distribution_of(package)}=={version}"
+        return Choice(
+            package, Kind.INSTALL, version, version, requirement,
+            facts=facts, age=age, pythons=pythons,
+        )  # fmt: skip
+
+    def _built_like_torch(self, choice: Choice, environment: Environment) -> Choice:
+        """Return the build of a release that goes with the build of torch.
+
+        Where nobody knows whether there is one, the index and the installer decide.
+        """
+        build = text_of(environment, "torch.build")
+        index = self.indexes.of(build)
+        if not index:
+            return choice
+        platform = text_of(environment, "host.platform")
+        version = choice.version
+        if self.indexes.has(build, self.published_with(choice.package, version), platform):
+            version = f"{version}+{build}"
+        facts = {**choice.facts, f"{choice.package}.version": known(version)}
+        requirement = f"{distribution_of(choice.package)}=={version}"
+        return msgspec.structs.replace(
+            choice, key=version, version=version, requirement=requirement, index=index, facts=facts
+        )
+
+    def published_with(self, package: str, version: str) -> str:
+        """Return the torch that a release was published with, "" where that is not known."""
+        keys = {"version": Known(version_part(version, "base") or version, "asked")}
+        cell = self.matrix.find(f"{package}-releases", keys).cell("with")
+        return str(cell.value) if isinstance(cell, Known) else ""
+
+    def _has_cuda_of_pypi(self, torch: str, environment: Environment) -> bool:
+        """Return whether a torch has the CUDA major of its build on PyPI, or nobody knows."""
+        base, platform = version_part(torch, "base") or "", text_of(environment, "host.platform")
+        there, mine = self.indexes.cuda_of(PYPI, base, platform), environment.fact("torch.cuda")
+        if not there or not isinstance(mine, Known):
+            return True
+        return version_part(there, "major") == version_part(str(mine.value), "major")
+
+    def goes_with_torch(self, package: str, environment: Environment) -> bool:
+        """Return whether an installed torchvision or torchaudio is for this torch and its CUDA.
+
+        True where nobody knows better.
+        """
+        version, torch = (text_of(environment, f"{p}.version") for p in (package, "torch"))
+        base = version_part(version, "base")
+        if not base or not torch or text_of(environment, "torch.build") in ("", "other", "rocm"):
+            return True
+        keys = {"version": Known(base, "asked")}
+        wanted = self.matrix.find(f"{package}-releases", keys).cell("torch")
+        if isinstance(wanted, Known) and not accepts(str(wanted.value), torch):
+            return False
+        needs = mapping_of(environment.fact(f"{package}.requires"))
+        if not accepts(needs.get("torch", ""), torch):
+            return False
+        theirs = self._cuda_of(package, version, text_of(environment, "host.platform"))
+        mine = environment.fact("torch.cuda")
+        if theirs is None or not isinstance(mine, (Known, Absent)):
+            return True
+        major = version_part(str(mine.value), "major") if isinstance(mine, Known) else ""
+        return (version_part(theirs, "major") or "") == (major or "")
+
+    def _cuda_of(self, package: str, version: str, platform: str) -> str | None:
+        """Return the CUDA of a build, "" for a CPU build, None where it is not known."""
+        build = version_part(version, "local") or PYPI
+        return self.indexes.cuda_of(build, self.published_with(package, version), platform)
+
+
+def python_of(environment: Environment) -> str:
+    """Return the Python as tables write it: ``3.12``, ``3.13t``."""
+    minor = version_part(text_of(environment, "python.version"), "minor") or ""
+    return minor + ("t" if text_of(environment, "python.abi_tag").endswith("t") else "")

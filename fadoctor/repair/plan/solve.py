@@ -1,0 +1,356 @@
+"""Search for the cheapest state: depth first over the packages, cut off by the cost so far."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain, takewhile
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.engine.evaluate import Judgement
+from fadoctor.model.environment import Environment
+from fadoctor.model.finding import Severity
+from fadoctor.model.verdict import Backend, Verdict
+from fadoctor.repair.plan.backend_predictions import Outlooks, is_of_no_use
+from fadoctor.repair.plan.choice import Choice, Kind, keep
+from fadoctor.repair.plan.cost import Cost
+from fadoctor.repair.plan.follow_ups import aftermath
+from fadoctor.repair.plan.hub_route import opens_route
+from fadoctor.repair.plan.relations import State
+from fadoctor.repair.plan.released import mapping_of
+from fadoctor.repair.plan.rule_inputs import EVERYTHING
+from fadoctor.repair.plan.shortfall import (
+    FAILS,
+    UNDECIDED,
+    Answer,
+    best_answers,
+    count_missed,
+    failures,
+    own_answer,
+)
+from fadoctor.repair.plan.solution import Solution
+from fadoctor.repair.plan.wishes import wanted_of_hub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fadoctor.knowledge.matrix.kernels import Gpu
+    from fadoctor.repair.plan.problem import Problem
+    from fadoctor.repair.plan.relations import Relation
+
+NODE_LIMIT = 20_000
+"""Partial states that are looked at. The search of a real environment needs a few hundred."""
+
+
+class _Node(msgspec.Struct, frozen=True):
+    """A partial state, judged as far as its packages are decided."""
+
+    state: State
+    environment: Environment
+    telling: tuple[Judgement, ...]
+    """What rules hold against it, or cannot decide."""
+    outlooks: Outlooks
+    """Of the backends whose packages are decided."""
+    quarrels: int = 0
+    """Requirements between decided packages that are broken."""
+    bound: Cost = Cost()
+
+
+def solve(problem: Problem, limit: int = NODE_LIMIT) -> Solution:
+    """Return the state of least cost; of several the first in the order of choices.
+
+    `limit`: partial states that are looked at; what was found by then is not complete.
+    """
+    found = _Search(problem, must_meet=False, limit=limit).run()
+    return found or Solution((), Cost(), complete=False)
+
+
+def solve_wishes(problem: Problem) -> Solution | None:
+    """Return the state of least cost among those that meet every wish; None where none does."""
+    return _Search(problem, must_meet=True).run()
+
+
+def can_meet(problem: Problem) -> bool:
+    """Return whether any state meets every wish, at whatever cost."""
+    return _Search(problem, must_meet=True, any_will_do=True).run() is not None
+
+
+class _Search:
+    """One depth-first search."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        must_meet: bool,
+        any_will_do: bool = False,
+        limit: int = NODE_LIMIT,
+    ) -> None:
+        self.problem = problem
+        self.limit = limit
+        self.any_will_do = any_will_do
+        self.must_meet = must_meet
+        self.depth = len(problem.packages)
+        self.relations: list[list[Relation]] = [[] for _ in range(self.depth + 1)]
+        """Those that are judged once so many packages are decided, what refused a state last first:
+        its siblings often fail by the same."""
+        self.wished = wished = tuple(dict.fromkeys(backend for _, backend in problem.wishes.cells))
+        instead = problem.wishes.instead
+        telling = (*wished, *(instead[backend] for backend in wished if backend in instead))
+        self.telling = telling
+        self.from_hub = wanted_of_hub(problem.wishes)
+        for relation in problem.relations:
+            if any_will_do and not problem.can_forbid(relation, telling):
+                continue  # whatever else is wrong there does not matter
+            self.relations[self._relation_depth(relation)].append(relation)
+        self.backends: list[list[Backend]] = [[] for _ in range(self.depth + 1)]
+        for backend in telling if any_will_do else Backend:
+            self.backends[self._backend_depth(backend)].append(backend)
+        self.relevant = self._relevant(telling) if any_will_do else set(problem.packages)
+        self.best: Solution | None = None
+        self.nodes = 0
+
+    def run(self) -> Solution | None:
+        self._descend(self._root())
+        if self.best is None:
+            return None
+        complete = self.nodes < self.limit
+        chosen = self.best.choices[: self.depth]
+        choices = chosen if self.any_will_do else self._settled(chosen)
+        return msgspec.structs.replace(
+            self.best, choices=choices, nodes=self.nodes, complete=complete
+        )
+
+    def _settled(self, chosen: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        """Return the choices of the best state, with what follows chosen with care."""
+        problem = self.problem
+        state = dict(zip(problem.packages, chosen, strict=True))
+        after = problem.environment
+        for package in problem.order:
+            after = problem.post.apply(after, state[package])
+        return (*chosen, *aftermath(problem, state, after, careful=True).followers)
+
+    def _relevant(self, wished: tuple[Backend, ...]) -> set[str]:
+        """Return the packages that can keep backends from working, or that are wished for."""
+        kernels = self.problem.kernels
+        found = {name for relations in self.relations for r in relations for name in r.mentions}
+        found |= {name for backend in wished for name in kernels.decided_by(backend)}
+        return found | set(self.problem.wishes.packages)
+
+    def _place(self, package: str) -> int:
+        """Return the depth at which a package is decided; 0 for one that is never asked."""
+        order = self.problem.order
+        return order.index(package) + 1 if package in order else 0
+
+    def _relation_depth(self, relation: Relation) -> int:
+        if EVERYTHING in relation.mentions:
+            return self.depth
+        return max(map(self._place, relation.mentions), default=0)
+
+    def _backend_depth(self, backend: Backend) -> int:
+        """Return where a backend is decided: with what its package lacks and a fix would install.
+
+        Earlier it would look missed, and a later choice would take that back.
+        """
+        packages = self.problem.kernels.decided_by(backend)
+        facts = (self.problem.environment.fact(f"{package}.requires") for package in packages)
+        lacking = {name for fact in facts for name in mapping_of(fact)} & {*self.problem.offers}
+        return max(map(self._place, (*packages, *lacking)))
+
+    def _root(self) -> _Node:
+        """Judge the state in which nothing is decided."""
+        nothing = _Node({}, self.problem.environment, (), {})
+        fresh = self._fresh(self.problem.environment, 0, Cost())
+        return self._judged(nothing, {}, self.problem.environment, 0, fresh or [])
+
+    def _fresh(self, environment: Environment, depth: int, least: Cost) -> list[Judgement] | None:
+        """Return what is told once so many packages are decided; None if that is too much.
+
+        `least`: what the state costs at least, before that.
+        """
+        relations = self.relations[depth]
+        found: list[Judgement] = []
+        for place, relation in enumerate(relations):
+            told = self.problem.judge(relation, environment)
+            found += told
+            errors = failures(told, Severity.ERROR, partial(self.problem.may_be_excused, ()))
+            if errors:
+                least = msgspec.structs.replace(least, errors=least.errors + errors)
+                if not self._can_win(least):
+                    relations.insert(0, relations.pop(place))
+                    return None
+        return found
+
+    def _judged(
+        self,
+        before: _Node,
+        state: State,
+        environment: Environment,
+        quarrels: int,
+        fresh: list[Judgement],
+    ) -> _Node:
+        """Judge a partial state that follows another one; `fresh`: what is told since."""
+        depth = len(state)
+        problem = self.problem
+        telling = (*before.telling, *fresh)
+        outlooks = problem.cells.next(
+            (before.environment, before.outlooks), environment, (telling, fresh),
+            self.backends[depth],
+        ) if problem.gpus else {}  # fmt: skip
+        node = _Node(state, environment, telling, outlooks, before.quarrels + quarrels)
+        return msgspec.structs.replace(node, bound=self._cost(node))
+
+    def _descend(self, node: _Node) -> None:
+        """Decide the next package: as it is where that does no harm, then the most promising."""
+        if not self._can_win(node.bound):
+            return
+        depth = len(node.state)
+        if depth == self.depth:
+            self._finish(node)
+            return
+        package = self.problem.order[depth]
+        choices = self._domain(package, node)
+        if not choices:
+            return  # nothing of it goes with what is decided
+        first, *others = choices
+        children = [*self._children(node, package, [first])]
+        if children and children[0].bound.is_no_worse_than(node.bound):
+            self._descend(children.pop())
+        affordable = takewhile(lambda _: self.nodes < self.limit, others)
+        promising = self._children(node, package, affordable)
+        if not self.any_will_do:
+            promising = iter(sorted((*children, *promising), key=lambda child: child.bound))
+            children = []
+        for child in chain(children, promising):
+            self._descend(child)
+
+    def _domain(self, package: str, node: _Node) -> list[Choice]:
+        if package not in self.relevant:
+            return [keep(package)]  # whatever is wrong with it does not matter
+        return self.problem.domain(package, node.environment, node.state)
+
+    def _children(self, node: _Node, package: str, choices: Iterable[Choice]) -> Iterator[_Node]:
+        """Yield the states after one more choice that may come to win."""
+        for choice in choices:
+            least = self._at_least(node.bound, choice)
+            if not self._can_win(least):
+                continue
+            self.nodes += 1
+            state = {**node.state, package: choice}
+            after = self.problem.post.apply(node.environment, choice)
+            quarrels = self.problem.quarrels.count(state, after, package)
+            least = msgspec.structs.replace(least, errors=least.errors + quarrels)
+            fresh = self._fresh(after, len(state), least)
+            if fresh is not None:
+                yield self._judged(node, state, after, quarrels, fresh)
+
+    def _at_least(self, bound: Cost, choice: Choice) -> Cost:
+        """Return the least that a choice adds, before anything is judged."""
+        if not choice.is_change:
+            return bound
+        place = self.problem.packages.index(choice.package)
+        return Cost(
+            bound.errors,
+            bound.missed,
+            bound.lost,
+            bound.torch + choice.distance,
+            bound.removed + (choice.kind is Kind.REMOVE),
+            bound.warnings,
+            bound.changed + (choice.package in self.problem.there),
+            bound.builds + (choice.kind is Kind.BUILD),
+            bound.community + (choice.kind is Kind.COMMUNITY),
+            bound.hub + opens_route(choice, self.problem.there),
+            bound.unproved,
+            (*bound.ages[:place], choice.age, *bound.ages[place + 1 :]),
+            bound.added + (choice.package not in self.problem.there),
+        )
+
+    def _can_win(self, cost: Cost) -> bool:
+        if (self.must_meet and cost.missed) or (self.any_will_do and self.best is not None):
+            return False
+        return self.best is None or cost < self.best.cost
+
+    def _cost(self, node: _Node) -> Cost:
+        """Return the least that a state can come to, once the other packages are decided."""
+        problem, state = self.problem, node.state
+        several = len(problem.gpus) > 1
+        verdicts = [v for o in node.outlooks.values() for v in o.verdicts] if several else []
+        changes = [choice for choice in state.values() if choice.is_change]
+        kinds = [choice.kind for choice in changes]
+        replaced = sum(choice.package in problem.there for choice in changes)
+        missed, unproved = self._missed(node)
+        hub = sum(opens_route(choice, problem.there) for choice in changes)
+        is_excused = partial(self._is_excused, node, verdicts)
+        return Cost(
+            errors=failures(node.telling, Severity.ERROR, is_excused)
+            + node.quarrels
+            + (hub and is_of_no_use(node.outlooks, self.from_hub)),
+            missed=missed,
+            lost=sum(outlook.lost for outlook in node.outlooks.values()),
+            torch=state["torch"].distance if "torch" in state else 0,
+            removed=kinds.count(Kind.REMOVE),
+            warnings=failures(node.telling, Severity.WARNING, is_excused),
+            changed=replaced,
+            builds=kinds.count(Kind.BUILD),
+            community=kinds.count(Kind.COMMUNITY),
+            hub=hub,
+            unproved=unproved,
+            ages=tuple(state[name].age if name in state else 0 for name in problem.packages),
+            added=len(changes) - replaced,
+        )
+
+    def _is_excused(self, node: _Node, verdicts: list[Verdict], each: Judgement) -> bool:
+        """Return whether what fails on one GPU works, or may come to work, on another."""
+        problem = self.problem
+        if not problem.may_be_excused(verdicts, each):
+            return False
+        undecided = problem.cells.concerned(each).difference(node.outlooks)
+        return bool(undecided) or problem.is_excused(verdicts, each)
+
+    def _missed(self, node: _Node) -> Answer:
+        """Return what is missed already; of undecided backends what no further choice can mend."""
+        wishes, outlooks = self.problem.wishes, node.outlooks
+        decided = [backend for backend in self.telling if backend in outlooks]
+        verdicts = [verdict for backend in decided for verdict in outlooks[backend].verdicts]
+        best = best_answers(verdicts, node.telling)
+        missed, unproved = count_missed(wishes, node.state, node.environment, best, decided)
+        open_ = [cell for cell in wishes.cells if self._is_open(cell, outlooks)]
+        ways = {cell: self._ways(cell) for cell in open_}
+        waiting = [way for some in ways.values() for way in some if way[1] not in outlooks]
+        doomed = set(self.problem.doomed(node.telling, waiting))
+
+        def least(way: tuple[Gpu, Backend]) -> int:
+            if way[1] in outlooks:
+                return own_answer(wishes, way, best)[0]
+            if way in doomed:
+                return FAILS[0]
+            hopes = (
+                way[1] in wishes.hoped or way not in wishes.cells or way in self.problem.can_work
+            )
+            return 0 if hopes else UNDECIDED[0]
+
+        missed += sum(min(map(least, ways[cell])) for cell in open_)
+        return missed, unproved
+
+    def _ways(self, cell: tuple[Gpu, Backend]) -> list[tuple[Gpu, Backend]]:
+        """Return a wished cell, and what else meets the wish."""
+        other = self.problem.wishes.instead.get(cell[1])
+        return [cell] if other is None else [cell, (cell[0], other)]
+
+    def _is_open(self, cell: tuple[Gpu, Backend], outlooks: Outlooks) -> bool:
+        """Return whether not all that a wish can be met by is decided."""
+        return any(backend not in outlooks for _, backend in self._ways(cell))
+
+    def _finish(self, node: _Node) -> None:
+        """Take in what follows from a whole state; it becomes the best one where it is."""
+        found = aftermath(self.problem, node.state, node.environment)
+        cost = msgspec.structs.replace(
+            node.bound,
+            errors=node.bound.errors - node.quarrels + len(found.broken),
+            changed=node.bound.changed + found.replaced,
+            added=node.bound.added + len(found.followers) - found.replaced,
+        )
+        if self._can_win(cost):
+            chosen = tuple(node.state[package] for package in self.problem.packages)
+            self.best = Solution((*chosen, *found.followers), cost)

@@ -1,0 +1,75 @@
+"""How to take a step back without fadoctor: the commands that bring back what was there."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.fact import Known
+from fadoctor.model.packages import package_of
+from fadoctor.repair.plan.releases import BESIDE_TORCH
+from fadoctor.repair.plan.wheel_facts import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.repair.plan.dialect import Dialect
+    from fadoctor.repair.plan.indexes import Indexes
+
+_WHEEL_URL = re.compile(r"https://[A-Za-z0-9._~%+/-]{1,400}\.whl")
+
+_EXACTLY = ("--force-reinstall", "--no-deps")
+"""The installer takes 2.8.0+cu126 for the 2.8.0 that it is asked for, unless it is told to."""
+
+_IN_BUILDS = ("torch", *BESIDE_TORCH)
+
+_BY_LABEL = ("rocm", "other")
+"""Builds of torch whose index only their label names: ``+rocm6.4``, ``+xpu``."""
+
+
+def undo_commands(
+    before: Mapping[str, str], environment: Environment, dialect: Dialect, indexes: Indexes
+) -> list[tuple[str, ...]]:
+    """Return the commands that bring distributions back to the versions that they had.
+
+    `before`: name -> version, "" for what was not there.
+    """
+    sources: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name, version in before.items():
+        if version:
+            item, source = origin(name, version, environment, indexes)
+            sources.setdefault(source, []).append(item)
+    found = [
+        dialect.install(tuple(items), index, options=(*_EXACTLY, *options))
+        for (index, options), items in sources.items()
+    ]
+    new = tuple(name for name, version in before.items() if not version)
+    return [*found, dialect.uninstall(new)] if new else found
+
+
+def is_wheel_url(text: str) -> bool:
+    """Return whether a text is the address of a wheel that can go into a command."""
+    return _WHEEL_URL.fullmatch(text) is not None
+
+
+def origin(
+    name: str, version: str, environment: Environment, indexes: Indexes
+) -> tuple[str, tuple[str, tuple[str, ...]]]:
+    """Return what installs a version again, and the index and options that this needs."""
+    package = package_of(name, "")
+    url = text_of(environment, f"{package}.direct_url")
+    if is_wheel_url(url):
+        return f"{name} @ {url}", ("", ())
+    if package == "flash_attn":
+        # its setup.py asks for the file that fits, and compiles where there is none
+        item = f"{name}=={version_part(version, 'base') or version}"
+        return item, ("", ("--no-build-isolation",))
+    build = version_part(version, "local") if package in _IN_BUILDS else ""
+    known = environment.fact("torch.build")
+    if package == "torch" and isinstance(known, Known) and known.value not in _BY_LABEL:
+        build = str(known.value)
+    if package == "triton" and name != package:  # pytorch-triton-rocm lies beside its torch
+        build = version_part(text_of(environment, "torch.version"), "local")
+    return f"{name}=={version}", (indexes.of(build or ""), ())

@@ -1,0 +1,314 @@
+"""What a plan must bring about: what was asked for, else that what is installed works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, computing_gpus, visible_gpus
+from fadoctor.model.errors import UsageError, did_you_mean
+from fadoctor.model.fact import Absent, Known, printable
+from fadoctor.model.packages import PACKAGES
+from fadoctor.model.verdict import Backend, Dtype, Predicted
+from fadoctor.repair.plan.helpers import Helpers
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
+    from fadoctor.knowledge.matrix.query import Row
+    from fadoctor.model.verdict import Verdict
+
+HALF = (Dtype.BF16, Dtype.FP16)
+
+HUB = {
+    Backend.FA2: Backend.HUB_FA2,
+    Backend.FA3: Backend.HUB_FA3,
+    Backend.FA4: Backend.HUB_FA4,
+}
+"""Backend of a package -> the same attention as transformers takes it from the Hub."""
+
+_ALIASES = {"fa2": "flash_attn", "fa3": "flash_attn_3", "fa4": "flash_attn_4"}
+
+PAIR = ("transformers", "kernels")
+"""The fact prefixes of what brings a kernel of the Hub."""
+
+_ON_TORCH = frozenset(("torch", "transformers"))
+"""Distributions of which whoever requires one computes with torch."""
+
+ATTENTION = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers")
+"""Packages that exist for attention on a GPU: without one they may go."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What was asked for on the command line."""
+
+    want: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    allow_build: bool = False
+    no_hub: bool = False
+
+
+class Wishes(msgspec.Struct, frozen=True):
+    """What must hold afterwards."""
+
+    packages: tuple[str, ...] = ()
+    """Fact prefixes of packages that must be there."""
+    cells: tuple[tuple[Gpu, Backend], ...] = ()
+    """GPU and backend that must work in half precision."""
+    hopeless: tuple[tuple[Gpu, Backend], ...] = ()
+    """Cells that were asked for, and that no release has a kernel for."""
+    asked: tuple[str, ...] = ()
+    """What was asked for by name."""
+    kept: frozenset[str] = frozenset()
+    """Packages that must stay as they are."""
+    allow_build: bool = False
+    with_tools: bool = False
+    """Whether to take compiler and toolkit for granted, to say what they would make possible."""
+    no_hub: bool = False
+    """Whether kernels of the Hub are forbidden."""
+    instead: Mapping[Backend, Backend] = {}
+    """Wished backend -> the one that also meets the wish, where it works on the same GPU."""
+    brings: Mapping[str, tuple[Backend, ...]] = {}
+    """Package -> the backends for which another can stand in."""
+    hoped: frozenset[Backend] = frozenset()
+    """Backends whose wishes are met where nothing known stands against them."""
+
+
+def package_of(name: str, option: str) -> str:
+    """Return the fact prefix that a name on the command line means; UsageError for another."""
+    plain = name.strip().lower().replace("-", "_")
+    plain = _ALIASES.get(plain, plain)
+    for prefix, names in PACKAGES.items():
+        if plain == prefix or plain in {other.replace("-", "_") for other in names}:
+            return prefix
+    kernels = [backend.value for backend in HUB.values()] if option == "--want" else []
+    known = [*(name for names in PACKAGES.values() for name in names), *kernels]
+    plans = [*(names[0] for names in PACKAGES.values()), *kernels]
+    otherwise = f" It plans for {', '.join(plans)}."
+    hint = did_you_mean(name, known, otherwise)
+    raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows.{hint}")
+
+
+def wishes_of(
+    kernels: Kernels,
+    verdicts: Iterable[Verdict],
+    found: Container[str],
+    asked_for: Asked,
+) -> Wishes:
+    """Return the wishes; UsageError for names of packages that nobody knows.
+
+    `found`: ids of the rules that find something. Of what was not asked for, those cells are wished
+    that fail because of a finding, although releases with a kernel for that GPU exist.
+    """
+    hub, named = _routes(asked_for)
+    asked = tuple(dict.fromkeys(package_of(name, "--want") for name in named))
+    kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
+    gpus = computing_gpus(kernels.environment)
+    # torch and the frameworks bring several ways to attend: one that is not there is no loss, nor a
+    # reason for an older torch
+    alone = [name for name in asked if name in ATTENTION]
+    beyond = {name for name in alone if gpus and not _of_use(kernels, name, gpus)}
+    packages = {*asked, *_needed_by(kernels, asked), *_default(kernels, gpus)} - beyond
+    failing = _broken(kernels, visible_gpus(kernels.environment), verdicts, found)
+    of_hub = [(gpu, backend) for backend in hub for gpu in gpus]
+    cells = [(gpu, backend) for gpu, backend in of_hub if has_kernel(kernels, backend, gpu)]
+    hopeless = [cell for cell in of_hub if cell not in cells]
+    for gpu, backend in _cells(kernels, gpus, packages | beyond):
+        if not has_kernel(kernels, backend, gpu):
+            hopeless.append((gpu, backend))
+        elif (gpu.label, backend) in failing or (
+            kernels.package(backend) in asked
+            and (kernels.package(backend) in alone or _works_still(kernels, backend, gpu))
+        ):
+            cells.append((gpu, backend))
+    hopeless = [(g, b) for g, b in hopeless if kernels.package(b) in alone or b in hub]
+    if any(backend in hub for _, backend in cells) or (hub and not gpus):
+        asked = tuple(dict.fromkeys((*asked, *PAIR)))
+        packages |= set(PAIR)
+    ordered = tuple(name for name in PACKAGES if name in packages)
+    return Wishes(
+        ordered,
+        tuple(cells),
+        tuple(hopeless),
+        asked,
+        kept,
+        asked_for.allow_build,
+        no_hub=asked_for.no_hub,
+        instead=(instead := _instead(kernels, asked, asked_for)),
+        brings={kernels.package(backend): (backend,) for backend in instead},
+    )
+
+
+def wanted_of_hub(wishes: Wishes) -> tuple[Backend, ...]:
+    """Return the kernels of the Hub for which a way to it would be opened."""
+    asked = [wishes.instead.get(backend, backend) for _, backend in wishes.cells]
+    found = dict.fromkeys(backend for backend in asked if backend in HUB.values())
+    return tuple(found) or (Backend.HUB_FA2,)
+
+
+def without_hub(wishes: Wishes) -> Wishes:
+    """Return wishes for which nothing of the Hub stands in."""
+    return msgspec.structs.replace(wishes, instead={}, brings={})
+
+
+def with_hub(kernels: Kernels, wishes: Wishes) -> Wishes | None:
+    """Return wishes that the Hub may meet, whatever was asked for; None where they are so already.
+
+    Only transformers asks the Hub by itself.
+    """
+    instead = _instead(kernels, (), Asked())
+    if instead.keys() <= wishes.instead.keys():
+        return None
+    brings = {kernels.package(backend): (backend,) for backend in instead}
+    return msgspec.structs.replace(wishes, no_hub=False, instead=instead, brings=brings)
+
+
+def _routes(asked_for: Asked) -> tuple[tuple[Backend, ...], list[str]]:
+    """Return the kernels of the Hub that were asked for, and the names of packages."""
+    hub = {backend.value: backend for backend in HUB.values()}
+    plain = {name: name.strip().lower().replace("_", "-") for name in asked_for.want}
+    named = [name for name in asked_for.want if plain[name] not in hub]
+    found = dict.fromkeys(hub[plain[name]] for name in asked_for.want if plain[name] in hub)
+    if found and asked_for.no_hub:
+        raise UsageError(f"--want {next(iter(found)).value} and --no-hub exclude each other")
+    return tuple(found), named
+
+
+def _instead(
+    kernels: Kernels, asked: Container[str], asked_for: Asked
+) -> Mapping[Backend, Backend]:
+    """Return what may come from the Hub instead: of what nobody asked for by its name.
+
+    Only transformers asks the Hub by itself.
+    """
+    transformers = kernels.environment.fact("transformers.version")
+    if asked_for.no_hub or not isinstance(transformers, Known):
+        return {}
+    return {mine: hub for mine, hub in HUB.items() if kernels.package(mine) not in asked}
+
+
+def _cells(
+    kernels: Kernels, gpus: list[Gpu], packages: Container[str]
+) -> Iterator[tuple[Gpu, Backend]]:
+    """Yield the main backends of packages on every GPU."""
+    for backend in Backend:
+        if kernels.package(backend) in packages and _is_main(kernels, backend):
+            yield from ((gpu, backend) for gpu in gpus)
+
+
+def _is_main(kernels: Kernels, backend: Backend) -> bool:
+    """Return whether a package is installed for a backend, rather than brings it beside."""
+    beside = backend.value.startswith("fa-") or kernels.route(backend)
+    return not (beside or kernels.is_replaced(backend))
+
+
+def _broken(
+    kernels: Kernels, gpus: list[Gpu], verdicts: Iterable[Verdict], found: Container[str]
+) -> set[tuple[str, Backend]]:
+    """Return the cells that would work in half precision if nothing were wrong, and do not.
+
+    What a release has no kernels for is not broken, unless a finding says that it should have some.
+    Nor is what needs a package that nothing asks for: no finding is the cause then. What only older
+    releases do on a GPU, and the one that is there perhaps, is no reason to go back to them.
+    """
+    by_label = {gpu.label: gpu for gpu in gpus}
+    answers: dict[tuple[str, Backend], set[Predicted]] = {}
+    broken = set()
+    for verdict in verdicts:
+        if verdict.dtype not in HALF:
+            continue
+        cell = (verdict.gpu, verdict.backend)
+        answers.setdefault(cell, set()).add(verdict.predicted)
+        is_caused = verdict.predicted is Predicted.FAILS and bool(verdict.because)
+        if is_caused and _is_due(kernels, verdict, by_label[verdict.gpu], found):
+            broken.add(cell)
+    return {cell for cell in broken if answers[cell] == {Predicted.FAILS}}
+
+
+def _is_due(kernels: Kernels, verdict: Verdict, gpu: Gpu, found: Container[str]) -> bool:
+    """Return whether a cell would work if the findings were not, as far as is known."""
+    support = kernels.support(verdict.backend, verdict.dtype, gpu)
+    if support.fails or support.works:
+        return support.works or support.rule in found
+    older_alone = may_work(kernels, verdict.backend, gpu) and not _works_still(
+        kernels, verdict.backend, gpu
+    )
+    return not older_alone
+
+
+def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:
+    """Yield the packages that are there and can be of use."""
+    count = kernels.environment.fact("gpu.visible_count")
+    without_gpu = isinstance(count, Known) and count.value == 0
+    for package in PACKAGES:
+        if isinstance(kernels.environment.fact(f"{package}.version"), Absent):
+            continue
+        of_use = not without_gpu if package in ATTENTION else True
+        if of_use and (not gpus or package not in ATTENTION or _of_use(kernels, package, gpus)):
+            yield package
+
+
+def _needed_by(kernels: Kernels, asked: Iterable[str]) -> Iterator[str]:
+    """Yield torch where what was asked for is of no use without: a table of releases says so."""
+    helpers = Helpers(kernels.matrix)
+    if any(not helpers.closure(PACKAGES[name][0]).isdisjoint(_ON_TORCH) for name in asked):
+        yield "torch"
+
+
+def _of_use(kernels: Kernels, package: str, gpus: list[Gpu]) -> bool:
+    backends = [backend for backend in Backend if kernels.package(backend) == package]
+    main = [backend for backend in backends if _is_main(kernels, backend)]
+    return not main or any(has_kernel(kernels, backend, gpu) for backend in main for gpu in gpus)
+
+
+def has_kernel(kernels: Kernels, backend: Backend, gpu: Gpu) -> bool:
+    """Return whether some release of a package has a kernel for a GPU, or nobody knows."""
+    if not isinstance(gpu.capability, Known):
+        return True
+    for dtype in HALF:
+        keys = {
+            "backend": Known(backend.value, "asked"),
+            "cc": gpu.capability,
+            "dtype": Known(dtype.value, "asked"),
+        }
+        rows = kernels.matrix.find("kernel-support", keys).rows
+        if any(row.get("support") != "fails" for row in rows):
+            return True
+    return False
+
+
+def may_work(kernels: Kernels, backend: Backend, gpu: Gpu) -> bool:
+    """Return whether the matrix says of any release that its kernel works on a GPU."""
+    return any(_rows_that_work(kernels, backend, gpu))
+
+
+def _works_still(kernels: Kernels, backend: Backend, gpu: Gpu) -> bool:
+    """Return whether it says so of the newest releases: the last row of a backend is left open."""
+    return any("<" not in str(row["version"]) for row in _rows_that_work(kernels, backend, gpu))
+
+
+def _rows_that_work(kernels: Kernels, backend: Backend, gpu: Gpu) -> Iterator[Row]:
+    if not isinstance(gpu.capability, Known):
+        return
+    keys = {"backend": Known(backend.value, "asked"), "cc": gpu.capability}
+    halves = {dtype.value for dtype in HALF}
+    for row in kernels.matrix.find("kernel-support", keys).rows:
+        dtypes = halves if row.get("dtype") == "*" else halves & {*str(row.get("dtype")).split()}
+        if row.get("support") == "works" and dtypes:
+            yield row
+
+
+def wish_text(cell: tuple[Gpu, Backend]) -> str:
+    """Return a wished cell in words: ``fa2 on gpu[0]``."""
+    gpu, backend = cell
+    return f"{backend.value} on {gpu.subject}"
+
+
+def describe(wishes: Wishes) -> tuple[str, ...]:
+    """Return the wishes in words, what was asked for first."""
+    asked = [f"{PACKAGES[name][0]} (asked for)" for name in wishes.asked]
+    kept = [f"{PACKAGES[name][0]} stays as it is" for name in sorted(wishes.kept)]
+    hub = ["nothing comes from the Hub"] if wishes.no_hub else []
+    return (*asked, *kept, *hub, *(wish_text(cell) for cell in wishes.cells))

@@ -1,0 +1,128 @@
+"""What the releases that files ask for require, and the files themselves rule out."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.versions import parse_specifier, version_key
+from fadoctor.model.fact import Known
+from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.repair.plan.released import mapping_of
+from fadoctor.sources.manifests.contradicted import (
+    CONTRADICTED,
+    SOURCE,
+    is_from_below,
+    is_impossible,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.place import Place
+    from fadoctor.repair.resolution.resolve import Resolver
+
+_LIMIT = 200
+"""Packages that ask, and that are looked at."""
+
+
+class Contradictions:
+    """What the files rule out of what is asked for; it is looked up once."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        """Take what knows the releases and what they require."""
+        self._resolver = resolver
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[str, str, str], ...]:
+        """Who requires what that is ruled out, and how that is said."""
+        environment = self._resolver.environment
+        asked = environment.asked
+        return tuple(
+            (name, other, f"({_said(name, asked[name], other, needs, asked[other])})")
+            for name in list(asked)[:_LIMIT]
+            for other, needs in _needed(name, environment, self._resolver)
+        )
+
+    def within(self, there: Environment) -> Environment:
+        """Return the environment with what cannot be met, of packages whose version stays open.
+
+        Where all that takes part has a version, rules speak of it.
+        """
+        told = [each for each in self.pairs if any(_is_open(name, there) for name in each[:2])]
+        if not told:
+            return there
+        found = {name: text for name, _, text in reversed(told)}
+        said = mapping_of(there.fact(CONTRADICTED))
+        facts = {**there.facts, CONTRADICTED: Known({**found, **said}, SOURCE)}
+        at = [place for *names, _ in told for name in names for place in _places(name, there)]
+        places = tuple(dict.fromkeys((*at, *there.places.get(CONTRADICTED, ()))))
+        return msgspec.structs.replace(
+            there, facts=facts, places={**there.places, CONTRADICTED: places}
+        )
+
+
+def _places(name: str, there: Environment) -> tuple[Place, ...]:
+    """Return where the files name a package, as far as they do."""
+    known = there.places.get(f"{package_of(name)}.version", ())
+    return known or there.places.get(f"packages.installed.{name}", ())
+
+
+def _said(name: str, specifier: str, other: str, needs: str, asked: str) -> str:
+    """Say who asks for what; `needs`: "" where each release requires something else."""
+    whose = f"{name}{specifier}" if needs else f"every known release of {name}{specifier}"
+    told = f"requires {other}{needs}" if needs else f"requires another {other}"
+    return f"{whose} {told}, and {other}{asked} is asked for"
+
+
+def _needed(name: str, environment: Environment, resolver: Resolver) -> Iterator[tuple[str, str]]:
+    """Yield what every release that a file admits requires, and that the files rule out.
+
+    "" where these require different versions.
+    """
+    asked = environment.asked
+    releases = _releases(name, asked[name], resolver)
+    if not releases:
+        return
+    needs = [resolver.declared_of(name, version) for version in releases]
+    is_ended = _is_ended(asked[name])
+    for other, newest in needs[0].items():
+        if other == name or not asked.get(other):
+            continue
+        texts = [each.get(other, "") for each in needs]
+        if not all(text and is_impossible((asked[other], text)) for text in texts):
+            continue
+        if is_ended or is_from_below(asked[other], newest):
+            yield other, newest if len(set(texts)) == 1 else ""
+
+
+def _releases(name: str, specifier: str, resolver: Resolver) -> tuple[str, ...]:
+    """Return all releases that a file admits, newest first; none where some may be unknown."""
+    parsed = parse_specifier(specifier)
+    clauses = list(parsed) if parsed is not None else []
+    exact = [c.version for c in clauses if c.operator == "==" and not c.version.endswith(".*")]
+    if exact:
+        return (exact[0],)
+    package = package_of(name)
+    lows = [c.version.removesuffix(".*") for c in clauses if c.operator in (">=", ">", "==", "~=")]
+    if not package or name != PACKAGES[package][0] or not lows:
+        return ()
+    everything = resolver.versions.of(package, "")
+    if not everything or version_key(everything[-1]) > max(map(version_key, lows)):
+        return ()  # older ones may be admitted that no table has
+    return resolver.versions.of(package, specifier)
+
+
+def _is_ended(specifier: str) -> bool:
+    """Return whether a file keeps releases out that do not exist yet."""
+    return any(c.operator in ("<", "<=", "==", "~=") for c in parse_specifier(specifier) or ())
+
+
+def _is_open(name: str, there: Environment) -> bool:
+    if name in there.pinned:
+        return False
+    package = package_of(name)
+    return not package or not isinstance(there.fact(f"{package}.version"), Known)

@@ -1,0 +1,76 @@
+"""What releases declare to require of others that lists pin beside them, by the tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.requirements import Requirement
+
+from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
+from fadoctor.repair.plan.released import accepts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+
+SOURCE = "matrix declared-requirements: what is not met"
+_NAMES = {name for names in PACKAGES.values() for name in names}
+
+
+class Declared:
+    """Table ``declared-requirements``; it keeps what it has looked up."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        """Take the matrix."""
+        self._matrix = matrix
+        rows = matrix.tables["declared-requirements"].rows
+        self._askers = {str(row["package"]) for row in rows}
+        words = {word for row in rows for word in str(row.get("requires") or "").split()}
+        self._named = self._askers | {Requirement(word).name for word in words}
+        self._known: dict[tuple[str, str], dict[str, str]] = {}
+
+    def told_of(self, pinned: Mapping[str, str]) -> dict[str, str]:
+        """Return the pins of which the table says anything: a lock has thousands of others."""
+        return {name: version for name, version in pinned.items() if name in self._named}
+
+    def of(self, name: str, version: str) -> dict[str, str]:
+        """Return what a release of a distribution requires: name -> specifier."""
+        if name not in self._askers:
+            return {}
+        asked = (name, version)
+        if asked not in self._known:
+            keys: dict[str, Fact] = {
+                "package": Known(name, "asked"),
+                "version": Known(version, "asked"),
+            }
+            cell = self._matrix.find("declared-requirements", keys).cell("requires")
+            words = cell.value if isinstance(cell, Known) else ()
+            found = map(Requirement, words if isinstance(words, tuple) else ())
+            self._known[asked] = {each.name: str(each.specifier) for each in found}
+        return self._known[asked]
+
+    def broken(self, name: str, version: str, there: Mapping[str, str]) -> dict[str, str]:
+        """Return what a release requires and what is there does not meet."""
+        return {
+            other: text
+            for other, text in self.of(name, version).items()
+            if other in there and not accepts(text, there[other])
+        }
+
+    def askers(self, pinned: Mapping[str, str], there: Mapping[str, str]) -> dict[str, Fact]:
+        """Return the facts of what is pinned, has none of its own, and misses what it requires."""
+        found: dict[str, Fact] = {}
+        count = 0
+        for name in sorted(pinned.keys() - _NAMES):
+            if broken := self.broken(name, pinned[name], there):
+                facts: dict[str, Fact] = {
+                    "distribution": Known(name, SOURCE),
+                    "version": Known(pinned[name], SOURCE),
+                    "installer": Unknown("pip, or another installer", SOURCE),
+                    "requires": Known(broken, SOURCE),
+                }
+                found |= {f"requirer[{count}].{key}": fact for key, fact in facts.items()}
+                count += 1
+        return found | ({"requirer.count": Known(count, SOURCE)} if count else {})

@@ -1,0 +1,266 @@
+"""Findings of a plan: those that always hold, those of today, and those elsewhere in its ranges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.diagnose import Prognosis, foresee
+from fadoctor.judging.engine.judge import order_of
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.model.fact import Known
+from fadoctor.model.finding import Severity
+from fadoctor.model.packages import PACKAGES
+from fadoctor.model.verdict import Predicted
+from fadoctor.repair.plan.compiled import ASSUMED
+from fadoctor.repair.resolution.labelled import labelled, settled
+from fadoctor.repair.resolution.prebuilt import FETCHED
+from fadoctor.repair.resolution.resolver_worlds import Trial, come_today, name_of, try_out
+from fadoctor.repair.resolution.wording import Wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Finding, Undecided
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.model.verdict import Verdict
+    from fadoctor.repair.resolution.resolver_worlds import World
+
+_FETCHED = "An installer fetches that wheel, unless it is told to compile."
+"""Said of what follows from the file that setup.py of flash-attn asks for."""
+
+_SHOWN = 5
+"""Versions that a message lists."""
+
+
+class Preflight(msgspec.Struct, frozen=True):
+    """What is said of a plan, and on what its fixes are planned."""
+
+    shown: Prognosis
+    """With the facts as they are: what files alone could show is Unknown."""
+    planned: Prognosis
+    """What a resolver takes today, as its labels say."""
+
+
+def foresee_planned(
+    environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...] = ()
+) -> Preflight:
+    """Judge an environment that manifests describe."""
+    trial = try_out(environment, knowledge, _matrix(environment, knowledge), ignore)
+    today = trial.today.prognosis
+    plain = foresee(trial.environment, knowledge, ignore)
+    said = {each.fingerprint: each for each in (*_loose_findings(trial), *_findings(trial))}
+    wording = Wording(environment, trial.today.versions, is_consistent=trial.is_consistent)
+    findings = tuple(wording.of(each) for each in sorted(said.values(), key=order_of))
+    told = {(finding.rule_id, finding.subject) for finding in findings}
+    unknown = tuple(
+        each
+        for each in plain.assessment.unknown
+        if (each.rule_id, each.subject) not in told and _is_meant(each, trial.environment)
+    )
+    assessment = msgspec.structs.replace(
+        plain.assessment, findings=findings, unknown=unknown, errors=today.assessment.errors
+    )
+    shown = msgspec.structs.replace(
+        today,
+        environment=_with_notes(environment, trial),
+        assessment=assessment,
+        verdicts=tuple(_verdicts(trial)),
+    )
+    return Preflight(shown, today)
+
+
+def plan_base(environment: Environment, knowledge: Knowledge) -> Environment:
+    """Return the environment that a plan for manifests starts from: as it comes today."""
+    return settled(labelled(come_today(environment, _matrix(environment, knowledge))))
+
+
+def _matrix(environment: Environment, knowledge: Knowledge) -> Matrix:
+    if not isinstance(environment.fact("flash_attn.distribution"), Known):
+        return Matrix(knowledge.tables)
+    from fadoctor.knowledge.matrix.load import load_apart  # noqa: PLC0415 -- only where its releases count
+
+    return Matrix(load_apart(knowledge.tables))
+
+
+def _is_meant(each: Undecided, environment: Environment) -> bool:
+    """Return whether what stayed open is about something that a file names, or that is brought."""
+    for package, names in PACKAGES.items():
+        if each.subject.split(" ", 1)[0] in names:
+            return isinstance(environment.fact(f"{package}.distribution"), Known)
+    return True
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    """Yield each finding once, as grave as it is in the worlds that were tried."""
+    worlds = (trial.today, *trial.others)
+    seen: dict[str, list[World]] = {}
+    first: dict[str, Finding] = {}
+    for world in worlds:
+        for finding in world.prognosis.assessment.findings:
+            if any(each.source == ASSUMED for each in finding.evidence):
+                continue  # nobody knows that it is not there
+            seen.setdefault(finding.fingerprint, []).append(world)
+            first.setdefault(finding.fingerprint, finding)
+    for fingerprint, where in seen.items():
+        finding = first[fingerprint]
+        if any(each.source.startswith(FETCHED) for each in finding.evidence):
+            finding = _lowered(finding, Severity.WARNING, _FETCHED)
+        if len(where) == len(worlds):
+            yield finding
+        elif where[0] is trial.today:
+            yield _lowered(finding, Severity.WARNING, _today_text(trial, finding, where))
+        else:
+            yield _lowered(finding, Severity.NOTE, _elsewhere_text(trial, finding, where))
+
+
+def _loose_findings(trial: Trial) -> Iterator[Finding]:
+    """Yield what goes wrong with releases of a package of which nobody knows which one comes."""
+    for package in dict.fromkeys(world.varied for world in trial.loose):
+        worlds = [world for world in trial.loose if world.varied == package]
+        asked = f"{name_of(package)}{trial.environment.bounded.get(name_of(package), '')}"
+        where: dict[str, list[World]] = {}
+        first: dict[str, Finding] = {}
+        for world in worlds:
+            for each in world.prognosis.assessment.findings:
+                if not any(evidence.source == ASSUMED for evidence in each.evidence):
+                    where.setdefault(each.fingerprint, []).append(world)
+                    first.setdefault(each.fingerprint, each)
+        for fingerprint, bad in where.items():
+            is_all = len(bad) == len(worlds)
+            if is_all and (first[fingerprint].subject, name_of(package)) in trial.ruled_out:
+                continue  # the files are told to rule it out
+            with_it = {world.versions[package] for world in bad}
+            rest = {world.versions[package] for world in worlds} - with_it
+            so = "with every release that the tables know" if is_all else _range(with_it, rest)
+            text = f"Which {asked} will be installed is not known; this happens {so}."
+            yield _lowered(first[fingerprint], Severity.WARNING if is_all else Severity.NOTE, text)
+
+
+def _lowered(finding: Finding, most: Severity, text: str) -> Finding:
+    order = list(Severity)
+    severity = max(finding.severity, most, key=order.index)
+    return msgspec.structs.replace(
+        finding, severity=severity, message=f"{finding.message} {text}".strip()
+    )
+
+
+def _today_text(trial: Trial, finding: Finding, where: list[World]) -> str:
+    """Say what a resolver takes today, and where it goes wrong."""
+    found = _culprit(trial, finding, where)
+    if found is None:
+        taken = ", ".join(f"{name_of(p)} {v}" for p, v in trial.today.versions.items())
+        return (
+            f"A resolver picks {taken} today; other versions in the ranges do not have "
+            "this problem."
+        )
+    package, bad, good = found
+    taken = f"{name_of(package)} {trial.today.versions[package]}"
+    return f"A resolver picks {taken} today; it goes wrong {_range(bad, good)}."
+
+
+def _elsewhere_text(trial: Trial, finding: Finding, where: list[World]) -> str:
+    """Say which other versions of the ranges go wrong."""
+    found = _culprit(trial, finding, where)
+    if found is None:
+        world = where[0]
+        with_it = f"{name_of(world.varied)} {world.versions[world.varied]}"
+        return f"This happens with {with_it}, but not with what a resolver picks today."
+    package, bad, good = found
+    now = trial.today.versions.get(package, "")
+    taken = f"{name_of(package)} {now}, which a resolver picks today, is not affected"
+    return f"This happens {_range(bad, good, name_of(package))}; {taken}."
+
+
+def _culprit(
+    trial: Trial, finding: Finding, where: list[World]
+) -> tuple[str, set[str], set[str]] | None:
+    """Return the package whose versions part the worlds with a finding from those without.
+
+    First those whose facts the finding rests on.
+    """
+    read = [each.fact.partition(".")[0] for each in finding.evidence]
+    varied = [world.varied for world in trial.others]
+    without = [world for world in (trial.today, *trial.others) if world not in where]
+    for package in dict.fromkeys((*read, *varied)):
+        if package not in trial.today.versions:
+            continue
+        bad = {world.versions[package] for world in where if package in world.versions}
+        good = {world.versions[package] for world in without if package in world.versions}
+        if bad and good and not bad & good:
+            return package, bad, good
+    return None
+
+
+def _range(bad: set[str], good: set[str], name: str = "") -> str:
+    """Return where it goes wrong: from a version on, up to one, or a list of them."""
+    ordered, fine = sorted(bad, key=version_key), sorted(good, key=version_key)
+    named = f"{name} " if name else ""
+    if fine and version_key(ordered[0]) > version_key(fine[-1]):
+        return f"from {named}{ordered[0]} on"
+    if fine and version_key(ordered[-1]) < version_key(fine[0]):
+        return f"up to {named}{ordered[-1]}"
+    shown = ", ".join(ordered[:_SHOWN])
+    more = f" and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
+    return f"with {named}{shown}{more}"
+
+
+def _verdicts(trial: Trial) -> Iterator[Verdict]:
+    """Yield the cells: works only where it works in all worlds, fails only where in all."""
+    answers: dict[object, list[tuple[World, Verdict]]] = {}
+    for world in (trial.today, *trial.others):
+        for verdict in world.prognosis.verdicts:
+            answers.setdefault((verdict.gpu, verdict.backend, verdict.dtype), []).append(
+                (world, verdict)
+            )
+    for verdict in trial.today.prognosis.verdicts:
+        if verdict.package_version == "unknown" and not _is_named(trial, verdict):
+            continue
+        found = answers[verdict.gpu, verdict.backend, verdict.dtype]
+        other = next((each for each in found if each[1].predicted is not verdict.predicted), None)
+        if other is None:
+            yield verdict
+        else:
+            yield _open(trial, verdict, *other)
+
+
+def _is_named(trial: Trial, verdict: Verdict) -> bool:
+    package = trial.today.prognosis.kernels.package(verdict.backend)
+    return isinstance(trial.environment.fact(f"{package}.distribution"), Known)
+
+
+def _open(trial: Trial, verdict: Verdict, world: World, other: Verdict) -> Verdict:
+    now = trial.today.versions
+    changed = [p for p in ("torch", world.varied) if p in now and now[p] != world.versions.get(p)]
+    package = changed[0] if changed else world.varied
+    detail = (
+        f"it depends on the version: {verdict.predicted.value} with {name_of(package)} "
+        f"{now.get(package, '')}, {other.predicted.value} with {world.versions.get(package, '')}"
+    )
+    return msgspec.structs.replace(verdict, predicted=Predicted.UNKNOWN, because=(), detail=detail)
+
+
+def _with_notes(environment: Environment, trial: Trial) -> Environment:
+    """Return the environment with what was assumed, and what was not tried."""
+    notes = list(environment.target.notes)
+    taken = [f"{name_of(package)} {version}" for package, version in trial.today.versions.items()]
+    if taken:
+        notes.append(f"Assumed to be picked by a resolver: {', '.join(taken)}.")
+    if not trial.fits:
+        notes.append("fadoctor knows no releases that meet everything that the files ask for.")
+    if trial.untried:
+        notes.append(
+            f"{trial.untried} other versions in the ranges were not tried, for lack of time."
+        )
+    if any(finding.fixes for finding in trial.today.prognosis.assessment.findings):
+        notes.append(
+            "To see which lines of the files to change: `fadoctor fix --dry-run`, same options."
+        )
+    notes.append(
+        "The table assumes that wheels are what their labels say; nothing is installed yet."
+    )
+    target = msgspec.structs.replace(environment.target, notes=tuple(notes))
+    return msgspec.structs.replace(environment, target=target)

@@ -1,0 +1,192 @@
+"""A plan as changes of lines in the files that were examined; a lock is left to its own tool."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.fact import Known, printable
+from fadoctor.model.packages import package_of
+from fadoctor.model.plan import ActionKind, Edit
+from fadoctor.repair.resolution.requirement_line import GONE, changed_line, index_line, is_index
+from fadoctor.sources.manifests.read import read_source
+from fadoctor.sources.manifests.requirements_txt import KIND
+from fadoctor.sources.manifests.source import Source, open_source
+from fadoctor.sources.probes.metadata import normalise_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.place import Place
+    from fadoctor.model.plan import Plan
+
+# torch==2.6.0, flash-attn @ https://...
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LOCKS = {
+    "uv.lock": ("uv", "lock", "--upgrade-package"),
+    "poetry.lock": ("poetry", "add", "--lock"),
+    "pdm.lock": ("pdm", "update", "--no-sync"),
+    "pixi.lock": ("pixi", "add", "--pypi"),
+    "Pipfile.lock": ("pipenv", "upgrade"),
+    "pylock.toml": ("uv", "pip", "compile", "--format", "pylock.toml", "--upgrade-package"),
+}
+"""Kind of a lock -> the command of its tool that takes one package to a version."""
+
+_COMPILED = ("uv", "pip", "compile", "--upgrade-package")
+"""For a requirements.txt that a tool has written."""
+
+
+class Rewrite(msgspec.Struct, frozen=True):
+    """A file as it would be."""
+
+    source: Source
+    text: str
+
+
+class Lines(msgspec.Struct, frozen=True):
+    """What a plan makes of the files."""
+
+    edits: tuple[Edit, ...]
+    rewrites: tuple[Rewrite, ...]
+    notes: tuple[str, ...] = ()
+    """Why a plan may know less than it could."""
+
+
+def lines_of(plan: Plan, environment: Environment, names: Iterable[str]) -> Lines:
+    """Return what to change in the files; what stands in no file is brought by an installer."""
+    files = _files(names)
+    texts = {name: each.source.text.split("\n") for name, each in files.items()}
+    edits: list[Edit] = []
+    for name, wanted, index in _wanted(plan):
+        places = _places(environment, name)
+        if not places and wanted and not _is_brought(environment, name):
+            edits += _added(files, texts, wanted)
+        for place in places:
+            file = files.get(place.file)
+            if file is None or file.is_locked:
+                edits.append(_command(place, file, name, wanted))
+                continue
+            lines = texts[place.file]
+            new = changed_line(lines[place.line - 1], place.column, name, wanted, file.kind)
+            if new is None:
+                edits.append(Edit(place.file, text=_by_hand(place, name, wanted)))
+                continue
+            lines[place.line - 1] = new
+            if index and file.kind == KIND:
+                _with_index(lines, place.line - 1, index)
+            elif index:
+                text = f"{place}: {name} comes from {index}: name that index there for it"
+                edits.append(Edit(place.file, text=text))
+    rewrites = [
+        Rewrite(each.source, text)
+        for name, each in files.items()
+        if (text := "\n".join(line for line in texts[name] if line != GONE)) != each.source.text
+    ]
+    diffs = [Edit(rewrite.source.name, diff=_diff(rewrite)) for rewrite in rewrites]
+    notes = tuple(_open_questions(environment))
+    return Lines((*diffs, *dict.fromkeys(edits)), tuple(rewrites), notes)
+
+
+def _open_questions(environment: Environment) -> Iterator[str]:
+    """Yield what a plan would need to know: without a Python or a platform no release fits."""
+    for name, option in (("python.version", "--python-version"), ("host.platform", "--platform")):
+        if not isinstance(environment.fact(name), Known):
+            yield f"{name} is not known, and no release can be chosen without it: {option} names it"
+
+
+class _File(msgspec.Struct, frozen=True):
+    source: Source
+    kind: str
+    is_locked: bool
+
+
+def _files(names: Iterable[str]) -> dict[str, _File]:
+    """Return the files and what they include, each read again: they are compared when written."""
+    found: dict[str, _File] = {}
+    for name in names:
+        source = open_source(name)
+        manifest = read_source(source)
+        found[source.name] = _File(source, manifest.kind, manifest.is_complete)
+        for place in {r.place.file for r in manifest.requirements} - found.keys():
+            found[place] = _File(open_source(place), manifest.kind, manifest.is_complete)
+    return found
+
+
+def _wanted(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Yield name, requirement ("" to remove it) and index of what a plan changes."""
+    installed: dict[str, tuple[str, str]] = {}
+    removed: dict[str, None] = {}
+    for action in plan.actions:
+        for text in action.requirements:
+            found = _NAME.match(text)
+            name = normalise_name(found[0]) if found else ""
+            if action.kind is ActionKind.UNINSTALL:
+                removed[name] = None
+            elif action.kind in (ActionKind.INSTALL, ActionKind.BUILD) and name:
+                installed[name] = (text, action.index)
+    for name, (text, index) in installed.items():
+        yield name, text, index
+    yield from ((name, "", "") for name in removed if name not in installed)
+
+
+def _places(environment: Environment, name: str) -> tuple[Place, ...]:
+    known = environment.places.get(f"{package_of(name, name)}.version", ())
+    return known or environment.places.get(f"packages.installed.{name}", ())
+
+
+def _is_brought(environment: Environment, name: str) -> bool:
+    """Return whether a package comes along because another one requires it."""
+    return any(
+        fact_name.endswith(".requires") and isinstance(fact, Known) and isinstance(fact.value, dict)
+        and name in fact.value
+        for fact_name, fact in environment.facts.items()
+    )  # fmt: skip
+
+
+def _added(files: dict[str, _File], texts: dict[str, list[str]], wanted: str) -> list[Edit]:
+    """Add what no file names to the first list of requirements; where there is none, say it."""
+    for name, file in files.items():
+        if file.kind == KIND and not file.is_locked:
+            lines = texts[name]
+            end = "\r" if lines[0].endswith("\r") else ""
+            lines.insert(len(lines) - (not lines[-1]), wanted + end)
+            return []
+    return [Edit(name, text=f"{name}: name {wanted}, too") for name in list(files)[:1]]
+
+
+def _command(place: Place, file: _File | None, name: str, wanted: str) -> Edit:
+    """Return the command of the tool that a lock belongs to."""
+    kind = file.kind if file is not None else PurePath(place.file).name
+    base = _LOCKS.get(kind, _COMPILED if kind == KIND else ())
+    if not base or not wanted:
+        return Edit(place.file, text=_by_hand(place, name, wanted))
+    text = f"{place.file} is a lock: it is not edited, its tool writes it"
+    if " @ " in wanted:
+        text += "; a file by its address is named in the project's own list of dependencies first"
+    return Edit(place.file, command=(*base, wanted), text=text)
+
+
+def _by_hand(place: Place, name: str, wanted: str) -> str:
+    return f"{place}: {f'ask for {wanted}' if wanted else f'remove {name}'}"
+
+
+def _with_index(lines: list[str], at: int, index: str) -> None:
+    """Put the index of a build of torch into the file: in place of another build's, or before."""
+    end = "\r" if lines[at].endswith("\r") else ""
+    for number, line in enumerate(lines):
+        if is_index(line):
+            lines[number] = index_line(line, index) + end
+            return
+    lines[at] = f"--extra-index-url {index}{end}\n{lines[at]}"
+
+
+def _diff(rewrite: Rewrite) -> str:
+    before, after = rewrite.source.text.split("\n"), rewrite.text.split("\n")
+    name = rewrite.source.name
+    found = difflib.unified_diff(before, after, name, name, lineterm="", n=1)
+    return "\n".join(printable(line.rstrip("\r"), 4_000) for line in found)

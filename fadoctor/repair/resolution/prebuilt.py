@@ -1,0 +1,160 @@
+"""Whether an installer finds a prebuilt flash-attn for a planned torch, or compiles it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import msgspec
+
+from fadoctor.knowledge.matrix.wheel_label import wheel_facts
+from fadoctor.knowledge.matrix.wheels import OFFICIAL_TABLE, Wheels
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.repair.plan.files import Files
+from fadoctor.repair.plan.wheel_facts import inside, needs_newer_glibc, text_of, wanted_of
+from fadoctor.sources.targets.gpu_code import gpu_code
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.knowledge.matrix.wheels import Wanted, WheelFile
+    from fadoctor.model.environment import Environment
+
+NAME = "flash-attn"
+PREBUILT = "flash_attn.wheel.prebuilt"
+_CODE = "flash_attn.binary.code"
+_GLIBC = "flash_attn.binary.glibc"
+_TABLES = "matrix flash-attn-wheels"
+FETCHED = f"{_TABLES}: what its setup.py asks for"
+"""Source of what follows from a file that an installer would fetch."""
+
+
+class Prebuilt:
+    """The files of one matrix, which has the tables of wheels where flash-attn is planned."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        """Take the matrix."""
+        self._matrix = matrix
+        self._wheels = Wheels(matrix.tables)
+        self._found: dict[tuple[str, Wanted], tuple[dict[str, Fact], WheelFile | None]] = {}
+        self._files: dict[str, dict[str, WheelFile]] = {}
+
+    @cached_property
+    def _plans(self) -> Files:
+        return Files(self._matrix)
+
+    def facts(
+        self, environment: Environment, facts: Mapping[str, Fact], newest: str
+    ) -> dict[str, Fact]:
+        """Return the fact for what comes from PyPI, in facts of a planned environment.
+
+        A range is judged by its newest release, which comes: older ones often have no file.
+        """
+        version = facts.get("flash_attn.version")
+        if not isinstance(version, Known) or OFFICIAL_TABLE not in self._matrix.tables:
+            return {}
+        there = msgspec.structs.replace(environment, facts=dict(facts))
+        address = facts.get("flash_attn.direct_url")
+        if isinstance(address, Known):
+            return self._at_address(there, str(version.value), str(address.value))
+        if NAME in environment.elsewhere:
+            return {}
+        forced = text_of(there, "env.FLASH_ATTENTION_FORCE_BUILD") == "TRUE"
+        wanted = wanted_of(there)
+        if wanted is None or forced:
+            return {}
+        asked = (newest or str(version.value), wanted)
+        if asked not in self._found:
+            self._found[asked] = self._judged(*asked)
+        found, file = self._found[asked]
+        if file is None:
+            return found
+        return found | _label(file) | self._inside(there, file, FETCHED)
+
+    def _inside(self, environment: Environment, file: WheelFile, source: str) -> dict[str, Fact]:
+        """Return what a file is known to hold; where nobody has read it, its label decides.
+
+        Files that were read in part have code for what they all have; for other GPUs it is open.
+        """
+        found = inside(file) | {_GLIBC: file.glibc_needed}
+        found = {name: fact for name, fact in found.items() if isinstance(fact, Known)}
+        if _CODE not in found and isinstance(file.sm_at_least, Known):
+            open_ = {_CODE: Unknown(f"nobody has read what {file.name} holds", source)}
+            found |= self._plans.sure_code(environment, file) or open_
+        if _CODE in found:
+            there = msgspec.structs.replace(environment, facts=environment.facts | found)
+            found |= gpu_code(there, self._matrix, ("flash_attn",))
+        return {n: msgspec.structs.replace(fact, source=source) for n, fact in found.items()}
+
+    def _at_address(self, environment: Environment, version: str, address: str) -> dict[str, Fact]:
+        """Return what is known of a file that is named by its address."""
+        file = self._named(version, address)
+        if file is not None:
+            return self._inside(environment, file, _TABLES)
+        return self._of_others(environment, version, address)
+
+    def _of_others(self, environment: Environment, version: str, address: str) -> dict[str, Fact]:
+        """Return what is open of a file that others built, on a system older than theirs."""
+        name, public = unquote(address.rpartition("/")[2]), version.partition("+")[0]
+        if not name.startswith("flash_attn-"):
+            return {}
+        file = next((f for f in self._wheels.community(public) if f.name == name), None)
+        if file is None or not needs_newer_glibc(environment, file):
+            return {}
+        if isinstance(file.glibc_enough, Known):
+            return {_GLIBC: msgspec.structs.replace(file.glibc_enough, source=_TABLES)}
+        return {_GLIBC: Unknown(f"nobody has read which glibc {name} needs", _TABLES)}
+
+    def _named(self, version: str, address: str) -> WheelFile | None:
+        """Return the official file that lies at an address."""
+        name = unquote(address.rpartition("/")[2])
+        if version not in self._files:
+            files = self._wheels.official()
+            self._files[version] = {f.name: f for f in files if f.version == version}
+        return self._files[version].get(name)
+
+    def _judged(self, version: str, wanted: Wanted) -> tuple[dict[str, Fact], WheelFile | None]:
+        """Return whether there is a file, and which; nothing where others have one."""
+        asked = self._wheels.asked_for(version, wanted)
+        if asked.file is not None:
+            return {PREBUILT: Known(value=True, source=_TABLES)}, asked.file
+        if self._is_listed(version):
+            return {PREBUILT: Known(value=False, source=_TABLES)}, None
+        if self._has_any(wanted):
+            return {}, None
+        why = f"nobody has read which wheels of {NAME} {version} there are"
+        why = f"{why}; of no other release there is one for torch {wanted.torch}"
+        return {PREBUILT: Unknown(why, _TABLES)}, None
+
+    def _is_listed(self, version: str) -> bool:
+        """Return whether the files of a release are known, or it never asks for one."""
+        rows = self._matrix.tables[OFFICIAL_TABLE].rows
+        if any(version in str(row["version"]).split() for row in rows):
+            return True
+        keys = {"version": Known(version, "asked"), "torch": Known("2.8", "any"),
+                "cuda_major": Known("12", "any")}  # fmt: skip
+        return not isinstance(self._matrix.find("flash-attn-lookup", keys).cell("label"), Known)
+
+    def _has_any(self, wanted: Wanted) -> bool:
+        """Return whether a release has a file for this torch and Python."""
+        keys: dict[str, Fact] = {
+            "torch": Known(wanted.torch, "asked"),
+            "cuda": Known(wanted.cuda.partition(".")[0], "asked"),
+            "abi": Known(str(wanted.cxx11_abi).lower(), "asked"),
+            "python": Known(wanted.python, "asked"),
+            "platform": Known(wanted.platform, "asked"),
+        }
+        return isinstance(self._matrix.find("flash-attn-for-torch", keys).cell("version"), Known)
+
+
+def _label(file: WheelFile) -> dict[str, Fact]:
+    """Return what the name of a file says that an installer would fetch."""
+    address = {"flash_attn.direct_url": Known(file.url, FETCHED)}
+    return wheel_facts(Known(file.version, FETCHED), Absent(FETCHED), dict(address))
+
+
+def is_of_wheels(source: str) -> bool:
+    """Return whether a fact is what the tables say of a file, or leave open."""
+    return source.startswith(_TABLES)

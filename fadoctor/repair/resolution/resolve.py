@@ -1,0 +1,236 @@
+"""What a resolver takes: for each open package the newest release that fits all the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.required import PARTLY
+from fadoctor.model.environment import requirers_in
+from fadoctor.model.fact import Known, Unknown
+from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import package_of as prefix_of
+from fadoctor.repair.plan.released import accepts, mapping_of
+from fadoctor.repair.resolution.declared import SOURCE, Declared
+from fadoctor.repair.resolution.prebuilt import Prebuilt
+from fadoctor.repair.resolution.versions import Versions, package_of
+from fadoctor.sources.manifests.environment import HELD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.fact import Fact
+    from fadoctor.model.place import Place
+
+STEP_LIMIT = 3_000
+"""Releases that are looked at for one resolution."""
+
+_FIRST = ("torch",)
+"""Packages that are decided before others: as resolvers do with what much hangs on."""
+
+
+class Resolver:
+    """Resolves the open packages of one planned environment."""
+
+    def __init__(self, environment: Environment, versions: Versions) -> None:
+        """Take the environment and the releases that there are."""
+        self.environment, self.versions = environment, versions
+        self.declared = Declared(versions.matrix)
+        self.pinned = self.declared.told_of(environment.pinned)
+        self.prebuilt = Prebuilt(versions.matrix)
+        self.ranges = package_of(environment.ranges)
+        self.bounds = package_of(environment.asked)
+        self.exact = {
+            package: str(fact.value)
+            for package in PACKAGES
+            if isinstance(fact := environment.fact(f"{package}.version"), Known)
+        }
+        self._steps = 0
+        self._loosely = False
+        self._has_helpers = True
+
+    def resolve(self, fixed: Mapping[str, str]) -> dict[str, str] | None:
+        """Return package -> version of all that is open, some fixed; None where nothing fits."""
+        self._steps = STEP_LIMIT
+        self._loosely = False
+        needs = self._needs({})
+        for package, version in fixed.items():
+            others = {name: each for name, each in fixed.items() if name != package}
+            met = all(accepts(text, version) for text in needs.get(package, ()))
+            if not met or not self._fits(package, version, others):
+                return None
+        return self._decided(dict(fixed))
+
+    def resolve_without_helpers(self) -> dict[str, str] | None:
+        """Return the same of all but the helpers, which stay open from now on."""
+        self._has_helpers = False
+        return self.resolve({})
+
+    def resolve_loosely(self) -> dict[str, str]:
+        """Return the newest of all that is open where not all fits: that is for rules to say."""
+        self._steps = STEP_LIMIT
+        self._loosely = True
+        return self._decided({}) or {}
+
+    def _decided(self, chosen: dict[str, str]) -> dict[str, str] | None:
+        package = self._next(chosen)
+        if package is None:
+            return chosen
+        needs = self._needs(chosen)
+        bounds = [self._asked(package), *needs.get(package, ())]
+        candidates = self.versions.of(package, ",".join(filter(None, bounds)))
+        if self._loosely and not candidates:
+            candidates = self.versions.of(package, self._asked(package))
+        for version in candidates:
+            self._steps -= 1
+            if self._steps < 0:
+                return None
+            if self._loosely or self._fits(package, version, chosen):
+                found = self._decided({**chosen, package: version})
+                if found is not None:
+                    return found
+        return None
+
+    def _asked(self, package: str) -> str:
+        """Return what files ask of a package, also where they only bound what something brings."""
+        return self.ranges.get(package, "") or self.bounds.get(package, "")
+
+    def _next(self, chosen: Mapping[str, str]) -> str | None:
+        """Return a package to decide: one that is asked for, or that what is decided requires.
+
+        Helpers last: what has a table of its own pins them, and they bound nothing of it.
+        """
+        drawn = [p for p in self._needs(chosen, drawing=True) if self._is_open(p)]
+        names = dict.fromkeys((*_FIRST, *self.ranges, *drawn))
+        for package in sorted(names, key=self.versions.is_helper):
+            wanted = package in self.ranges or package in drawn
+            if wanted and package not in chosen and self._can_decide(package):
+                return package
+        return None
+
+    def _can_decide(self, package: str) -> bool:
+        """Return whether the tables know releases; helpers that no file names stay open."""
+        if not self.versions.is_helper(package):
+            return bool(self.versions.of(package, ""))
+        named = package in self.ranges and self._has_helpers
+        return named and bool(self.versions.of(package, self.ranges[package]))
+
+    def _is_open(self, package: str) -> bool:
+        version = self.environment.fact(f"{package}.version")
+        unknown = isinstance(version, Unknown) and version.reason != HELD
+        return unknown and package not in self.ranges and package not in self.exact
+
+    def _needs(self, chosen: Mapping[str, str], *, drawing: bool = False) -> dict[str, list[str]]:
+        """Return what everything that is decided asks of each package.
+
+        `drawing`: only of those whose requirements bring what is judged; helpers bound alone.
+        """
+        found: dict[str, list[str]] = {}
+        asked = [(package, self._exact_of(package)) for package in self.exact]
+        asked += [(package, self.versions.requires(package, v)) for package, v in chosen.items()]
+        for package, needs in asked:
+            if drawing and self.versions.is_helper(package) and package not in PARTLY:
+                continue
+            for name, text in package_of(needs).items():
+                found.setdefault(name, []).append(text)
+        return found
+
+    def _exact_of(self, package: str) -> dict[str, str]:
+        fact = self.environment.fact(f"{package}.requires")
+        if isinstance(fact, Known) or not self.versions.is_helper(package):
+            return mapping_of(fact)
+        return self.versions.requires(package, self.exact[package])
+
+    def _fits(self, package: str, version: str, chosen: Mapping[str, str]) -> bool:
+        """Return whether what a release requires is met by what is decided already."""
+        if self.is_refused(package, version):
+            return False
+        there = {**self.exact, **chosen}
+        needs = package_of(self.versions.requires(package, version))
+        return all(
+            accepts(text, there[name]) if name in there else self._may_be(name, text)
+            for name, text in needs.items()
+        )
+
+    def _may_be(self, package: str, specifier: str) -> bool:
+        """Return whether a release in a range is known, of what is not decided yet."""
+        both = ",".join(filter(None, (specifier, self._asked(package))))
+        return not self.versions.of(package, "") or bool(self.versions.of(package, both))
+
+    def world(self, chosen: Mapping[str, str]) -> Environment:
+        """Return the environment with the releases that were chosen."""
+        facts = dict(self.environment.facts)
+        for package, version in chosen.items():
+            facts |= self.versions.facts(package, version)
+        facts |= self._broken({**self.exact, **chosen})
+        facts |= self.prebuilt.facts(self.environment, facts, self._newest("flash_attn"))
+        places = self.environment.places | _places_of_askers(facts, self.environment.places)
+        return msgspec.structs.replace(self.environment, facts=facts, places=places)
+
+    def _newest(self, package: str) -> str:
+        """Return the newest release of a range, "" of what is pinned."""
+        listed = self.versions.of(package, self.ranges[package]) if package in self.ranges else ()
+        return listed[0] if listed else ""
+
+    def _broken(self, there: Mapping[str, str]) -> dict[str, Fact]:
+        """Return which requirements are not met that no file and no table of releases says.
+
+        Where all that the tables know are met, there may be others: they stay Unknown.
+        """
+        pins = self._pins(there)
+        found = self.declared.askers(self.pinned, pins)
+        for package, version in there.items():
+            name = f"{package}.requires"
+            said = self.environment.facts.get(name, _OPEN)
+            told = mapping_of(said)
+            broken = {
+                other: text
+                for other, text in self._declared(package, version).items()
+                if other not in told and other in pins and not accepts(text, pins[other])
+            }
+            if broken:
+                found[name] = Known(told | broken, SOURCE)
+        return found
+
+    def _declared(self, package: str, version: str) -> dict[str, str]:
+        """Return what a release requires beside what facts say of it."""
+        needs = dict(self.declared.of(PACKAGES[package][0], version))
+        if self.versions.is_helper(package):
+            needs |= self.versions.requires(package, version)
+        return needs
+
+    def declared_of(self, name: str, version: str) -> dict[str, str]:
+        """Return what a release of a distribution requires, as far as tables say it."""
+        needs = dict(self.declared.of(name, version))
+        package = prefix_of(name)
+        return needs | self.versions.requires(package, version) if package else needs
+
+    def _pins(self, there: Mapping[str, str]) -> dict[str, str]:
+        """Return by its name what will be there in an exact version."""
+        return self.pinned | {PACKAGES[package][0]: v for package, v in there.items()}
+
+    def is_refused(self, package: str, version: str) -> bool:
+        """Return whether a release and what the files pin surely do not go together."""
+        name = PACKAGES[package][0]
+        pins = self._pins(self.exact)
+        if self.declared.broken(name, version, pins):
+            return True
+        return any(self.declared.broken(other, pin, {name: version}) for other, pin in pins.items())
+
+
+def _places_of_askers(
+    facts: Mapping[str, Fact], places: Mapping[str, tuple[Place, ...]]
+) -> dict[str, tuple[Place, ...]]:
+    """Return where the files name what requires something in vain and has no facts of its own."""
+    found: dict[str, tuple[Place, ...]] = {}
+    for key in requirers_in(facts):
+        asker = facts.get(f"{key}.distribution")
+        name = asker.value if isinstance(asker, Known) else ""
+        if at := places.get(f"packages.installed.{name}"):
+            found |= {f"{key}.{fact}": at for fact in ("distribution", "version", "requires")}
+    return found
+
+
+_OPEN = Unknown("not read", "resolver")

@@ -1,0 +1,148 @@
+"""The versions of packages that the tables know, and what each of them requires of the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.installable import uninstallable
+from fadoctor.knowledge.matrix.release_columns import RELEASES
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
+from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
+from fadoctor.repair.plan.released import is_in_specifier, mapping_of, words
+from fadoctor.repair.plan.releases import python_of
+from fadoctor.repair.plan.wheel_facts import known
+from fadoctor.repair.resolution.helper_releases import HelperReleases
+from fadoctor.sources.manifests.combine import Combined, Planned
+from fadoctor.sources.manifests.markers import Markers
+from fadoctor.sources.manifests.package_facts import Facts
+from fadoctor.sources.probes.requires import marker_target
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix, Row
+    from fadoctor.model.environment import Environment
+
+_TABLES = {
+    "torch": "torch-releases",
+    "triton": "triton-releases",
+    "flash_attn": "flash-attn-releases",
+    **{package: table for package, (table, _) in RELEASES.items()},
+}
+"""Package -> the table whose rows are its releases."""
+
+_NOT_LISTED = ("", "other", "rocm")
+"""Builds of torch of which no table says what they are made of; "" where none is known."""
+_BUILD = ("torch.build", "torch.cuda", "torch.hip", "torch.cxx11_abi")
+
+
+class Versions:
+    """Releases for one planned environment."""
+
+    def __init__(self, environment: Environment, matrix: Matrix) -> None:
+        """Take the environment, whose platform and Python decide what can be installed."""
+        self.environment, self.matrix = environment, matrix
+        self._markers = Markers(marker_target(environment.facts))
+        self._helpers = HelperReleases(matrix, python_of(environment))
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._facts: dict[tuple[str, str], dict[str, Fact]] = {}
+
+    def of(self, package: str, specifier: str) -> tuple[str, ...]:
+        """Return the releases in a range, newest first; pre-releases only where nothing else is."""
+        if package not in self._known:
+            refused = uninstallable(self.matrix, PACKAGES[package][0])
+            served = self._served(package)
+            self._known[package] = tuple(
+                v for v in self._all(package) if v not in refused and (not served or v in served)
+            )
+        allowed = parse_specifier(specifier) if specifier else None
+        if specifier and allowed is None:
+            return ()
+        found = [v for v in self._known[package] if allowed is None or allowed.contains(v)]
+        stable = [v for v in found if not (parsed := parse_version(v)) or not parsed.is_prerelease]
+        return tuple(stable or found)
+
+    def _served(self, package: str) -> set[str]:
+        """Return the releases in the one build that its index serves; none where all may come."""
+        build = self.environment.builds.get(PACKAGES[package][0])
+        table = self.matrix.tables.get("torch-builds")
+        if not build or table is None:
+            return set()
+        platform = _text(self.environment, "host.platform")
+        return {
+            version
+            for row in table.rows
+            if build in words(row["build"]) and platform in words(row["platform"])
+            for version in words(row["version"])
+        }
+
+    def _all(self, package: str) -> tuple[str, ...]:
+        table = self.matrix.tables.get(_TABLES.get(package, ""))
+        if table is None:
+            return self._helpers.of(package)
+        platform = _text(self.environment, "host.platform")
+        python = python_of(self.environment)
+        found: dict[str, None] = {}
+        for row in table.rows:
+            elsewhere = "platform" in row and platform not in words(row["platform"])
+            unpublished = row.get("on_pypi") is False or row.get("yanked") is True
+            if not (elsewhere or unpublished) and _is_for(package, row, python):
+                found |= dict.fromkeys(words(row["version"]))
+        return tuple(sorted(found, key=version_key, reverse=True))
+
+    def facts(self, package: str, version: str) -> dict[str, Fact]:
+        """Return the facts of a release; torch's build is what the files say of its index."""
+        asked = (package, version)
+        if asked not in self._facts:
+            self._facts[asked] = self._made(package, version)
+        return self._facts[asked]
+
+    def _made(self, package: str, version: str) -> dict[str, Fact]:
+        name = PACKAGES[package][0]
+        build = _text(self.environment, "torch.build") if package == "torch" else ""
+        label = f"+{build}" if build == "cpu" or build.startswith("cu") else ""
+        places = self.environment.places.get(f"{package}.version", ())
+        planned = Planned(name, places, version + label, kind="a resolver")
+        make = Facts(_NOTHING, self.environment.facts, self.matrix, self._markers)
+        found = make.of(package, planned)
+        if package == "torch" and build in _NOT_LISTED:
+            # conda's builds and AMD's are none of PyPI's, whatever their version
+            here = {n: self.environment.fact(n) for n in _BUILD}
+            found |= {n: fact for n, fact in here.items() if build or isinstance(fact, Unknown)}
+            found["torch.requires"] = Unknown("its build is not known", planned.source)
+        return found
+
+    def requires(self, package: str, version: str) -> dict[str, str]:
+        """Return what a release requires of other packages, as far as tables say it."""
+        if package not in _TABLES:
+            return self._helpers.requires(package, version)
+        return mapping_of(self.facts(package, version)[f"{package}.requires"])
+
+    def is_helper(self, package: str) -> bool:
+        """Return whether a package has no table of its own: little is known of its requirements."""
+        return package not in _TABLES
+
+
+def _is_for(package: str, row: Row, python: str) -> bool:
+    """Return whether an installer takes a release for a Python; of some it builds the sources."""
+    cell = row.get("python")
+    if not python or not isinstance(cell, str) or package not in ("torch", *RELEASES):
+        return True
+    if cell[0].isdigit():  # those that have a wheel
+        return python in cell.split()
+    return is_in_specifier(python.rstrip("t"), known(cell))
+
+
+_NOTHING = Combined({}, {}, is_complete=False)
+
+
+def _text(environment: Environment, name: str) -> str:
+    fact = environment.fact(name)
+    return str(fact.value) if isinstance(fact, Known) else ""
+
+
+def package_of(names: Mapping[str, str]) -> dict[str, str]:
+    """Return requirements by the prefix of the package's facts; others are left out."""
+    prefixes = {name: key for key, each in PACKAGES.items() for name in each}
+    return {prefixes[name]: text for name, text in names.items() if name in prefixes}

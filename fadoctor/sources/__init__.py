@@ -1,0 +1,1 @@
+"""What is there: facts of environments, files, logs and kernels of the Hub."""

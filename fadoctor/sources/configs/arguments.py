@@ -1,0 +1,126 @@
+"""The arguments of a command line as a document, so that a framework's own reader reads them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.sources.configs.source import Source
+from fadoctor.sources.configs.tree import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.sources.configs.shell_words import Word
+
+# --attn_implementation, --ds.param_dtype, -tp, --dtype=half
+_OPTION = re.compile(r"--?([A-Za-z][\w.-]{0,120})(?:=(.*))?", re.DOTALL)
+# actor_rollout_ref.model.path=x, +a.b=c, stage=sft
+_OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_][\w.]{0,200})=(.*)", re.DOTALL)
+_DEPTH_LIMIT = 12
+_JSON_LIMIT = 8_000
+
+Tree = dict[str, "Tree | Node"]
+
+
+class Arguments(Source, frozen=True, dict=True):
+    """A source whose document is what a command line says."""
+
+    tree: Node = msgspec.field(default_factory=lambda: Node({}, 1, 1))
+
+    def document(self) -> Node | None:
+        """Return the arguments as a mapping: dotted names are mappings in mappings."""
+        return self.tree
+
+
+def read_arguments(source: Source, words: Iterable[Word]) -> tuple[Arguments, tuple[Word, ...]]:
+    """Return options and overrides as a document, and what is neither of them.
+
+    An option without a value is true. Few take several: for the others what follows the first is a
+    word of its own.
+    """
+    held: list[tuple[str, Word, list[Word]]] = []
+    loose: list[Word] = []
+    for word in words:
+        if option := _OPTION.fullmatch(word.text):
+            value = [] if option[2] is None else [_text(word, option[2])]
+            held.append((option[1].replace("-", "_"), word, value))
+        elif (override := _OVERRIDE.fullmatch(word.text)) and "://" not in word.text:
+            held.append((override[1], word, [_text(word, override[2])]))
+        elif held and not word.is_operator and _takes(held[-1], word):
+            held[-1][2].append(word)
+        else:
+            loose.append(word)
+    tree: Tree = {}
+    for key, word, values in held:
+        _put(tree, key.split(".")[:_DEPTH_LIMIT], _node(word, values))
+    first = held[0][1] if held else None
+    place = (first.line, first.column) if first is not None else (1, 1)
+    return Arguments(source.name, "", _closed(tree, place)), tuple(loose)
+
+
+_LISTS = ("target_modules", "lora_target", "modules_to_save")
+"""Endings of options that take several values."""
+
+
+def _takes(option: tuple[str, Word, list[Word]], word: Word) -> bool:
+    """Return whether a word is a value of an option: one written with ``=`` has it."""
+    key, written, values = option
+    if "=" in written.text or (word.text in CALLERS and not word.is_quoted):
+        return False
+    return not values or key.endswith(_LISTS)
+
+
+CALLERS = ("${@}", "${*}")
+"""Arguments of the script's own caller."""
+
+
+def _text(word: Word, text: str) -> Word:
+    return msgspec.structs.replace(word, text=text)
+
+
+def _node(option: Word, values: list[Word]) -> Node:
+    """Return the value of an option, at the place of its name."""
+    if not values:
+        return Node(value=True, line=option.line, column=option.column)
+    if len(values) > 1:
+        items = tuple(Node(one.text, one.line, one.column) for one in values)
+        return Node(items, option.line, option.column)
+    return _value(values[0].text, option)
+
+
+def _value(text: str, option: Word) -> Node:
+    """Return a text, or the mapping of one in JSON: ``--attention-config '{"backend": "X"}'``."""
+    if text.startswith("{") and len(text) < _JSON_LIMIT:
+        try:
+            found = msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            found = None
+        if isinstance(found, dict):
+            tree: Tree = {}
+            for key, value in found.items():
+                if isinstance(value, bool | int | float | str):
+                    tree[str(key)] = Node(value, option.line, option.column)
+            return _closed(tree, (option.line, option.column))
+    return Node(text, option.line, option.column)
+
+
+def _put(tree: Tree, path: list[str], node: Node) -> None:
+    """Put a node at a path; what was said before is overruled."""
+    for key in path[:-1]:
+        below = tree.get(key)
+        if not isinstance(below, dict):
+            below = tree[key] = {}
+        tree = below
+    tree[path[-1]] = node
+
+
+def _closed(tree: Tree, place: tuple[int, int]) -> Node:
+    """Return mappings in mappings as nodes; at most as deep as dotted names are long."""
+    entries = {
+        key: _closed(entry, place) if isinstance(entry, dict) else entry
+        for key, entry in tree.items()
+    }
+    return Node(entries, *place)

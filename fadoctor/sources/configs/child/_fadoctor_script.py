@@ -1,0 +1,86 @@
+"""Parse a Python script and print what it calls and sets, as one JSON object on one line.
+
+Runs under fadoctor's own interpreter as ``python -I -S _fadoctor_script.py``. Standard input is a
+JSON object: ``source`` (the text), ``wanted`` (last names of the calls and attributes to report)
+and ``cells`` (for a notebook: the lines, counted from 1, where its cells begin). Nothing of the
+script is run or imported. Limits on time and memory are set before the first byte of it is read: a
+hostile script ends this process, not its reader.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import json
+import os
+import sys
+import warnings
+
+SCHEMA = 1
+INPUT_LIMIT = 16 << 20
+MEMORY_LIMIT = 240 << 20
+CPU_S = 1.7
+
+
+def parse(source: str, cells: list[int]) -> tuple[ast.AST, list[int]]:
+    """Return the tree, and the first lines of the cells that are no Python and were left out."""
+    try:
+        return ast.parse(source), []
+    except (SyntaxError, ValueError):
+        if not cells:
+            raise
+    lines, skipped = source.split("\n"), []
+    for start, after in zip(cells, [*cells[1:], len(lines) + 1]):
+        if not is_python("\n".join(lines[start - 1 : after - 1])):
+            skipped.append(start)
+            lines[start - 1 : after - 1] = [""] * (after - start)
+    return ast.parse("\n".join(lines)), skipped
+
+
+def is_python(text: str) -> bool:
+    """Return whether a cell can be parsed."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def read(request: dict[str, object]) -> dict[str, object]:
+    """Return the answer for one request."""
+    from fadoctor.sources.configs.child._fadoctor_values import Script
+
+    source, cells = str(request["source"]), [int(n) for n in list(request["cells"])]  # type: ignore[call-overload]
+    tree, skipped = parse(source, cells)
+    found = Script(source, frozenset(list(request["wanted"]))).read(tree)  # type: ignore[call-overload]
+    return {"skipped_cells": skipped, **found}
+
+
+def main() -> None:
+    """Read one request, answer it, and name in words what kept the script from being parsed."""
+    sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4)))
+    from fadoctor.processes.child._fadoctor_limits import limit_resources
+
+    limit_resources(MEMORY_LIMIT, CPU_S)
+    gc.disable()  # a tree of a million nodes has no cycles, and looking for them takes seconds
+    warnings.simplefilter("ignore")
+    try:
+        request = json.loads(sys.stdin.buffer.read(INPUT_LIMIT).decode("utf-8"))
+        answer = {"schema": SCHEMA, "ok": True, **read(request)}
+    except SyntaxError as error:
+        answer = _trouble(str(error.msg), error.lineno or 0, error.offset or 0)
+    except RecursionError:
+        answer = _trouble("nested too deeply")
+    except MemoryError:  # the parser raises it for its own stack, too
+        answer = _trouble("nested too deeply or too large to be parsed")
+    except ValueError as error:
+        answer = _trouble(str(error))
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+def _trouble(problem: str, line: int = 0, column: int = 0) -> dict[str, object]:
+    return {"schema": SCHEMA, "ok": False, "error": problem[:200], "line": line, "column": column}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""What a command starts: whose arguments they are that stand after it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+import msgspec
+
+from fadoctor.sources.configs.shell_words import Word
+
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]{0,6}|\$\{?PYTHON\w{0,12}\}?", re.IGNORECASE)
+
+_COMMANDS = {
+    ("vllm", "serve"): "vllm", ("vllm", "bench"): "", ("sglang", "serve"): "sglang",
+    ("tune", "run"): "torchtune",
+    ("swift", "sft"): "ms-swift", ("swift", "pt"): "ms-swift", ("swift", "rlhf"): "ms-swift",
+    ("swift", "infer"): "ms-swift", ("swift", "deploy"): "ms-swift", ("swift", "eval"): "ms-swift",
+    ("swift", "export"): "ms-swift", ("swift", "app"): "ms-swift",
+    ("llamafactory-cli", "train"): "llamafactory", ("llamafactory-cli", "chat"): "llamafactory",
+    ("llamafactory-cli", "api"): "llamafactory", ("llamafactory-cli", "webchat"): "llamafactory",
+    ("llamafactory-cli", "export"): "llamafactory", ("lmf", "train"): "llamafactory",
+    ("axolotl", "train"): "axolotl", ("axolotl", "inference"): "axolotl",
+    ("trl", "sft"): "trainer", ("trl", "dpo"): "trainer", ("trl", "grpo"): "trainer",
+    ("trl", "kto"): "trainer", ("trl", "reward"): "trainer", ("trl", "rloo"): "trainer",
+}  # fmt: skip
+"""A command and its first word -> the kind whose reader knows the arguments."""
+
+_MODULES = (
+    ("vllm.entrypoints", "vllm"), ("sglang.launch_server", "sglang"), ("openrlhf.cli", "openrlhf"),
+    ("verl.trainer", "verl"), ("recipe.", "verl"), ("axolotl.cli", "axolotl"),
+    ("swift.cli", "ms-swift"), ("llamafactory", "llamafactory"),
+)  # fmt: skip
+"""Beginnings of ``python -m NAME``."""
+
+_SCRIPTS = (
+    (re.compile(r"(?:^|/)verl/|main_ppo\.py$|fsdp_sft_trainer\.py$"), "verl"),
+    (re.compile(r"openrlhf/|train_ppo_ray\.py$"), "openrlhf"),
+    (re.compile(r"vllm/entrypoints/|api_server\.py$"), "vllm"),
+    (re.compile(r"sglang/|launch_server\.py$"), "sglang"),
+    (re.compile(r"swift/cli/|(?:^|/)llm_sft\.py$"), "ms-swift"),
+    (re.compile(r"llamafactory|LLaMA-Factory|train_bash\.py$"), "llamafactory"),
+)  # fmt: skip
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """A program with its arguments."""
+
+    kind: str
+    """Whose arguments they are; empty for a script that nobody knows."""
+    program: Word
+    arguments: tuple[Word, ...]
+    launcher: tuple[Word, ...] = ()
+    """Arguments of ``accelerate launch``."""
+    verb: str = ""
+    """What follows the program: ``sft``, ``serve``."""
+
+
+def find_launch(words: tuple[Word, ...]) -> Launch | None:
+    """Return what a command starts, whatever starts it: torchrun, srun, uv, docker, ray."""
+    launcher: list[Word] = []
+    is_accelerate = False
+    for at, word in enumerate(words):
+        if any(char.isspace() for char in word.text):  # a text for another shell
+            continue
+        name = posixpath.basename(word.text)
+        following = words[at + 1].text if at + 1 < len(words) else ""
+        if name == "accelerate" and following == "launch":
+            is_accelerate = True
+            continue
+        kind = _kind_of_command(name, following)
+        if kind is not None:
+            return Launch(kind, word, words[at + 2 :], tuple(launcher), following)
+        if word.text in ("-m", "--module") and at and following:
+            is_script = any(_PYTHON.fullmatch(posixpath.basename(w.text)) for w in words[:at])
+            if is_script or is_accelerate or word.text == "--module" or "." in following:
+                found = _kind_of_module(following)
+                if found is None:
+                    continue
+                return Launch(found, words[at + 1], words[at + 2 :], tuple(launcher))
+        if name.endswith(".py"):
+            return Launch(_kind_of_script(word.text), word, words[at + 1 :], tuple(launcher))
+        if is_accelerate and word.text != "launch":
+            launcher.append(word)
+    return None
+
+
+def _kind_of_command(name: str, following: str) -> str | None:
+    return _COMMANDS.get((name, following))
+
+
+def _kind_of_module(name: str) -> str | None:
+    """Return whose module it is; None of one that starts another program."""
+    if name.startswith(("torch.distributed", "accelerate.commands", "deepspeed.launcher")):
+        return None
+    return next((kind for start, kind in _MODULES if name.startswith(start)), "")
+
+
+def _kind_of_script(path: str) -> str:
+    return next((kind for pattern, kind in _SCRIPTS if pattern.search(path)), "")

@@ -1,0 +1,49 @@
+"""Python scripts and notebooks, by their syntax tree; nothing of them is run or imported."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.sources.configs import python_models, python_training
+from fadoctor.sources.configs.intent import Configuration
+from fadoctor.sources.configs.python_calls import read_calls
+from fadoctor.sources.configs.python_meaning import Script
+from fadoctor.sources.configs.shell import configuration_of
+from fadoctor.sources.configs.shell_commands import Script as ShellScript
+from fadoctor.sources.configs.shell_words import Splitter
+from fadoctor.syntax.notebook import Notebook, read_notebook
+
+if TYPE_CHECKING:
+    from fadoctor.sources.configs.source import Source
+
+KIND = "python"
+_SUFFIXES = (".py", ".pyw", ".ipynb")
+_WANTED = frozenset(python_models.WANTED | python_training.WANTED)
+
+
+def recognises(source: Source) -> bool:
+    """Return whether it is a script or a notebook, by its name or its first line."""
+    first = source.text[:200].partition("\n")[0]
+    return source.base.endswith(_SUFFIXES) or (first.startswith("#!") and "python" in first)
+
+
+def read(source: Source) -> Configuration:
+    """Return what it asks for; InputError where it is no Python.
+
+    Starts one process, which has limits on time and memory.
+    """
+    text = source.text.replace("\r\n", "\n").replace("\r", "\n")
+    book = read_notebook(source) if source.base.endswith(".ipynb") else Notebook(text)
+    answer = read_calls(book.text, source.name, _WANTED, book.cells)
+    script = Script(source, book.line)
+    for call in answer.found:
+        if not python_training.say(script, call):
+            python_models.say(script, call)
+    given = configuration_of(
+        source, ShellScript(source).commands(Splitter(source, book.shell).split())
+    )
+    notes = [f"the cell at line {book.line(line)} is no Python" for line in answer.skipped_cells]
+    if answer.is_cut:
+        notes.append("it calls more than is read")
+    intents = (*script.finish(), *given.intents)
+    return Configuration(source.name, KIND, intents, notes=tuple(notes), named=given.named)

@@ -1,0 +1,217 @@
+"""Shell scripts: the programs that they start, with their arguments, and the variables they set."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.fact import printable
+from fadoctor.sources.configs import READERS
+from fadoctor.sources.configs import words as meaning
+from fadoctor.sources.configs.arguments import CALLERS, Arguments, read_arguments
+from fadoctor.sources.configs.intent import Computed, Configuration, Intent
+from fadoctor.sources.configs.launches import Launch, find_launch
+from fadoctor.sources.configs.serving import SERVERS
+from fadoctor.sources.configs.shell_commands import Command, Script
+from fadoctor.sources.configs.shell_words import Splitter, Word
+from fadoctor.sources.configs.tree import Node
+from fadoctor.sources.configs.variables import is_asked
+
+if TYPE_CHECKING:
+    from fadoctor.sources.configs.source import Source
+
+KIND = "shell"
+_SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
+_SHELL = re.compile(r"#![^\n]{0,80}\b(?:bash|dash|zsh|ksh|sh)\b")
+_FILE = re.compile(r"[\w./~${}-]{1,200}\.(?:ya?ml|json)")
+_STRONG = frozenset({
+    "attn_implementation", "attn_impl", "torch_dtype", "bf16", "fp16", "load_in_4bit", "use_dora",
+    "load_in_8bit", "use_flash_attention_2", "use_flash_attn", "mixed_precision",
+})  # fmt: skip
+"""Options that mean the same in whatever script takes them."""
+
+
+def recognises(source: Source) -> bool:
+    """Return whether it is one, by its name or its first line."""
+    return source.base.endswith(_SUFFIXES) or _SHELL.match(source.text) is not None
+
+
+def read(source: Source) -> Configuration:
+    """Return what it asks for."""
+    commands = Script(source).commands(Splitter(source, source.text).split())
+    return configuration_of(source, commands)
+
+
+def configuration_of(source: Source, commands: list[Command]) -> Configuration:
+    """Return what commands ask for; what may not run is Computed."""
+    intents: list[Intent] = []
+    started: list[list[Intent]] = []
+    named: list[str] = []
+    launches = [find_launch(command.words) for command in commands]
+    is_only = sum(launch is not None for launch in launches) == 1
+    for command, launch in zip(commands, launches, strict=True):
+        said = _variables(source, command)
+        intents += said if command.is_sure else [_perhaps(intent) for intent in said]
+        if launch is not None:
+            found, files = _launched(source, launch)
+            named += files
+            # the only thing that a script starts is what it is for, whatever it asks before
+            is_sure = command.is_sure or is_only
+            started.append(found if is_sure else [_perhaps(intent) for intent in found])
+    intents += _one_run(started)
+    return Configuration(source.name, KIND, tuple(intents), named=tuple(dict.fromkeys(named)))
+
+
+def _one_run(started: list[list[Intent]]) -> list[Intent]:
+    """Return what the programs of a script are told: a server beside a training is not meant.
+
+    Where several frameworks are left, attention is open: they have names of their own for it.
+    """
+    of = [_framework(found) for found in started]
+    is_training = any(
+        intent.name == "config.purpose" and intent.value == "training"
+        for found, framework in zip(started, of, strict=True)
+        for intent in found
+        if framework is not None and framework.value not in SERVERS
+    )
+    kept = [
+        found
+        for found, framework in zip(started, of, strict=True)
+        if not (is_training and framework is not None and framework.value in SERVERS)
+    ]
+    intents = [intent for found in kept for intent in found]
+    frameworks = [each for found in kept if (each := _framework(found)) is not None]
+    if len({each.value for each in frameworks}) > 1:
+        why = Computed("the script starts programs of several frameworks")
+        intents += [
+            msgspec.structs.replace(frameworks[0], name=name, value=why)
+            for name in ("config.framework", "config.attention")
+        ]
+    return intents
+
+
+def _framework(found: list[Intent]) -> Intent | None:
+    return next((intent for intent in found if intent.name == "config.framework"), None)
+
+
+def _perhaps(intent: Intent) -> Intent:
+    if intent.name in ("config.framework", "config.purpose"):
+        return intent
+    return msgspec.structs.replace(intent, value=Computed("it happens on a condition"))
+
+
+def _variables(source: Source, command: Command) -> list[Intent]:
+    """Return the variables that are set for what is started, where anybody looks at them."""
+    found = []
+    for name, word in command.variables:
+        if is_asked(name):
+            value = value_of(word.text)
+            written = f"{name}={word.text}" if word.text.find("=") < 0 else word.text
+            place = source.at(word.line, word.column)
+            found.append(Intent(f"env.{name}", value, place, printable(written, 120)))
+    if command.words and command.words[0].text == "unset":
+        for word in command.words[1:]:
+            if is_asked(word.text):
+                place = source.at(word.line, word.column)
+                found.append(Intent(f"env.{word.text}", None, place, f"unset {word.text}"))
+    return found
+
+
+def value_of(text: str) -> str | Computed | None:
+    """Return the value of a variable: None where it is empty, Computed where it is put together."""
+    if "$" in text:
+        return Computed("a variable of the shell")
+    return printable(text, 200) or None
+
+
+def _launched(source: Source, launch: Launch) -> tuple[list[Intent], list[str]]:
+    """Return what a program is told, in the words of its framework."""
+    arguments, loose = read_arguments(source, launch.arguments)
+    intents = list(_of_kind(launch, _completed(launch, arguments, loose)))
+    files = _files(loose, arguments)
+    if launch.launcher:
+        options, _ = read_arguments(source, launch.launcher)
+        read_options: Configuration = import_module(READERS["accelerate"]).read(options)
+        intents += read_options.intents
+        files += _files((), options)
+    # the arguments of its own caller count as none: the script is read as it stands
+    is_open = any(word.text.startswith("$") and word.text not in CALLERS for word in loose)
+    if files or is_open:  # the rest stands elsewhere: what is left out here is no default
+        intents = [each for each in intents if each.written]
+    return [_as_written(each, (*launch.launcher, *launch.arguments)) for each in intents], [
+        *files,
+        *meaning.named_files(arguments.tree, "deepspeed"),
+    ]
+
+
+def _of_kind(launch: Launch, arguments: Arguments) -> tuple[Intent, ...]:
+    """Return the intents of arguments, read by their framework's reader."""
+    keys, program = arguments.tree.mapping, launch.program
+    if launch.kind:
+        found: Configuration = import_module(READERS[launch.kind]).read(arguments)
+        return tuple(_at_program(each, program, arguments.name) for each in found.intents)
+    trainer = import_module(READERS["trainer"])
+    intents: tuple[Intent, ...] = ()
+    if trainer.recognises(arguments):
+        intents = trainer.read(arguments).intents
+    elif not _STRONG.isdisjoint(keys):
+        said = [each for each in trainer.read(arguments).intents if each.written]
+        intents = tuple(each for each in said if each.name != "config.framework")
+    if "mixed_precision" in keys:
+        accelerate: Configuration = import_module(READERS["accelerate"]).read(arguments)
+        intents += accelerate.intents
+    return tuple(_at_program(each, program, arguments.name) for each in intents)
+
+
+def _completed(launch: Launch, arguments: Arguments, loose: tuple[Word, ...]) -> Arguments:
+    """Return the arguments with what the command itself says: that it trains, which model."""
+    mapping = dict(arguments.tree.mapping)
+    here = launch.program
+    if launch.kind == "torchtune":
+        mapping.pop("config", None)
+    if launch.kind in ("ms-swift", "llamafactory") and launch.verb in _TRAINS:
+        mapping.setdefault("do_train", Node(value=True, line=here.line, column=here.column))
+    if launch.kind == "vllm" and launch.verb == "serve" and loose:
+        mapping.setdefault("model", Node(loose[0].text, loose[0].line, loose[0].column))
+    return Arguments(arguments.name, "", msgspec.structs.replace(arguments.tree, value=mapping))
+
+
+_TRAINS = ("sft", "pt", "rlhf", "train")
+
+
+def _at_program(intent: Intent, program: Word, file: str) -> Intent:
+    """Place what no argument says at the program itself."""
+    if intent.name != "config.framework" and intent.written:
+        return intent
+    place = msgspec.structs.replace(
+        intent.place, file=file, line=program.line, column=program.column
+    )
+    written = printable(program.text, 120) if intent.written else ""
+    return msgspec.structs.replace(intent, place=place, written=written)
+
+
+def _as_written(intent: Intent, words: tuple[Word, ...]) -> Intent:
+    """Say an intent as the command line does."""
+    place = (intent.place.line, intent.place.column)
+    at = next((i for i, word in enumerate(words) if (word.line, word.column) == place), None)
+    if at is None or not intent.written or intent.name == "config.framework":
+        return intent
+    after = words[at + 1].text if at + 1 < len(words) else "-"
+    is_alone = "=" in words[at].text or after.startswith("-")
+    text = words[at].text if is_alone else f"{words[at].text} {after}"
+    return msgspec.structs.replace(intent, written=printable(text, 120))
+
+
+def _files(loose: tuple[Word, ...], arguments: Arguments) -> list[str]:
+    """Return the configurations that the command line names."""
+    options = [node.line for node in arguments.tree.mapping.values()]
+    before = [word for word in loose if not options or word.line <= min(options)]
+    found = [word.text for word in before if _FILE.fullmatch(word.text)]
+    for key in ("config", "config_file", "cfg"):
+        node = arguments.tree.get(key)
+        if node is not None:
+            found.append(meaning.shown(node))
+    return found

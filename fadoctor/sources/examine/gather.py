@@ -1,0 +1,123 @@
+"""Where facts come from: probes of what is here, saved facts, what other tools print."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.errors import InputError, TargetError, UsageError
+from fadoctor.model.fact import printable
+from fadoctor.sources.targets.saved import SIZE_LIMIT, read_facts, replayed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.sources.examine.request import Request
+    from fadoctor.sources.probes.world import World
+    from fadoctor.sources.targets.discover import TargetRequest
+
+NEW = "new"
+"""Kind of a target that is not there yet, until it is planned as manifests are."""
+
+_MACHINE = Target("manifest", "this machine", "no environment is here")
+
+
+def saved(request: Request, knowledge: Knowledge) -> Environment:
+    """Return saved facts, from a file, from standard input, or as a program hands them over."""
+    name, given = request.facts, request.given
+    if given is not None:
+        return msgspec.structs.replace(given, target=replayed(given, name))
+    return facts_in(request.text or _read(name), name, knowledge)
+
+
+def facts_in(data: bytes, name: str, knowledge: Knowledge) -> Environment:
+    """Return the facts of a text: saved ones, or what it says; InputError for neither."""
+    # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
+    first = data.lstrip()[:1]
+    if first != b"{" and not (first == b"[" and _is_json(data)):
+        from fadoctor.judging.explain.pasted_text import read_text  # noqa: PLC0415 -- rarely needed
+
+        return read_text(data, name if name != "-" else "standard input", knowledge)
+    environment = read_facts(data, name)
+    return msgspec.structs.replace(environment, target=replayed(environment, name))
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data)
+    except RecursionError:
+        return True
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def _read(name: str) -> bytes:
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read(SIZE_LIMIT + 1)
+        with Path(name).open("rb") as file:
+            return file.read(SIZE_LIMIT + 1)
+    except OSError as error:
+        raise InputError(name, error.strerror or str(error)) from error
+
+
+def probed(request: Request, environ: Mapping[str, str]) -> tuple[World, Environment]:
+    """Return what was looked at, and the facts that were found; TargetError where nothing is."""
+    # Late: replaying saved facts needs neither processes nor probes.
+    from fadoctor.processes.run import remember, run  # noqa: PLC0415
+    from fadoctor.sources.probes import MACHINE_PROBES  # noqa: PLC0415
+    from fadoctor.sources.probes.collect import collect  # noqa: PLC0415
+    from fadoctor.sources.probes.nvml import nvml_command  # noqa: PLC0415
+    from fadoctor.sources.probes.world import World  # noqa: PLC0415
+    from fadoctor.sources.targets.default_environment import own_interpreter  # noqa: PLC0415
+    from fadoctor.sources.targets.discover import TargetRequest, discover  # noqa: PLC0415
+
+    once = remember(run)
+    # The driver's answer takes longest and does not depend on the target: ask now, read it later.
+    threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
+    meant = request.meant
+    wanted = TargetRequest(
+        request.python, request.site_packages, request.reason, meant.target, meant.reason,
+        request.reads_only,
+    )  # fmt: skip
+    is_planned = bool(request.requirements or request.new)
+    try:
+        target = discover(wanted, environ, _cwd(wanted), own_interpreter(), once)
+    except TargetError:
+        may_be_none = is_planned or request.new_if_none
+        if request.python or request.site_packages or not may_be_none:
+            raise
+        is_planned, target = True, _MACHINE  # what is planned needs no environment to be here
+    world = World(target, environ, once, _system(), thorough=request.thorough)
+    found = collect(world, MACHINE_PROBES) if is_planned else collect(world)
+    if is_planned and not request.requirements:
+        new = msgspec.structs.replace(target, kind=NEW)
+        found = msgspec.structs.replace(found, target=new)
+    return world, found
+
+
+def _cwd(wanted: TargetRequest) -> Path:
+    """Return the current folder; where it is gone, the root, unless a name is relative to it."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        for named in (wanted.python, wanted.site_packages):
+            if named and not Path(named).is_absolute():
+                raise UsageError(
+                    f"the current folder is gone, so {printable(named, 200)} cannot be found: "
+                    "name the target by its absolute path"
+                ) from error
+        return Path(os.sep)
+
+
+def _system() -> str:
+    names = {"win32": "windows", "darwin": "macos"}
+    return names.get(sys.platform, "linux" if os.name == "posix" else sys.platform)

@@ -1,0 +1,115 @@
+"""The facts that a log holds: what reports of tools in it say, and what single lines mention."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor import __version__
+from fadoctor.judging.explain.completion import completed
+from fadoctor.model.environment import OF_A_LOG, Environment, Target
+from fadoctor.model.fact import Fact, Known
+from fadoctor.sources.logs.mentions import mentions
+from fadoctor.sources.pasted import LINES
+from fadoctor.sources.pasted.claims import RUNTIME, Claim
+from fadoctor.sources.pasted.claims import Line as PlainLine
+from fadoctor.sources.pasted.cleaning import is_fence, plain
+from fadoctor.sources.pasted.combine import Combined, is_short_for
+from fadoctor.sources.pasted.report import claims_in
+from fadoctor.sources.pasted.whole_names import with_whole_names
+from fadoctor.sources.targets.derived import derive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.logs.cleaning import Line
+
+ENDS = 1_500
+"""Lines at the beginning and at the end of a log in which facts are looked for."""
+
+_TORCH = (RUNTIME, "torch.version", "package:torch")
+
+
+class LogFacts(msgspec.Struct, frozen=True):
+    """What a log says of the environment that wrote it."""
+
+    environment: Environment
+    """Known is what the log says; all else is Unknown."""
+    named: dict[str, Fact]
+    """What is Known of it, by name, before anything follows from it."""
+
+
+def facts_of(lines: Sequence[Line], name: str, matrix: Matrix) -> LogFacts:
+    """Return the facts that a log holds. What it says in two ways is Unknown."""
+    ends = lines if len(lines) <= 2 * ENDS else (*lines[:ENDS], *lines[-ENDS:])
+    read = plain_lines(ends)
+    combined = stated(read, name, matrix)
+    named: dict[str, Fact] = {
+        key: fact for key, fact in combined.facts.items() if isinstance(fact, Known)
+    }
+    target = Target(kind=OF_A_LOG, label="log", reason="named in the log")
+    facts, _ = completed(combined, read, matrix)
+    environment = Environment(__version__, target, facts)
+    return LogFacts(derive(environment, matrix), named)
+
+
+def plain_lines(lines: Iterable[Line]) -> list[PlainLine]:
+    """Return lines without what trackers put around them, and without blank ones."""
+    found = (PlainLine(line.number, plain(line.text)) for line in lines)
+    return [line for line in found if line.text.strip() and not is_fence(line.text)]
+
+
+def stated(lines: Sequence[PlainLine], name: str, matrix: Matrix) -> Combined:
+    """Return what lines state, held against each other: nothing that follows from it.
+
+    A report of a tool counts more than a pair of name and value, and that more than a sentence.
+    """
+    claims = [*claims_in(lines)]
+    for others in (claims_in(lines, LINES), mentions(lines, matrix.tables)):
+        claims += _agreed(_beside(claims, others))
+    return Combined(with_whole_names(claims, matrix.tables), name)
+
+
+def _subject(name: str) -> str:
+    """Return what a claim is about: the one word of a report on it counts for all of it."""
+    if name in _TORCH:
+        return "torch"
+    if name.endswith(".gfx"):
+        return "gfx"
+    return "gpu" if name.startswith("gpu[") else name
+
+
+def _beside(reported: list[Claim], mentioned: Iterable[Claim]) -> Iterator[Claim]:
+    """Yield what lines mention that no report tells."""
+    told = {_subject(claim.name) for claim in reported}
+    yield from (claim for claim in mentioned if _subject(claim.name) not in told)
+
+
+def _agreed(claims: Iterable[Claim]) -> list[Claim]:
+    """Return the claims that no other contradicts; the longer spelling of a version counts."""
+    by_name: dict[str, dict[str, Claim]] = defaultdict(dict)
+    for claim in claims:
+        by_name[claim.name].setdefault(str(claim.value), claim)
+    kept = (_longest(list(values.values())) for values in by_name.values())
+    agreed = [claim for claim in kept if claim is not None]
+    names = {claim.name for claim in agreed}
+    listed = by_name.get("package:torch", {})
+    if RUNTIME in names and any(not _spells(claim, agreed) for claim in listed.values()):
+        agreed = [claim for claim in agreed if _subject(claim.name) != "torch"]
+    return agreed
+
+
+def _spells(listed: Claim, agreed: list[Claim]) -> bool:
+    """Return whether torch's own version is the listed one with a label."""
+    runtime = next(claim for claim in agreed if claim.name == RUNTIME)
+    return str(runtime.value).startswith(str(listed.value))
+
+
+def _longest(claims: list[Claim]) -> Claim | None:
+    """Return the claim that spells out all others, None where they differ."""
+    longest = max(claims, key=lambda claim: len(str(claim.value)))
+    same = all(is_short_for(str(each.value), str(longest.value)) for each in claims)
+    return longest if same else None

@@ -1,0 +1,260 @@
+"""What single lines of a log say of an environment: versions, the GPU, the driver, file names.
+
+They say less surely than the report of a tool does: a person or a program mentions them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.model.environment import SUBJECT_LIMIT
+from fadoctor.model.packages import PACKAGES
+from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
+from fadoctor.sources.pasted.names import GPU_NAME, NAME, VERSION, distribution_of, is_wished
+from fadoctor.sources.targets.gpu_name import Gpu, gpus_by_key, key_of
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fadoctor.model.rule import Table
+    from fadoctor.sources.pasted.claims import Line
+
+    Spoken = tuple[Claim, tuple[int, int]]
+    """A claim, and where in its line it stands."""
+
+TOOL = "a line of the log"
+
+FEW = 400
+"""So few lines are read one by one."""
+
+_PACKAGE_WORDS = tuple(
+    sorted(
+        {
+            part
+            for names in PACKAGES.values()
+            for name in names
+            if len(part := name.partition("-")[0]) > 2
+        }
+    )
+)
+_WORDS = (
+    "python", "driver", "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce",
+    "quadro", "radeon", "instinct", "amd", "gfx", "显卡",
+    "(you have ", "(found version ", "already satisfied",
+)  # fmt: skip
+"""What a line that says something holds, in small letters, beside versions and names of GPUs."""
+
+# torch==2.6, flash-attn   2.6.1, transformers version: 4.41.2, flash-attn-2.8.3
+_VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version)?[`'*:=\s]{0,60}v?\d")
+"""What stands where the version of a package does, from the first word of its name on."""
+
+SHORT = 4
+"""Product names of fewer characters (L4, M40) are words of other things, too."""
+
+_PACKAGE_FORMS = (
+    # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch+cuda 2.6.0 | torch版本是2.1.2
+    (
+        rf"(?:^|(?<=[\s,(*`|\u0080-\uffff-]))(?P<name>{NAME})(?:\+cuda)?"
+        rf"(?: ?(?:version|ver\.?|的?版本号?|のバージョン|버전))?`?"
+        rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s?(?:是|为|は|:)\s?|版)"
+        rf"[*`]{{0,3}}v?{VERSION}(?![\w.])"
+    ),
+    # torch==2.5.1 | torch.__version__  = 2.7.0+rocm6.3
+    (
+        rf"(?<![\w.<>~=!-])(?P<name>{NAME})(?:\.__version__)?\s{{0,4}}={{1,2}}\s{{0,4}}'?"
+        rf"{VERSION}(?![\w.])"
+    ),
+)
+_PACKAGES = tuple(compiled(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
+
+# Successfully installed flash-attn-2.8.3 torch-2.6.0
+_INSTALLED = compiled(rf"(?<=\s)(?P<name>{NAME})-{VERSION}(?!\S)", re.IGNORECASE)
+_SUCCESS = "Successfully installed"
+# Requirement already satisfied: torch in /opt/venv/lib/python3.11/site-packages (2.6.0)
+_THERE = compiled(
+    rf"already satisfied: (?P<name>{NAME})\b[^\n]{{0,300}}\({VERSION}\)", re.IGNORECASE
+)
+_SATISFIED = "already satisfied"
+
+# PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.1.2+cpu) | Python  3.10.13 (you have 3.10.11)
+_YOU_HAVE = compiled(
+    rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}\(you have {VERSION}\)",
+)
+_PLAIN = (
+    # Python 3.10.12 | Python version: 3.10.12
+    (
+        "python.version",
+        compiled(
+            r"(?i:\bPython(?: version)?(?: ?[:=])?|python版本[:是为]?) {0,4}"
+            r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
+        ),
+    ),
+    # Driver Version: 535.129.03
+    (
+        "driver.version",
+        compiled(r"\bDriver Version: {0,4}(?P<found>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"),
+    ),
+    # | NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4 |
+    ("driver.cuda", compiled(r"Driver[^\n]{0,80}CUDA Version: {0,4}(?P<found>\d{2}\.\d{1,2})\b")),
+    # Your Tesla P40 GPU has compute capability 6.1. | with CUDA capability sm_120 is not compatible
+    (
+        "gpu[0].compute_capability",
+        compiled(
+            r"(?i:\b(?:gpu|device|card)\b[^\n]{0,60}? (?:has|of|with) (?:a )?(?:cuda )?"
+            r"(?:compute )?capability:? ?\(?)(?P<found>\d{1,2}[., ]{1,2}\d)\b"
+        ),
+    ),
+    # AMD arch: gfx1201 | on a Strix Halo (gfx1151)
+    ("gpu[0].gfx", compiled(r"(?<![\w=,;])(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,])")),
+)
+# The NVIDIA driver on your system is too old (found version 12040).
+_DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
+_CAPABILITY = compiled(r"with CUDA capability sm_(?P<major>\d{1,2})(?P<minor>\d)\b")
+
+# flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so
+_SO = compiled(
+    r"\.cpython-3(?P<minor>\d{1,2})(?P<free>t?)-(?P<machine>x86_64|aarch64)-linux-gnu\.so"
+)
+# flash_attn_2_cuda.cp312-win_amd64.pyd
+_PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
+# /opt/venv/lib/python3.11/site-packages/
+_FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
+
+# 8x A100, 4 * H100, 2张RTX 3090: how many of the GPU that is named behind
+_TIMES = compiled(r"(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장) ?$")
+
+
+def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Claim]:
+    """Yield what single lines say is installed, is there, or ran."""
+    models: dict[str, Gpu] = {}
+    for line in lines if len(lines) <= FEW else _worth_reading(lines, tables):
+        if not any(digit in line.text for digit in "0123456789"):
+            continue
+        yield from _of_files(line)
+        if exact := [*_you_have(line)] or [*_fixed_forms(line)]:
+            yield from exact
+        elif _SUCCESS in line.text or _SATISFIED in line.text:
+            form = _INSTALLED if _SUCCESS in line.text else _THERE
+            for found in form.finditer(line.text):
+                yield _package(found["name"], found["version"], line)
+        else:
+            said = (*_plain(line), *_gpus(line, models, tables))
+            yield from (claim for claim, span in said if not is_wished(line.text, *span))
+
+
+def _worth_reading(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Line]:
+    """Yield the lines of a long log that hold a word which a mention begins with.
+
+    `str.find` over the whole text is many times faster than patterns on every line.
+    """
+    text = "\n".join(line.text for line in lines).lower()
+    models = {gpu.name.lower().partition(" ")[0] for gpu in gpus_by_key(tables).values()}
+    words = (*_WORDS, *(word for word in models if len(word) >= SHORT or word.isalpha()))
+    found = {start for word in words for start in _lines_with(word, text)}
+    found |= {
+        start for word in _PACKAGE_WORDS for start in _lines_with(word, text, _VERSION_BEHIND)
+    }
+    start = 0
+    for line, lowered in zip(lines, text.split("\n"), strict=True):
+        if start in found:
+            yield line
+        start += len(lowered) + 1
+
+
+def _lines_with(word: str, text: str, form: re.Pattern[str] | None = None) -> Iterator[int]:
+    """Yield where lines begin that hold a word, and at it what a form says."""
+    at = text.find(word)
+    while at >= 0:
+        behind = at + len(word)
+        if form is None or form.match(text, at):
+            yield text.rfind("\n", 0, at) + 1
+            behind = text.find("\n", at)
+        at = text.find(word, behind) if behind >= 0 else -1
+
+
+def _of_files(line: Line) -> Iterator[Claim]:
+    """Yield what the name of a file says of Python and the machine."""
+    for form, system in ((_SO, "linux"), (_PYD, "windows"), (_FOLDER, "")):
+        found = form.search(line.text)
+        if found is None:
+            continue
+        tag = f"cp3{found['minor']}"
+        yield Claim("python.tag", tag, line.number, TOOL)
+        yield Claim("python.version", f"3.{found['minor']}", line.number, TOOL)
+        yield Claim("python.abi_tag", tag + found["free"], line.number, TOOL)
+        if system:
+            machine = found["machine"] if system == "linux" else "amd64"
+            for name, value in machine_facts(system, machine).items():
+                yield Claim(name, value, line.number, TOOL)
+
+
+def _you_have(line: Line) -> Iterator[Claim]:
+    found = _YOU_HAVE.search(line.text) if "(you have " in line.text else None
+    if found is not None and found["name"] == "PyTorch":
+        yield _package("torch", found["version"], line)
+    elif found is not None:
+        yield Claim("python.version", found["version"], line.number, TOOL)
+
+
+def _fixed_forms(line: Line) -> Iterator[Claim]:
+    """Yield what torch's own sentences say of the driver and the GPU."""
+    if found := _DRIVER_CUDA.search(line.text):
+        version = f"{found['major']}.{found['minor']}"
+        yield Claim("driver.cuda", version, line.number, TOOL)
+    if found := _CAPABILITY.search(line.text):
+        capability = f"{found['major']}.{found['minor']}"
+        yield Claim("gpu[0].compute_capability", capability, line.number, TOOL)
+        yield Claim("gpu[0].vendor", "nvidia", line.number, TOOL)
+
+
+def _plain(line: Line) -> Iterator[Spoken]:
+    lowered = line.text.lower()
+    if any(word in lowered for word in _PACKAGE_WORDS):
+        for form in _PACKAGES:
+            for found in form.finditer(line.text):
+                yield _package(found["name"], found["version"], line), found.span()
+    for name, form in _PLAIN:
+        for found in form.finditer(line.text):
+            value = re.sub(r"[., ]{1,2}", ".", found["found"])
+            yield Claim(name, value, line.number, TOOL), found.span()
+            if name.startswith("gpu"):
+                vendor = "amd" if name.endswith(".gfx") else "nvidia"
+                yield Claim("gpu[0].vendor", vendor, line.number, TOOL), found.span()
+
+
+def _package(name: str, version: str, line: Line) -> Claim:
+    """Return the claim of a version; of torch, its label is what torch says of itself."""
+    distribution = distribution_of(name)
+    labelled = distribution == "torch" and "+" in version
+    return Claim(RUNTIME if labelled else f"package:{distribution}", version, line.number, TOOL)
+
+
+def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> Iterator[Spoken]:
+    """Yield the GPUs that a line names; a short name only where the line is about one."""
+    for found in GPU_NAME.finditer(line.text):
+        name = found["name"]
+        is_marked = found["maker"] or found["brand"] or "GPU" in line.text or "显卡" in line.text
+        if len(name) < SHORT and not is_marked:
+            continue
+        if not models:
+            models |= gpus_by_key(tables)
+        brand = "Quadro " if (found["brand"] or "").startswith("Quadro") else ""
+        gpu = models.get(key_of(brand + name)) or models.get(key_of(name))
+        if gpu is None:
+            continue
+        times = _TIMES.search(line.text[max(0, found.start() - 6) : found.start()])
+        many = min(int(times["times"]) if times else 1, SUBJECT_LIMIT)
+        for index in range(many):
+            yield from ((claim, found.span()) for claim in _gpu(gpu, index, line))
+
+
+def _gpu(gpu: Gpu, index: int, line: Line) -> Iterator[Claim]:
+    at = f"gpu[{index}]"
+    yield Claim(f"{at}.name", gpu.name, line.number, TOOL)
+    yield Claim(f"{at}.vendor", gpu.vendor, line.number, TOOL)
+    if gpu.compute_capability:
+        yield Claim(f"{at}.compute_capability", gpu.compute_capability, line.number, TOOL)
+    if gpu.gfx:
+        yield Claim(f"{at}.gfx", gpu.gfx, line.number, TOOL)

@@ -1,0 +1,72 @@
+"""What the name of a container image says, by the tables."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.sources.manifests.planned import Requirement, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.place import Place
+    from fadoctor.model.rule import Table
+
+_LIMIT = 300
+# docker.io/pytorch/pytorch:2.7.1-cuda12.8-cudnn9-devel@sha256:...
+_REFERENCE = re.compile(
+    r"(?:(?:registry\.hub\.)?docker\.io/)?(?:library/)?(?P<image>[a-z0-9][a-z0-9./_:-]{0,200}?)"
+    r"(?::(?P<tag>[A-Za-z0-9_][\w.-]{0,127}))?(?:@sha256:[0-9a-f]{8,64})?"
+)
+_FACTS = {"cuda": "toolkit.nvcc.version", "torch_cuda": "torch.cuda"}
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What an image brings, by its tag."""
+
+    requirements: tuple[Requirement, ...] = ()
+    facts: dict[str, Setting] = {}
+    python: Setting | None = None
+    is_known: bool = False
+
+
+def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> Said:
+    """Return what the reference of an image says, nothing where no row speaks of it."""
+    found = _REFERENCE.fullmatch(reference) if len(reference) <= _LIMIT else None
+    if found is None or not found["tag"]:
+        return Said()
+    for row in tables["container-images"].rows:
+        if found["image"] not in str(row["image"]).split():
+            continue
+        match = re.fullmatch(str(row["tag"]), found["tag"])
+        if match is not None:
+            cells = {name: str(cell) for name, cell in row.items() if isinstance(cell, str)}
+            said = {key: value for key, value in match.groupdict().items() if value}
+            return _said(cells | said, place, tables)
+    return Said()
+
+
+def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> Said:
+    facts = {fact: Setting(parts[name], place) for name, fact in _FACTS.items() if name in parts}
+    system = f"ubuntu{parts['ubuntu']}" if "ubuntu" in parts else parts.get("os", "")
+    for row in tables["os-glibc"].rows:
+        if system in str(row["os"]).split():
+            facts["host.glibc"] = Setting(str(row["glibc"]), place)
+    index = ""
+    if "torch_cuda" in parts:
+        build = f"cu{parts['torch_cuda'].replace('.', '')}"
+        rows = tables["torch-indexes"].rows
+        index = next((str(row["index"]) for row in rows if row["build"] == build), "")
+    requirements = [
+        Requirement(name, place, f"=={parts[name]}", index=index if name == "torch" else "")
+        for name in ("torch", "vllm")
+        if name in parts
+    ]
+    python = parts.get("python")
+    exact = f"=={python}" if python and python.count(".") > 1 else f"=={python}.*"
+    return Said(
+        tuple(requirements), facts, Setting(exact, place) if python else None, is_known=True
+    )

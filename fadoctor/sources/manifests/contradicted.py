@@ -1,0 +1,108 @@
+"""What files ask for that no release can meet, by the versions that they write themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
+from fadoctor.model.fact import Fact, Known, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from packaging.version import Version
+
+    from fadoctor.sources.manifests.combine import Combined
+
+CONTRADICTED = "packages.contradicted"
+SOURCE = "what the files ask for at once"
+
+_End = tuple["Version", bool]
+"""A version, and whether it belongs to the range."""
+
+
+def contradicted_facts(combined: Combined) -> dict[str, Fact]:
+    """Return which packages the files ask for in a way that no release can meet."""
+    found = {name: f"({printable(text, 400)})" for name, text in combined.contradicted.items()}
+    return {CONTRADICTED: Known(found, SOURCE)}
+
+
+def is_impossible(specifiers: Iterable[str]) -> bool:
+    """Return whether surely no version meets all of these; the label of a build is no other one.
+
+    It follows from the bounds alone. Exclusions and ``===`` are left aside.
+    """
+    lows: list[_End] = []
+    highs: list[_End] = []
+    for text in specifiers:
+        parsed = parse_specifier(text) if text else None
+        for clause in parsed or ():
+            low, high = _ends(clause.operator, clause.version)
+            lows += [low] if low else []
+            highs += [high] if high else []
+    if not lows or not highs:
+        return False
+    low = max(lows, key=lambda end: (end[0], not end[1]))
+    high = min(highs, key=lambda end: (end[0], end[1]))
+    return low[0] > high[0] or (low[0] == high[0] and not (low[1] and high[1]))
+
+
+def is_from_below(asked: str, needed: str) -> bool:
+    """Return whether what is needed begins above all that is asked for."""
+    bounds = [c for c in parse_specifier(needed) or () if c.operator in (">=", ">", "==", "~=")]
+    return any(is_impossible((asked, f">={each.version.removesuffix('.*')}")) for each in bounds)
+
+
+def _ends(operator: str, text: str) -> tuple[_End | None, _End | None]:
+    """Return the lowest and the highest version that a clause admits."""
+    is_series = text.endswith(".*")
+    given = parse_version(text.removesuffix(".*"))
+    bare = parse_version(given.public) if given else None
+    low: _End | None = None
+    high: _End | None = None
+    if bare is None:
+        return low, high
+    match operator:
+        case ">=" | ">" | "~=":
+            low = (bare, operator != ">")
+            high = _series_end(bare.release[:-1]) if operator == "~=" else None
+        case "<=":
+            high = (bare, True)
+        case "<":  # not the pre-releases of the bound either
+            high = (bare if bare.is_prerelease else _first_of(bare), False)
+        case "==":
+            low = (_first_of(bare) if is_series else bare, True)
+            high = _series_end(bare.release) if is_series else low
+        case _:
+            pass
+    return low, high
+
+
+def _first_of(version: Version) -> Version:
+    """Return the first pre-release of a version."""
+    return parse_version(f"{version}.dev0") or version
+
+
+def _series_end(release: tuple[int, ...]) -> _End | None:
+    following = ".".join(map(str, (*release[:-1], release[-1] + 1))) if release else ""
+    end = parse_version(f"{following}.dev0")
+    return (end, False) if end else None
+
+
+def asked_at_once(combined: Combined) -> dict[str, str]:
+    """Return what one installer has to meet at once: name -> specifier, "" for any version.
+
+    Not what a lock has settled, what conda brings, what an address gives, and what commands
+    install one after the other.
+    """
+    found = {
+        name: f"=={planned.version.partition('+')[0]}" if planned.version else planned.specifier
+        for name, planned in combined.packages.items()
+        if name in combined.at_once and not (planned.open or planned.url or planned.manager)
+    }
+    bounds: Mapping[str, str] = combined.bounds
+    return found | {
+        name: specifier
+        for name, specifier in bounds.items()
+        if name not in combined.packages and name in combined.at_once
+    }

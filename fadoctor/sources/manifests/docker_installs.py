@@ -1,0 +1,350 @@
+"""What the commands of a RUN instruction install: pip, uv, conda and their relatives."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.errors import InputError
+from fadoctor.sources.manifests import conda_lock, environment_yml, requirements_txt
+from fadoctor.sources.manifests.conda_spec import Names, add_spec, parse_spec
+from fadoctor.sources.manifests.draft import Draft
+from fadoctor.sources.manifests.install_options import (
+    BOUNDS,
+    CHANNELS,
+    ELSEWHERE,
+    FILES,
+    INDEX,
+    MORE_INDEXES,
+    UPGRADE,
+    Arguments,
+    sort_arguments,
+)
+from fadoctor.sources.manifests.planned import unseen_files
+from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed
+from fadoctor.sources.manifests.read import read_source
+from fadoctor.sources.manifests.replaced import carry_out, is_same_release, moves, outdate
+from fadoctor.sources.manifests.requirement_text import read_address, read_requirement
+from fadoctor.sources.manifests.shell_words import Command, Word, assignment, read_commands
+from fadoctor.sources.manifests.source import Source
+from fadoctor.sources.probes.metadata import clean_url, normalise_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fadoctor.model.place import Place
+    from fadoctor.model.rule import Table
+    from fadoctor.sources.manifests.docker_text import Text
+    from fadoctor.sources.manifests.planned import Manifest, Requirement
+    from fadoctor.sources.manifests.planned_stage import Stage
+
+_INSTALLER = re.compile(
+    r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b[^\n]{0,200}"
+    r"\b(?:install|sync|add|create|update)\b"
+)
+_PIP = re.compile(r"pip[\d.]*")
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+_CONDA = frozenset(("conda", "mamba", "micromamba"))
+_ADDRESS = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+]{1,20}://|\.{0,2}/|\.$|~/).{0,4000}|.{1,400}\.(?:whl|tar\.gz|zip)"
+)
+_LOCKS = {
+    ("uv", "sync"): ("uv.lock",),
+    ("poetry", "install"): ("poetry.lock", "pyproject.toml"),
+    ("poetry", "sync"): ("poetry.lock", "pyproject.toml"),
+    ("pdm", "install"): ("pdm.lock", "pyproject.toml"),
+    ("pdm", "sync"): ("pdm.lock",),
+    ("pixi", "install"): ("pixi.lock", "pixi.toml", "pyproject.toml"),
+    ("pipenv", "install"): ("Pipfile.lock", "Pipfile"),
+    ("pipenv", "sync"): ("Pipfile.lock",),
+}
+"""Command -> the files that say what it installs, the first one that is there."""
+
+# flash_attn*.whl, {package}
+_PATTERN = re.compile(r"[*{}]")
+_SHELLS = frozenset(("bash", "sh", "dash", "zsh"))
+_RUNS_TEXT = re.compile(r"-[a-z]{0,8}c")
+_SKIPPED = frozenset(("sudo", "exec", "command", "env", "nice", "nohup"))
+
+
+def shared_by(source: Source, tables: Mapping[str, Table]) -> Shared:
+    """Return what all scripts of a file have in common."""
+    rows = tables["torch-indexes"].rows
+    backends = {str(row["build"]): str(row["index"]) for row in rows}
+    return Shared(source, backends, Matrix(tables), Tally())
+
+
+def is_installer(text: str) -> bool:
+    """Say whether a command seems to install something."""
+    return _INSTALLER.search(text) is not None
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """What all scripts of a Dockerfile have in common."""
+
+    source: Source
+    backends: dict[str, str]
+    """Name of a build of torch -> the index that has it."""
+    matrix: Matrix
+    tally: Tally
+
+
+class Installs:
+    """Carries the commands of one script over to a stage."""
+
+    def __init__(self, shared: Shared, stage: Stage, text: Text) -> None:
+        """Take the Dockerfile, the stage that the script runs in, and its text."""
+        self.source, self.tally, self.backends = shared.source, shared.tally, shared.backends
+        self.matrix = shared.matrix
+        self.stage, self.text = stage, text
+        self.has_cloned, self.is_in_clone = False, False
+
+    def run(self, script: str, start: int = 0, *, shift: int | None = None) -> None:
+        """Follow a script; `shift`: the one place of all its words, where it was quoted."""
+        variables = dict(self.stage.variables)
+        for command in read_commands(script, variables, start):
+            if shift is not None:
+                words = tuple(msgspec.structs.replace(w, at=shift) for w in command.words)
+                command = msgspec.structs.replace(command, words=words)  # noqa: PLW2901
+            self.command(command, variables)
+
+    def run_words(self, words: list[Word]) -> None:
+        """Follow a command that is written as a JSON list."""
+        self.command(Command(tuple(words)), dict(self.stage.variables))
+
+    def line(self, command: Command) -> int:
+        """Return the line of a command."""
+        return self.text.place(command.words[0].at).line
+
+    def command(self, command: Command, variables: dict[str, str | None]) -> None:
+        """Follow one command, or note that it cannot be."""
+        words = list(command.words)
+        if words[0].text == "export":
+            words.pop(0)
+        while words and (found := assignment(words[0])):
+            variables[found[0]] = None if words[0].is_open else found[1]
+            words.pop(0)
+        while words and words[0].text in _SKIPPED:
+            words.pop(0)
+            while words and (words[0].text.startswith("-") or assignment(words[0])):
+                words.pop(0)
+        if not words:
+            return
+        self.watch([word.text for word in words])
+        follow = self.follower(words)
+        if follow is None:
+            if _INSTALLER.search(command.text) and words[0].text not in {"echo", "printf", "which"}:
+                self.stage.note(self.line(command), f"not followed: {command.text[:160]}")
+        elif command.is_conditional:
+            note = f"runs only under a condition, so not followed: {command.text[:160]}"
+            self.stage.note(self.line(command), note)
+        else:
+            if any(name.startswith("=") for name in command.redirected):
+                note = "an unquoted > is a redirection here, no bound of a version"
+                self.stage.note(self.line(command), note)
+            follow()
+
+    def watch(self, names: list[str]) -> None:
+        """Remember whether what follows runs in a fetched repository, with files of its own."""
+        if names[:2] == ["git", "clone"]:
+            self.has_cloned = True
+        elif names[0] in {"cd", "pushd"} and self.has_cloned:
+            self.is_in_clone = names[1:2] not in ([], ["-"], [".."])
+        elif names[0] == "popd":
+            self.is_in_clone = False
+
+    def follower(self, words: list[Word]) -> Callable[[], None] | None:
+        """Return what carries a command out, None where it installs nothing that is known."""
+        names = [word.text for word in words]
+        name = names[0].rpartition("/")[2]
+        if _PYTHON.fullmatch(name) and "-mpip" in names[1:3]:
+            words, name = words[names.index("-mpip") :], "pip"
+        elif _PYTHON.fullmatch(name) and names[1:3] == ["-m", "pip"]:
+            words, name = words[2:], "pip"
+        elif name == "uv" and names[1:2] == ["pip"]:
+            words, name = words[1:], "pip"
+        elif name in _SHELLS and _RUNS_TEXT.fullmatch("".join(names[1:2])) and len(words) > 2:
+            return lambda: self.run(words[2].text, shift=words[2].at)
+        elif name in _CONDA and names[1:2] == ["run"]:
+            return self.inside(words[2:])
+        rest, verb = self.verb(words[1:])
+        if _PIP.fullmatch(name) and verb == "install":
+            return lambda: self.pip(rest)
+        if _PIP.fullmatch(name) and verb == "uninstall":
+            return lambda: self.stage.remove(normalise_name(word.text) for word in rest)
+        return self.tool(name, verb, rest)
+
+    def tool(self, name: str, verb: str, rest: tuple[Word, ...]) -> Callable[[], None] | None:
+        """Return what carries out a command of a tool other than pip."""
+        if name in {"uv", "poetry", "pdm"} and verb == "add":
+            return lambda: self.pip(rest)
+        if (name, verb) in _LOCKS:
+            return lambda: self.lock(name, verb, rest)
+        if name in _CONDA and verb in {"install", "create"}:
+            return lambda: self.conda(rest)
+        if name in _CONDA and verb in {"remove", "uninstall"}:
+            return lambda: self.stage.remove(normalise_name(word.text) for word in rest)
+        if name in _CONDA and verb == "env" and rest and rest[0].text in {"create", "update"}:
+            return lambda: self.conda(rest[1:])
+        return None
+
+    def verb(self, words: list[Word]) -> tuple[tuple[Word, ...], str]:
+        """Return the first word that is no option, and those after it."""
+        for index, word in enumerate(words):
+            if not word.text.startswith("-"):
+                return tuple(words[index + 1 :]), word.text
+        return (), ""
+
+    def inside(self, words: list[Word]) -> Callable[[], None] | None:
+        """Return the follower of what ``conda run`` starts."""
+        while words and words[0].text.startswith("-"):
+            words = words[2:] if words[0].text in {"-n", "-p", "--name", "--prefix"} else words[1:]
+        return self.follower(words) if words else None
+
+    def pip(self, words: tuple[Word, ...]) -> None:
+        """Install what ``pip install``, ``uv pip install`` and ``uv add`` name."""
+        given = sort_arguments(words)
+        if given.values(ELSEWHERE):
+            place = self.text.place(words[0].at)
+            self.stage.note(place.line, "installs somewhere else, so not followed")
+            return
+        index = self.index(given)
+        found: list[Requirement] = []
+        for word in given.values(FILES):
+            manifest = self.beside(word, requirements_txt.read)
+            if manifest is not None:
+                found += renamed(manifest.requirements, index)
+                self.stage.constraints += manifest.constraints
+                self.stage.indexes += manifest.indexes
+                self.stage.notes += [(0, note) for note in manifest.notes]
+        for word in given.values(BOUNDS):
+            manifest = self.beside(word, requirements_txt.read)
+            if manifest is not None:
+                self.stage.constraints += manifest.requirements
+        for word in (*given.plain, *given.values(("-e", "--editable"))):
+            asked = self.wish(word)
+            found += [msgspec.structs.replace(asked, index=index)] if asked else []
+        self.install(found, index, given.flags)
+
+    def install(self, asked: list[Requirement], index: str, flags: frozenset[str]) -> None:
+        """Install packages, and what they require in the place of what is there."""
+        before = self.stage.packages.get("torch", [])
+        self.stage.install(asked, upgrade=bool(flags & UPGRADE))
+        now = self.stage.packages.get("torch", [])
+        if before and not is_same_release(before, now):
+            named = {each.name for each in asked}
+            outdate(self.stage, before[0], named)
+        if "--no-deps" not in flags:
+            for move in list(moves(self.stage, asked, self.matrix, index)):
+                carry_out(self.stage, move, index)
+
+    def index(self, given: Arguments) -> str:
+        """Return the index of a command: one that is added goes before the one that is there."""
+        backend = given.values(("--torch-backend",))
+        if backend and backend[0].text in self.backends:
+            return self.backends[backend[0].text]
+        for names in (MORE_INDEXES, INDEX):
+            for word in given.values(names):
+                # uv: --index name=https://...
+                return "" if word.is_open else clean_url(word.text.rpartition("=")[2])
+        for word in given.values(("-f", "--find-links")):
+            note = unseen_files(clean_url(word.text)[:200])
+            self.stage.note(self.text.place(word.at).line, note)
+        return ""
+
+    def wish(self, word: Word) -> Requirement | None:
+        """Return what one word asks for; a note where only a run would tell."""
+        place = self.counted(word)
+        if word.is_open or _PATTERN.search(word.text.partition("=")[0]):
+            self.stage.note(place.line, f"what {word.text[:160]} stands for is not known")
+            return None
+        if _ADDRESS.fullmatch(word.text) and " @ " not in word.text:
+            found = read_address(word.text, place)
+            if found is None:
+                what = clean_url(word.text)[:160]
+                self.stage.note(place.line, f"what {what} holds is not known")
+            return found
+        return read_requirement(word.text, place, self.source)
+
+    def counted(self, word: Word) -> Place:
+        """Return where a wish stands; InputError where there are too many."""
+        place = self.text.place(word.at)
+        if self.tally.is_full():
+            raise self.source.error(f"more than {WISH_LIMIT:,} packages", line=place.line)
+        return place
+
+    def lock(self, name: str, verb: str, rest: tuple[Word, ...]) -> None:
+        """Follow a command that installs what a lock says."""
+        word = Word("", rest[0].at if rest else 0)
+        for file in _LOCKS[name, verb]:
+            try:
+                source = self.source.read_beside(self.stage.copied.get(file, file))
+            except InputError:
+                continue
+            self.stage.take(read_source(source), upgrade=True)
+            return
+        place = self.text.place(word.at)
+        files = " or ".join(_LOCKS[name, verb])
+        self.stage.note(place.line, f"{name} {verb}: there is no {files} beside the Dockerfile")
+
+    def conda(self, words: tuple[Word, ...]) -> None:
+        """Install what ``conda install`` and ``conda create`` name."""
+        given = sort_arguments(words, is_conda=True)
+        channels = given.values(CHANNELS)
+        channel = clean_url(channels[0].text) if channels else ""
+        draft = Draft(self.source, "conda")
+        names = Names()
+        for word in given.values(("-f", "--file")):
+            manifest = self.beside(word, _read_conda_file)
+            if manifest is not None:
+                self.stage.take(manifest)
+        for word in given.plain:
+            place = self.counted(word)
+            spec = None if word.is_open else parse_spec(word.text)
+            if spec is None:
+                self.stage.note(place.line, f"what {word.text[:160]} stands for is not known")
+                continue
+            spec = msgspec.structs.replace(spec, channel=spec.channel or channel)
+            problem = add_spec(draft, names, spec, place)
+            if problem:
+                raise self.source.error(problem, line=place.line, key=word.text[:60])
+        self.stage.install(draft.requirements)
+        self.stage.facts |= draft.facts
+        self.stage.python = draft.python or self.stage.python
+
+    def beside(self, word: Word, read: Callable[[Source], Any]) -> Manifest | None:
+        """Read a file that a command names, where it stands beside the Dockerfile."""
+        place = self.text.place(word.at)
+        if word.is_open:
+            self.stage.note(place.line, f"which file {word.text[:160]} is, is not known")
+            return None
+        if "://" in word.text:
+            self.stage.note(place.line, f"{clean_url(word.text)[:160]} was not fetched")
+            return None
+        if self.is_in_clone and not word.text.startswith("/"):
+            note = f"{word.text[:160]} is not read: it is in a repository that is fetched"
+            self.stage.note(place.line, note)
+            return None
+        name = word.text.rpartition("/")[2]
+        path = self.stage.copied.get(name, name)
+        try:
+            source = self.source.read_beside(path)
+        except InputError as error:
+            self.stage.note(place.line, f"{word.text[:160]} is not read: {error.problem}")
+            return None
+        found: Manifest = read(source)
+        return found
+
+
+def _read_conda_file(source: Source) -> Manifest:
+    """Read what ``conda --file`` takes: an environment, an explicit list, a list of specs."""
+    if source.name.endswith((".yml", ".yaml")):
+        return environment_yml.read(source)
+    if conda_lock.recognises(source.name, source.head):
+        return conda_lock.read(source)
+    draft = Draft(source, "environment list")
+    draft.note(1, "a list of packages for conda is not read")
+    return draft.manifest()

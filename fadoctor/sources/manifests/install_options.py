@@ -1,0 +1,85 @@
+"""Options of commands that install: which of them take a value, and which say something."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from fadoctor.sources.manifests.shell_words import Word
+
+INDEX = ("-i", "--index-url", "--pypi-url", "--default-index")
+MORE_INDEXES = ("--extra-index-url", "--index")
+FILES = ("-r", "--requirement", "--requirements")
+BOUNDS = ("-c", "--constraint", "--constraints", "--override", "--overrides", "-b")
+ELSEWHERE = ("-t", "--target", "--prefix", "--root")
+UPGRADE = frozenset(("-U", "--upgrade", "--force-reinstall", "--reinstall"))
+CHANNELS = ("-c", "--channel")
+
+_PIP_VALUES = frozenset((
+    *INDEX, *MORE_INDEXES, *FILES, *BOUNDS, *ELSEWHERE, "-e", "--editable", "-f",
+    "--find-links", "--no-binary", "--only-binary", "--platform", "--python-version",
+    "--implementation", "--abi", "--cache-dir", "--timeout", "--default-timeout", "--retries",
+    "--trusted-host", "--proxy", "--cert", "--client-cert", "--src", "--upgrade-strategy",
+    "--progress-bar", "--root-user-action", "--report", "--config-settings", "--config-setting",
+    "-C", "--global-option", "--log", "--install-option", "--build-option", "--use-feature",
+    "--use-deprecated", "--exists-action", "--keyring-provider", "-p", "--python",
+    "--torch-backend", "--index-strategy", "--extra", "--hash", "--group", "--no-group",
+    "--only-group", "--exclude-newer", "--link-mode", "--prerelease", "--resolution",
+    "--python-platform", "--allow-insecure-host", "--no-build-package", "--color",
+    "--no-binary-package", "--no-build-isolation-package", "--refresh-package", "--project",
+    "-P", "--directory", "--upgrade-package", "--reinstall-package", "--only-binary-package",
+    "--tag", "--rev", "--branch", "--optional", "--package", "--no-install-package",
+    "--config-file", "--retry", "--marker", "-m", "--bounds", "--with", "--without", "--only",
+    "-E", "-G", "--extras",
+))  # fmt: skip
+_CONDA_VALUES = frozenset((
+    *CHANNELS, "-n", "--name", "-p", "--prefix", "--file", "-f", "--solver", "--platform",
+    "--subdir", "-r", "--root-prefix", "--repodata-fn", "--experimental-solver", "--rc-file",
+    "--category", "-e",
+))  # fmt: skip
+
+
+# -qU, -qqq
+_FLAGS = re.compile(r"-[qvUIyu]{2,9}")
+
+
+class Arguments(msgspec.Struct, frozen=True):
+    """The words after a command, sorted."""
+
+    plain: tuple[Word, ...]
+    options: tuple[tuple[str, Word], ...]
+    """Options that have a value, with it."""
+    flags: frozenset[str]
+
+    def values(self, names: tuple[str, ...]) -> list[Word]:
+        """Return the values of an option by all of its names, in order."""
+        return [word for name, word in self.options if name in names]
+
+
+def sort_arguments(words: tuple[Word, ...], *, is_conda: bool = False) -> Arguments:
+    """Return plain words, options with values and flags."""
+    with_value = _CONDA_VALUES if is_conda else _PIP_VALUES
+    plain: list[Word] = []
+    options: list[tuple[str, Word]] = []
+    flags: set[str] = set()
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if not word.text.startswith("-") or word.text == "-":
+            plain.append(word)
+            continue
+        name, equals, value = word.text.partition("=")
+        if equals:
+            options.append((name, msgspec.structs.replace(word, text=value)))
+        elif name in with_value and at < len(words):
+            options.append((name, words[at]))
+            at += 1
+        elif len(name) > 2 and name[:2] in with_value and name[1] != "-":  # -rrequirements.txt
+            options.append((name[:2], msgspec.structs.replace(word, text=name[2:])))
+        elif _FLAGS.fullmatch(name):
+            flags |= {f"-{letter}" for letter in name[1:]}
+        else:
+            flags.add(name)
+    return Arguments(tuple(plain), tuple(options), frozenset(flags))

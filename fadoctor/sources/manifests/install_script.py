@@ -1,0 +1,75 @@
+"""Commands that install, of a shell script or the cells of a notebook: one after the other."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.sources.manifests.docker_installs import Installs, is_installer, shared_by
+from fadoctor.sources.manifests.docker_text import Text
+from fadoctor.sources.manifests.draft import Draft
+from fadoctor.sources.manifests.planned import UNSEEN_BASE
+from fadoctor.sources.manifests.planned_stage import Stage
+from fadoctor.sources.manifests.tree import line_starts
+from fadoctor.syntax.notebook import in_lines, read_notebook
+
+if TYPE_CHECKING:
+    from fadoctor.sources.manifests.planned import Manifest
+    from fadoctor.sources.manifests.source import Source
+
+KIND, NOTEBOOK = "install script", "notebook"
+LINE_LIMIT = 500_000
+LENGTH_LIMIT = 1 << 18
+"""Characters of all commands."""
+
+_SHEBANG = re.compile(r"#![^\n]{0,100}\b(?:bash|dash|zsh|ksh|sh)\b")
+# python -m venv .venv, uv venv, conda create -n train
+_FRESH = re.compile(
+    r"^[^#\n]{0,200}(?<!\S)(?:-m\s{1,9}venv|virtualenv|uv\s{1,9}venv|(?:conda|mamba|micromamba)\s{1,9}"
+    r"(?:env\s{1,9})?create)\b",
+    re.MULTILINE,
+)
+
+
+def recognises(name: str, head: str) -> bool:
+    """Say whether a file is one, by its name or its first line."""
+    return name.endswith((".sh", ".bash", ".ipynb")) or _SHEBANG.match(head) is not None
+
+
+def read(source: Source) -> Manifest:
+    """Return what is there after the last command, as far as it is known."""
+    is_notebook = source.name.endswith(".ipynb")
+    draft = Draft(source, NOTEBOOK if is_notebook else KIND)
+    script = _cells(source, draft) if is_notebook else source.text
+    if len(script) > LENGTH_LIMIT or script.count("\n") > LINE_LIMIT:
+        raise source.error("a script that is too long")
+    stage, starts = Stage(), line_starts(script)
+    text = Text(msgspec.structs.replace(source, text=script), starts)
+    text.add(0, len(script))
+    shared = shared_by(source, load_knowledge().tables)
+    Installs(shared, stage, text.close()).run(script)
+    draft.is_in_steps = True
+    draft.requirements = [each for asked in stage.packages.values() for each in asked]
+    draft.constraints, draft.indexes = stage.constraints, list(stage.indexes)
+    draft.python, draft.facts = stage.python, stage.facts
+    for line, note in stage.notes:
+        draft.note(line, note)
+    if not draft.requirements:
+        raise source.error("has no command that installs packages, as far as they can be followed")
+    if not _FRESH.search(script):
+        draft.notes.append(UNSEEN_BASE)
+    return draft.manifest()
+
+
+def _cells(source: Source, draft: Draft) -> str:
+    """Return what the cells give to the shell; what stands in a condition is not followed."""
+    commands = read_notebook(source).commands
+    for each in commands:
+        if each.is_inner and is_installer(each.text):
+            draft.note(
+                each.line, f"runs only under a condition, so not followed: {each.text[:160]}"
+            )
+    return in_lines(each for each in commands if not each.is_inner)

@@ -1,0 +1,120 @@
+"""What a requirement or lock file asks for, before it is held against others and the tables."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fadoctor.model.place import Place
+from fadoctor.sources.manifests.chosen import Choice
+
+_NOT_SEEN = "not looked at"
+
+
+def unseen_files(where: str) -> str:
+    """Return the note on a page of files that an installer looks at, too."""
+    return f"files at {where} {_NOT_SEEN}"
+
+
+_IMAGE, _UNSAID = "what the image ", " holds is not known"
+_WHICH, _OPEN = "which image ", " is, is not known"
+
+
+def unseen_image(name: str) -> str:
+    """Return the note on an image of which no table says what it brings."""
+    return f"{_IMAGE}{name}{_UNSAID}"
+
+
+def open_image(name: str) -> str:
+    """Return the note on an image whose name a variable decides that nobody knows."""
+    return f"{_WHICH}{name}{_OPEN}"
+
+
+UNSEEN_BASE = "what is there before these commands run, is not known"
+"""The note on commands that install into an environment that is there already."""
+
+
+def speaks_of_image(note: str) -> bool:
+    """Return whether a note is one on an image, or what else is there, that nobody knows."""
+    if note == UNSEEN_BASE:
+        return True
+    is_unsaid = _IMAGE in note and note.endswith(_UNSAID)
+    return is_unsaid or (_WHICH in note and note.endswith(_OPEN))
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """One package that a file asks for."""
+
+    name: str
+    """Normalised name of the distribution: ``flash-attn``."""
+    place: Place
+    specifier: str = ""
+    """PEP 440: ``==2.7.1`` (a lock's version), ``>=2.4,<3``; "" where any version will do."""
+    url: str = ""
+    """Where the file itself lies: URL or path of a wheel, ``git+https://...``; no credentials."""
+    marker: str = ""
+    """PEP 508, as written; "" where it always holds."""
+    extras: tuple[str, ...] = ()
+    index: str = ""
+    """Index or channel that this one comes from, where the file says so for it alone."""
+    files: tuple[str, ...] = ()
+    """Names of the wheels that a lock lists: evidence of build, platform and Python."""
+    requires: tuple[str, ...] = ()
+    """What a lock says that it requires, as PEP 508 strings."""
+    manager: str = ""
+    """``conda`` where conda brings it, in a build of its own; "" for pip and its likes."""
+    build: str = ""
+    """Conda's build string, or a pattern for it: ``cuda126_py312h*``."""
+    doubt: str = ""
+    """Why nobody knows what will be there of it, "" where it is what it says."""
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """Something else that a file decides: an index, a version of Python, a variable."""
+
+    value: str
+    place: Place
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """One file, read."""
+
+    file: str
+    kind: str
+    """``requirements.txt``, ``uv.lock``, ``Dockerfile``."""
+    requirements: tuple[Requirement, ...] = ()
+    constraints: tuple[Requirement, ...] = ()
+    """Bounds for what something else asks for; they ask for nothing themselves."""
+    is_complete: bool = False
+    """Whether it names every package there will be: a lock does, a list of wishes does not."""
+    indexes: tuple[Setting, ...] = ()
+    """Package indexes, the first one first; credentials removed."""
+    python: Setting | None = None
+    """Version or range of Python that it asks for, as a PEP 440 specifier."""
+    image: Setting | None = None
+    """Container image that it starts from."""
+    variables: dict[str, Setting] = {}
+    """Environment variables that it sets."""
+    facts: dict[str, Setting] = {}
+    """What else it decides, by the name of the fact: ``host.glibc``, ``torch.cuda``."""
+    roots: tuple[str, ...] = ()
+    """What it was made for, as PEP 508 strings: of its packages only what these lead to by
+    ``requires`` is installed. None of them: all that the markers let through."""
+    notes: tuple[str, ...] = ()
+    """What could not be followed, in words: an include that is not there, a line of shell."""
+    extras: tuple[str, ...] = ()
+    """Extras that can be chosen, as they are written."""
+    groups: tuple[str, ...] = ()
+    """Groups, categories and environments that can be chosen."""
+    choice: Choice = Choice()
+    """What was chosen when it was read."""
+    overridden: tuple[str, ...] = ()
+    """Packages of which it overrules what others require of them."""
+    only_index: str = ""
+    """The index from which all of it has to come, "" where there may be others."""
+    is_in_steps: bool = False
+    """Whether it installs one thing after the other, each on top of what is there."""
+
+    @property
+    def has_unseen_files(self) -> bool:
+        """Whether an installer looks at pages of files that nobody has read."""
+        return any("files at " in note and note.endswith(_NOT_SEEN) for note in self.notes)

@@ -1,0 +1,66 @@
+"""Which Python a planned environment will have."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.versions import parse_specifier
+from fadoctor.model.catalogue import build_catalogue
+from fadoctor.model.fact import Fact, Known, Unknown, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fadoctor.sources.manifests.planned import Manifest, Setting
+
+# ==3.12.*, ==3.12.4, 3.12
+_EXACT = re.compile(r"(?:={2,3}\s{0,4})?([23]\.\d{1,2}(?:\.\d{1,3})?)(?:\.\*)?")
+_OPTION = "--python-version"
+
+
+def python_facts(
+    facts: Mapping[str, Fact], manifests: Iterable[Manifest], overlays: tuple[str, ...]
+) -> dict[str, Fact]:
+    """Return the facts of the Python that the files ask for, where this one is not in their range.
+
+    An assumed Python goes before everything; the first exact version before ranges.
+    """
+    if any(text.startswith(_OPTION) for text in overlays):
+        return {}
+    settings = [manifest.python for manifest in manifests if manifest.python]
+    exact = next((each for each in settings if _EXACT.fullmatch(each.value.strip())), None)
+    if exact is not None:
+        return _exactly(facts, exact)
+    here = facts.get("python.version")
+    for setting in settings:
+        allowed = parse_specifier(setting.value.strip())
+        if allowed is None:
+            continue
+        if not isinstance(here, Known) or not allowed.contains(str(here.value), prereleases=True):
+            return _another(setting)
+    return {}
+
+
+def _exactly(facts: Mapping[str, Fact], setting: Setting) -> dict[str, Fact]:
+    found = _EXACT.fullmatch(setting.value.strip())
+    version = found[1] if found else ""
+    here = facts.get("python.version")
+    if isinstance(here, Known) and f"{here.value}.".startswith(f"{version}."):
+        return {}
+    source = printable(f"{setting.place}: {setting.value}")
+    tag = "cp" + "".join(version.split(".")[:2])
+    return {
+        **_another(setting),
+        "python.version": Known(version, source),
+        "python.tag": Known(tag, source),
+        "python.abi_tag": Known(tag, source),
+        "python.implementation": Known("cpython", source),
+    }
+
+
+def _another(setting: Setting) -> dict[str, Fact]:
+    source = printable(f"{setting.place}: {setting.value}")
+    reason = f"the files ask for Python {setting.value}: name one with {_OPTION}"
+    open_ = Unknown(printable(reason), source)
+    return {name: open_ for name in build_catalogue() if name.startswith("python.")}

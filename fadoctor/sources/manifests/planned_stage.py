@@ -1,0 +1,129 @@
+"""What a stage of an image holds while it is built: later installations go before earlier ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
+from fadoctor.sources.manifests.combine import exact_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.sources.manifests.planned import Manifest, Requirement, Setting
+
+
+STAGE_LIMIT = 100
+WISH_LIMIT = 5_000
+"""Packages that the commands of one Dockerfile name."""
+
+_NOTE_LIMIT = 100
+
+
+class Tally:
+    """What the commands of one Dockerfile have asked for, in all stages together."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.wishes = 0
+
+    def is_full(self) -> bool:
+        """Count one more; say whether that is one too many."""
+        self.wishes += 1
+        return self.wishes > WISH_LIMIT
+
+
+class Stage:
+    """Packages, variables and facts after each instruction."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.packages: dict[str, list[Requirement]] = {}
+        self.constraints: list[Requirement] = []
+        self.indexes: list[Setting] = []
+        self.variables: dict[str, str | None] = {}
+        """What shell and instructions see, arguments of the build too; None is not known."""
+        self.settings: dict[str, Setting] = {}
+        """What the image keeps."""
+        self.facts: dict[str, Setting] = {}
+        self.python: Setting | None = None
+        self.image: Setting | None = None
+        self.notes: list[tuple[int, str]] = []
+        self.copied: dict[str, str] = {}
+        """Name in the image -> path beside the Dockerfile."""
+
+    def on_top(self) -> Stage:
+        """Return a stage that is built from this one."""
+        found = Stage()
+        found.packages = {name: list(asked) for name, asked in self.packages.items()}
+        found.constraints = list(self.constraints)
+        found.indexes = list(self.indexes)
+        found.settings = dict(self.settings)
+        found.variables = {name: setting.value for name, setting in self.settings.items()}
+        found.facts = dict(self.facts)
+        found.python, found.image = self.python, self.image
+        found.notes, found.copied = list(self.notes), dict(self.copied)
+        return found
+
+    def take(self, manifest: Manifest, *, upgrade: bool = False) -> None:
+        """Install what another file asks for."""
+        self.install(manifest.requirements, upgrade=upgrade)
+        self.constraints += manifest.constraints
+        self.facts |= manifest.facts
+        self.python = manifest.python if manifest.kind.startswith("env") else self.python
+        self.notes += [(0, note) for note in manifest.notes]
+
+    def install(self, asked: Iterable[Requirement], *, upgrade: bool = False) -> None:
+        """Install packages; what is there and good enough stays, as installers leave it."""
+        new: dict[str, list[Requirement]] = {}
+        for each in asked:
+            new.setdefault(each.name, []).append(each)
+        for name, wishes in new.items():
+            there = self.packages.get(name, [])
+            if len(there) == 1 and not upgrade and all(_is_met(there[0], w) for w in wishes):
+                continue
+            self.packages[name] = wishes
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Uninstall packages."""
+        for name in names:
+            self.packages.pop(name, None)
+
+    def copy_from(self, other: Stage) -> None:
+        """Take over the environment of another stage."""
+        self.packages |= {name: list(asked) for name, asked in other.packages.items()}
+        self.constraints += other.constraints
+        self.facts |= {
+            name: setting for name, setting in other.facts.items() if name.startswith("torch.")
+        }
+        self.python = other.python or self.python
+        self.notes += [note for note in other.notes if note not in self.notes]
+
+    def note(self, line: int, text: str) -> None:
+        """Say what was not followed."""
+        if len(self.notes) < _NOTE_LIMIT:
+            self.notes.append((line, text))
+
+
+def _is_met(there: Requirement, wish: Requirement) -> bool:
+    """Say whether what is installed is what is asked for, so that nothing happens."""
+    if wish.url or there.marker or there.url != wish.url:
+        return False
+    if not wish.specifier:
+        return True
+    version, allowed = parse_version(exact_version(there.specifier)), None
+    if version is not None:
+        allowed = parse_specifier(wish.specifier)
+    return version is not None and allowed is not None and (
+        allowed.contains(version, prereleases=True)
+    )  # fmt: skip
+
+
+def renamed(asked: Iterable[Requirement], index: str) -> list[Requirement]:
+    """Return requirements with the index that their command names."""
+    return [
+        msgspec.structs.replace(each, index=index) if index and not each.index else each
+        for each in asked
+    ]

@@ -1,0 +1,119 @@
+"""``pyproject.toml``: what the project and its tool ask for; the standard part is read here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.sources.manifests.draft import Draft, only_named
+from fadoctor.sources.manifests.entries import all_of, pep508, specifier
+from fadoctor.sources.manifests.pixi_toml import read_pixi
+from fadoctor.sources.manifests.planned import Setting
+from fadoctor.sources.manifests.pyproject_pdm import read_pdm
+from fadoctor.sources.manifests.pyproject_poetry import read_poetry
+from fadoctor.sources.manifests.pyproject_uv import read_uv, uv_groups
+from fadoctor.sources.manifests.toml_tree import read_toml
+from fadoctor.sources.probes.metadata import normalise_name
+
+if TYPE_CHECKING:
+    from fadoctor.sources.manifests.planned import Manifest, Requirement
+    from fadoctor.sources.manifests.source import Source
+    from fadoctor.sources.manifests.tree import Node, Tree
+
+KIND = "pyproject.toml"
+_GROUP_DEPTH = 16
+
+
+def recognises(name: str, _head: str) -> bool:
+    """Say whether a file is one, by its name."""
+    return name == KIND or name.endswith("." + KIND)
+
+
+def read(source: Source) -> Manifest:
+    """Return what is asked for, with the extras and groups that were chosen."""
+    tree = read_toml(source)
+    draft = Draft(source, KIND)
+    root = tree.root
+    _project(draft, tree)
+    _groups(draft, tree)
+    for tool, reader in (
+        ("poetry", read_poetry),
+        ("uv", read_uv),
+        ("pdm", read_pdm),
+        ("pixi", read_pixi),
+    ):
+        node = tree.find(root, "tool", tool)
+        if node is not None:
+            reader(draft, tree, node)
+    return draft.manifest()
+
+
+def _project(draft: Draft, tree: Tree) -> None:
+    root = tree.root
+    draft.requirements += [
+        pep508(tree, item) for item in tree.items(root, "project", "dependencies")
+    ]
+    _extras(draft, tree)
+    python = tree.find(root, "project", "requires-python")
+    if python is not None:
+        draft.python = Setting(specifier(tree, python), tree.place(python))
+    dynamic = [tree.as_text(item) for item in tree.items(root, "project", "dynamic")]
+    if "dependencies" in dynamic and tree.find(root, "tool", "poetry") is None:
+        draft.note(1, "the dependencies are dynamic: a build computes them")
+
+
+def _extras(draft: Draft, tree: Tree) -> None:
+    """Take the extras that were chosen, with those that they name themselves; note the others."""
+    own = normalise_name(tree.text(tree.root, "project", "name"))
+    extras = {
+        name: [pep508(tree, item) for item in tree.items(node)]
+        for name, node in tree.table(tree.root, "project", "optional-dependencies").items()
+    }
+    by_name = {normalise_name(name): asked for name, asked in extras.items()}
+    chosen = [name for name in extras if draft.takes_extra(name)]
+    taken = set(map(normalise_name, chosen))
+    todo = [(each, "") for name in chosen for each in extras[name]]
+    while todo:
+        each, condition = todo.pop(0)
+        marker = all_of(condition, each.marker)
+        if each.name != own:
+            draft.requirements.append(msgspec.structs.replace(each, marker=marker))
+            continue
+        fresh = [name for name in map(normalise_name, each.extras) if name not in taken]
+        taken.update(fresh)
+        todo += [(wish, marker) for name in fresh for wish in by_name.get(name, ())]
+    for name, node in tree.table(tree.root, "project", "optional-dependencies").items():
+        if normalise_name(name) not in taken:
+            asked = [each.name for each in extras[name]]
+            only_named(draft, tree, f"the extra {name}", asked, node.at)
+
+
+def _groups(draft: Draft, tree: Tree) -> None:
+    """Take the groups that uv installs by default and those that were chosen; note the others."""
+    groups = tree.table(tree.root, "dependency-groups")
+    default = uv_groups(tree)
+    for name, node in groups.items():
+        asked = _group(tree, groups, node, ())
+        if draft.takes_group(name) or name in default:
+            draft.requirements += asked
+        else:
+            only_named(draft, tree, f"the group {name}", [each.name for each in asked], node.at)
+
+
+def _group(
+    tree: Tree, groups: dict[str, Node], node: Node, within: tuple[int, ...]
+) -> list[Requirement]:
+    """Return what a group asks for, with the groups that it includes."""
+    if id(node) in within or len(within) > _GROUP_DEPTH:
+        raise tree.error(node, "includes itself")
+    found = []
+    for item in tree.items(node):
+        if not isinstance(item.value, dict):
+            found.append(pep508(tree, item))
+            continue
+        included = groups.get(tree.text(item, "include-group"))
+        if included is None:
+            raise tree.error(item, "includes a group that is not there")
+        found += _group(tree, groups, included, (*within, id(node)))
+    return found

@@ -1,0 +1,73 @@
+"""``[tool.pdm]``: sources, overrides and groups of PDM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fadoctor.sources.manifests.draft import only_named
+from fadoctor.sources.manifests.entries import address, index_setting, pep508
+from fadoctor.sources.manifests.planned import Requirement
+from fadoctor.sources.manifests.version_ranges import poetry_range
+from fadoctor.sources.probes.metadata import clean_url, normalise_name
+
+if TYPE_CHECKING:
+    from fadoctor.sources.manifests.draft import Draft
+    from fadoctor.sources.manifests.tree import Node, Tree
+
+
+def read_pdm(draft: Draft, tree: Tree, pdm: Node) -> None:
+    """Add indexes and overrides; groups for development are not asked for by default."""
+    for item in tree.items(pdm, "source"):
+        url = tree.find(item, "url")
+        if url is None:
+            raise tree.error(item, "a source without a url")
+        draft.indexes.append(index_setting(tree, url))
+        _bind(draft, tree, item, clean_url(tree.as_text(url)))
+    for group, node in tree.table(pdm, "dev-dependencies").items():
+        if draft.takes_group(group):
+            draft.requirements += [
+                pep508(tree, item) for item in tree.items(node) if not _is_local(tree, item)
+            ]
+            continue
+        names = [_name(tree, item) for item in tree.items(node)]
+        only_named(draft, tree, f"the group {group}", names, node.at)
+    for name, node in tree.table(pdm, "resolution", "overrides").items():
+        _override(draft, tree, normalise_name(name), node)
+
+
+def _name(tree: Tree, item: Node) -> str:
+    return tree.as_text(item) if _is_local(tree, item) else pep508(tree, item).name
+
+
+def _is_local(tree: Tree, item: Node) -> bool:
+    return tree.as_text(item).startswith(("-e", "file:"))
+
+
+def _bind(draft: Draft, tree: Tree, item: Node, url: str) -> None:
+    """Give the index to the packages that only this source may bring."""
+    for pattern in tree.items(item, "include_packages"):
+        name = normalise_name(tree.as_text(pattern))
+        draft.requirements = [
+            msgspec.structs.replace(each, index=url) if each.name == name else each
+            for each in draft.requirements
+        ]
+
+
+def _override(draft: Draft, tree: Tree, name: str, node: Node) -> None:
+    text = tree.as_text(node)
+    is_url = "://" in text
+    specifier = "" if is_url else poetry_range(text)
+    if specifier is None:
+        raise tree.error(node, f"{text[:100]!r} is not a version range")
+    fields: dict[str, Any] = address(text) if is_url else {"specifier": specifier}
+    found = Requirement(name=name, place=tree.place(node), **fields)
+    draft.overridden[name] = None
+    if any(each.name == name for each in draft.requirements):
+        draft.requirements = [
+            msgspec.structs.replace(found, marker=each.marker) if each.name == name else each
+            for each in draft.requirements
+        ]
+    else:
+        draft.constraints.append(found)

@@ -1,0 +1,128 @@
+"""Who may keep a package from its newest release: what else is named, and nobody knows how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
+from fadoctor.model.fact import Fact, Known, Unknown, printable
+from fadoctor.model.packages import package_of
+from fadoctor.sources.manifests.planned_torch import is_conda
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.manifests.combine import Combined, Planned
+    from fadoctor.sources.manifests.planned import Manifest
+
+NEVER, WHERE_BOUNDED, BY_TABLES = "never", "where-bounded", "by-tables"
+"""What table ``may-bound`` says of a package."""
+
+_LOWER = (">=", ">", "!=")
+_SHOWN = 3
+
+
+def bounded_facts(
+    manifests: Iterable[Manifest], combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, Fact]:
+    """Return why the version that a resolver takes is not known, of each package that may be bound.
+
+    Only of those whose releases table ``helper-releases`` has: who bounds others is in their own.
+    """
+    releases = _helper_releases(matrix)
+    open_ = [p for name, p in combined.packages.items() if name in releases and _is_range(p)]
+    if not open_:
+        return {}
+    who = _Bounding(combined, facts, matrix, releases)
+    names = list(dict.fromkeys((*who.names(), *_with_extras(manifests, who))))
+    found: dict[str, Fact] = {}
+    for planned in open_:
+        others = [name for name in names if name != planned.name]
+        if others or is_conda(planned):
+            more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+            why = f", and {', '.join(others[:_SHOWN])}{more} may bound it" if others else ""
+            reason = f"an installer decides: {planned.name}{planned.specifier}{why}"
+            name = f"{package_of(planned.name)}.version"
+            found[name] = Unknown(printable(reason), printable(planned.source))
+    return found
+
+
+def _helper_releases(matrix: Matrix) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for row in matrix.tables["helper-releases"].rows:
+        name = str(row["package"])
+        if package_of(name):
+            found[name] = (*found.get(name, ()), *str(row["version"]).split())
+    return found
+
+
+def _is_range(planned: Planned) -> bool:
+    return not (planned.version or planned.url or planned.open)
+
+
+class _Bounding:
+    """What the files name, and whether it may bound others in a way that no table says."""
+
+    def __init__(
+        self,
+        combined: Combined,
+        facts: Mapping[str, Fact],
+        matrix: Matrix,
+        releases: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        self.combined, self.facts, self.matrix, self.releases = combined, facts, matrix, releases
+
+    def names(self) -> Iterator[str]:
+        """Yield the distributions that may bound others."""
+        for name, planned in self.combined.packages.items():
+            if self._may(planned):
+                yield name
+        for name, specifier in self.combined.bounds.items():
+            is_there = name in self.combined.packages or name in self.releases
+            if not is_there and self.how(name) not in (NEVER, BY_TABLES) and _has_end(specifier):
+                yield name
+
+    def how(self, name: str) -> str:
+        """Return how a distribution bounds others, "" where nobody knows."""
+        cell = self.matrix.find("may-bound", {"package": Known(name, "asked")}).cell("how")
+        return str(cell.value) if isinstance(cell, Known) else ""
+
+    def _may(self, planned: Planned) -> bool:
+        if planned.name in self.releases:
+            return self._is_unlisted(planned)
+        how = self.how(planned.name)
+        if how == WHERE_BOUNDED:
+            return bool(planned.version or planned.url or planned.open) or _has_end(
+                planned.specifier
+            )
+        if how == BY_TABLES and not _is_range(planned):
+            requires = self.facts.get(f"{package_of(planned.name)}.requires")
+            return not isinstance(requires, Known)
+        return how not in (NEVER, BY_TABLES)
+
+    def _is_unlisted(self, planned: Planned) -> bool:
+        """Return whether a package with a list of releases comes as one that is not in it."""
+        if planned.url or planned.open:
+            return True
+        if planned.requires is not None:
+            return False  # a lock says what it requires
+        listed = self.releases[planned.name]
+        allowed = parse_specifier(planned.specifier)
+        if planned.version:
+            return parse_version(planned.version) not in map(parse_version, listed)
+        return allowed is None or not any(map(allowed.contains, listed))
+
+
+def _with_extras(manifests: Iterable[Manifest], who: _Bounding) -> Iterator[str]:
+    """Yield what is asked for with extras, of which no table says what they require."""
+    for manifest in manifests:
+        for each in manifest.requirements:
+            if each.extras and each.name in who.combined.packages and who.how(each.name) != NEVER:
+                yield f"{each.name}[{','.join(each.extras[:_SHOWN])}]"
+
+
+def _has_end(specifier: str) -> bool:
+    """Return whether a specifier keeps a package from its newest release."""
+    parts = [part.strip() for part in specifier.split(",") if part.strip()]
+    return any(not part.startswith(_LOWER) for part in parts)

@@ -1,0 +1,50 @@
+"""Read YAML, and JSON, from outside: text, lists and tables only, sizes bounded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.sources.manifests.tree import Node, Tree
+from fadoctor.syntax.yaml_events import YamlReader
+
+if TYPE_CHECKING:
+    import yaml
+
+    from fadoctor.sources.manifests.source import Source
+
+_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+
+
+def read_yaml(source: Source) -> Tree:
+    """Return the first document of a text; InputError where it is not what we read.
+
+    Every plain value stays text, so that ``3.10`` and ``no`` are what they look like. Tags are
+    refused, and keys that stand twice.
+    """
+    return Tree(source, _Reader(source).document() or Node(None, 0))
+
+
+class _Reader(YamlReader[Node]):
+    """Makes the nodes of manifests."""
+
+    depth_limit, event_limit, alias_limit = 32, 450_000, 1000
+
+    def scalar(self, event: yaml.ScalarEvent) -> Node:
+        is_null = not event.style and event.value in _NULLS
+        return Node(None if is_null else event.value, _at(event))
+
+    def sequence(self, event: yaml.Event, items: list[Node]) -> Node:
+        return Node(items, _at(event))
+
+    def mapping(self, event: yaml.Event, entries: dict[str, Node]) -> Node:
+        return Node(entries, _at(event))
+
+    def enter(self, entries: dict[str, Node], key: yaml.ScalarEvent, node: Node) -> None:
+        if key.value in entries:
+            raise self.error(key, "this key stands twice")
+        entries[key.value] = node
+
+
+def _at(event: yaml.Event) -> int:
+    mark = event.start_mark
+    return mark.index if mark is not None else 0

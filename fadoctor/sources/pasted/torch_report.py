@@ -1,0 +1,132 @@
+"""``python -m torch.utils.collect_env``, and vLLM's ``collect-env``, which has grown out of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.catalogue import build_catalogue, find_spec
+from fadoctor.sources.pasted.claims import (
+    AVAILABLE,
+    INSTALLER,
+    NOT_SAID,
+    RUNTIME,
+    Claim,
+    Line,
+    gpu_claims,
+    platform_claims,
+)
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator
+
+    from fadoctor.model.fact import Value
+
+TOOL = "torch.utils.collect_env"
+
+# PyTorch version: 2.7.1+cu126
+_PAIR = compiled(r"\s{0,8}(?P<key>[A-Za-z][\w /()-]{1,60}?)\s{0,30}: ?(?P<value>[^\n]{0,400})")
+_VERSION = compiled(r"v?(?P<found>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+-]{0,60})")
+_SHORT = compiled(r"(?P<found>\d{1,3}\.\d{1,3})(?:\.\d{1,4})?")
+# (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0
+_LAST = compiled(r"(?:\([^)]{0,120}\) ?)?(?P<found>\d{1,3}(?:\.\d{1,3}){1,2})")
+# 3.11.7 (main, May  9 2026, 07:35:25) [GCC 12.2.0] (64-bit runtime)
+_PYTHON = compiled(r"(?P<found>(\d{1,2})\.(\d{1,3})\.\d{1,3})[^(]{0,60}\(")
+_LIBC = compiled(r"glibc-(?P<found>\d{1,2}\.\d{1,3})")
+_GPU = compiled(
+    r"\s{0,8}(?:GPU models and configuration\s{0,30}: ?)?GPU (?P<index>\d{1,3}): (?P<name>.{1,200})"
+)
+# [pip3] flash-attn==2.8.3, [conda] torch 2.6.0 pypi_0 pypi
+_LISTED = compiled(
+    r"\s{0,8}\[(?P<by>pip3?|conda)\]\s{1,8}(?P<name>[A-Za-z0-9][\w.-]{0,100})(?:==|\s{1,60})"
+    r"(?P<version>\d[\w.+!-]{0,80})(?:\s{1,60}(?P<rest>\S[^\n]{0,200}))?"
+)
+# what a report of vLLM ends with: NAME=value
+_VARIABLE = compiled(r"(?P<key>[A-Z][A-Z0-9_]{3,60})=(?P<value>.{0,500})")
+
+# PyTorch version: 2.7.1+cu126, and what vLLM's report of later releases begins with: its first
+# heading, System Info, and "PyTorch version              : 2.9.0+cu128"
+_BEGINS = compiled(r"\s{0,12}(?:(?:PyTorch version|Is debug build)\s{0,30}:|System Info\s{0,4}$)")
+
+_ONE = {
+    "PyTorch version": (RUNTIME, _VERSION),
+    "CUDA runtime version": ("toolkit.nvcc.version", _SHORT),
+    "GCC version": ("toolkit.gcc.version", _LAST),
+    "Libc version": ("host.glibc", _LIBC),
+    "Nvidia driver version": ("driver.version", _VERSION),
+    "vLLM Version": ("package:vllm", _VERSION),
+}
+
+
+def read(lines: Iterable[Line]) -> Iterator[Claim]:
+    """Yield what these reports say; other lines of the same shape say nothing."""
+    inside, catalogue = False, build_catalogue()
+    for line in lines:
+        inside = inside or _BEGINS.match(line.text) is not None
+        if not inside:
+            continue
+        if gpu := _GPU.fullmatch(line.text):
+            yield from gpu_claims(int(gpu["index"]), gpu["name"], line.number, TOOL)
+        elif listed := _LISTED.fullmatch(line.text):
+            yield from _package(listed, line)
+        elif variable := _VARIABLE.fullmatch(line.text.strip()):
+            if find_spec(catalogue, f"env.{variable['key']}") is not None:
+                yield Claim(f"env.{variable['key']}", variable["value"], line.number, TOOL)
+        elif pair := _PAIR.fullmatch(line.text):
+            yield from _pair(pair["key"].strip(), pair["value"].strip(), line.number)
+
+
+def _package(found: re.Match[str], line: Line) -> Iterator[Claim]:
+    """Yield a package; of conda's list only what pip has put there, which keeps pip's names."""
+    if found["by"] == "conda" and not (found["rest"] or "").startswith("pypi"):
+        if found["name"] == "pytorch":
+            yield Claim(INSTALLER, "conda", line.number, TOOL)
+        return
+    yield Claim(f"package:{found['name']}", found["version"], line.number, TOOL)
+    if found["name"] == "torch":
+        yield Claim(INSTALLER, "pip", line.number, TOOL)
+
+
+def _pair(key: str, value: str, line: int) -> Iterator[Claim]:
+    if key in _ONE:
+        name, pattern = _ONE[key]
+        found = pattern.fullmatch(value)
+        if found is not None:
+            yield Claim(name, found["found"], line, TOOL)
+    elif key == "CUDA used to build PyTorch":
+        yield from _cuda(value, line)
+    elif key == "ROCM used to build PyTorch" and (found := _VERSION.fullmatch(value)):
+        yield Claim("torch.hip", found["found"], line, TOOL)
+    elif key == "Python platform":
+        yield from platform_claims(value, line, TOOL)
+    elif key == "Python version":
+        yield from _python(value, line)
+    elif key == "GPU models and configuration" and value not in NOT_SAID:
+        # AMD Instinct MI300X (gfx942:sramecc+:xnack-): on ROCm without a number
+        yield from gpu_claims(0, value, line, TOOL)
+    elif key == "Is CUDA available" and value in ("True", "False"):
+        yield Claim(AVAILABLE, value == "True", line, TOOL)
+
+
+def _cuda(value: str, line: int) -> Iterator[Claim]:
+    """Yield the CUDA of torch; where torch knows none the tool could not collect it."""
+    found = _SHORT.fullmatch(value)
+    if found is not None:
+        yield Claim("torch.cuda", found["found"], line, TOOL)
+    elif value in NOT_SAID and value != "N/A":
+        yield Claim("torch.cuda", None, line, TOOL)
+
+
+def _python(value: str, line: int) -> Iterator[Claim]:
+    found = _PYTHON.match(value)
+    if found is None:
+        return
+    free = "free-threading" in value
+    said: dict[str, Value | None] = {"python.version": found["found"], "python.free_threaded": free}
+    if "[PyPy" not in value:
+        tag = f"cp{found[2]}{found[3]}"
+        said |= {"python.implementation": "cpython", "python.tag": tag}
+        said["python.abi_tag"] = f"{tag}t" if free else tag
+    for name, fact in said.items():
+        yield Claim(name, fact, line, TOOL)

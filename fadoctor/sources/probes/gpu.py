@@ -1,0 +1,189 @@
+"""The GPUs of the machine and the driver behind them. The only probe that asks NVML, once a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.sources.probes.amd import TOPOLOGY, AmdGpu, read_amd
+from fadoctor.sources.probes.driver import (
+    VERSION_FILE,
+    KernelDriver,
+    find_device_nodes,
+    read_kernel_driver,
+)
+from fadoctor.sources.probes.nvidia import Obstacle, Reading, Trouble, failed_reading
+from fadoctor.sources.probes.nvidia_smi import NVIDIA_SMI_TIMEOUT_S, read_nvidia_smi
+from fadoctor.sources.probes.nvml import NVML_TIMEOUT_S, read_nvml
+from fadoctor.sources.probes.visible import Device, Selection, cuda_selection, rocm_selection
+from fadoctor.sources.probes.world import Facts, World, absent, known, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How long the driver may take to answer, seconds."""
+
+    nvml_s: float = NVML_TIMEOUT_S
+    nvidia_smi_s: float = NVIDIA_SMI_TIMEOUT_S
+
+
+def probe(world: World, facts: Mapping[str, Fact], limits: Limits | None = None) -> Facts:  # noqa: ARG001 -- the form of every probe
+    """Return the facts of the GPUs, NVIDIA's first, and of the driver. Costs one process or two."""
+    reading = read_nvidia(world, limits or Limits())
+    nvidia_count = _nvidia_count(world, reading)
+    amd = read_amd(world) if world.os == "linux" else None
+    gpus = [
+        *_nvidia_facts(world, reading),
+        *_amd_facts(world, amd or ()),
+    ]
+    count = _count(world, nvidia_count, amd)
+    found = {
+        "gpu.count": count,
+        "gpu.visible_count": _visible_count(count, [gpu["visible"] for gpu in gpus]),
+        **_driver_facts(world, reading, nvidia_count),
+    }
+    for index, gpu in enumerate(gpus):
+        found |= {f"gpu[{index}].{noun}": fact for noun, fact in gpu.items()}
+    return found
+
+
+def read_nvidia(world: World, limits: Limits) -> Reading:
+    """Return what NVML says, or nvidia-smi where NVML gives no list of GPUs.
+
+    After NVML hung, nvidia-smi is not asked: it would wait in the same library.
+    """
+    if world.os == "macos":
+        return failed_reading("nvml", Obstacle.NOT_INSTALLED, "macOS has no NVIDIA driver")
+    nvml = read_nvml(world, limits.nvml_s)
+    if nvml.trouble is None or nvml.trouble.obstacle is Obstacle.HUNG:
+        return nvml
+    smi = read_nvidia_smi(world, limits.nvidia_smi_s)
+    if smi.trouble is None:
+        return msgspec.structs.replace(smi, note=nvml.trouble.reason)
+    trouble = _both_failed(nvml.trouble, smi.trouble)
+    return msgspec.structs.replace(nvml, trouble=trouble)
+
+
+def _both_failed(nvml: Trouble, smi: Trouble) -> Trouble:
+    """Say in one line why neither gave a list. What NVML says about the driver weighs more."""
+    obstacle = nvml.obstacle
+    if obstacle is Obstacle.NOT_INSTALLED:
+        obstacle = smi.obstacle
+    return Trouble(obstacle, f"{nvml.reason}; {smi.reason}")
+
+
+def _nvidia_count(world: World, reading: Reading) -> Fact:
+    """Return how many NVIDIA GPUs can be used here; Known 0 only where nothing of a driver is."""
+    trouble = reading.trouble
+    if trouble is None:
+        return known(len(reading.gpus), reading.how)
+    if trouble.obstacle in (Obstacle.HUNG, Obstacle.FAILED):
+        return unknown(trouble.reason, reading.how)
+    nodes = find_device_nodes(world) if world.os == "linux" else ()
+    if trouble.obstacle is Obstacle.NOT_INSTALLED:
+        # Every WSL machine has /dev/dxg; without NVIDIA's libraries it stands for another GPU.
+        nodes = tuple(node for node in nodes if node != "/dev/dxg")
+    if not nodes:
+        return known(0, f"{trouble.reason}; no device node")
+    hint = "a container gets NVML by the driver capability 'utility'"
+    return unknown(f"{trouble.reason}, yet {nodes[0]} is there ({hint})", reading.how)
+
+
+def _count(world: World, nvidia: Fact, amd: Sequence[AmdGpu] | None) -> Fact:
+    where = f"{TOPOLOGY} lists {len(amd)}" if amd is not None else f"no {TOPOLOGY}"
+    if world.os != "linux":
+        where = "AMD GPUs are looked for on Linux only"
+    if not isinstance(nvidia, Known) or not isinstance(nvidia.value, int):
+        return nvidia
+    return known(nvidia.value + len(amd or ()), f"NVIDIA: {nvidia.source}; AMD: {where}")
+
+
+def _visible_count(count: Fact, visible: Sequence[Fact]) -> Fact:
+    if not isinstance(count, Known):
+        return count
+    undecided = next((fact for fact in visible if not isinstance(fact, Known)), None)
+    if undecided is not None:
+        return undecided
+    number = sum(isinstance(fact, Known) and fact.value is True for fact in visible)
+    return known(number, visible[0].source if visible else count.source)
+
+
+def _driver_facts(world: World, reading: Reading, count: Fact) -> Facts:
+    version = _driver_version(world, reading, count)
+    cuda, how = reading.cuda, known(reading.how, reading.note or reading.how)
+    if isinstance(version, Absent) and not isinstance(cuda, Known):
+        cuda = absent(version.source)
+    if reading.trouble is not None:
+        gone = isinstance(version, Absent)
+        reason = reading.trouble.reason
+        return {
+            "driver.version": version,
+            "driver.cuda": cuda,
+            "driver.nvml": absent(reason) if gone else unknown(reason, reading.how),
+        }
+    return {"driver.version": version, "driver.cuda": cuda, "driver.nvml": how}
+
+
+def _driver_version(world: World, reading: Reading, count: Fact) -> Fact:
+    """Return what NVML or nvidia-smi says, else the kernel, whose word needs no library."""
+    if isinstance(reading.driver, Known):
+        return reading.driver
+    kernel = read_kernel_driver(world)
+    if isinstance(kernel, KernelDriver):
+        return known(kernel.version, f"{VERSION_FILE}: {kernel.line}")
+    if kernel is None and reading.trouble and isinstance(count, Known):
+        return absent(f"{reading.trouble.reason}; no {VERSION_FILE}")
+    return reading.driver
+
+
+def _nvidia_facts(world: World, reading: Reading) -> list[Facts]:
+    gpus = reading.gpus
+    devices = [Device(gpu.uuid, _as_bool(gpu.mig), gpu.mig_uuids) for gpu in gpus]
+    selection = cuda_selection(world.environ, devices)
+    names = {gpu.name.value for gpu in gpus if isinstance(gpu.name, Known)}
+    note = selection.note
+    if len(names) > 1 and False in selection.visible and "GPU-" not in note:
+        note += "; ordinals taken in PCI bus order, CUDA's own default is fastest first"
+    return [
+        {
+            "name": gpu.name,
+            "vendor": known("nvidia", reading.how),
+            "compute_capability": gpu.compute_capability,
+            "gfx": absent("an NVIDIA GPU has none"),
+            "memory_bytes": gpu.memory_bytes,
+            "mig": gpu.mig,
+            "visible": _visible(visible, note),
+        }
+        for gpu, visible in zip(gpus, selection.visible, strict=True)
+    ]
+
+
+def _amd_facts(world: World, gpus: Sequence[AmdGpu]) -> list[Facts]:
+    selection = rocm_selection(world.environ, [gpu.uuid for gpu in gpus])
+    if gpus and not world.path("/dev/kfd").exists():
+        # /sys shows the host's GPUs to every container; a program needs the device node.
+        selection = Selection((False,) * len(gpus), "/dev/kfd is not there")
+    return [
+        {
+            "name": gpu.name,
+            "vendor": known("amd", TOPOLOGY),
+            "compute_capability": absent("an AMD GPU has none"),
+            "gfx": gpu.gfx,
+            "memory_bytes": gpu.memory_bytes,
+            "mig": absent("an AMD GPU has none"),
+            "visible": _visible(visible, selection.note),
+        }
+        for gpu, visible in zip(gpus, selection.visible, strict=True)
+    ]
+
+
+def _as_bool(fact: Fact) -> bool | None:
+    return fact.value if isinstance(fact, Known) and isinstance(fact.value, bool) else None
+
+
+def _visible(visible: bool | None, note: str) -> Fact:  # noqa: FBT001 -- a cell of a table
+    return unknown(note, "visibility") if visible is None else known(visible, note)

@@ -1,0 +1,112 @@
+"""Which installed packages do not go together, though no requirement says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fadoctor.knowledge.matrix.query import Index
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+
+TABLE = "pairs"
+PAIRED = ("pair_told", "pair_why", "pair_other")
+"""What every package has; the second is there where the first is."""
+
+_SOURCE = "the matrix of pairs, and the list of installed packages"
+
+
+def pair_facts(
+    facts: Mapping[str, Fact], matrix: Matrix, packages: Collection[str]
+) -> dict[str, Fact]:
+    """Return with what of the installed packages each of some does not go."""
+    installed = facts.get("packages.installed")
+    found: dict[str, Fact] = {}
+    for package in packages:
+        if isinstance(facts.get(f"{package}.version"), (Known, Unknown)):
+            told = _of_package(package, installed, facts, matrix)
+            found |= {f"{package}.{name}": fact for name, fact in told.items()}
+    return found
+
+
+def pairs_of(
+    distribution: Fact, version: Fact, installed: Mapping[str, str], matrix: Matrix
+) -> Iterator[tuple[str, Any, str]]:
+    """Yield what a release goes with: of what, in which versions, and what happens otherwise.
+
+    None as versions is none at all, a mapping is not known. Pairs that a rule of their own judges,
+    since more than versions decides, are left out.
+    """
+    if not isinstance(distribution, Known) or not isinstance(version, Known):
+        return
+    for row in matrix.find(TABLE, {"package": distribution, "version": version}).rows:
+        if not row.get("rule") and installed.get(str(row["beside"])):
+            yield str(row["beside"]), row.get("fits"), str(row.get("what") or "")
+
+
+def paired_with(distributions: Collection[str], matrix: Matrix) -> tuple[str, ...]:
+    """Return the prefixes of the packages of which the matrix says with what of some they go."""
+    names = {
+        name
+        for row in matrix.tables[TABLE].rows
+        if row["beside"] in distributions
+        for name in str(row["package"]).split()
+    }
+    return tuple(key for key, several in PACKAGES.items() if not names.isdisjoint(several))
+
+
+def _of_package(
+    package: str, installed: Fact | None, facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, Fact]:
+    none: dict[str, Fact] = dict.fromkeys(PAIRED, Absent(f"{_SOURCE}: none"))
+    named = facts.get(f"{package}.distribution")
+    distribution = named if isinstance(named, Known) else Known(PACKAGES[package][0], package)
+    if not Index.of(matrix.tables[TABLE]).names(str(distribution.value)):
+        return none
+    version = facts[f"{package}.version"]
+    if isinstance(version, Unknown):
+        return dict.fromkeys(PAIRED, version)
+    if not isinstance(installed, Known) or not isinstance(installed.value, dict):
+        return dict.fromkeys(PAIRED, installed or Unknown("it was not read", package))
+    told: dict[str, str] = {}
+    why: list[str] = []
+    for beside, fits, what in pairs_of(distribution, version, installed.value, matrix):
+        if isinstance(fits, dict):
+            return dict.fromkeys(PAIRED, Unknown(str(fits.get("unknown", "")), _SOURCE))
+        there = installed.value[beside]
+        if fits is None or not _is_in(there, str(fits)):
+            range_ = f"it supports {fits}, but " if fits else ""
+            told[beside] = f"({range_}{there} is installed)"
+            why.append(what)
+    if not told:
+        return none
+    words = " ".join(dict.fromkeys(why))
+    other = _other(str(distribution.value), {name: installed.value[name] for name in told}, matrix)
+    return {
+        "pair_told": Known(told, _SOURCE),
+        "pair_why": Known(words, _SOURCE),
+        "pair_other": Known(other, _SOURCE) if other else Absent("no release is known to fit"),
+    }
+
+
+def _other(distribution: str, beside: Mapping[str, str], matrix: Matrix) -> str:
+    """Return the newest releases of a package that go with all of some, "" where none is known."""
+    rows = matrix.tables[TABLE].rows
+    mine = [row for row in rows if row["package"] == distribution and not row.get("rule")]
+    for version in reversed(dict.fromkeys(str(row["version"]) for row in mine)):
+        fits = {str(row["beside"]): row.get("fits") for row in mine if row["version"] == version}
+        specifiers = {name: fits.get(name) for name in beside}
+        if all(isinstance(s, str) and _is_in(beside[n], s) for n, s in specifiers.items()):
+            return f"{distribution}{version}"
+    return ""
+
+
+def _is_in(version: str, specifier: str) -> bool:
+    """Return whether a version is in a specifier; what cannot be read is taken to be."""
+    allowed, parsed = parse_specifier(specifier), parse_version(version)
+    return allowed is None or parsed is None or allowed.contains(parsed, prereleases=True)

@@ -1,0 +1,160 @@
+"""What an assistant is told: bounded, redacted, and nothing of an environment is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fadoctor.interfaces.assistants import answers
+from fadoctor.interfaces.assistants.answers import Asked
+from fadoctor.model.errors import FadoctorError, InputError, TargetError, UsageError
+from tests.cli.environments import add_flash_attn, add_torch, make_environment
+
+GOLDEN = Path(__file__).parents[3] / "golden"
+FACTS = (GOLDEN / "linux-4090-wheel-mismatch" / "facts.json").read_text(encoding="utf-8")
+AMPERE = "RuntimeError: FlashAttention only supports Ampere GPUs or newer."
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """Return an environment whose interpreter leaves a trace where it is run."""
+    site = make_environment(tmp_path / "env")
+    add_torch(site, "2.8.0", "12.8")
+    add_flash_attn(site, "2.8.3")
+    python = tmp_path / "env" / "bin" / "python"
+    python.unlink()
+    python.write_text(f"#!/bin/sh\ntouch {tmp_path / 'it-was-run'}\n")
+    python.chmod(0o755)
+    return tmp_path / "env"
+
+
+def was_run(environment: Path) -> bool:
+    return (environment.parent / "it-was-run").exists()
+
+
+def test_a_report_that_was_sent_is_judged(tmp_path: Path) -> None:
+    found = answers.check(Asked(report=FACTS), tmp_path)
+    assert found.text.startswith("✗ NVIDIA GeForce RTX 4090: FlashAttention-2 does not work here.")
+    assert [each["rule_id"] for each in found.document["findings"]] == ["wheel-torch-mismatch"]
+    assert "environment" not in found.document
+    assert json.loads(json.dumps(found.document)) == found.document
+    assert found.document["verdicts"][0]["predicted"] == "fails"
+
+
+def test_what_other_tools_print_is_a_report_too(tmp_path: Path) -> None:
+    pip_list = "Package    Version\n---------- -------\ntorch      2.8.0\nflash-attn 2.8.3\n"
+    found = answers.check(Asked(report=pip_list, gpu=("V100",), driver="550.54"), tmp_path)
+    assert "V100: FlashAttention-2 cannot run on this GPU" in found.text
+
+
+def test_a_plan_is_a_plan(tmp_path: Path) -> None:
+    found = answers.plan(Asked(report=FACTS), (), ("torch",), tmp_path)
+    assert "Install flash-attn 2.8.3.post1" in found.text
+    assert found.document["outcome"] == "repairs"
+    with pytest.raises(UsageError):
+        answers.plan(Asked(report=FACTS), ("no-such-thing",), (), tmp_path)
+
+
+def test_an_error_is_explained_and_held_against_a_report(tmp_path: Path) -> None:
+    alone = answers.explain(AMPERE, Asked(), tmp_path)
+    assert alone.document["findings"][0]["rule_id"] == "gpu-too-old-fa2"
+    assert alone.document["checks"] == []
+    against = answers.explain(AMPERE, Asked(report=FACTS), tmp_path)
+    assert [each["agreement"] for each in against.document["checks"]] == ["refuted"]
+    with pytest.raises(InputError, match="no text"):
+        answers.explain("  \n", Asked(), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "bin/python"])
+def test_nothing_of_an_environment_that_is_named_is_run(
+    hostile: Path, tmp_path: Path, name: str
+) -> None:
+    found = answers.explain("train.py: nothing\n", Asked(environment=str(hostile / name)), tmp_path)
+    assert found.document["target"]["reason"] == "environment"
+    assert not was_run(hostile)
+
+
+@pytest.mark.parametrize("variable", ["VIRTUAL_ENV", "FADOCTOR_PYTHON"])
+def test_nor_of_one_that_is_active(
+    hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, str(hostile))
+    found = answers.explain("train.py: nothing\n", Asked(gpu=("V100",)), tmp_path)
+    assert found.document["target"]["reason"].strip("$") == variable
+    assert not was_run(hostile)
+
+
+def test_an_interpreter_without_an_environment_is_not_run_either(tmp_path: Path) -> None:
+    program = tmp_path / "python3"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path / 'it-was-run'}\n")
+    program.chmod(0o755)
+    with pytest.raises(TargetError, match="not in an environment"):
+        answers.check(Asked(environment=str(program)), tmp_path)
+    assert not (tmp_path / "it-was-run").exists()
+
+
+def test_files_lie_in_the_folder_that_is_served(
+    hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    served = tmp_path / "project"
+    served.mkdir()
+    (served / "requirements.txt").write_text("flash-attn==2.8.3\ntorch==2.8.0\n")
+    (tmp_path / "secret.txt").write_text("flash-attn==2.8.3\n")
+    (served / "link.txt").symlink_to(tmp_path / "secret.txt")
+    asked = Asked(str(hostile), requirements=("project/requirements.txt",), gpu=("V100",))
+    assert "V100: FlashAttention-2 cannot run" in answers.check(asked, served).text
+    assert not was_run(hostile)
+    for outside in ("secret.txt", "project/../secret.txt", "project/link.txt", "/etc/passwd", "\0"):
+        for asked in (Asked(requirements=(outside,)), Asked(config=(outside,))):
+            with pytest.raises(UsageError, match="is outside"):
+                answers.check(asked, served)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Asked(environment="x" * 5_000),
+        Asked(driver="5" * 5_000),
+        Asked(report="x" * 1_000_001),
+        Asked(gpu=("H100",) * 17),
+        Asked(gpu=("H" * 5_000,)),
+        Asked(requirements=("x",) * 17),
+        Asked(report=FACTS, environment="x"),
+        Asked(report='{"facts": 1}'),
+        Asked(report="[" * 100_000),
+        Asked(gpu=("no such GPU",)),
+    ],
+    ids=range(10),
+)
+def test_what_cannot_be_answered_is_an_error_of_ours(asked: Asked, tmp_path: Path) -> None:
+    with pytest.raises(FadoctorError):
+        answers.check(asked, tmp_path)
+
+
+def test_too_long_a_log_is_refused_and_a_long_one_is_not(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="log: 1000001 characters"):
+        answers.explain("x" * 1_000_001, Asked(), tmp_path)
+    found = answers.explain(f"{'noise ' * 50_000}\n{AMPERE}\n", Asked(), tmp_path)
+    assert found.document["findings"][0]["rule_id"] == "gpu-too-old-fa2"
+
+
+def test_the_answer_is_redacted(
+    hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found = answers.check(Asked(environment=str(hostile)), tmp_path)
+    assert str(tmp_path) not in found.text + json.dumps(found.document)
+    token = "hf_" + "a" * 34
+    log = f"{AMPERE}\nat {tmp_path}/train.py with {token}\n"
+    explained = answers.explain(log, Asked(), tmp_path)
+    assert token not in explained.text + json.dumps(explained.document)
+
+
+def test_the_text_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "ANSWER_LIMIT", 200)
+    text = answers.check(Asked(report=FACTS), tmp_path).text
+    assert len(text) < 260
+    assert text.endswith("characters in all)\n")

@@ -1,0 +1,68 @@
+"""What frameworks are told: each in its own words, those of its release, and only those at work."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.judging.engine.settings import setting_steps, shown_frameworks
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.fact import Fact, Known
+
+MATRIX = Matrix(load_knowledge().tables)
+WANTED = {"attention": "sdpa", "dtype": "fp16"}
+
+
+def lines(*shown: str, **facts: str) -> list[str]:
+    known: dict[str, Fact] = {
+        name.replace("__", "."): Known(value, "test") for name, value in facts.items()
+    }
+    environment = Environment("0", Target("facts", "test", "test"), known)
+    return [step.text for step in setting_steps(WANTED, environment, MATRIX, shown)]
+
+
+@pytest.mark.parametrize(
+    ("version", "line"),
+    [
+        ("4.37.2", 'attn_implementation="sdpa", torch_dtype=torch.float16'),
+        ("4.55.4", 'attn_implementation="sdpa", torch_dtype=torch.float16'),
+        ("4.56.0", 'attn_implementation="sdpa", dtype=torch.float16'),
+        ("5.23.0", 'attn_implementation="sdpa", dtype=torch.float16'),
+        ("4.35.0", "use_flash_attention_2=False, torch_dtype=torch.float16"),
+    ],
+)
+def test_the_words_of_a_release(version: str, line: str) -> None:
+    assert lines(transformers__version=version) == [f"transformers: {line}"]
+
+
+def test_a_configuration_says_whose_words_count() -> None:
+    facts = {"config__framework": "llamafactory", "transformers__version": "4.57.1"}
+    assert lines(**facts) == ["LLaMA-Factory: flash_attn: sdpa, fp16: true, bf16: false"]
+
+
+def test_vllm_chooses_its_attention_itself() -> None:
+    assert lines(config__framework="vllm") == ["vLLM: --dtype half"]
+
+
+@pytest.mark.parametrize(
+    ("log", "wanted"),
+    [
+        ("/src/llamafactory/train/tuner.py in transformers/trainer.py", "LLaMA-Factory"),
+        ("site-packages/vllm/worker.py", "vLLM"),
+        (r"C:\\v\\Lib\\site-packages\\unsloth\\trainer.py in transformers\\trainer.py", "unsloth"),
+        ("/w/verl/workers/fsdp_workers.py in vllm/worker.py", "verl"),
+        ("/src/axolotl/cli/train.py in transformers/trainer.py", "axolotl"),
+        ("site-packages/swift/llm/train/sft.py in transformers/trainer.py", "ms-swift"),
+        ("sglang/srt/model_executor/model_runner.py in vllm/layers.py", "SGLang"),
+        (r"D:\comfy\ldm\modules\attention.py in diffusers/models/a.py", "ComfyUI"),
+        ("modules/transformers_modules/Qwen/modeling_qwen.py", "the model's own code"),
+        ("site-packages/transformers/trainer.py", "transformers"),
+    ],
+)
+def test_a_log_shows_which_framework_is_at_work(log: str, wanted: str) -> None:
+    assert [line.partition(":")[0] for line in lines(*shown_frameworks(log, MATRIX))] == [wanted]
+
+
+def test_where_nobody_knows_those_are_named_that_have_all_of_it() -> None:
+    assert [line.partition(":")[0] for line in lines()] == ["transformers", "LLaMA-Factory"]

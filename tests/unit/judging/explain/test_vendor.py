@@ -1,0 +1,66 @@
+"""The vendor that a log names: whose fixes are shown, and whose are not."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.judging.explain.explain import OTHERS_FIXES, explain, read_log
+from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.sources.logs.cleaning import Line
+
+if TYPE_CHECKING:
+    from fadoctor.model.explanation import Explanation
+    from fadoctor.model.rule import Knowledge
+
+IMAGE = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+
+
+def explained(knowledge: Knowledge, log: str) -> Explanation:
+    return explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge)
+
+
+@pytest.mark.parametrize(
+    ("text", "vendor"),
+    [
+        ("torch 2.5.1+rocm6.2 on an MI300X", "amd"),
+        ("gcnArchName gfx942:sramecc+", "amd"),
+        ("AMD Radeon RX 7900 XTX", "amd"),
+        ("torch 2.5.1+cu124", "nvidia"),
+        ("NVIDIA H100 80GB HBM3", "nvidia"),
+        ("RTX 4090 and nvidia-smi", "nvidia"),
+        ("an H100 here, an MI300X there", ""),
+        ("ROCM used to build PyTorch: N/A", ""),
+        ("https://github.com/ROCm/flash-attention/issues/1", ""),
+        ("Search for hipErrorInvalidValue in https://docs.nvidia.com/cuda", ""),
+        ("L4 loss of layer M10", ""),
+    ],
+)
+def test_who_is_named(knowledge: Knowledge, text: str, vendor: str) -> None:
+    assert Vendor([Line(1, text, "")], knowledge).name == vendor
+
+
+def test_on_amd_nothing_of_nvidia_is_offered(knowledge: Knowledge) -> None:
+    report = explained(knowledge, f"Instinct MI300X, torch 2.5.1+rocm6.2\n{IMAGE}")
+    texts = [step.text for each in report.findings for fix in each.fixes for step in fix.steps]
+    assert not any("TORCH_CUDA_ARCH_LIST" in text or "nvcc" in text for text in texts)
+    assert OTHERS_FIXES in report.notes
+
+
+def test_where_nobody_is_named_nothing_is_left_out(knowledge: Knowledge) -> None:
+    report = explained(knowledge, IMAGE)
+    assert report.findings[0].fixes
+    assert OTHERS_FIXES not in report.notes
+
+
+def test_on_nvidia_nothing_of_amd_is_offered(knowledge: Knowledge) -> None:
+    log = "GeForce RTX 4090\nRuntimeError: hipErrorIllegalAddress"
+    report = explained(knowledge, log)
+    assert not any(
+        "AMD_SERIALIZE" in step.text
+        for each in report.findings
+        for fix in each.fixes
+        for step in fix.steps
+    )

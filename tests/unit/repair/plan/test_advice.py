@@ -1,0 +1,70 @@
+"""What a plan tells a person to do holds on the facts as they will be after the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.finding import Confidence, Finding, Severity
+from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.repair.plan.advice import advice_for, changes_one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NEWER = Fix("newer-driver", "A newer driver", Safety.SAFE, (Step(StepKind.SYSTEM, "driver 550"),))
+OTHER = Fix("other-gpu", "Another GPU", Safety.SAFE, (Step(StepKind.ADVICE, "rent another GPU"),))
+LEFT = Finding(
+    rule_id="driver-too-old", severity=Severity.ERROR, confidence=Confidence.HIGH, title="old",
+    message="old", why="", subject="environment", evidence=(), fixes=(NEWER, OTHER),
+    consequences=(), references=(), fingerprint="f",
+)  # fmt: skip
+
+
+def told(holds: Callable[[Finding, Fix], bool]) -> list[str]:
+    """Return what a person is told to do."""
+    return [action.text for action in advice_for([LEFT], [LEFT], (), holds)]
+
+
+def test_what_the_facts_refute_is_not_told() -> None:
+    """Seen: a driver that would not have helped, advised by hand beside a plan that was proved."""
+    assert told(lambda _, __: True) == ["driver 550"]
+    assert told(lambda _, fix: fix.id != "newer-driver") == ["rent another GPU"]
+    assert told(lambda _, __: False) == []
+
+
+def test_it_is_asked_of_what_is_left_only() -> None:
+    asked: list[str] = []
+
+    def holds(finding: Finding, fix: Fix) -> bool:
+        asked.append(f"{finding.rule_id} {fix.id}")
+        return True
+
+    note = msgspec.structs.replace(LEFT, rule_id="a-note", severity=Severity.NOTE)
+    assert len(list(advice_for([LEFT, note], [LEFT, note], (), holds))) == 1
+    assert asked == ["driver-too-old newer-driver"]
+
+
+def test_of_a_warning_the_first_fix_counts_whatever_it_needs() -> None:
+    """Seen: `check` said to install the torch SGLang pins, `fix` to look for another SGLang."""
+    pinned = Fix("pinned", "The pinned torch", Safety.UNSAFE, (Step(StepKind.INSTALL, "pip x"),))
+    warning = msgspec.structs.replace(LEFT, severity=Severity.WARNING, fixes=(pinned, OTHER))
+    [action] = advice_for([warning], [warning], (), lambda _, __: True)
+    assert action.text == "pip x"
+    [action] = advice_for([warning], [warning], (), lambda _, fix: fix is OTHER)
+    assert action.text == "rent another GPU"
+
+
+def test_an_error_that_only_packages_repair_is_advice_too() -> None:
+    """Seen: transformers without its code: `check` installs it again, and `fix` says nothing."""
+    again = Fix(
+        "again", "Again", Safety.SAFE,
+        (Step(StepKind.INSTALL, "pip x", ("transformers==4.57.1",)),),
+    )  # fmt: skip
+    error = msgspec.structs.replace(LEFT, fixes=(again,))
+    [action] = advice_for([error], [error], (), lambda _, __: True)
+    assert action.text == "pip x"
+    assert changes_one_of(again, ["transformers"])
+    assert not changes_one_of(again, ["torch"])
+    assert not changes_one_of(OTHER, ["torch"])

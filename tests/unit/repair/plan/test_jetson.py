@@ -1,0 +1,70 @@
+"""Jetsons: builds for ARM servers run on few of them, and no table lists NVIDIA's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.repair.plan.problems import golden, plan, session
+
+_CPU: dict[str, object] = {
+    "torch__version": "2.8.0",
+    "torch__build": "cpu",
+    "torch__cuda": None,
+    "torch__requires": {},
+}
+
+
+def jetson(gpu: str, capability: str, cuda: str | None) -> dict[str, object]:
+    """Return what a Jetson changes: ``cuda`` is that of its JetPack."""
+    return {
+        "gpu[0]__name": gpu,
+        "gpu[0]__compute_capability": capability,
+        "host__platform": "linux_aarch64",
+        "host__machine": "aarch64",
+        "host__tegra": True,
+        "driver__version": None,
+        "driver__cuda": cuda,
+    }
+
+
+def builds(gpu: str, capability: str, cuda: str | None) -> set[str]:
+    """Return the versions of torch that could be planned on a Jetson."""
+    found = golden("linux-a100-healthy", **_CPU, **jetson(gpu, capability, cuda))
+    return {choice.version for choice in session().candidates.torch(found)}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "capability", "cuda"),
+    [
+        ("Orin", "8.7", "12.6"),  # JetPack 6
+        ("Orin", "8.7", None),
+        ("Xavier", "7.2", "11.4"),
+        ("Jetson TX2", "6.2", None),
+    ],
+)
+def test_no_build_for_servers_is_planned_that_has_no_code_for_a_jetson(
+    gpu: str, capability: str, cuda: str | None
+) -> None:
+    """PyPI's torch was planned for an Orin with JetPack 6, which cannot start it."""
+    assert builds(gpu, capability, cuda) == set()
+
+
+def test_an_orin_takes_builds_for_servers_from_cuda_13_2_on() -> None:
+    found = builds("Orin", "8.7", "13.2")
+    assert "2.15.0" in found
+    assert found.isdisjoint({"2.11.0", "2.13.0", "2.14.1"})
+
+
+@pytest.mark.parametrize("cuda", ["13.0", None])
+def test_thor_takes_what_has_code_for_it(cuda: str | None) -> None:
+    found = builds("Thor", "11.0", cuda)
+    assert {"2.11.0", "2.15.0"} <= found
+    assert not any(version.startswith("2.8") for version in found)
+
+
+def test_what_is_left_to_a_person_is_said() -> None:
+    environment = golden("linux-a100-healthy", **_CPU, **jetson("Orin", "8.7", "12.6"))
+    found = plan(environment)
+    assert not any(change.distribution == "torch" for change in found.changes)
+    assert any("known to run on this Jetson" in note for note in found.notes)
+    assert any("JetPack" in action.text for action in found.actions)

@@ -1,0 +1,45 @@
+"""Releases that cannot be imported beside each other are no solution."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.repair.plan.name_bounds import NameBounds
+from fadoctor.repair.plan.requirements import violations, with_pairs
+from tests.unit.judging.engine.builders import environment
+from tests.unit.repair.plan.problems import session
+
+
+@pytest.mark.parametrize(
+    ("installed", "broken"),
+    [
+        ({"peft": "0.17.1", "transformers": "5.23.0"}, ["transformers"]),
+        ({"peft": "0.17.1", "transformers": "4.57.3"}, []),
+        ({"peft": "0.18.0", "transformers": "5.23.0"}, []),
+        ({"trl": "0.7.11", "transformers": "4.57.3"}, ["transformers"]),
+        ({"trl": "1.16.0", "transformers": "4.46.3"}, ["transformers"]),
+        ({"datasets": "5.2.0", "huggingface-hub": "0.36.0"}, ["huggingface-hub"]),
+        ({"peft": "0.19.0", "accelerate": "0.30.1"}, ["accelerate"]),
+        ({"peft": "0.17.1"}, []),
+        ({"peft": "", "transformers": "5.23.0"}, []),
+        ({"peft": "0.17.1", "transformers": ""}, []),
+        ({"peft": "99.0", "transformers": "5.23.0"}, []),
+    ],
+)
+def test_pairs_that_were_imported_for_real(installed: dict[str, str], broken: list[str]) -> None:
+    made = environment({"packages.installed": installed})
+    needs = with_pairs({}, made, session().matrix, session().bounds)
+    assert [each.needs for each in violations(made, needs)] == broken
+
+
+def test_a_release_is_taken_where_it_can_be_imported() -> None:
+    bounds = session().bounds
+    assert not bounds.take("peft", "0.17.1", {"transformers": "5.23.0"})
+    assert bounds.take("peft", "0.17.1", {"transformers": "4.57.3"})
+    assert bounds.take("peft", "0.17.1", {})
+    assert bounds.take("nobody", "1.0", {"transformers": "5.23.0"})
+
+
+def test_without_the_table_nothing_is_bound() -> None:
+    bounds = NameBounds(type(session().matrix)({}))
+    assert bounds.of("peft", "0.17.1") == {}

@@ -1,0 +1,98 @@
+"""A choice applied to facts: what an installation gives, and what nobody can know before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.repair.plan.choice import Choice, follow, keep, remove
+from fadoctor.repair.plan.post_state import PostState, old_cuda_wheels
+from tests.unit.repair.plan.problems import golden, session, with_package
+
+if TYPE_CHECKING:
+    from fadoctor.repair.plan.candidates import Candidates
+
+HEALTHY = golden("linux-a100-healthy")
+POST = PostState(session().matrix)
+
+
+def candidates() -> Candidates:
+    return session().candidates
+
+
+def torch(version: str) -> Choice:
+    return next(c for c in candidates().torch(HEALTHY) if c.version == version)
+
+
+def value(fact: Fact) -> object:
+    assert isinstance(fact, Known)
+    return fact.value
+
+
+def test_keeping_changes_nothing() -> None:
+    assert POST.apply(HEALTHY, keep("torch")) is HEALTHY
+
+
+def test_an_installation_replaces_every_fact_of_its_package() -> None:
+    after = POST.apply(HEALTHY, torch("2.6.0"))
+    assert value(after.fact("torch.version")) == "2.6.0"
+    assert value(after.fact("torch.build")) == "pypi"
+    assert value(after.fact("torch.requires")) == {"triton": "==3.2.0"}
+    assert value(after.fact("packages.installed"))["torch"] == "2.6.0"  # type: ignore[index]
+    assert isinstance(after.fact("torch.git"), Unknown)
+    assert value(after.fact("triton.version")) == value(HEALTHY.fact("triton.version"))
+
+
+def test_a_removal_leaves_nothing() -> None:
+    after = POST.apply(HEALTHY, remove("flash_attn"))
+    names = [name for name in after.facts if name.startswith("flash_attn.")]
+    assert names
+    assert all(isinstance(after.fact(name), Absent) for name in names)
+    assert "flash-attn" not in value(after.fact("packages.installed"))  # type: ignore[operator]
+
+
+def test_what_was_linked_to_another_torch_is_unknown() -> None:
+    loads = {"flash_attn.loads": Known(value=True, source="the loader")}
+    before = msgspec.structs.replace(HEALTHY, facts={**HEALTHY.facts, **loads})
+    after = POST.apply(before, torch("2.6.0"))
+    assert isinstance(after.fact("flash_attn.loads"), Unknown)
+    assert before.fact("flash_attn.loads") == loads["flash_attn.loads"]
+
+
+def test_a_follower_is_there_in_a_version_that_nobody_knows() -> None:
+    before = with_package(HEALTHY, "peft", "0.10.0")
+    after = POST.apply(before, follow("peft"))
+    assert isinstance(after.fact("peft.version"), Unknown)
+    assert value(after.fact("packages.installed"))["peft"] == ""  # type: ignore[index]
+
+
+def test_triton_brings_its_own_ptxas() -> None:
+    [choice] = candidates().triton(POST.apply(HEALTHY, torch("2.6.0")))
+    after = POST.apply(HEALTHY, choice)
+    assert choice.version == "3.2.0"
+    assert value(after.fact("toolkit.ptxas.version")) == "12.4"
+
+
+@pytest.mark.parametrize(("version", "left"), [("2.13.0", ()), ("2.6.0", ("nvidia-cudnn-cu12",))])
+def test_wheels_of_another_cuda_major_go(version: str, left: tuple[str, ...]) -> None:
+    """They share folders: those of CUDA 12 would shadow those of 13."""
+    wheels = {"nvidia-cudnn-cu12": "9.1", "nvidia-ml-py": "12"}
+    before = golden("linux-a100-healthy", packages__nvidia=wheels)
+    gone = old_cuda_wheels(before, torch(version))
+    after = POST.apply(before, torch(version))
+    there = value(after.fact("packages.nvidia"))
+    assert isinstance(there, dict)
+    assert set(wheels) - set(gone) == set(there)
+    assert tuple(name for name in there if name.endswith("-cu12")) == left
+
+
+def test_wheels_that_another_package_requires_stay() -> None:
+    needs = {"nvidia-cudnn-cu12": ""}
+    before = with_package(
+        golden("linux-a100-healthy", packages__nvidia={"nvidia-cudnn-cu12": "9.1"}),
+        "vllm", "0.11.0", needs,
+    )  # fmt: skip
+    assert old_cuda_wheels(before, torch("2.13.0")) == ()

@@ -1,0 +1,124 @@
+"""What releases require and the files rule out, where no rule could compare two versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from fadoctor.model.finding import Severity
+from fadoctor.repair.plan.planner import Question, make_plan
+from fadoctor.repair.resolution import resolver_worlds
+from fadoctor.repair.resolution.judge import plan_base
+from tests.unit.repair.plan.problems import session
+from tests.unit.repair.resolution.test_judge import findings, judged, on
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULE = "requirements-contradict"
+
+
+@pytest.fixture(autouse=True)
+def all_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try all versions however slow the machine is."""
+    monkeypatch.setattr(resolver_worlds, "TIME_LIMIT_S", 600.0)
+
+
+def told(folder: Path, *lines: str) -> str:
+    """Return what is said, "" where nothing is."""
+    found = findings(judged(folder, "".join(f"{line}\n" for line in lines), "H100", "580.65"))
+    return found[RULE].message if RULE in found else ""
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (
+            ("trl==0.24.0", "transformers<4.50"),
+            "trl==0.24.0 requires transformers>=4.56.1, and transformers<4.50 is asked for",
+        ),
+        (
+            ("vllm==0.11.0", "transformers<4.50"),
+            "vllm==0.11.0 requires transformers>=4.55.2, and transformers<4.50 is asked for",
+        ),
+        (
+            ("transformers==4.57.1", "huggingface_hub>=1.0"),
+            "transformers==4.57.1 requires huggingface-hub<1.0,>=0.34.0",
+        ),
+        (("datasets==3.2.0", "fsspec>=2025.1"), "datasets==3.2.0 requires fsspec<=2024.9.0"),
+        (
+            ("trl>=0.20,<0.25", "transformers<4.50"),
+            "every known release of trl<0.25,>=0.20 requires another transformers",
+        ),
+        (("trl>=0.20", "transformers<4.50"), "every known release of trl>=0.20 requires another"),
+        (("llamafactory==0.9.4", "transformers>=5"), "and transformers>=5 is asked for"),
+    ],
+)
+def test_a_range_that_is_ruled_out_is_an_error(
+    tmp_path: Path, lines: tuple[str, ...], said: str
+) -> None:
+    assert said in told(tmp_path, *lines)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("trl==0.24.0", "transformers<5"),
+        ("trl==99.0", "transformers<4.50"),  # nobody knows what it requires
+        ("trl", "transformers<4.50"),  # an old trl may do
+        ("trl>=0.1", "transformers<4.30"),  # the tables do not have those
+        ("transformers<5", "huggingface-hub>=1.5"),  # an ancient transformers may do
+        ("llamafactory>=0.9.4", "transformers>=6"),  # a later one may do
+        ("trl==0.24.0", "transformers @ git+https://github.com/huggingface/transformers"),
+    ],
+)
+def test_what_some_release_may_meet_is_none(tmp_path: Path, lines: tuple[str, ...]) -> None:
+    assert not told(tmp_path, *lines)
+
+
+def test_both_lines_are_shown_and_fix_says_the_same(tmp_path: Path) -> None:
+    text = "transformers==4.57.1\nhuggingface_hub>=1.0\n"
+    finding = findings(judged(tmp_path, text, "H100", "580.65"))[RULE]
+    assert finding.severity is Severity.ERROR
+    assert [each.line for each in finding.locations] == [1, 2]
+    base = plan_base(on(tmp_path, text, "H100", "580.65"), session().knowledge)
+    plan = make_plan(base, session(), Question())
+    assert plan.proof.errors == (RULE,)
+
+
+def test_what_is_ruled_out_is_told_once(tmp_path: Path) -> None:
+    text = "sentence-transformers==3.0.1\ntransformers>=5\n"
+    assert set(findings(judged(tmp_path, text, "H100", "580.65"))) == {RULE}
+
+
+def test_what_has_a_version_is_told_by_its_own_rule(tmp_path: Path) -> None:
+    found = findings(judged(tmp_path, "torch==2.8.0\ntriton>=3.5\n", "H100", "580.65"))
+    assert RULE not in found
+    assert found["triton-torch-version"].message == (
+        "torch 2.8.0 requires triton==3.4.0, but triton>=3.5 is asked for."
+    )
+
+
+def test_a_constraint_bounds_what_something_else_brings(tmp_path: Path) -> None:
+    """Without it the newest torch was assumed, whatever the constraint said."""
+    (tmp_path / "0").mkdir()
+    (tmp_path / "0" / "bounds.txt").write_text("torch==2.5.1\n")
+    found = judged(tmp_path, "-c bounds.txt\nflash-attn\n", "H100", "580.65")
+    assert found.planned.environment.fact("torch.version").value == "2.5.1"  # type: ignore[union-attr] # Known
+    broken = judged(tmp_path, "-c bounds.txt\nvllm==0.11.0\n", "H100", "580.65")
+    assert findings(broken)["vllm-torch-mismatch"].message == (
+        "vLLM 0.11.0 requires torch==2.8.0, but torch==2.5.1 is asked for."
+    )
+
+
+def test_only_what_an_index_has_is_picked(tmp_path: Path) -> None:
+    environment = on(tmp_path, "torch>=2.4,<2.9\n", "A100", "550.54")
+    tied = msgspec.structs.replace(environment, builds={"torch": "cu121"})
+    picked = [
+        plan_base(each, session().knowledge).fact("torch.version") for each in (environment, tied)
+    ]
+    assert [str(getattr(each, "value", "")).partition("+")[0] for each in picked] == [
+        "2.8.0", "2.5.1",
+    ]  # fmt: skip

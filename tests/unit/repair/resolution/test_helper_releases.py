@@ -1,0 +1,36 @@
+"""Releases of packages without a table of their own: by Python, and without gaps."""
+
+from __future__ import annotations
+
+from fadoctor.repair.resolution.helper_releases import HelperReleases
+from tests.unit.repair.plan.problems import session
+
+
+def releases(python: str) -> HelperReleases:
+    return HelperReleases(session().matrix, python)
+
+
+def test_the_newest_is_for_the_python() -> None:
+    assert releases("3.12").of("transformers")[0] == "5.23.0"
+    assert releases("3.10").of("transformers")[0] == "5.20.2"
+    assert releases("3.13t").of("trl")[0] == "1.16.0"
+    assert releases("3.10").of("trl")[0] == "1.14.2"
+
+
+def test_of_an_unknown_python_nothing_is_known() -> None:
+    assert releases("").of("transformers") == ()
+    assert releases("").of("bitsandbytes") == ()
+
+
+def test_releases_with_others_between_them_are_left_out() -> None:
+    found = releases("3.12").of("unsloth_zoo")
+    assert found[0] == "2026.10.9"
+    assert "2025.11.6" not in found
+
+
+def test_what_a_release_requires() -> None:
+    found = releases("3.12")
+    assert found.requires("trl", "0.12.2") == {"accelerate": ">=0.34.0", "transformers": "<4.47.0"}
+    assert found.requires("transformers", "5.23.0") == {}  # it stands in an extra
+    assert found.requires("transformers", "4.42.0") == {"numpy": "<2.0,>=1.17"}
+    assert found.requires("trl", "0.0.1") == {}

@@ -1,0 +1,187 @@
+"""Plans as changes of lines: what stays of a line, what is not touched, how files are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.errors import ApplyError
+from fadoctor.model.fact import Fact, Known
+from fadoctor.model.place import Place
+from fadoctor.model.plan import Action, ActionKind, Plan, PlanOutcome
+from fadoctor.repair.resolution.lines import Lines, lines_of
+from fadoctor.repair.resolution.requirement_line import GONE, changed_line
+from fadoctor.repair.resolution.write import write_all
+
+URL = "https://example.org/flash_attn-2.8.3+cu12torch2.6-cp312-cp312-linux_x86_64.whl"
+FLASH = f"flash-attn @ {URL}"
+TEXT = "requirements.txt"
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "wanted", "kind", "new"),
+    [
+        ("torch==2.7.1", "torch", "torch==2.6.0", TEXT, "torch==2.6.0"),
+        ("  torch >= 2.4, <3  # why\r", "torch", "torch==2.6.0", TEXT, "  torch==2.6.0  # why\r"),
+        ("Flash_Attn==2.8.3 ; os_name == 'posix'", "flash-attn", "flash-attn==2.7.3", TEXT,
+         "Flash_Attn==2.7.3 ; os_name == 'posix'"),
+        ("flash-attn==2.8.3;os_name=='posix'", "flash-attn", FLASH, TEXT,
+         f"{FLASH} ;os_name=='posix'"),
+        ("transformers[torch]~=4.50", "transformers", "transformers==4.57.1", TEXT,
+         "transformers[torch]==4.57.1"),
+        ("flash-attn @ https://a.org/x.whl#sha256=1", "flash-attn", FLASH, TEXT, FLASH),
+        ("https://a.org/flash_attn-2.8.3-x.whl", "flash-attn", FLASH, TEXT, FLASH),
+        ('    "torch>=2.4,<3",', "torch", "torch==2.6.0", "pyproject.toml", '    "torch==2.6.0",'),
+        ('dependencies = ["torch>=2.4", "x"]', "torch", "torch==2.6.0", "pyproject.toml",
+         'dependencies = ["torch==2.6.0", "x"]'),
+        ("RUN pip install torch==2.7.1 x", "torch", "torch==2.6.0", "Dockerfile",
+         "RUN pip install torch==2.6.0 x"),
+        ("RUN pip install flash-attn==2.8.3 x", "flash-attn", FLASH, "Dockerfile",
+         f"RUN pip install {URL} x"),
+        ("torch==2.7.1 --hash=sha256:1", "torch", "torch==2.6.0", TEXT, None),
+        ("torch==2.7.1 \\", "torch", "torch==2.6.0", TEXT, None),
+        ("xformers==0.0.31  # fast", "xformers", "", TEXT, GONE),
+        ('torch = "^2.4"', "torch", "", "pyproject.toml", None),
+        ('torch = "^2.4"', "torch", "torch==2.6.0", "pyproject.toml", None),
+        ('torch = {version = "2.4"}', "torch", "torch==2.6.0", "pixi.toml", None),
+        ("RUN pip install torch==2.7.1 \\", "torch", "torch==2.6.0", "Dockerfile",
+         "RUN pip install torch==2.6.0 \\"),
+        ("  - torch==2.7.1", "torch", "torch==2.6.0", "environment.yml", "  - torch==2.6.0"),
+        ("  - torch=2.7.1", "torch", "torch==2.6.0", "environment.yml", None),
+        ("  - flash-attn==2.8.3", "flash-attn", FLASH, "environment.yml", None),
+        ('"torch": "2.7.1"', "torch", "torch==2.6.0", "composer.json", None),
+    ],
+)  # fmt: skip
+def test_a_line_keeps_all_but_what_is_asked_for(
+    line: str, name: str, wanted: str, kind: str, new: str | None
+) -> None:
+    column = line.startswith("https") or next(
+        at + 1 for word in (name.replace("-", "_"), name) if (at := line.lower().find(word)) >= 0
+    )
+    assert changed_line(line, column, name, wanted, kind) == new
+
+
+def planned(folder: Path, text: str, *actions: Action, name: str = TEXT) -> Lines:
+    path = folder / name
+    if not path.exists():
+        path.write_bytes(text.encode())
+    plan = Plan(PlanOutcome.REPAIRS, Target("manifest", "x", "y"), "pip", actions)
+    names = {n.partition("=")[0].partition(" ")[0] for a in actions for n in a.requirements}
+    places: dict[str, tuple[Place, ...]] = {
+        f"{name.replace('-', '_')}.version": (Place(str(path), at, 1),)
+        for name in names
+        for at, content in enumerate(text.split("\n"), 1)
+        if content.startswith(name)
+    }
+    facts: dict[str, Fact] = {"torch.requires": Known({"triton": ""}, "test")}
+    environment = Environment("0", plan.target, facts, places=places)
+    return lines_of(plan, environment, [str(path)])
+
+
+def install(*requirements: str, index: str = "") -> Action:
+    return Action(ActionKind.INSTALL, "install", requirements=requirements, index=index)
+
+
+def test_a_diff_and_the_file_it_makes(tmp_path: Path) -> None:
+    text = "# ours\r\ntorch==2.7.1\r\nxformers==0.0.31\r\nnumpy\r\n"
+    gone = Action(ActionKind.UNINSTALL, "remove", requirements=("xformers",))
+    found = planned(tmp_path, text, install("torch==2.6.0", "triton==3.2.0"), gone)
+    [edit] = found.edits
+    changed = [" # ours", "-torch==2.7.1", "-xformers==0.0.31", "+torch==2.6.0", " numpy"]
+    assert edit.diff.split("\n")[2:] == ["@@ -1,4 +1,3 @@", *changed]
+    (tmp_path / TEXT).chmod(0o640)
+    assert write_all(found.rewrites) == (str(tmp_path / TEXT),)
+    assert (tmp_path / TEXT).read_bytes() == b"# ours\r\ntorch==2.6.0\r\nnumpy\r\n"
+    assert (tmp_path / TEXT).stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in tmp_path.iterdir()] == [TEXT]
+
+
+def test_the_index_of_a_build_comes_along(tmp_path: Path) -> None:
+    cpu, cu126 = (f"https://download.pytorch.org/whl/{build}" for build in ("cpu", "cu126"))
+    text = f"--index-url {cpu}\ntorch==2.7.1\n"
+    found = planned(tmp_path, text, install("torch==2.7.1+cu126", index=cu126))
+    assert found.rewrites[0].text == f"--index-url {cu126}\ntorch==2.7.1+cu126\n"
+    (tmp_path / TEXT).unlink()
+    found = planned(tmp_path, "torch==2.7.1\n", install("torch==2.7.1+cu126", index=cu126))
+    assert found.rewrites[0].text == f"--extra-index-url {cu126}\ntorch==2.7.1+cu126\n"
+
+
+def test_the_index_of_another_kind_of_file_is_said(tmp_path: Path) -> None:
+    text = '[project]\nname = "a"\ndependencies = [\n"torch==2.7.1",\n]\n'
+    (tmp_path / "pyproject.toml").write_text(text)
+    file, index = str(tmp_path / "pyproject.toml"), "https://download.pytorch.org/whl/cu126"
+    plan = Plan(
+        PlanOutcome.REPAIRS,
+        Target("manifest", "x", "y"),
+        "pip",
+        (install("torch==2.7.1+cu126", index=index),),
+    )
+    places: dict[str, tuple[Place, ...]] = {"torch.version": (Place(file, 4, 1),)}
+    found = lines_of(plan, Environment("0", plan.target, {}, places=places), [file])
+    assert '"torch==2.7.1+cu126",' in found.rewrites[0].text
+    assert found.edits[-1].text.endswith(f"torch comes from {index}: name that index there for it")
+
+
+def test_what_no_file_names_is_added_where_nothing_brings_it(tmp_path: Path) -> None:
+    path = tmp_path / TEXT
+    path.write_text("torch==2.7.1\n")
+    plan = Plan(
+        PlanOutcome.REPAIRS, Target("manifest", "x", "y"), "pip", (install("triton==3.3.1", FLASH),)
+    )
+    facts: dict[str, Fact] = {"torch.requires": Known({"triton": "==3.3.1"}, "test")}
+    found = lines_of(plan, Environment("0", plan.target, facts), [str(path)])
+    assert found.rewrites[0].text == f"torch==2.7.1\n{FLASH}\n"
+    assert ["--python-version names" in note for note in found.notes] == [True, False]
+
+
+def test_a_lock_is_left_to_its_tool(tmp_path: Path) -> None:
+    text = "version = 1\n[[package]]\nname = 'torch'\nversion = '2.7.1'\nsource = {}\n"
+    (tmp_path / "uv.lock").write_text(text)
+    plan = Plan(
+        PlanOutcome.REPAIRS, Target("manifest", "x", "y"), "pip", (install("torch==2.6.0"),)
+    )
+    lock = str(tmp_path / "uv.lock")
+    places: dict[str, tuple[Place, ...]] = {"torch.version": (Place(lock, 4, 1),)}
+    found = lines_of(plan, Environment("0", plan.target, {}, places=places), [lock])
+    assert found.rewrites == ()
+    assert found.edits[0].command == ("uv", "lock", "--upgrade-package", "torch==2.6.0")
+
+
+def test_what_a_tool_has_written_is_no_file_to_edit(tmp_path: Path) -> None:
+    text = "# This file was autogenerated by uv via the following command:\ntorch==2.7.1\n"
+    found = planned(tmp_path, text, install("torch==2.6.0"))
+    assert found.rewrites == ()
+    assert found.edits[0].command[:3] == ("uv", "pip", "compile")
+
+
+def test_what_cannot_be_changed_is_said(tmp_path: Path) -> None:
+    found = planned(tmp_path, "torch==2.7.1 \\\n  ;os_name=='x'\n", install("torch==2.6.0"))
+    assert found.rewrites == ()
+    assert found.edits[0].text.endswith(":1:1: ask for torch==2.6.0")
+
+
+def test_a_file_that_has_changed_meanwhile_is_not_written(tmp_path: Path) -> None:
+    found = planned(tmp_path, "torch==2.7.1\n", install("torch==2.6.0"))
+    (tmp_path / TEXT).write_text("torch==2.8.0\n")
+    with pytest.raises(ApplyError, match="has changed since it was read"):
+        write_all(found.rewrites)
+    assert (tmp_path / TEXT).read_text() == "torch==2.8.0\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be", "latin-1"])
+def test_a_file_stays_in_its_encoding(tmp_path: Path, encoding: str) -> None:
+    mark = "\ufeff" if encoding.startswith("utf-16") else ""
+    (tmp_path / TEXT).write_bytes(f"{mark}torch==2.7.1 # ö\n".encode(encoding))
+    found = planned(tmp_path, "torch==2.7.1 # ö\n", install("torch==2.6.0"))
+    write_all(found.rewrites)
+    assert (tmp_path / TEXT).read_bytes() == f"{mark}torch==2.6.0 # ö\n".encode(encoding)
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("torch==2.7.1\n")
+    (tmp_path / TEXT).symlink_to(tmp_path / "real.txt")
+    write_all(planned(tmp_path, "torch==2.7.1\n", install("torch==2.6.0")).rewrites)
+    assert (tmp_path / TEXT).is_symlink()
+    assert Path(tmp_path / "real.txt").read_text() == "torch==2.6.0\n"

@@ -1,0 +1,135 @@
+"""The facts that stand in a log: of tools' reports in it, and of single lines."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fadoctor.judging.explain.explain import read_log
+from fadoctor.model.fact import Known, Unknown
+from fadoctor.sources.logs.mentions import FEW
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Knowledge
+
+
+def facts(knowledge: Knowledge, log: str) -> Environment:
+    return read_log(io.BytesIO(log.encode()), "a.log", knowledge).facts().environment
+
+
+LINES = [
+    ("Name: flash_attn Version: 2.8.3", {"flash_attn.version": "2.8.3"}),
+    ("torch+cuda 2.6.0", {"torch.version": "2.6.0"}),
+    ("PyTorch 2.3.0+cu121 with CUDA 1201 (you have 2.3.1+cpu)",
+     {"torch.version": "2.3.1+cpu", "torch.build": "cpu"}),
+    ("  Python  3.11.9 (you have 3.11.2)", {"python.version": "3.11.2"}),
+    ("ImportError: /v/flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so: undefined symbol: x",
+     {"python.tag": "cp312", "host.platform": "linux_aarch64", "host.os": "linux"}),
+    (r"E:\v\Lib\site-packages\flash_attn_2_cuda.cp311-win_amd64.pyd",
+     {"python.tag": "cp311", "host.platform": "win_amd64", "host.os": "windows"}),
+    ('  File "/opt/v/lib/python3.13t/site-packages/torch/x.py", line 1, in f',
+     {"python.tag": "cp313", "python.abi_tag": "cp313t"}),
+    ("it is my RTX 5090", {"gpu[0].name": "RTX 5090", "gpu[0].compute_capability": "12.0"}),
+    ("on 8x A100 80GB", {"gpu[0].compute_capability": "8.0", "gpu[0].visible": True}),
+    ("a Tesla T4 in the cloud", {"gpu[0].compute_capability": "7.5"}),
+    ("The T4 page of the book", {"gpu[0].name": None}),
+    ("Your Tesla P40 GPU has compute capability 6.1.", {"gpu[0].compute_capability": "6.1"}),
+    ("NVIDIA Foo with CUDA capability sm_120 is not compatible with the current PyTorch",
+     {"gpu[0].compute_capability": "12.0"}),
+    ("The NVIDIA driver on your system is too old (found version 12040).",
+     {"driver.cuda": "12.4"}),
+    ("Successfully installed einops-0.8.1 flash-attn-2.7.3 torch-2.6.0",
+     {"flash_attn.version": "2.7.3", "torch.version": "2.6.0"}),
+    ("Requirement already satisfied: torch in /v/lib/python3.11/site-packages (2.5.1+cu124)",
+     {"torch.version": "2.5.1+cu124", "torch.cuda": "12.4"}),
+]  # fmt: skip
+
+
+def values(environment: Environment, names: Iterable[str]) -> dict[str, Any]:
+    found = {name: environment.fact(name) for name in names}
+    return {n: fact.value if isinstance(fact, Known) else None for n, fact in found.items()}
+
+
+@pytest.mark.parametrize(("line", "said"), LINES)
+def test_what_a_line_says(knowledge: Knowledge, line: str, said: dict[str, Any]) -> None:
+    assert values(facts(knowledge, line), said) == said
+
+
+@pytest.mark.parametrize(("line", "said"), LINES)
+def test_a_long_log_says_the_same(knowledge: Knowledge, line: str, said: dict[str, Any]) -> None:
+    """Of so many lines only those are read that hold certain words."""
+    step = "2026-11-21 10:00:01 step 3 of 10, loss 0.25, transformers model, torch batch 8\n"
+    log = f"{step * FEW}{line}\n{step * FEW}"
+    assert values(facts(knowledge, log), said) == said
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "you should upgrade to torch 2.8.0",
+        "pip install flash-attn==2.7.3",
+        "FlashAttention-2 is for Ampere (e.g., A100, RTX 3090) or newer",
+        "xformers 0.0.30 requires torch 2.7.0",
+        "it works with torch 2.5.1 on an RTX 4090",
+        "torch 2.6.0 here, torch 2.7.0 there",
+        "Flash Attention 2.0 is turned on, and the current dtype is torch.float32",
+        "an RTX 4090 and an H100",
+    ],
+)
+def test_what_is_wanted_or_said_twice_is_not_known(knowledge: Knowledge, line: str) -> None:
+    environment = facts(knowledge, line)
+    names = ("torch.version", "flash_attn.version", "gpu[0].name", "gpu[0].compute_capability")
+    assert all(isinstance(environment.fact(name), Unknown) for name in names)
+
+
+def test_the_report_of_a_tool_outranks_what_lines_mention(knowledge: Knowledge) -> None:
+    log = """My old box had a Tesla T4 and torch 2.1.0.
+- PyTorch version: 2.7.1+cu126 (GPU)
+- GPU type: NVIDIA L4
+"""
+    environment = facts(knowledge, log)
+    assert environment.fact("torch.version") == Known(
+        "2.7.1+cu126", "a.log:2: a report of transformers, accelerate or LLaMA-Factory"
+    )
+    assert str(environment.fact("gpu[0].compute_capability")).count("8.9")
+
+
+def test_a_whole_report_within_an_issue_is_read(knowledge: Knowledge) -> None:
+    log = """> <details><summary>env</summary>
+> PyTorch version: 2.5.1+cu124
+> Is debug build: False
+> Python platform: Linux-6.1.0-x86_64-with-glibc2.31
+> GPU 0: Tesla V100-SXM2-32GB
+> [pip3] flash-attn==2.6.3
+> [pip3] torch==2.5.1
+> </details>
+RuntimeError: FlashAttention only supports Ampere GPUs or newer.
+"""
+    environment = facts(knowledge, log)
+    assert isinstance(environment.fact("host.glibc"), Known)
+    assert isinstance(environment.fact("flash_attn.version"), Known)
+    assert environment.fact("torch.build") == Known("pypi", "a.log:2: torch.utils.collect_env")
+
+
+@pytest.mark.parametrize(
+    ("torch", "abi"),
+    [
+        ("2.5.1+cu124", False),  # torch's own files have a label
+        ("2.8.0+cu128", True),
+        ("2.8.0", True),  # all builds of it have the new ABI
+        ("2.5.1", None),  # conda's may have another
+        ("2.6.0", None),  # cu126 has another ABI than the others
+    ],
+)
+def test_the_abi_follows_from_the_build(
+    knowledge: Knowledge, torch: str, *, abi: bool | None
+) -> None:
+    fact = facts(knowledge, f"torch {torch}\nImportError: undefined symbol\n").fact(
+        "torch.cxx11_abi"
+    )
+    assert (fact.value if isinstance(fact, Known) else None) is abi

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.sources.manifests.dockerfile import read
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.environment_yml import read as read_environment
+from fadoctor.sources.manifests.image_facts import image_facts
+from fadoctor.sources.manifests.pixi_lock import read as read_pixi
+from tests.unit.sources.manifests.given import given, sample
+
+MACHINE = {
+    "host.os": "linux", "host.platform": "linux_x86_64", "host.machine": "x86_64",
+    "host.glibc": "2.17", "python.version": "3.9.1", "python.tag": "cp39",
+    "toolkit.nvcc.version": "11.0",
+}  # fmt: skip
+
+
+def facts_of(*manifests: object, overlays: tuple[str, ...] = ()) -> dict[str, object]:
+    facts: dict[str, Fact] = {name: Known(value, "this machine") for name, value in MACHINE.items()}
+    host = Environment("0", Target("environment", "here", "test"), facts, overlays)
+    matrix = Matrix(load_knowledge().tables)
+    found = planned_environment(host, manifests, matrix).facts  # type: ignore[arg-type]
+    return {
+        name: fact.value if isinstance(fact, Known) else type(fact) for name, fact in found.items()
+    }
+
+
+def test_an_image_has_its_own_glibc_toolkit_and_python() -> None:
+    facts = facts_of(read(given("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n")))
+    assert facts["host.glibc"] == "2.35"
+    assert facts["toolkit.nvcc.version"] == "12.4"
+    assert facts["python.version"] is Unknown
+    assert facts["host.platform"] == "linux_x86_64"
+
+
+def test_what_a_tag_does_not_say_is_not_taken_from_the_machine() -> None:
+    facts = facts_of(read(given("FROM mine/train:latest\nRUN pip install torch==2.7.1\n")))
+    for name in ("host.glibc", "toolkit.nvcc.version", "python.version", "python.tag"):
+        assert facts[name] is Unknown
+    assert facts["torch.version"] == "2.7.1"
+
+
+def test_an_image_of_python_says_its_version() -> None:
+    facts = facts_of(read(given("FROM python:3.11-slim-bookworm\n")))
+    assert (facts["python.version"], facts["python.tag"]) == ("3.11", "cp311")
+
+
+def test_what_is_assumed_goes_before_the_image() -> None:
+    manifest = read(given("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n"))
+    given_by = image_facts([manifest], ("--glibc 2.28", "--python-version 3.12"))
+    assert "host.glibc" not in given_by
+    assert "python.version" not in given_by
+    assert given_by["toolkit.nvcc.version"] == Known(
+        "12.4", "given:1:6: nvidia/cuda:12.4.1-devel-ubuntu22.04"
+    )
+
+
+def test_without_an_image_the_machine_counts() -> None:
+    assert image_facts([read_environment(given("dependencies: []\n"))], ()) == {}
+
+
+def test_the_torch_of_an_image_is_of_its_cuda() -> None:
+    facts = facts_of(read(given("FROM pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime\n")))
+    assert (facts["torch.version"], facts["torch.build"], facts["torch.cuda"]) == (
+        "2.7.1+cu128", "cu128", "12.8",
+    )  # fmt: skip
+
+
+def test_the_build_of_condas_torch_says_its_cuda() -> None:
+    facts = facts_of(read_pixi(sample("pixi.lock")))
+    assert (facts["torch.version"], facts["torch.build"], facts["torch.cuda"]) == (
+        "2.5.1", "other", "12.6",
+    )  # fmt: skip
+    ranged = facts_of(read_environment(sample("environment.yml")))
+    assert (ranged["torch.version"], ranged["torch.cuda"]) == (Unknown, "12.1")
+
+
+def test_the_cuda_of_conda_is_not_that_of_a_torch_that_pip_brings() -> None:
+    text = "dependencies:\n- pytorch-cuda=12.1\n- pip:\n  - torch>=2.4\n"
+    assert facts_of(read_environment(given(text)))["torch.cuda"] is Unknown

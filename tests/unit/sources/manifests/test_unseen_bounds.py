@@ -1,0 +1,85 @@
+"""Who may keep a ranged package from its newest release: then its version stays unknown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.fact import Unknown
+from fadoctor.model.place import Place
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.planned import Manifest, Requirement
+from tests.unit.judging.engine.builders import fact_of
+from tests.unit.repair.plan.problems import session
+from tests.unit.sources.manifests.test_environment import HOST, planned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RANGE = "transformers>=4.50\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        ("axolotl==0.9.0\n", "axolotl"),
+        ("llamafactory\n", "llamafactory"),
+        ("llamafactory==0.9.4\n", "llamafactory"),
+        ("unsloth==2025.11.6\n", "unsloth"),
+        ("huggingface-hub<1\n", "huggingface-hub"),
+        ("tokenizers==0.21.0\n", "tokenizers"),
+        ("datasets~=2.14.0\n", "datasets"),
+        ("trl==0.8.6\n", "trl"),  # a release whose requirements no table has
+        ("trl<0.9\n", "trl"),
+        ("trl[vllm]>=0.20\n", "trl[vllm]"),
+        ("peft @ git+https://github.com/huggingface/peft\n", "peft"),
+        ("vllm==0.0.99\n", "vllm"),  # of which no table knows what it requires
+        ("a\nb\nc\nd\n", "a, b, c and 1 more"),
+    ],
+)
+def test_what_may_bound_a_range_leaves_it_open(tmp_path: Path, text: str, who: str) -> None:
+    found = planned(tmp_path, RANGE + text)
+    fact = found.fact("transformers.version")
+    assert isinstance(fact, Unknown)
+    assert fact.reason == f"an installer decides: transformers>=4.50, and {who} may bound it"
+    assert "transformers" not in found.ranges
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch==2.8.0\nxformers==0.0.32.post2\n",
+        "numpy<2\npandas==2.2.0\nwandb\n",
+        "huggingface-hub>=0.30\ndatasets\n",  # a lower bound keeps nothing from its newest
+        "trl==1.0.0\npeft<0.18\naccelerate\n",
+        "vllm==0.11.0\n",
+        "vllm>=0.11\n",
+        "wandb[media]==0.20.0\n",
+    ],
+)
+def test_what_is_known_to_bound_or_not_is_held_against_it(tmp_path: Path, text: str) -> None:
+    found = planned(tmp_path, RANGE + text)
+    assert found.ranges["transformers"] == ">=4.50"
+    fact = found.fact("transformers.version")
+    assert isinstance(fact, Unknown)
+    assert "may bound" not in fact.reason
+
+
+def test_a_constraint_can_bound_what_comes_along(tmp_path: Path) -> None:
+    (tmp_path / "constraints.txt").write_text("huggingface-hub<1\n")
+    bounded = planned(tmp_path, f"-c {tmp_path / 'constraints.txt'}\n{RANGE}")
+    assert "transformers" not in bounded.ranges
+    (tmp_path / "constraints.txt").write_text("transformers<5\nwandb<1\nrequests>=2\n")
+    free = planned(tmp_path, f"-c {tmp_path / 'constraints.txt'}\n{RANGE}")
+    assert free.ranges == {"transformers": ">=4.50,<5"}
+
+
+def test_conda_has_releases_of_its_own() -> None:
+    place = Place("environment.yml", 3)
+    asked = Requirement("transformers", place, specifier=">=4.50", manager="conda")
+    facts = {name: fact_of(value) for name, value in HOST.items()}
+    machine = Environment("0", Target("environment", "here", "test"), facts)
+    manifest = Manifest("environment.yml", "environment.yml", (asked,))
+    assert planned_environment(machine, [manifest], session().matrix).ranges == {}

@@ -1,0 +1,31 @@
+"""Every distribution's requirements, those outside the catalogue too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.environment import Target
+from fadoctor.model.fact import Known
+from fadoctor.sources.probes.all_requirements import read_all_requirements
+from tests.cli.environments import add_package, make_environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FACTS = {
+    "host.os": Known("linux", "test"),
+    "host.machine": Known("x86_64", "test"),
+    "python.version": Known("3.11.7", "test"),
+}
+
+
+def test_read_from_metadata(tmp_path: Path) -> None:
+    site = make_environment(tmp_path)
+    add_package(site, "torchvision", "0.23.0", "torch==2.8.0", 'win-only; sys_platform == "win32"')
+    add_package(site, "plain", "1.0", 'extra-only; extra == "all"')
+    add_package(site, "undecidable", "1.0", 'x; platform_version == "7"')
+    target = Target("environment", "x", "x", site=(str(site),), roots={"site": str(site)})
+    assert read_all_requirements(target, {}, FACTS) == {
+        "torchvision": {"torch": "==2.8.0"},
+        "plain": {},
+    }

@@ -1,0 +1,68 @@
+"""Packages that do not go together, though no requirement says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.repair.plan.name_bounds import NameBounds
+from fadoctor.repair.plan.requirements import violations, with_pairs
+from fadoctor.sources.targets.incompatible_pairs import pair_facts, paired_with
+from tests.unit.judging.engine.builders import UNREAD, environment
+
+MATRIX = Matrix(load_knowledge().tables)
+BOUNDS = NameBounds(MATRIX)
+
+
+def told(trl: Any, installed: Any) -> Fact:
+    facts = {"trl.version": trl, "trl.distribution": "trl", "packages.installed": installed}
+    return pair_facts(environment(facts).facts, MATRIX, ("trl",))["trl.pair_told"]
+
+
+def test_a_version_outside_of_what_a_package_names() -> None:
+    found = told("1.16.0", {"trl": "1.16.0", "vllm": "0.33.0"})
+    assert isinstance(found, Known)
+    assert found.value == {"vllm": "(it supports >=0.22.0,<=0.31.0, but 0.33.0 is installed)"}
+
+
+def test_what_fits_what_is_not_there_and_what_does_not_look() -> None:
+    assert isinstance(told("1.16.0", {"vllm": "0.31.0"}), Absent)
+    assert isinstance(told("1.16.0", {}), Absent)
+    assert isinstance(told("0.23.1", {"vllm": "0.33.0"}), Absent)
+
+
+def test_what_nobody_has_read_is_not_known() -> None:
+    assert isinstance(told("1.17.0", {"vllm": "0.33.0"}), Unknown)
+    assert isinstance(told("1.17.0", {}), Absent)
+    assert isinstance(told("1.16.0", UNREAD), Unknown)
+    assert isinstance(told(UNREAD, {"vllm": "0.33.0"}), Unknown)
+
+
+def test_a_plan_makes_no_such_pair() -> None:
+    """Without it a plan could bring a vLLM that the trl which is there does not know."""
+    bad = environment({"packages.installed": {"trl": "1.16.0", "vllm": "0.33.0"}})
+    both = with_pairs({"trl": {"accelerate": ""}}, bad, MATRIX, BOUNDS)
+    assert both["trl"] == {"accelerate": "", "vllm": ">=0.22.0,<=0.31.0"}
+    assert "vllm" in [each.needs for each in violations(bad, both)]
+    fine = environment({"packages.installed": {"trl": "1.16.0", "vllm": "0.31.0"}})
+    needs = [each.needs for each in violations(fine, with_pairs({}, fine, MATRIX, BOUNDS))]
+    assert needs == []
+
+
+def other(trl: str, vllm: str) -> object:
+    facts = {"trl.version": trl, "trl.distribution": "trl", "packages.installed": {"vllm": vllm}}
+    found = pair_facts(environment(facts).facts, MATRIX, ("trl",))["trl.pair_other"]
+    return found.value if isinstance(found, Known) else None
+
+
+def test_the_newest_release_that_goes_with_what_is_there() -> None:
+    assert other("0.26.2", "0.25.1") == "trl>=1.16.0,<1.17.0.dev0"
+    assert other("1.16.0", "0.12.0") == "trl>=1.6.0,<1.7.0"
+    assert other("1.16.0", "0.33.0") is None
+    assert other("1.16.0", "0.31.0") is None
+
+
+def test_who_is_asked_again_when_vllm_moves() -> None:
+    assert paired_with({"vllm"}, MATRIX) == ("trl",)
