@@ -41,6 +41,9 @@ ACCESSORS = ("major", "minor", "base", "local")
 INSTALL_OPTIONS = ("--no-build-isolation", "--no-deps", "--force-reinstall", "--no-cache-dir")
 """Options of an installer that a step may carry; pip and uv share them."""
 
+MESSAGE_LIMIT = 64 << 10
+"""Characters of a message that symptoms look at: its end, where exceptions name themselves."""
+
 SUBJECTS = (
     "gpu", "toolkit", "package", "requirer", "extension", "optional_extension", "contract",
 )  # fmt: skip

@@ -80,6 +80,17 @@ def test_an_issue_gets_one_answer_whichever_command_is_asked(run: Run) -> None:
     assert "not installed" not in text.partition("\n")[0]
 
 
+def test_explain_names_the_command_for_a_report_without_a_complaint(run: Run) -> None:
+    text = "torch   2.4.1\nflash-attn 2.6.3\ntriton  3.0.0\nGPU: Tesla V100\n"
+    told = json.loads(run("explain", "-", "--format", "json", input=text).stdout)
+    assert told["findings"] == []
+    assert any("check --facts" in note for note in told["notes"])
+    healthy = run(
+        "explain", "-", "--format", "json", input=text.replace("Tesla V100", "A100")
+    ).stdout
+    assert not any("check --facts" in note for note in json.loads(healthy)["notes"])
+
+
 def test_a_complaint_alone_is_answered_and_survives_a_round_trip(run: Run) -> None:
     line = "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
     saved = run("facts", "--facts", "-", input=line).stdout

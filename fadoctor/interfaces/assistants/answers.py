@@ -13,6 +13,7 @@ from fadoctor.interfaces.commands.examine import foreseen, look
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.overlays import Overlays
+from fadoctor.model.typed import encode
 from fadoctor.report.style import Style
 from fadoctor.sources.examine.request import Request
 
@@ -124,6 +125,7 @@ def _request(asked: Asked, folder: Path, *, follow: bool) -> Request:
         text=asked.report.encode("utf-8", "replace"),
         reason="environment",
         reads_only=True,
+        fence=os.path.realpath(folder),
     )  # fmt: skip
 
 
@@ -161,5 +163,5 @@ def _answer(document: _T, render: Callable[[_T, Style], str]) -> Answer:
     text = render(found, _STYLE)
     if len(text) > ANSWER_LIMIT:
         text = f"{text[:ANSWER_LIMIT]}\n... ({len(text)} characters in all)\n"
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
+    plain: dict[str, Any] = msgspec.json.decode(encode(found))
     return Answer(text, {key: value for key, value in plain.items() if key != "environment"})

@@ -84,7 +84,7 @@ def planned_for(
         return Made(plan, recipe=recipe)
     from fadoctor.repair.resolution.lines import lines_of
 
-    lines = lines_of(plan, environment, request.requirements)
+    lines = lines_of(plan, environment, request.requirements, request.fence)
     notes = (*plan.notes, *lines.notes)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     return Made(plan, lines.rewrites, recipe)

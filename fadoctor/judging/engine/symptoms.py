@@ -17,7 +17,7 @@ from fadoctor.judging.engine.listed import Lists
 from fadoctor.judging.engine.vetoes import is_of_others, is_survived, lines_around
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
-from fadoctor.model.rule import LOOKAHEAD, Rule, Symptom
+from fadoctor.model.rule import LOOKAHEAD, MESSAGE_LIMIT, Rule, Symptom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Condition, Knowledge
 
     Given = Callable[[Rule, Condition], bool]
-
-MESSAGE_LIMIT = 64 << 10
-"""Characters of a message that are looked at: its end, where exceptions name themselves."""
 
 REACH = 8_192
 """How far around a match, in characters, near and absent patterns look."""

@@ -74,7 +74,7 @@ def _cause(finding: Finding, line: Line, by_id: Mapping[str, Rule]) -> Cause:
         message=finding.message,
         specific=0,
         start=0,
-        end=len(line.text),
+        end=0,
     )
     failure = Failure(line.channel, (line,))
     return Cause(

@@ -11,7 +11,7 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.judging.engine.fixes import begun
-from fadoctor.judging.engine.judge import fingerprint
+from fadoctor.judging.engine.judge import fingerprint, judge
 from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.symptom_facts import given_by
 from fadoctor.judging.engine.symptoms import Matcher
@@ -21,6 +21,7 @@ from fadoctor.judging.explain.join import beside, held_against, scope_of, surrou
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.proved import complaining as complains
 from fadoctor.judging.explain.proved import proved
+from fadoctor.judging.explain.quoting import Vocabulary, quote
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
 from fadoctor.judging.explain.topic import is_on_topic
@@ -32,7 +33,7 @@ from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
 from fadoctor.model.report import Summary, rules_info
-from fadoctor.sources.logs.cleaning import Line, clean_lines
+from fadoctor.sources.logs.cleaning import Line, clean_lines, without_credentials
 from fadoctor.sources.logs.facts import LogFacts, facts_of
 from fadoctor.sources.logs.messages import failures
 from fadoctor.sources.logs.reading import read_blocks
@@ -57,6 +58,10 @@ _DULL = compiled(
 """Facts that follow from what a log names, and say nothing to a reader."""
 
 NEAREST = "The nearest pages of rules, which may be about something else:"
+FACTS_ALONE = (
+    "The versions and hardware in the text do not go together: "
+    "`fadoctor check --facts` shows {} in the same text."
+)
 
 TOLD = "[[{log.name_told}]]"
 """What tables say of a name that a log misses, told behind what the log says."""
@@ -102,7 +107,8 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
 
     matcher = Matcher(knowledge, given_by(lambda: facts().environment, matrix))
     sifted = sift(read_blocks(stream), matcher.anchors())
-    lines = tuple(line for region in sifted.regions for line in clean_lines(region))
+    read = [line for region in sifted.regions for line in clean_lines(region)]
+    lines = tuple(without_credentials(read))
     ranked = rank_causes(failures(lines), matcher, knowledge.rules, tolerant)
     return Reading(name, sifted, lines, ranked, facts)
 
@@ -123,7 +129,8 @@ def explain(
     facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
     around = surroundings(facts, environment, knowledge, is_weighed=is_weighed)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
-    notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
+    known = Vocabulary(knowledge.rules)
+    notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
     texts = tuple(line.text for line in reading.lines)
     findings, checks = [], []
     more = tuple(told_causes(told, facts, knowledge, around.matrix))
@@ -134,7 +141,7 @@ def explain(
         more = (*more, place) if place is not None and not more else more
     more = tuple(cause for cause in more if cause.rule.id not in ignore)
     for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
-        finding, check = _finding(each, around, reading)
+        finding, check = _finding(each, around, reading, known)
         fixes = begun(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
             notes.append(OTHERS_FIXES)
@@ -144,6 +151,8 @@ def explain(
         fixes = begun(useful)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
+    if not findings and environment is None and (alone := _facts_alone(reading, knowledge)):
+        notes.append(alone)
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
     if not findings and is_on_topic(reading.lines):
@@ -171,6 +180,16 @@ def _nearest(texts: tuple[str, ...], knowledge: Knowledge) -> list[str]:
     near = Index(load_pages(knowledge).pages).near(asked_by(texts))
     names = ", ".join(each.rule for each in near)
     return [f"{NEAREST} {names}. `fadoctor rules show ID` prints a page."] if near else []
+
+
+def _facts_alone(reading: Reading, knowledge: Knowledge) -> str:
+    """Return how many errors the facts of a text show that complains of nothing known."""
+    facts = reading.facts()
+    if not any(name.endswith(".version") for name in facts.named):
+        return ""
+    judged = judge(facts.environment, knowledge, Matrix(knowledge.tables))
+    errors = sum(each.severity is Severity.ERROR for each in judged.findings)
+    return FACTS_ALONE.format(f"{errors} error{'s' if errors > 1 else ''}") if errors else ""
 
 
 def _weighed(
@@ -201,15 +220,15 @@ def _log(reading: Reading) -> Log:
     return Log(reading.name, sifted.size, sifted.lines, read, named, about)
 
 
-def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
+def _finding(
+    each: Weighed, around: Surroundings, reading: Reading, known: Vocabulary
+) -> tuple[Finding, Check | None]:
     cause, rule = each.cause, each.cause.rule
     scope = scope_of(cause, around)
     said = tuple(line.text for line in cause.lines)
     fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
     evidence = [
-        Evidence(
-            "log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{reading.name}:{line.number}"
-        )
+        Evidence("log", _quoted(line, cause, known), f"{reading.name}:{line.number}")
         for line in cause.lines
     ]
     check, found = held_against(each, around)
@@ -232,6 +251,10 @@ def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Fin
         fingerprint=fingerprint(rule.id, rule.subject),
     )
     return finding, check
+
+
+def _quoted(line: Line, cause: Cause, known: Vocabulary) -> str:
+    return printable(quote(line.text.strip(), cause.match.captures, known), EVIDENCE_LIMIT)
 
 
 def _after(confidence: Confidence, agreement: Agreement) -> Confidence:

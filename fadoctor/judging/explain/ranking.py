@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.symptoms import MESSAGE_LIMIT, SymptomMatch
+from fadoctor.judging.engine.symptoms import SymptomMatch
 from fadoctor.judging.explain.endings import is_explained, last_exception, quieted
 from fadoctor.judging.explain.repaired import repaired_matches
 from fadoctor.judging.explain.solved_errors import without_settled
 from fadoctor.model.finding import Confidence, Severity
-from fadoctor.model.rule import Rule
+from fadoctor.model.rule import MESSAGE_LIMIT, Rule
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.messages import Failure, Raised
 

@@ -58,6 +58,8 @@ class Request(msgspec.Struct, frozen=True):
     meant: Meant = Meant()
     reads_only: bool = False
     """Whether nothing of an environment is run, also of one that is named or active."""
+    fence: str = ""
+    """Folder that neither the named files nor what they include lead out of; "" for any."""
 
     @property
     def names_a_target(self) -> bool:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.sources.logs.prefixes import strip_prefixes
+from fadoctor.syntax.credentials.hiding import hide_in_lines
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from fadoctor.sources.logs.sieve import Region
 
@@ -70,6 +71,15 @@ class Line(msgspec.Struct, frozen=True):
     """The process that wrote it, as its prefix names it; empty without one."""
 
 
+def without_credentials(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """Return the lines of a log without credentials: nothing reads them before that."""
+    hidden = hide_in_lines([line.text for line in lines])
+    return tuple(
+        line if line.text == text else Line(line.number, text, line.channel)
+        for line, text in zip(lines, hidden, strict=True)
+    )
+
+
 def clean_lines(region: Region) -> Iterator[Line]:
     """Yield the lines of a region; parts between carriage returns become lines of their own."""
     for offset, raw in enumerate(region.data.split(b"\n")):
@@ -81,11 +91,18 @@ def clean_lines(region: Region) -> Iterator[Line]:
                     yield Line(number, stripped, channel)
 
 
+def _ends(piece: bytes) -> bytes:
+    """Return both ends of a line, but no end of a word whose beginning is left out."""
+    half = LINE_LIMIT // 2
+    end = piece[-half:]
+    begun = re.search(rb"[\s\"',;&]", end)
+    return piece[:half] + b" ... " + (end[begun.start() :] if begun else b"")
+
+
 def _texts(piece: bytes) -> Iterator[str]:
     """Yield the text of a piece; a traceback inside one line, as JSON logs have it, unfolded."""
     if len(piece) > LINE_LIMIT:
-        half = LINE_LIMIT // 2
-        piece = piece[:half] + b" ... " + piece[-half:]
+        piece = _ends(piece)
     text = _decoded(piece)
     is_plain = text.isascii() and text.isprintable()
     if not is_plain:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.judging.explain.completion import completed
 from fadoctor.model.environment import OF_A_LOG, Environment, Target
 from fadoctor.model.fact import Fact, Known
+from fadoctor.sources.completion.texts import completed
 from fadoctor.sources.logs.mentions import mentions
 from fadoctor.sources.pasted import LINES
 from fadoctor.sources.pasted.claims import RUNTIME, Claim

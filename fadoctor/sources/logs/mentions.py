@@ -6,6 +6,7 @@ They say less surely than the report of a tool does: a person or a program menti
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fadoctor.model.environment import SUBJECT_LIMIT
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     """A claim, and where in its line it stands."""
 
 TOOL = "a line of the log"
+
+MOST = 24
+"""Mentions of one kind in one line, at most, that are read."""
 
 FEW = 400
 """So few lines are read one by one."""
@@ -123,7 +127,11 @@ _PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
 _FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
 
 # 8x A100, 4 * H100, 2张RTX 3090: how many of the GPU that is named behind
-_TIMES = compiled(r"(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장) ?$")
+_TIMES = compiled(
+    r"(?:(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장)"
+    r"|(?P<word>[一二两双三四五六七八]) ?(?:个|张|块|台|枚|卡)) ?$"
+)
+_NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
 
 
 def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Claim]:
@@ -137,11 +145,15 @@ def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Cla
             yield from exact
         elif _SUCCESS in line.text or _SATISFIED in line.text:
             form = _INSTALLED if _SUCCESS in line.text else _THERE
-            for found in form.finditer(line.text):
+            for found in islice(form.finditer(line.text), MOST):
                 yield _package(found["name"], found["version"], line)
         else:
-            said = (*_plain(line), *_gpus(line, models, tables))
-            yield from (claim for claim, span in said if not is_wished(line.text, *span))
+            wished: dict[tuple[int, int], bool] = {}
+            for claim, span in (*_plain(line), *_gpus(line, models, tables)):
+                if span not in wished:
+                    wished[span] = is_wished(line.text, *span)
+                if not wished[span]:
+                    yield claim
 
 
 def _worth_reading(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Line]:
@@ -213,10 +225,10 @@ def _plain(line: Line) -> Iterator[Spoken]:
     lowered = line.text.lower()
     if any(word in lowered for word in _PACKAGE_WORDS):
         for form in _PACKAGES:
-            for found in form.finditer(line.text):
+            for found in islice(form.finditer(line.text), MOST):
                 yield _package(found["name"], found["version"], line), found.span()
     for name, form in _PLAIN:
-        for found in form.finditer(line.text):
+        for found in islice(form.finditer(line.text), MOST):
             value = re.sub(r"[., ]{1,2}", ".", found["found"])
             yield Claim(name, value, line.number, TOOL), found.span()
             if name.startswith("gpu"):
@@ -233,7 +245,7 @@ def _package(name: str, version: str, line: Line) -> Claim:
 
 def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> Iterator[Spoken]:
     """Yield the GPUs that a line names; a short name only where the line is about one."""
-    for found in GPU_NAME.finditer(line.text):
+    for found in islice(GPU_NAME.finditer(line.text), MOST):
         name = found["name"]
         is_marked = found["maker"] or found["brand"] or "GPU" in line.text or "显卡" in line.text
         if len(name) < SHORT and not is_marked:
@@ -245,9 +257,13 @@ def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> It
         if gpu is None:
             continue
         times = _TIMES.search(line.text[max(0, found.start() - 6) : found.start()])
-        many = min(int(times["times"]) if times else 1, SUBJECT_LIMIT)
+        many = min(_many(times) if times else 1, SUBJECT_LIMIT)
         for index in range(many):
             yield from ((claim, found.span()) for claim in _gpu(gpu, index, line))
+
+
+def _many(times: re.Match[str]) -> int:
+    return int(times["times"]) if times["times"] else _NUMERALS[times["word"]]
 
 
 def _gpu(gpu: Gpu, index: int, line: Line) -> Iterator[Claim]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.symptoms import MESSAGE_LIMIT
+from fadoctor.model.rule import MESSAGE_LIMIT
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.syntax.patterns import compiled
 

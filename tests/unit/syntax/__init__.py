@@ -1,1 +1,1 @@
-"""Tests of the readers of texts."""
+"""Tests of what any text from outside passes through."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.explain.pasted_text import read_statements, read_text
+from fadoctor.judging.explain.pasted_complaints import complaints_in
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.sources.logs.pasted_text import read_statements, read_text
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
@@ -27,7 +28,7 @@ def shipped() -> Knowledge:
 
 def read_environment(data: bytes, name: str = "paste") -> Environment:
     """Return what `check --facts` reads."""
-    return read_text(data, name, shipped())
+    return read_text(data, name, shipped(), complaints_in(data, name, shipped()))
 
 
 def read_report(data: bytes, name: str) -> Combined:

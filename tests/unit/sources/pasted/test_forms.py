@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -54,6 +55,7 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
       "gpu[0].name": "RTX 4090"}),
     ("PyTorchのバージョン 2.6.0, Python 3.11.9", {"torch.version": "2.6.0",
                                              "python.version": "3.11.9"}),
+    ("显卡是两张 RTX 3090", {"gpu.count": 2, "gpu[1].name": "RTX 3090"}),
     ("我用了4张A100训练", {"gpu.count": 4, "gpu[0].compute_capability": "8.0"}),
     # tools that have no reader of their own
     ("GPU 0,1: NVIDIA L4\nGPU 0,1 Compute Capability: 8.9\nPyTorch: 2.5.1+cu124\nsglang: 0.4.1",
@@ -177,3 +179,14 @@ def test_versions_that_a_list_names_are_held_against_requirements() -> None:
     assert isinstance(unmet, dict)
     assert "2.6.0 is installed" in unmet["torch"]
     assert not isinstance(known(text, "vllm.missing"), tuple)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["torch ", "torch: ", "| torch ", "torch 2.6 ", "2x A100 ", ">>> torch.__version__ ", "GPU 0,",
+     "显卡 ", "GPU[0] : ", "py3_1 ", "requires , but you have "],
+)  # fmt: skip
+def test_no_reader_runs_away(unit: str) -> None:
+    started = time.process_time()
+    read_report(f"{unit * (8_000 // len(unit))}\n".encode() * 20, "paste")
+    assert time.process_time() - started < 2

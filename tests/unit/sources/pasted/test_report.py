@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from fadoctor.judging.explain.pasted_text import SIZE_LIMIT
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import Known
+from fadoctor.sources.logs.pasted_text import SIZE_LIMIT
 from tests.unit.sources.pasted.reading import read_environment, read_report
 from tests.unit.sources.pasted.test_tools import COLLECT_ENV, CONDA, FREEZE, PIP_LIST, SMI, UNSLOTH
 

@@ -6,18 +6,17 @@ import io
 from typing import TYPE_CHECKING
 
 from fadoctor import __version__
-from fadoctor.judging.explain.completion import completed
-from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import PASTED, Environment, Target
 from fadoctor.model.errors import InputError
-from fadoctor.model.finding import Finding, Severity
-from fadoctor.sources.logs.cleaning import clean_lines
+from fadoctor.sources.completion.texts import completed
+from fadoctor.sources.logs.cleaning import clean_lines, without_credentials
 from fadoctor.sources.logs.facts import plain_lines, stated
 from fadoctor.sources.logs.reading import read_blocks
 from fadoctor.sources.logs.sieve import Region
 
 if TYPE_CHECKING:
+    from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.pasted.claims import Line
     from fadoctor.sources.pasted.combine import Combined
@@ -32,13 +31,14 @@ _NOTHING = (
 )
 
 
-def read_text(data: bytes, name: str, knowledge: Knowledge) -> Environment:
-    """Return what a text says and complains of, and what follows; InputError where it is nothing.
+def read_text(
+    data: bytes, name: str, knowledge: Knowledge, complaints: tuple[Finding, ...] = ()
+) -> Environment:
+    """Return what a text says, and what follows; InputError where it says and shows nothing.
 
-    The complaints are those that ``explain`` finds in the same text.
+    `complaints`: those that ``explain`` finds in the same text.
     """
     matrix = Matrix(knowledge.tables)
-    complaints = _complaints(data, name, knowledge)
     lines, said = read_statements(data, name, matrix)
     if not (said.tools or complaints):
         raise InputError(name, _NOTHING)
@@ -54,16 +54,10 @@ def read_text(data: bytes, name: str, knowledge: Knowledge) -> Environment:
     return Environment(__version__, target, facts, (*visible, *assumed), complaints=complaints)
 
 
-def _complaints(data: bytes, name: str, knowledge: Knowledge) -> tuple[Finding, ...]:
-    """Return the errors and warnings that a text shows by its words."""
-    report = explain(read_log(io.BytesIO(data), name, knowledge), knowledge)
-    return tuple(each for each in report.findings if each.severity is not Severity.NOTE)
-
-
 def read_statements(data: bytes, name: str, matrix: Matrix) -> tuple[list[Line], Combined]:
     """Return the lines of a text, and what they state; InputError for what is too large."""
     if len(data) > SIZE_LIMIT:
         raise InputError(name, f"larger than {SIZE_LIMIT >> 20} MiB")
     whole = b"".join(read_blocks(io.BytesIO(data)))
-    lines = plain_lines(clean_lines(Region(1, whole)))
+    lines = plain_lines(without_credentials(list(clean_lines(Region(1, whole)))))
     return lines, stated(lines, name, matrix)
