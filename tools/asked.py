@@ -18,9 +18,8 @@ from fadoctor.judging.engine.cases import case_environment, read_case
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.wheels import Wheels
 from fadoctor.model.errors import FadoctorError
-from fadoctor.proof.smoke.choice import Wanted, choose
+from fadoctor.proof.smoke.choice import Wanted, cell_list, choose
 from fadoctor.report import json_
-from fadoctor.report.smoke_list import build_list
 from tests.catalogue.environments import Torches, environment
 from tests.hosts import recording
 from tests.shipped import compiled
@@ -115,7 +114,7 @@ def _of_files(root: Path) -> Answers:
         "pasted": lambda name: api.facts(facts=name),
     }
     for file in sorted((root / "tests" / "unit").rglob("*")):
-        if file.parent.name not in kinds or not file.is_file():
+        if file.parent.name not in ("samples", "public") or not file.is_file():
             continue
         room = file.parent.parent.name
         kind = "pasted" if room == "pasted" else file.parent.name
@@ -134,7 +133,7 @@ def _about(name: str, asked: dict[str, Any], *, plans: bool) -> Answers:
 def _cells(facts: str) -> Any:
     found = foresee(api.facts(facts=facts), load_knowledge())
     plain, thorough = (choose(Wanted(thorough=each), found.kernels) for each in (False, True))
-    return build_list(plain, thorough)
+    return cell_list(plain, thorough)
 
 
 def _of_case(facts: dict[str, Any], unknown: tuple[str, ...] = ()) -> Environment:

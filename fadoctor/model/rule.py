@@ -41,6 +41,9 @@ ACCESSORS = ("major", "minor", "base", "local")
 INSTALL_OPTIONS = ("--no-build-isolation", "--no-deps", "--force-reinstall", "--no-cache-dir")
 """Options of an installer that a step may carry; pip and uv share them."""
 
+MESSAGE_LIMIT = 64 << 10
+"""Characters of a message that symptoms look at: its end, where exceptions name themselves."""
+
 SUBJECTS = (
     "gpu", "toolkit", "package", "requirer", "extension", "optional_extension", "contract",
 )  # fmt: skip
@@ -126,6 +129,10 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Patterns that must all be found in the lines of the match."""
     absent: tuple[str, ...] = ()
     """Patterns none of which may be found in it."""
+    others: tuple[str, ...] = ()
+    """Names of other programs: where one of them raised it, it does not show."""
+    survived: tuple[str, ...] = ()
+    """How a program goes on: where the lines of the match say so, it does not show."""
     given: Condition = {}
     """What the facts of the log must surely say; where they do not, it does not show."""
     listed: dict[str, str] = {}

@@ -157,6 +157,25 @@ class SmokeRun(msgspec.Struct, frozen=True):
         )
 
 
+class ListedCell(msgspec.Struct, frozen=True):
+    """One cell."""
+
+    cell: CellKey
+    runs: str
+    """``default``, ``thorough`` or ``no``."""
+    reason: str = ""
+    """Why it cannot run."""
+
+
+class CellList(msgspec.Struct, frozen=True):
+    """All cells for the kind of device that is here."""
+
+    device: str
+    """``cuda`` or ``cpu``."""
+    cells: tuple[ListedCell, ...]
+    schema_version: int = 1
+
+
 class SmokeSummary(msgspec.Struct, frozen=True):
     """How many cells came out how."""
 

@@ -5,46 +5,14 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from fadoctor.model.smoke import CellKey
 from fadoctor.report.paper import Paper
 
 if TYPE_CHECKING:
-    from fadoctor.proof.smoke.choice import Choice
+    from fadoctor.model.smoke import CellList, ListedCell
     from fadoctor.report.style import Style
-
 
 _NARROWEST = 20
 """Width of the last column, at least."""
-
-
-class ListedCell(msgspec.Struct, frozen=True):
-    """One cell."""
-
-    cell: CellKey
-    runs: str
-    """``default``, ``thorough`` or ``no``."""
-    reason: str = ""
-    """Why it cannot run."""
-
-
-class CellList(msgspec.Struct, frozen=True):
-    """All cells for the kind of device that is here."""
-
-    device: str
-    """``cuda`` or ``cpu``."""
-    cells: tuple[ListedCell, ...]
-    schema_version: int = 1
-
-
-def build_list(asked: Choice, thorough: Choice) -> CellList:
-    """Return every cell, given what is chosen without and with ``--thorough``."""
-    kind = asked.expected
-    plain, full = asked.on[kind], thorough.on[kind]
-    found = [ListedCell(key, "default" if key in plain.cells else "thorough") for key in full.cells]
-    found += [ListedCell(left.cell, "no", left.reason) for left in full.left_out]
-    return CellList(kind, tuple(found))
 
 
 def render(listed: CellList, style: Style) -> str:

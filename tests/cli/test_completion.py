@@ -34,7 +34,8 @@ SHELLS = {
 PROPOSED: dict[str, Callable[[str], list[proposals.Proposal]]] = {
     "gpus": proposals.gpus, "rule_ids": proposals.rule_ids, "areas": proposals.areas,
     "backends": proposals.backends, "devices": proposals.devices, "platforms": proposals.platforms,
-    "config_kinds": proposals.config_kinds, "packages": proposals.packages, "wishes": proposals.wishes,
+    "config_kinds": proposals.config_kinds, "packages": proposals.packages,
+    "wishes": proposals.wishes,
 }  # fmt: skip
 
 

@@ -24,6 +24,9 @@ HEAVY = (
     "torch", "urllib.request", "yaml",
 )  # fmt: skip
 
+RUN = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+"""A program that is the command line, and goes on when that has ended."""
+
 
 def loaded(code: str, *arguments: str) -> set[str]:
     script = f"import sys\n{code}\nsys.stderr.write('\\n'.join(sys.modules))"
@@ -45,7 +48,7 @@ def test_importing_the_command_line_loads_nothing_heavy() -> None:
 
 
 def test_a_static_json_check_loads_neither_torch_nor_rich_nor_pydantic(stack: Path) -> None:
-    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = RUN
     arguments = ("check", "--no-smoke", "--format", "json", "--python", str(stack))
     modules = loaded(code, *arguments)
     assert "fadoctor.judging.diagnose" in modules
@@ -54,7 +57,7 @@ def test_a_static_json_check_loads_neither_torch_nor_rich_nor_pydantic(stack: Pa
 
 
 def test_the_version_is_told_without_any_command() -> None:
-    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = RUN
     modules = loaded(code, "--version")
     assert "fadoctor.interfaces.cli.app" in modules
     assert [
@@ -65,7 +68,7 @@ def test_the_version_is_told_without_any_command() -> None:
 def test_a_static_check_compiles_few_patterns_beforehand(stack: Path) -> None:
     """Each costs 0.05 to 0.3 ms; one that is rarely needed stays a text, and `re` compiles it."""
     code = (
-        "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"{RUN}\n"
         "import re\n"
         "for name, module in list(sys.modules.items()):\n"
         "    for key, value in vars(module).items() if name.startswith('fadoctor.') else ():\n"
@@ -78,7 +81,7 @@ def test_a_static_check_compiles_few_patterns_beforehand(stack: Path) -> None:
 
 def test_a_check_of_nothing_that_imports_others_follows_nothing(tmp_path: Path) -> None:
     add_torch(make_environment(tmp_path / "env"), "2.8.0", "12.8")
-    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = RUN
     modules = loaded(code, "check", "--no-smoke", "--python", str(tmp_path / "env"))
     assert "fadoctor.judging.diagnose" in modules
     followers = ("fadoctor.sources.import_names", "fadoctor.sources.targets.import_name_facts")
@@ -93,7 +96,7 @@ def test_a_check_of_nothing_that_imports_others_opens_no_file_for_it(tmp_path: P
         "    if event in ('open', 'os.listdir', 'os.scandir', 'os.mkdir', 'subprocess.Popen'):\n"
         "        touched.append(repr(given))\n"
         "sys.addaudithook(note)\n"
-        "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"{RUN}\n"
         "sys.modules.update(dict.fromkeys(f'touched {each}' for each in touched))"
     )
     told = loaded(hook, "check", "--no-smoke", "--python", str(tmp_path / "env"))
@@ -103,7 +106,7 @@ def test_a_check_of_nothing_that_imports_others_opens_no_file_for_it(tmp_path: P
 
 
 def test_a_check_of_one_machine_loads_nothing_of_fleets(stack: Path) -> None:
-    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = RUN
     modules = loaded(code, "check", "--no-smoke", "--python", str(stack))
     assert "fadoctor.report.text" in modules
     assert [
@@ -114,7 +117,7 @@ def test_a_check_of_one_machine_loads_nothing_of_fleets(stack: Path) -> None:
 
 
 def test_a_check_without_a_finding_loads_no_planner() -> None:
-    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = RUN
     facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
     modules = loaded(code, "check", "--no-smoke", "--facts", str(facts))
     assert "fadoctor.judging.diagnose" in modules
@@ -147,19 +150,20 @@ def test_a_check_without_settings_reads_none(tmp_path: Path) -> None:
 
 
 def test_a_text_check_loads_nothing_heavy_either(stack: Path) -> None:
-    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = RUN
     modules = loaded(code, "check", "--no-smoke", "--python", str(stack))
     assert "fadoctor.report.text" in modules
     assert sorted(modules & {"torch", "pydantic", "rich", "yaml", "pynvml", "asyncio"}) == []
     later = (
-        "fadoctor.knowledge.updates", "fadoctor.knowledge.matrix.fetched", "fadoctor.proof.smoke.watching",
+        "fadoctor.knowledge.updates", "fadoctor.knowledge.matrix.fetched",
+        "fadoctor.proof.smoke.watching",
         "fadoctor.interfaces.cli.completion", "fadoctor.interfaces.cli.rules",
     )  # fmt: skip
     assert [name for name in modules if name.startswith(later)] == []
 
 
 def test_a_command_loads_no_other_command_and_no_log() -> None:
-    code = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code = RUN
     facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
     modules = loaded(code, "facts", "--facts", str(facts))
     commands = {f"fadoctor.interfaces.cli.{name}" for name in (*COMMANDS, *GROUPS)}

@@ -27,19 +27,19 @@ def test_the_page_says_so() -> None:
 
 
 STARTERS = {
-    "probes/toolkit.py": "`nvcc`, `gcc`, `g++` and `ninja`",
-    "probes/interpreter.py": "under the interpreter of the environment",
-    "probes/nvml.py": "asks NVML",
-    "probes/nvidia_smi.py": "`nvidia-smi`",
-    "processes/asked.py": "Processes of fadoctor's own Python that parse",
-    "updates/fetch.py": "`rules update` runs pip or uv",
-    "apply/verify.py": "`fix` runs the installer",
-    "apply/carry_out.py": "`fix` runs the installer",
-    "apply/preflight.py": "`fix` runs the installer",
-    "smoke/worker.py": "The smoke run of `check` and `smoke`",
-    "smoke/imports.py": "The smoke run of `check` and `smoke`",
-    "fleet/ray.py": "`fleet --ray`",
-    "fleet/slurm.py": "runs `srun`",
+    "fadoctor/sources/probes/toolkit.py": "`nvcc`, `gcc`, `g++` and `ninja`",
+    "fadoctor/sources/probes/interpreter.py": "under the interpreter of the environment",
+    "fadoctor/sources/probes/nvml.py": "asks NVML",
+    "fadoctor/sources/probes/nvidia_smi.py": "`nvidia-smi`",
+    "fadoctor/processes/script_child.py": "Processes of fadoctor's own Python that parse",
+    "fadoctor/knowledge/updates/fetch.py": "`rules update` runs pip or uv",
+    "fadoctor/repair/apply/verify.py": "`fix` runs the installer",
+    "fadoctor/repair/apply/carry_out.py": "`fix` runs the installer",
+    "fadoctor/repair/apply/installer_check.py": "`fix` runs the installer",
+    "fadoctor/proof/smoke/worker.py": "The smoke run of `check` and `smoke`",
+    "fadoctor/proof/smoke/imports.py": "The smoke run of `check` and `smoke`",
+    "fadoctor/fleet/ray.py": "`fleet --ray`",
+    "fadoctor/fleet/slurm.py": "runs `srun`",
 }
 """Modules that start a process -> what the page says of it."""
 
@@ -50,7 +50,7 @@ def test_whatever_starts_a_process_stands_on_the_page() -> None:
     starts = re.compile(r"from fadoctor\.processes\.command import [^\n]*\bCommand\b")
     used = re.compile(r"(?<![\w.])Command\(")
     found = {
-        path.relative_to(ROOT / "fadoctor").as_posix()
+        path.relative_to(ROOT).as_posix()
         for path in (ROOT / "fadoctor").rglob("*.py")
         if starts.search(text := path.read_text(encoding="utf-8")) and used.search(text)
     }

@@ -126,19 +126,17 @@ def _list(prognosis: Prognosis, asked: Wanted, sinks: tuple[Sink, ...], how: How
     import msgspec
 
     from fadoctor.interfaces.cli.output import write
-    from fadoctor.proof.smoke.choice import choose
+    from fadoctor.proof.smoke.choice import cell_list, choose
     from fadoctor.report import json_, smoke_list
 
     thorough = msgspec.structs.replace(asked, thorough=True)
-    found = smoke_list.build_list(
-        choose(asked, prognosis.kernels), choose(thorough, prognosis.kernels)
-    )
+    found = cell_list(choose(asked, prognosis.kernels), choose(thorough, prognosis.kernels))
     for sink in sinks:
         if sink.form not in (Form.TEXT, Form.JSON):
             raise UsageError(f"--list has no form for {sink.form.value}: give text or json")
         is_text = sink.form is Form.TEXT
         text = smoke_list.render(found, style(sink, how)) if is_text else json_.render(found)
-        write(text, sink.path)
+        write(text, sink.path, sink.form.value)
 
 
 def _code(report: SmokeReport, *, require_gpu: bool) -> int:

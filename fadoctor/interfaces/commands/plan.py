@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -97,7 +98,7 @@ def planned_for(
 
     worse: tuple[Finding, ...] = ()
     for whole in (False, True):
-        lines = lines_of(plan, environment, request.requirements, whole=whole)
+        lines = lines_of(plan, environment, request.requirements, request.fence, whole=whole)
         worse = _worse(request, knowledge, as_read, lines.rewrites) if lines.rewrites else ()
         if not worse:
             break
@@ -114,9 +115,11 @@ def _worse(
     """Return the errors that the files would have as they would be written, and have not now."""
     from fadoctor.repair.resolution.rewritten import new_findings
     from fadoctor.sources.manifests.chosen import choice_of
+    from fadoctor.sources.manifests.source import open_source
 
     choice = choice_of(request.extras, request.groups)
-    return new_findings(as_read, knowledge, request.requirements, rewrites, choice)
+    opened = partial(open_source, choice=choice, fence=request.fence)
+    return new_findings(as_read, knowledge, request.requirements, rewrites, opened)
 
 
 def _refused(plan: Plan, worse: tuple[Finding, ...]) -> Plan:

@@ -14,7 +14,7 @@ import msgspec
 from fadoctor.knowledge.matrix.kernels import visible_gpus
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Known, printable
-from fadoctor.model.smoke import CPU, CellKey
+from fadoctor.model.smoke import CPU, CellKey, CellList, ListedCell
 from fadoctor.model.smoke_catalogue import ALL, CATALOGUE, HALF, TRAPS, Entry, OnCpu
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.proof.smoke.hub import FROM_HUB, Asked, ask_for, is_missing
@@ -94,6 +94,15 @@ def choose(wanted: Wanted, kernels: Kernels, doomed: Doomed | None = None) -> Ch
     backends = {key.backend for chosen in on.values() for key in chosen.cells}
     asked = ask_for(kernels, sorted(backends, key=list(Backend).index), online=wanted.online)
     return Choice(wanted, expected, on, asked)
+
+
+def cell_list(asked: Choice, thorough: Choice) -> CellList:
+    """Return every cell, given what is chosen without and with ``--thorough``."""
+    kind = asked.expected
+    plain, full = asked.on[kind], thorough.on[kind]
+    found = [ListedCell(key, "default" if key in plain.cells else "thorough") for key in full.cells]
+    found += [ListedCell(left.cell, "no", left.reason) for left in full.left_out]
+    return CellList(kind, tuple(found))
 
 
 def _chosen(wanted: Wanted, kernels: Kernels, kind: str, doomed: Doomed) -> Chosen:

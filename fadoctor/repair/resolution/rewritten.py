@@ -16,13 +16,13 @@ from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.source import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge
     from fadoctor.repair.resolution.lines import Rewrite
-    from fadoctor.sources.manifests.chosen import Choice
+    from fadoctor.sources.manifests.source import Source
 
 
 def new_findings(
@@ -30,17 +30,17 @@ def new_findings(
     knowledge: Knowledge,
     names: Iterable[str],
     rewrites: Iterable[Rewrite],
-    choice: Choice | None = None,
+    opened: Callable[[str], Source] = open_source,
 ) -> tuple[Finding, ...]:
     """Return the errors that the new texts have, and the old ones have not.
 
     `environment`: what the old texts make of the machine. A text that no reader takes any more
-    raises InputError.
+    raises InputError. `opened` reads a file for what was chosen, within a fence if there is one.
     """
     texts = {rewrite.source.name: rewrite.text for rewrite in rewrites}
     manifests = []
     for name in names:
-        source = open_source(name, choice)
+        source = opened(name)
         text = texts.get(source.name, source.text)
         manifests.append(read_source(msgspec.structs.replace(source, text=text, instead=texts)))
     matrix = Matrix(load_apart(knowledge.tables))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.model.smoke import CellKey
+from fadoctor.model.smoke import CellKey, CellList, ListedCell
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.report.smoke_list import CellList, ListedCell, render
+from fadoctor.report.smoke_list import render
 from fadoctor.report.style import Style
 
 CASES = ("full", "causal", "hdim128", "hdim256", "mixed", "mixed-autocast", "fp32-autocast")

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from fadoctor.judging.engine.cases import read_case, run_case
 from fadoctor.judging.engine.symptom_facts import given_by
-from fadoctor.judging.engine.symptoms import CAPTURE_LIMIT, MESSAGE_LIMIT, Matcher, SymptomMatch
+from fadoctor.judging.engine.symptoms import CAPTURE_LIMIT, Matcher, SymptomMatch
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.rule import MESSAGE_LIMIT
 from tests.unit.judging.engine.builders import knowledge, rule, shipped, table
 
 if TYPE_CHECKING:
