@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from bench.bars import Bars  # noqa: E402 -- the checkout that this file stands in
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -119,7 +121,7 @@ def rows(described: str, extensions: list[str], python: str, cuobjdump: str) -> 
     return found
 
 
-def main() -> None:
+def main() -> int:
     """Print what the checks cost, and whether the bars are met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=7)
@@ -130,25 +132,24 @@ def main() -> None:
     done = subprocess.run([options.python, "-c", _DESCRIBE], check=False, capture_output=True)
     if done.returncode:
         print(f"{options.python} has no torch: nothing to measure")
-        return
+        return 0
     described = done.stdout.decode()
     lib = Path(json.loads(described)[1]) / "lib"
     extensions = options.extension or [str(lib / "libtorch_python.so")]
     importing = 0.0
+    bars = Bars(time.perf_counter)
     for row in rows(described, extensions, options.python, options.cuobjdump):
         elapsed = min(row.measure() for _ in range(options.runs)) * 1000
         importing = importing or elapsed
-        bar = f"  bar {row.bar_ms:.0f} ms: {_met(elapsed, row.bar_ms)}" if row.bar_ms else ""
+        bars.measure()
+        bar = f"  {bars.told(row.name, elapsed, row.bar_ms)}" if row.bar_ms else ""
         print(f"{row.name:36} {elapsed:8.1f} ms  {elapsed / importing:6.3f} of import torch{bar}")
     check = [sys.executable, "-c", _CHECK, described, "torch", *extensions]
     peak = told([sys.executable, "-c", _PEAK, *check]) / 1024
-    bar = f"bar {MEMORY_BAR_MIB:.0f} MiB: {_met(peak, MEMORY_BAR_MIB)}"
+    bar = f"bar {MEMORY_BAR_MIB:.0f} MiB: {'met' if peak <= MEMORY_BAR_MIB else 'MISSED'}"
     print(f"{'peak memory with all of torch':36} {peak:8.1f} MiB  {bar}")
-
-
-def _met(measured: float, bar: float) -> str:
-    return "met" if measured <= bar else "MISSED"
+    return bars.end()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -25,6 +25,7 @@ import msgspec
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from bench.bars import Bars  # noqa: E402 -- the checkout that this file stands in
 from fadoctor.judging.diagnose import diagnose  # noqa: E402 -- the checkout that this file stands in
 from fadoctor.judging.engine.judge import judge  # noqa: E402
 from fadoctor.judging.verdicts.predict import predict  # noqa: E402
@@ -136,9 +137,9 @@ def median_ms(work: Callable[[], object], runs: int) -> float:
     work()
     times = []
     for _ in range(runs):
-        started = time.perf_counter()
+        started = time.process_time()
         work()
-        times.append((time.perf_counter() - started) * 1000)
+        times.append((time.process_time() - started) * 1000)
     return statistics.median(times)
 
 
@@ -164,17 +165,13 @@ def cloned(knowledge: Knowledge, copies: int) -> Knowledge:
     return msgspec.structs.replace(knowledge, rules=tuple(rules))
 
 
-def verdict(measured: float, bar: float) -> str:
-    """Return how a time stands to its bar."""
-    return f"bar {bar:.0f} ms: {'met' if measured <= bar else 'MISSED'}"
-
-
-def show_loading(runs: int) -> None:
+def show_loading(runs: int, bars: Bars) -> None:
     """Print what loading costs in this process, in its parts, and as a whole process."""
     loading = median_ms(load_knowledge, runs)
     data = (COMPILED / "knowledge.json").read_bytes()
     decoding = median_ms(lambda: msgspec.json.decode(data, type=Stamped), runs)
-    print(f"load_knowledge()             {loading:8.2f} ms   {verdict(loading, LOADING_BAR_MS)}")
+    told = bars.told("loading", loading, LOADING_BAR_MS)
+    print(f"load_knowledge()             {loading:8.2f} ms   {told}")
     print(f"  decoding {len(data) // 1024:4} KiB of JSON  {decoding:8.2f} ms")
     programs = {
         "python -c pass": "pass",
@@ -189,11 +186,12 @@ def show_loading(runs: int) -> None:
         print(f"process: {name:19} {statistics.median(values):8.1f} ms   {ratio:.2f} x bare python")
 
 
-def show_evaluating(knowledge: Knowledge, runs: int) -> None:
+def show_evaluating(knowledge: Knowledge, runs: int, bars: Bars) -> None:
     """Print what one environment costs, in its parts."""
     one = environment()
     whole = median_ms(lambda: diagnose(one, knowledge), runs)
-    print(f"diagnose() one environment   {whole:8.2f} ms   {verdict(whole, EVALUATING_BAR_MS)}")
+    told = bars.told("evaluating", whole, EVALUATING_BAR_MS)
+    print(f"diagnose() one environment   {whole:8.2f} ms   {told}")
     assessment = judge(one, knowledge)
     kernels = Kernels(one, Matrix(knowledge.tables))
     parts: dict[str, Callable[[], object]] = {
@@ -236,19 +234,21 @@ def profile(knowledge: Knowledge) -> None:
     pstats.Stats(profiler).sort_stats("tottime").print_stats(18)
 
 
-def main() -> None:
+def main() -> int:
     """Print all measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--profile", action="store_true", help="show where evaluating spends it")
     options = parser.parse_args()
     knowledge = load_knowledge()
-    show_loading(options.runs)
-    show_evaluating(knowledge, options.runs)
+    bars = Bars()
+    show_loading(options.runs, bars)
+    show_evaluating(knowledge, options.runs, bars)
     show_growth(knowledge, options.runs)
     if options.profile:
         profile(knowledge)
+    return bars.end()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

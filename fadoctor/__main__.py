@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 from fadoctor.processes.interrupts import hear_every_interrupt
@@ -40,10 +41,12 @@ def main() -> None:
 def _leave(code: int) -> NoReturn:
     """End with a code; what was to be done at the end is done, and what was said is out."""
     atexit._run_exitfuncs()  # noqa: SLF001 -- there is no other name for it
+    with suppress(OSError):  # what was said beside the result is no part of it
+        if sys.stderr is not None:
+            sys.stderr.flush()
     try:
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except OSError:
         code = code or _UNSAID
     os._exit(code)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fadoctor.binary.errors import BadBinaryError
+from fadoctor.model.files import NotRegularError, open_file
 
 if TYPE_CHECKING:
     import io
@@ -76,10 +76,9 @@ class Source:
 def open_source(path: str | Path) -> Iterator[Source]:
     """Open a regular file; anything else, and one that cannot be opened, is a BadBinaryError."""
     try:
-        # A pipe would wait for its writer for ever.
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 -- also takes a str
-            raise BadBinaryError("not a regular file")
-        file = open(path, "rb", buffering=0)  # noqa: PTH123, SIM115 -- also takes a str; closed below
+        file = os.fdopen(open_file(path), "rb", 0)
+    except NotRegularError as error:
+        raise BadBinaryError("not a regular file") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise BadBinaryError(f"cannot be opened: {reason}") from error

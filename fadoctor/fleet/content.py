@@ -10,6 +10,7 @@ import msgspec
 from fadoctor.fleet.fingerprint import short, tree_of
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
+from fadoctor.model.typed import encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,11 +113,7 @@ def sealed(content: Content) -> Content:
 
 def digest_of(what: object) -> str:
     """Return a short digest of data of the model."""
-    try:
-        data = msgspec.json.encode(what, order="deterministic")
-    except UnicodeEncodeError:  # half of a character, as hostile names hold it
-        data = repr(what).encode("utf-8", "backslashreplace")
-    return hashlib.blake2b(data, digest_size=5).hexdigest()
+    return hashlib.blake2b(encode(what, order="deterministic"), digest_size=5).hexdigest()
 
 
 def _cell(verdict: Verdict) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.fleet.content import Content, digest_of
 from fadoctor.fleet.identity import Node, plain_name
+from fadoctor.model.typed import encode
 
 if TYPE_CHECKING:
     from fadoctor.model.report import Report
@@ -29,10 +30,10 @@ def document_of(node: Node, content: Content, report: Report | None) -> bytes:
 
     It is the report of ``check --format json`` with two keys more.
     """
-    signed = msgspec.json.encode(Signed(node, content, sum_of(node, content)))
+    signed = encode(Signed(node, content, sum_of(node, content)))
     if report is None:
         return signed
-    return signed[:-1] + b"," + msgspec.json.encode(report)[1:]
+    return signed[:-1] + b"," + encode(report)[1:]
 
 
 def sum_of(node: Node, content: Content) -> str:

@@ -7,10 +7,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from fadoctor.model.fact import Absent, Known, printable
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.model.typed import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -156,10 +155,7 @@ def _variables(facts: Mapping[str, Fact]) -> dict[str, str]:
 
 
 def _digest_of(what: object) -> str:
-    try:
-        return _digest(msgspec.json.encode(what, order="deterministic").decode())
-    except UnicodeEncodeError:  # half of a character
-        return _digest(repr(what))
+    return _digest(encode(what, order="deterministic").decode())
 
 
 def _digest(text: str) -> str:

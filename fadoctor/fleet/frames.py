@@ -12,11 +12,10 @@ import re
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from fadoctor.fleet.envelope import HEAD_LENGTH, LINE_LIMIT, seal
 from fadoctor.fleet.identity import Node
 from fadoctor.fleet.record import SEPARATOR
+from fadoctor.model.typed import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +25,8 @@ DOCUMENT_LIMIT = 32 << 20
 KEPT_LIMIT = 256 << 20
 """Bytes of pieces that wait for the others; beyond it the oldest report is given up."""
 _MOST_PIECES = 20_000
+_PIECE_COST = 512
+"""Bytes that a piece costs beside its text, also an empty one."""
 _PIECE = re.compile(rb"\+([0-9a-f]{16}) ([0-9]{1,5})/([0-9]{1,5}) ([A-Za-z0-9+/=]*)")
 
 
@@ -34,7 +35,7 @@ def frames_of(node: Node, document: bytes) -> Iterator[bytes]:
     packed = zlib.compress(document, 9)
     text = base64.b64encode(packed)
     name = _id(packed)
-    who = msgspec.json.encode(Node(node.n, r=node.r, u=node.u))
+    who = encode(Node(node.n, r=node.r, u=node.u))
     room = LINE_LIMIT - HEAD_LENGTH - 1 - len(who) - len(SEPARATOR) - len(b"+ 00000/00000 ") - 16
     pieces = [text[at : at + room] for at in range(0, len(text), room)]
     for number, piece in enumerate(pieces, 1):
@@ -80,13 +81,14 @@ class Assembly:
         name, number, count, text = match[1], int(match[2]), int(match[3]), match[4]
         if name in self._done:
             return None
-        waiting = self._waiting.setdefault(name, _Waiting(node, count))
+        waiting = self._waiting.get(name) or _Waiting(node, count)
         if not (1 <= number <= count <= _MOST_PIECES) or waiting.count != count:
             return Broken(node, "pieces of a report contradict each other")
+        self._waiting[name] = waiting
         if number not in waiting.pieces:
             waiting.pieces[number] = text
-            waiting.size += len(text)
-            self._kept += len(text)
+            waiting.size += len(text) + _PIECE_COST
+            self._kept += len(text) + _PIECE_COST
         if len(waiting.pieces) == count:
             self._drop(name)
             self._done.add(name)

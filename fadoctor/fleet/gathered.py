@@ -11,6 +11,7 @@ from fadoctor.fleet.content import Content
 from fadoctor.fleet.hostlist import MOST_HOSTS, HostlistError, named
 from fadoctor.fleet.identity import UNREADABLE, Node
 from fadoctor.model.fact import printable
+from fadoctor.model.typed import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +76,7 @@ class Gathered:
 
     def add(self, node: Node, content: Content) -> None:
         """Take what a node says."""
-        raw = msgspec.json.encode(content)
+        raw = encode(content)
         group = self.groups.get(raw)
         if group is None:
             group = self.groups[raw] = Group(content)

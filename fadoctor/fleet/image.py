@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fadoctor.model.files import read_file
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -23,9 +25,5 @@ def image_of(environ: Mapping[str, str], root: Path = Path("/")) -> str:
 
 
 def _of_podman(root: Path) -> str:
-    try:
-        with (root / _PODMAN).open(encoding="utf-8", errors="replace") as stream:
-            match = _IMAGE.search(stream.read(_READ))
-    except OSError:
-        return ""
+    match = _IMAGE.search(read_file(root / _PODMAN, _READ) or "")
     return match[1] if match else ""

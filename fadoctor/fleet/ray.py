@@ -60,7 +60,7 @@ def ask(
 ) -> Asked:
     """Ask every node of a cluster; a node that does not answer in time is named."""
     argv = (python, str(_SCRIPT), address, str(timeout_s), *command)
-    result = run(Command(argv, timeout_s + _START_S, environ, _OUTPUT_LIMIT, tied=True))
+    result = run(Command(argv, timeout_s + _START_S, environ, _OUTPUT_LIMIT))
     texts: list[str] = []
     nodes: tuple[str, ...] | None = None
     problems: dict[str, str] = {}

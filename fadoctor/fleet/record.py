@@ -12,6 +12,7 @@ import msgspec
 
 from fadoctor.fleet.content import FINDINGS, SECOND, Content, digest_of
 from fadoctor.fleet.envelope import HEAD_LENGTH, LINE_LIMIT, seal
+from fadoctor.model.typed import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +67,7 @@ def _smaller(content: Content) -> Iterator[Content]:
 
 def _ascii(what: Node | Content) -> bytes:
     """Return JSON in ASCII, without ``@``, which is the mark's."""
-    data = msgspec.json.encode(what)
+    data = encode(what)
     if not data.isascii():
         data = b"".join(
             bytes((unit,)) if unit < 128 else b"?"

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.fleet.gathered import Gathered, Group, Unreadable
-from fadoctor.model.secrets import hide_tokens
+from fadoctor.syntax.credentials.hiding import hide_credentials
+from fadoctor.syntax.identities import hide_identities, hide_names, identities_in
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from fadoctor.fleet.content import Content
     from fadoctor.fleet.summary import Asked
+    from fadoctor.syntax.identities import Identities
 
 _NUMBERS = re.compile(r"([0-9]+)")
 _HOMES = re.compile(r"(/(?:home|Users|root|scratch|users)/?)[^/\s:'\"~]*")
@@ -26,7 +30,8 @@ def renamed(gathered: Gathered, asked: Asked) -> tuple[Gathered, Asked]:
     every = sorted({*known, *(set(expected) - shared)}, key=_order)
     names = {name: f"n{number}" for number, name in enumerate(every, 1)}
     found = Gathered()
-    groups = {group: Group(_clean(group.content)) for group in set(gathered.nodes.values())}
+    told = _told(set(gathered.nodes.values()))
+    groups = {group: Group(_clean(group.content, told)) for group in set(gathered.nodes.values())}
     found.nodes = {names[name]: groups[group] for name, group in gathered.nodes.items()}
     found.contradicting = {names[name] for name in gathered.contradicting}
     found.seconds = {names[name] for name in gathered.seconds}
@@ -39,7 +44,7 @@ def renamed(gathered: Gathered, asked: Asked) -> tuple[Gathered, Asked]:
     silent = tuple(names.get(name, name) for name in expected if name not in shared)
     by_name = isinstance(asked.expected, tuple) or bool(silent)
     baseline = "the baseline" if asked.baseline_name else ""
-    content = _clean(asked.baseline) if asked.baseline is not None else None
+    content = _clean(asked.baseline, told) if asked.baseline is not None else None
     asked = asked._replace(baseline_name=baseline, baseline=content)
     return found, asked._replace(expected=silent) if by_name and not shared else asked
 
@@ -49,15 +54,24 @@ def _order(name: str) -> list[tuple[int, str]]:
     return [(int(p), "") if p.isdecimal() else (-1, p) for p in _NUMBERS.split(name) if p]
 
 
-def _clean(content: Content) -> Content:
+def _told(groups: Collection[Group]) -> Identities:
+    """Return the names of people and hosts that the nodes tell."""
+    texts = [
+        text for group in groups for keys in group.content.t.values() for text in keys.values()
+    ]
+    return identities_in("\n".join(dict.fromkeys(texts)))
+
+
+def _clean(content: Content, told: Identities) -> Content:
     """Return what a node says without folders of people, images and reasons."""
     tree = {
-        section: {key: _plain(text) for key, text in keys.items() if key != "image"}
+        section: {key: _plain(text, told) for key, text in keys.items() if key != "image"}
         for section, keys in content.t.items()
     }
     problem = "the reason is left out" if content.p else ""
     return msgspec.structs.replace(content, t=tree, p=problem)
 
 
-def _plain(text: str) -> str:
-    return _HOMES.sub(r"\1~", hide_tokens(text))
+def _plain(text: str, told: Identities) -> str:
+    plain = hide_identities(hide_credentials(text))
+    return _HOMES.sub(r"\1~", hide_names(told, plain))

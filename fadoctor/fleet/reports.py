@@ -13,6 +13,7 @@ from fadoctor.fleet.identity import UNREADABLE, Node, plain_name
 from fadoctor.model.fact import Fact
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.report import RulesInfo, Summary
+from fadoctor.model.typed import encode
 from fadoctor.model.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -138,6 +139,6 @@ class Lines:
             "rule_errors": parts["rule_error"],
         }
         try:
-            return add_document(msgspec.json.encode(whole), gathered, name)
+            return add_document(encode(whole), gathered, name)
         except msgspec.MsgspecError:
             return "a report in lines cannot be understood"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from fadoctor.fleet.streams import Intake
 from fadoctor.model.errors import InputError
+from fadoctor.model.files import open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,9 +55,9 @@ def _files(folder: Path, deep: int) -> Iterator[Path]:
 def _read_file(path: Path, intake: Intake, gathered: Gathered) -> None:
     before = intake.found
     try:
-        with path.open("rb", buffering=_BUFFER) as stream:
+        with os.fdopen(open_file(path, pipes=True), "rb", _BUFFER) as stream:
             intake.read(stream, str(path), path.stem)
-            size = path.stat().st_size
+            size = os.fstat(stream.fileno()).st_size
     except OSError as error:
         gathered.damaged(str(path), error.strerror or "cannot be read", path.stem)
         return

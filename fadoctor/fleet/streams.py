@@ -12,6 +12,7 @@ from fadoctor.fleet.identity import UNREADABLE
 from fadoctor.fleet.record import SEPARATOR
 from fadoctor.fleet.reports import Lines, add_document, is_document
 from fadoctor.fleet.source import Source
+from fadoctor.syntax.credentials.hiding import hide_credentials
 
 if TYPE_CHECKING:
     from fadoctor.fleet.gathered import Gathered
@@ -23,6 +24,10 @@ _PREFIX = re.compile(
 _NAME = re.compile(rb'"n":"([^"\\]{1,64})"')
 _DOCUMENTS_KEPT = 64 << 20
 """Bytes of reports over several lines that wait for their end."""
+_LINE_COST = 48
+"""Bytes that a line costs beside its own, also an empty one."""
+_REPORTS_OPEN = 20_000
+"""Reports over several lines that come at once, each line with the prefix of its node."""
 
 
 class Intake:
@@ -114,22 +119,23 @@ class Intake:
         rest = line[len(prefix) :].rstrip(b"\r\n")
         if prefix in self._open:
             self._go_on(prefix, rest, where)
-        elif rest == b"{":
+        elif rest == b"{" and len(self._open) < _REPORTS_OPEN:
             self._open[prefix] = [rest]
         elif rest.startswith(b'{"') and is_document(rest):
             self.found += 1
             self._document(prefix, rest, where)
         elif prefix:
-            self.gathered.spoken(_named(prefix), rest[:200].decode("utf-8", "replace"))
+            self.gathered.spoken(_named(prefix), _said(line, prefix)[:200])
 
     def _go_on(self, prefix: bytes, rest: bytes, where: str) -> None:
         """Take one more line of a report that is written over several."""
         self._open[prefix].append(rest)
-        self._open_size += len(rest)
+        self._open_size += len(rest) + _LINE_COST
         if rest != b"}" and self._open_size < _DOCUMENTS_KEPT:
             return
-        text = b"\n".join(self._open.pop(prefix))
-        self._open_size -= min(self._open_size, len(text))
+        lines = self._open.pop(prefix)
+        self._open_size -= min(self._open_size, sum(map(len, lines)) + len(lines) * _LINE_COST)
+        text = b"\n".join(lines)
         if is_document(text):
             self.found += 1
             self._whole(prefix, text, where)
@@ -173,6 +179,13 @@ class Intake:
                 )
         self._open.clear()
         self._open_size = 0
+
+
+def _said(line: bytes, prefix: bytes) -> str:
+    """Return what a line says behind its prefix, without credentials: either may tell of one."""
+    begun = prefix.decode("utf-8", "replace")
+    text = hide_credentials(line[:2_000].decode("utf-8", "replace").rstrip("\r\n"))
+    return text.removeprefix(begun)
 
 
 def _named(prefix: bytes) -> str:

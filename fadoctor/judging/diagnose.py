@@ -53,13 +53,28 @@ class Prognosis(msgspec.Struct, frozen=True):
 
     @property
     def shown(self) -> tuple[Finding, ...]:
-        """Return the findings that a report shows."""
-        return left_by(self.assessment, self.ignore)
+        """Return the findings that a report shows: of the facts, and what a text complains of."""
+        found = left_by(self.assessment, self.ignore)
+        complaints = self.environment.complaints
+        if not complaints:
+            return found
+        shown = {each.rule_id: each for each in complaints}
+        found = tuple(_with_fixes(each, shown.get(each.rule_id)) for each in found)
+        told = {name for each in found for name in (each.rule_id, *each.consequences)}
+        more = (each for each in complaints if each.rule_id not in {*told, *self.ignore})
+        return tuple(sorted((*found, *more), key=order_of))
 
     @property
     def open(self) -> tuple[Undecided, ...]:
         """Return what a report calls undecided."""
         return tuple(each for each in self.assessment.unknown if each.rule_id not in self.ignore)
+
+
+def _with_fixes(finding: Finding, complaint: Finding | None) -> Finding:
+    """Return a finding; one without fixes with those that a text's own words lead to."""
+    if complaint is None or finding.fixes:
+        return finding
+    return msgspec.structs.replace(finding, fixes=complaint.fixes)
 
 
 def foresee(

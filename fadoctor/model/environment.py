@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.model.catalogue import OPTIONAL_EXTENSION, REQUIRER
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.finding import Finding
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.place import Place
 
@@ -56,6 +57,9 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the user should know about the choice."""
 
 
+UNSAID = "the text does not say"
+"""Why a fact is open of which a text says nothing: it may be, or not."""
+
 UNNAMED = "no file names it, but a named package may bring it"
 """Why the version of a package is open of which files say nothing."""
 
@@ -99,6 +103,8 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
     """Distribution -> all that one installer has to meet at once of it, constraints too."""
     builds: dict[str, str] = {}
     """Distribution -> the one build that the index serves from which it has to come: ``cu124``."""
+    complaints: tuple[Finding, ...] = ()
+    """What a text, from which the facts were read, shows by its own words."""
 
     def fact(self, name: str) -> Fact:
         """Return the fact of that name; Unknown where no probe has provided it."""

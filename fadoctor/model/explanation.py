@@ -43,6 +43,8 @@ class Log(msgspec.Struct, frozen=True):
     """``whole``, or ``surroundings``: only what stands around interesting lines."""
     named: dict[str, str]
     """Facts that the log itself names: ``torch.version`` -> ``2.6.0+cu124``."""
+    on_topic: bool = True
+    """Whether a word of this field is in it: of attention, GPUs, their compilers or frameworks."""
 
 
 class Explanation(msgspec.Struct, frozen=True):

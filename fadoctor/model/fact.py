@@ -25,12 +25,21 @@ class Absent(msgspec.Struct, frozen=True, gc=False, tag="absent", tag_field="sta
     source: str
 
 
-class Unknown(msgspec.Struct, frozen=True, gc=False, tag="unknown", tag_field="state"):
-    """Nobody could look, or what was seen could not be understood."""
+class Unknown(
+    msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="unknown", tag_field="state"
+):
+    """Nobody could look, or what was seen could not be understood.
+
+    It can be one of a few: what fails for each of them fails, and what holds for each holds.
+    """
 
     reason: str
     """One line: why it is unknown, and where it helps, what would settle it."""
     source: str
+    among: tuple[str, ...] = ()
+    """The values of which it is one; of a range, its two ends. Empty where it can be any."""
+    words: str = ""
+    """How texts name what it is among: ``below 525.60.13``, ``cu118 or cu124``."""
 
 
 Fact = Known | Absent | Unknown

@@ -82,6 +82,7 @@ toolkit.ninja.version  | version | toolkit     | ninja
 toolkit.ptxas.version  | version | toolkit     | ptxas that triton would use: TRITON_PTXAS_PATH or the one bundled with triton
 toolkit.ptxas.path     | text    | toolkit     | its path
 packages.installed     | mapping | packages    | every distribution: normalised name -> version
+packages.named         | mapping | derived     | distributions that a text names in one version, which may be some of all; Absent of what was looked at itself
 packages.duplicated    | mapping | packages    | distributions with more than one metadata folder on the path -> versions, joined by comma
 packages.broken        | mapping | packages    | metadata folders that cannot be used -> why (half-removed, no Version, not text)
 packages.hidden        | mapping | packages    | packages of the environment that PYTHONPATH or the user site hides -> the version that is imported, and the one that is not; Absent where there is none

@@ -35,10 +35,8 @@ class Command(msgspec.Struct, frozen=True):
     """Bytes of each stream that are kept."""
     cwd: str | None = None
     pulse: Pulse | None = None
-    tied: bool = False
-    """Whether its group is killed when we are gone: `argv` then begins with a path."""
     text: bytes | None = None
-    """What it reads on standard input; None for nothing. Not together with `tied`."""
+    """What it reads on standard input; None for nothing."""
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Die by a signal as one should: what we started is ended first, and what we made is removed.
 
-SIGTERM and SIGHUP end a Python program on the spot by default: no ``finally`` runs, and a child in
-a group of its own goes on for ever.
+SIGTERM, SIGHUP and SIGQUIT end a Python program on the spot by default: no ``finally`` runs, and a
+child in a group of its own goes on for ever.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LAST_RESORT_S = 1.5
 """Time for tidying up, seconds; then the process ends without."""
 
-_SIGNALS = ("SIGTERM", "SIGHUP")
+_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 class _Ended(BaseException):
@@ -70,7 +70,7 @@ RUNNING = Running()
 
 @contextmanager
 def ends_by_signals() -> Iterator[None]:
-    """End children and leave all contexts where SIGTERM or SIGHUP comes, then die of it.
+    """End children and leave all contexts where such a signal comes, then die of it.
 
     A signal that is ignored (nohup) or has a handler already is left alone, and so is everything
     outside the main thread.

@@ -15,12 +15,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.processes.beside import start_thread
 from fadoctor.processes.run import GRACE_S
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ COMMAND_NOT_FOUND, COMMAND_NOT_RUN = 127, 126
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CHUNK = 1 << 16
+_POLL_S = 0.05
 _DIED_OF_SIGNAL = 128
 _WINSIZE_BYTES = 8
 """Of struct winsize: four unsigned shorts."""
@@ -94,8 +97,9 @@ def run_live(argv: tuple[str, ...], env: dict[str, str] | None = None) -> LiveRu
         for output in outputs:
             os.close(output.given)
     with _signals(child, outputs):
-        for output in outputs:
-            output.start()
+        in_line = [output for output in outputs if not output.start()]
+        if in_line:
+            _copy_in_line(child, in_line)
         child.wait()
         for output in outputs:
             output.end()
@@ -103,6 +107,16 @@ def run_live(argv: tuple[str, ...], env: dict[str, str] | None = None) -> LiveRu
     lost = outputs[0].lost
     code = _DIED_OF_SIGNAL - code if code < 0 else code
     return LiveRun(code, kept.data(), lost=lost, pid=child.pid)
+
+
+def _copy_in_line(child: subprocess.Popen[bytes], outputs: list[_Output]) -> None:
+    """Copy outputs that have no thread, until they end, or a grace after the command did."""
+    ends = float("inf")
+    while time.monotonic() < ends and (left := [each for each in outputs if each.is_open]):
+        for output in select.select(left, [], [], _POLL_S)[0]:
+            output.copy_ready()
+        if ends == float("inf") and child.poll() is not None:
+            ends = time.monotonic() + GRACE_S
 
 
 class _Tail:
@@ -139,30 +153,39 @@ class _Output:
         self._read, self.given = _terminal(target) or os.pipe()
         self._begun = b""
         """A line that has not ended: a program writes one in pieces, between those of others."""
-        self._thread = threading.Thread(target=self._copy, daemon=True)
+        self._thread: threading.Thread | None = None
+        self.is_open = False
+        """Whether it is copied in line, and has not ended."""
         self._awake, self._wake = os.pipe()
 
-    def start(self) -> None:
-        self._thread.start()
+    def start(self) -> bool:
+        """Begin to copy; False where there is no thread for it."""
+        self._thread = start_thread(self._copy)
+        self.is_open = self._thread is None
+        return self._thread is not None
 
     def end(self) -> None:
         """Stop reading: at the end, or a grace after the command's, if others hold the pipe."""
-        if self._thread.ident is not None:
+        if self._thread is not None:
             self._thread.join(GRACE_S)
-        if self._thread.is_alive():
+        if self.is_open or self._is_copying():
             self._hand_over()
         self._kept.add(self._begun)
-        if self._thread.is_alive():
+        if self._is_copying():
             return
         for descriptor in (self._read, self._awake, self._wake):
             os.close(descriptor)
+
+    def _is_copying(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
 
     def _hand_over(self) -> None:
         """Leave the rest to a process that outlives us; what is unread waits in the pipe."""
         if sys.platform == "win32":  # where nothing wakes a thread that reads
             return
-        os.write(self._wake, b"x")
-        self._thread.join()
+        if self._thread is not None:
+            os.write(self._wake, b"x")
+            self._thread.join()
         with suppress(OSError):
             relay = subprocess.Popen(
                 (sys.executable, "-I", "-S", "-c", _RELAY), stdin=self._read, stdout=self._target,
@@ -181,14 +204,28 @@ class _Output:
         return self._awake not in select.select([self._read, self._awake], [], [])[0]
 
     def _copy(self) -> None:
-        while self._may_read() and (chunk := _read(self._read)):
-            ended, newline, begun = (self._begun + chunk).rpartition(b"\n")
-            if not newline and len(begun) > _CHUNK:  # a progress bar, or no text
-                ended, begun = begun, b""
-            self._begun = begun
-            self._kept.add(ended + newline)
-            problem = _write(self._target, chunk)
-            self.lost = self.lost or self._closed or problem
+        while self._may_read() and self._copy_some():
+            pass
+
+    def _copy_some(self) -> bool:
+        """Copy what can be read at once; False at the end."""
+        chunk = _read(self._read)
+        ended, newline, begun = (self._begun + chunk).rpartition(b"\n")
+        if not newline and len(begun) > _CHUNK:  # a progress bar, or no text
+            ended, begun = begun, b""
+        self._begun = begun
+        self._kept.add(ended + newline)
+        problem = _write(self._target, chunk) if chunk else ""
+        self.lost = self.lost or (self._closed if chunk else "") or problem
+        return bool(chunk)
+
+    def fileno(self) -> int:
+        """Return what is read from, for `select`."""
+        return self._read
+
+    def copy_ready(self) -> None:
+        """Copy what is there, in line."""
+        self.is_open = self._copy_some()
 
 
 def _terminal(target: int) -> tuple[int, int] | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fadoctor.processes.ending import RUNNING
+from fadoctor.processes.guard import GUARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,13 +74,14 @@ def _adopt(*, wanted: bool) -> bool:
 
 
 def _children() -> list[int]:
-    """Return the ids of this process's children, zombies among them."""
+    """Return the ids of this process's children, zombies among them; the guard is none."""
     me = os.getpid()
     try:
         names = [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]
     except OSError:
         return []
-    return [int(name) for name in names if _parent(f"/proc/{name}") == me]
+    ids = [int(name) for name in names if _parent(f"/proc/{name}") == me]
+    return [pid for pid in ids if pid != GUARD.pid]
 
 
 def _parent(folder: str) -> int:

@@ -14,17 +14,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.processes.beside import start_thread
 from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.processes.deadline import Deadline
 from fadoctor.processes.ending import RUNNING
-from fadoctor.processes.parent_death import tied
+from fadoctor.processes.guard import GUARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +39,7 @@ REAP_S = 5.0
 
 _CHUNK = 65_536
 _POLL_S = 0.05
+_WAIT_S = 0.005
 
 
 def run(command: Command, announce: Callable[[int], None] | None = None) -> Result:
@@ -45,14 +48,14 @@ def run(command: Command, announce: Callable[[int], None] | None = None) -> Resu
     `announce` is told the process id, which is the group's too, before the command does anything.
     """
     started = time.monotonic()
-    life = tied(command.argv) if command.tied else nullcontext((command.argv, subprocess.DEVNULL))
     with ExitStack() as stack:
         try:
-            argv, stdin = stack.enter_context(life)
-            given = msgspec.structs.replace(command, argv=argv)
+            stdin = subprocess.DEVNULL
             if command.text is not None:
                 stdin = stack.enter_context(_fed(command.text))
-            child = _start(given, stdin) if announce is None else _start_announced(given, announce)
+            child = (
+                _start(command, stdin) if announce is None else _start_announced(command, announce)
+            )
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             return Result(Ending.NOT_STARTED, 0, "", reason, time.monotonic() - started)
@@ -61,15 +64,25 @@ def run(command: Command, announce: Callable[[int], None] | None = None) -> Resu
 
 @contextmanager
 def _fed(text: bytes) -> Iterator[int]:
-    """Give the end of a pipe that a thread fills: a child that never reads does not hold us up."""
+    """Give the end of a pipe that a thread fills: a child that never reads does not hold us up.
+
+    Without a thread it is a file: what no pipe has room for would wait for the child's begin.
+    """
     reader, writer = os.pipe()
 
     def feed() -> None:
         with suppress(OSError), os.fdopen(writer, "wb") as pipe:
             pipe.write(text)
 
-    thread = threading.Thread(target=feed, daemon=True)
-    thread.start()
+    thread = start_thread(feed)
+    if thread is None:
+        os.close(reader)
+        os.close(writer)
+        with tempfile.TemporaryFile() as file:
+            file.write(text)
+            file.seek(0)
+            yield file.fileno()
+        return
     try:
         yield reader
     finally:
@@ -102,17 +115,19 @@ def _start(command: Command, stdin: int = subprocess.DEVNULL) -> subprocess.Pope
     with RUNNING.starting:
         if RUNNING.closing:
             raise ValueError("fadoctor is being ended")
+        marked = {**(os.environ if command.env is None else command.env), **GUARD.mark()}
         child = subprocess.Popen(
             command.argv,
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=command.env,
+            env=marked,
             cwd=command.cwd or _root_if_lost(),
             start_new_session=True,
             bufsize=0,
         )
         RUNNING.groups.add(child.pid)
+        GUARD.began(child.pid)
     for pipe in (child.stdout, child.stderr):
         if pipe is not None:
             os.set_blocking(pipe.fileno(), False)
@@ -188,7 +203,7 @@ def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: D
         grace_ends = None
         while True:
             now = time.monotonic()
-            exited = child.poll() is not None
+            exited = _has_exited(child)
             if exited and grace_ends is None:
                 grace_ends = now + GRACE_S
             limit = deadline.at(now) if grace_ends is None else grace_ends
@@ -197,8 +212,7 @@ def _read_until_end(child: subprocess.Popen[bytes], output: _Output, deadline: D
             if not selector.get_map():
                 if exited:
                     return True
-                with suppress(subprocess.TimeoutExpired):
-                    child.wait(min(_POLL_S, limit - now))
+                time.sleep(min(_WAIT_S, limit - now))
                 continue
             for key, _ in selector.select(min(_POLL_S, limit - now)):
                 _read_some(selector, key, output)
@@ -219,15 +233,32 @@ def _read_some(
         selector.unregister(key.fileobj)
 
 
+def _has_exited(child: subprocess.Popen[bytes]) -> bool:
+    """Return whether a child has ended; it is not reaped, so that its number stays its own."""
+    if child.returncode is not None or not hasattr(os, "waitid"):
+        return child.poll() is not None
+    try:
+        ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # somebody else has reaped it
+        return child.poll() is not None
+    return ended is not None
+
+
 def _end_group(child: subprocess.Popen[bytes]) -> bool:
-    """Kill what is left of the child's group; False where the child does not go away."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
+    """Kill what is left of the child's group; False where the child does not go away.
+
+    Only a child that nobody has reaped is sure to have its number, and the group's, for itself.
+    """
+    _has_exited(child)
+    if child.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    RUNNING.groups.discard(child.pid)
+    GUARD.ended(child.pid)
     try:
         child.wait(REAP_S)
     except subprocess.TimeoutExpired:
         return False
-    RUNNING.groups.discard(child.pid)
     return True
 
 
@@ -269,6 +300,6 @@ def remember(run: Callable[[Command], Result]) -> Callable[[Command], Result]:
             finally:
                 done.set()
         done.wait()
-        return results[0]
+        return results[0] if results else run(command)  # the first asker had no memory for it
 
     return run_once

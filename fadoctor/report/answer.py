@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.environment import UNNAMED
+from fadoctor.model.environment import UNNAMED, UNSAID
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Backend, Dtype
@@ -95,10 +95,16 @@ def _replaces(fix: Fix) -> bool:
 
 
 def _without_flash(report: Report) -> str:
-    """Return how it is said that no table speaks of FlashAttention: files ask, or do not."""
+    """Return how it is said that no table speaks of FlashAttention: files ask, or do not.
+
+    A text that does not name it does not say that it is not installed.
+    """
+    versions = [report.environment.get(f"{each}.version") for each in _FLASH_PACKAGES]
+    if any(isinstance(each, Unknown) and each.reason == UNSAID for each in versions):
+        return "the text names no FlashAttention"
     if report.target.kind != "manifest":
         return "FlashAttention is not installed"
-    if any(_is_open(report.environment.get(f"{each}.version")) for each in _FLASH_PACKAGES):
+    if any(_is_open(each) for each in versions):
         return "which FlashAttention comes is not known"
     return "the files ask for no FlashAttention"
 

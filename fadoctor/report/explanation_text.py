@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 SILENCE = "Nothing here is about attention, CUDA or the build."
 
+NOT_RECOGNISED = "Not recognised: no problem that fadoctor knows shows in this text."
+
 _BY_ENVIRONMENT = "This environment confirms it"
 _BY_LOG = "What the log says confirms it"
 
@@ -33,7 +35,7 @@ def render(report: Explanation, style: Style) -> str:
         confirmed = _BY_ENVIRONMENT if report.target is not None else _BY_LOG
         paper.finding(finding, ["environment"], _quoted(finding, check, confirmed))
     if not report.findings:
-        paper.line(SILENCE, "green")
+        paper.line(silence_of(report), "bold" if report.log.on_topic else "green")
     for error in report.rule_errors:
         paper.line(f"rule {error.rule_id} broke: {error.reason}", "bold red")
     for note in report.notes:
@@ -51,10 +53,15 @@ def render(report: Explanation, style: Style) -> str:
     return paper.text()
 
 
+def silence_of(report: Explanation) -> str:
+    """Return what is said where there is no finding: whether the text is about this field."""
+    return NOT_RECOGNISED if report.log.on_topic else SILENCE
+
+
 def _one_line(paper: Paper, report: Explanation) -> str:
     """Return the most likely cause and how many others there are, for ``--quiet``."""
     if not report.findings:
-        return " ".join([SILENCE, *report.notes])
+        return " ".join([silence_of(report), *report.notes])
     first, *others = report.findings
     places = [each.source for each in first.evidence if each.fact == "log"][:1]
     where = ", ".join([*places, first.rule_id])

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.model.typed import encode
+from fadoctor.report.json_ import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,8 +35,7 @@ _KINDS = {
 
 def render(document: Any) -> str:
     """Return the lines: `document` is a report, an explanation, a smoke report or a plan."""
-    encode = msgspec.json.encode
-    return "".join(f"{encode(line).decode()}\n" for line in _lines(document))
+    return "".join(f"{visible(encode(line).decode())}\n" for line in _lines(document))
 
 
 def _lines(document: Any) -> Iterator[dict[str, Any]]:

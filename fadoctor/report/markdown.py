@@ -18,7 +18,7 @@ from fadoctor.model.report import Report
 from fadoctor.model.verdict import Dtype, Measured, Predicted
 from fadoctor.report.answer import State, answers_of
 from fadoctor.report.environment_text import environment_lines
-from fadoctor.report.explanation_text import SILENCE
+from fadoctor.report.explanation_text import silence_of
 from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
@@ -104,7 +104,8 @@ def _answers(report: Report) -> Iterator[str]:
 
 def _explanation(report: Explanation) -> Iterator[str]:
     causes = counted(len(report.findings), "cause")
-    yield f"### fadoctor explain: {causes if report.findings else SILENCE.lower().rstrip('.')}"
+    said = causes if report.findings else silence_of(report).lower().rstrip(".")
+    yield f"### fadoctor explain: {said}"
     yield from _findings(report.findings, quotes=True)
     yield from map(escape, report.notes)
     yield f"<sub>{_by(report.fadoctor, rules_text(report.rules))}</sub>"

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.explanation import Agreement
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.fix import Safety, StepKind
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
-from fadoctor.model.secrets import hide_tokens
 from fadoctor.model.smoke import Failure
 from fadoctor.model.typed import convert
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
+from fadoctor.syntax.credentials.document import without_secrets
+from fadoctor.syntax.identities import GENERIC, HOST, USER, hide_identities, identities_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-_PATTERNS = (
-    (re.compile(r"/(home|Users)/[^/\s:'\"]+"), "~"),
-    (re.compile(r"(?i)[a-z]:\\Users\\[^\\\s:'\"]+"), "~"),
-    (re.compile(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
-)
-
-_GENERIC = {
-    "root", "user", "admin", "ubuntu", "runner", "jovyan", "nobody", "dev", "usr", "lib", "bin",
-    "opt", "mnt", "srv", "tmp", "var", "etc", "proc", "sys", "run", "home", "data", "env", "envs",
-    "cuda", "conda", "python", "torch", "triton", "site", "prefix", "host", "linux", "docker",
-}  # fmt: skip
-"""Names of users that say nothing about a person, or that are words of every report."""
+    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
 _FORMAT = {
     "known", "absent", "unknown", "environment", "site-packages", "facts", "manifest",
@@ -61,33 +52,73 @@ def redact(document: _T, environ: Mapping[str, str], host: str) -> _T:
 
     The target's folders are replaced by the names of its roots, which is how facts name them.
     """
-    plain = msgspec.to_builtins(document)
+    plain = without_secrets(msgspec.to_builtins(document))
+    public = _public_hosts()
+    ours = GENERIC | _own_words()
     words = _words(environ, host, (plain.get("target") or {}).get("roots", {}))
-    bounded = "|".join(rf"(?<![\w.]){re.escape(word)}(?!\w)" for word in words)
-    pattern = re.compile(bounded or r"(?!)", re.IGNORECASE)
+    hide_own, hide_told = _replacing(words), _replacing(_told(plain, public, ours))
 
     def clean_text(text: str) -> str:
         if text in _FORMAT:
             return text
-        text = pattern.sub(lambda match: words[match[0].lower()], text)
-        for form, replacement in _PATTERNS:
-            text = form.sub(replacement, text)
-        return hide_tokens(text)
+        return hide_told(hide_identities(hide_own(text), public))
 
     return convert(_clean(plain, clean_text), type(document))
 
 
+def _told(plain: Any, public: frozenset[str], ours: AbstractSet[str]) -> dict[str, str]:
+    """Return the names of people and hosts that a document tells somewhere -> replacement."""
+    told: dict[str, str] = {}
+    for text in _texts(plain):
+        found = identities_in(text, public)
+        told |= {name.lower(): USER for name in found.users} | {
+            name.lower(): HOST for name in found.hosts
+        }
+    return {
+        name: mark
+        for name, mark in told.items()
+        if len(name) >= _SHORTEST and name not in ours and name not in _FORMAT
+    }
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts of plain data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+
+
+@cache
+def _public_hosts() -> frozenset[str]:
+    """Return the hosts that the rules name: everybody knows them."""
+    encoded = msgspec.json.encode(load_knowledge()).decode().lower()
+    return frozenset(re.findall(r"https?://([\w.-]{3,100})", encoded))
+
+
 def _words(environ: Mapping[str, str], host: str, roots: Mapping[str, str]) -> dict[str, str]:
-    """Return word (lower case) -> replacement, longest first: a home before the name in it."""
+    """Return word (lower case) -> replacement, of what the environment variables tell."""
     home = (environ.get("HOME") or environ.get("USERPROFILE") or "").rstrip("/")
     user = environ.get("USER") or environ.get("USERNAME") or home.rpartition("/")[2]
     names = {host: "<host>", host.partition(".")[0]: "<host>", user: "<user>"}
-    ours = _GENERIC | _own_words()
+    ours = GENERIC | _own_words()
     found = {home: "~", **{name: mark for name, mark in names.items() if name.lower() not in ours}}
     found |= {roots.get(name, ""): f"${name}" for name in ("prefix", "site")}
     found[roots.get("home", "")] = "~"
-    kept = {word.lower(): mark for word, mark in found.items() if len(word) >= _SHORTEST}
-    return dict(sorted(kept.items(), key=lambda pair: -len(pair[0])))
+    return {word.lower(): mark for word, mark in found.items() if len(word) >= _SHORTEST}
+
+
+def _replacing(words: Mapping[str, str]) -> Callable[[str], str]:
+    """Return what replaces words of a text, the longest first: a home before the name in it."""
+    longest = sorted(words, key=lambda word: -len(word))
+    bounded = "|".join(rf"(?<![\w.]){re.escape(word)}(?!\w)" for word in longest)
+    pattern = re.compile(bounded or r"(?!)", re.IGNORECASE)
+    return lambda text: pattern.sub(lambda match: words[match[0].lower()], text)
 
 
 def _own_words() -> set[str]:

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 import yaml
 
+from fadoctor.syntax.yaml_ahead import Awaited, line_at, nodes_ahead
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.model.errors import InputError
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_NO_KEY = "a key is not plain text"
 
 _ENDS = (yaml.SequenceEndEvent, yaml.MappingEndEvent)
 
@@ -52,6 +56,8 @@ class YamlReader(ABC, Generic[N]):
         self._events: Iterator[yaml.Event] = yaml.parse(source.text, Loader=_Loader)
         self._anchors: dict[str, N] = {}
         self._aliases = 0
+        self._last: yaml.Event | None = None
+        self._awaited = Awaited()
         self.count = 0
         """Of events; heirs add what merges bring."""
 
@@ -75,17 +81,33 @@ class YamlReader(ABC, Generic[N]):
         """Return the root, None of an empty text; InputError where it is not what is read."""
         try:
             for event in self._events:
+                self._last = event
                 self._count(event)
                 if isinstance(event, yaml.NodeEvent):
                     return self._node(event, ())
         except UnicodeEncodeError as error:
             raise self.source.error("is not UTF-8 text") from error
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, RecursionError) as error:
+            self._refuse_ahead(error)
             mark = getattr(error, "problem_mark", None)
-            problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+            problem = getattr(error, "problem", None) or [*str(error).splitlines(), "unknown"][0]
             line = mark.line + 1 if mark is not None else 0
             raise self.source.error(f"not valid YAML: {problem}", line=line) from error
         return None
+
+    def _refuse_ahead(self, error: Exception) -> None:
+        """Raise what a limit of ours has to say about that on which the parser has failed."""
+        text = self.source.text
+        for node in nodes_ahead(text, self._last, self._awaited, error):
+            line = line_at(text, node.at, error)
+            if node.is_key and node.is_collection:
+                raise self.source.error(_NO_KEY, line=line, key=_key(node.path)) from error
+            if not node.is_key and len(node.path) > self.depth_limit:
+                key = _key(node.path[:4])
+                raise self.source.error(self._too_deep(), line=line, key=key) from error
+
+    def _too_deep(self) -> str:
+        return f"more than {self.depth_limit} levels deep"
 
     def error(
         self, event: yaml.Event, problem: str, path: tuple[str | int, ...] = ()
@@ -99,7 +121,7 @@ class YamlReader(ABC, Generic[N]):
             raise self.error(event, f"more than {self.event_limit:,} values")
 
     def _next(self) -> yaml.Event:
-        event = next(self._events)
+        event = self._last = next(self._events)
         self._count(event)
         return event
 
@@ -110,13 +132,13 @@ class YamlReader(ABC, Generic[N]):
         if tag and tag not in self.plain_tags:
             raise self.error(event, f"the tag {tag[:60]}: tags are not read", path)
         if len(path) > self.depth_limit:
-            raise self.error(event, f"more than {self.depth_limit} levels deep", path[:4])
+            raise self.error(event, self._too_deep(), path[:4])
         if isinstance(event, yaml.ScalarEvent):
             node = self.scalar(event)
         elif isinstance(event, yaml.SequenceStartEvent):
-            node = self.sequence(event, self._items(path))
+            node = self.sequence(event, self._items(event, path))
         else:
-            node = self.mapping(event, self._entries(path))
+            node = self.mapping(event, self._entries(event, path))
         if anchor := getattr(event, "anchor", None):
             self._anchors[anchor] = node
         return node
@@ -130,21 +152,30 @@ class YamlReader(ABC, Generic[N]):
             raise self.error(event, "an alias for nothing that stands before it", path)
         return found
 
-    def _items(self, path: tuple[str | int, ...]) -> list[N]:
+    def _items(self, start: yaml.Event, path: tuple[str | int, ...]) -> list[N]:
         items: list[N] = []
-        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+        is_flow = bool(getattr(start, "flow_style", False))
+        while True:
+            self._awaited = Awaited(path, len(items), is_flow)
+            event = self._next()
+            if isinstance(event, yaml.SequenceEndEvent):
+                return items
             items.append(self._node(event, (*path, len(items))))
-        return items
 
-    def _entries(self, path: tuple[str | int, ...]) -> dict[str, N]:
+    def _entries(self, start: yaml.Event, path: tuple[str | int, ...]) -> dict[str, N]:
         found: dict[str, N] = {}
-        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+        is_flow = bool(getattr(start, "flow_style", False))
+        while True:
+            self._awaited = Awaited(path, None, is_flow)
+            event = self._next()
+            if isinstance(event, yaml.MappingEndEvent):
+                return found
             if not isinstance(event, yaml.ScalarEvent):
-                raise self.error(event, "a key is not plain text", path)
+                raise self.error(event, _NO_KEY, path)
             if event.tag and event.tag not in self.plain_tags:
                 raise self.error(event, f"the tag {event.tag[:60]}: tags are not read", path)
+            self._awaited = Awaited(path, event.value, is_flow)
             self.enter(found, event, self._node(self._next(), (*path, event.value)))
-        return found
 
 
 def position(event: yaml.Event) -> tuple[int, int]:

@@ -80,7 +80,7 @@ class Forks:
         """End the process."""
         if self._channel is not None and self._server is not None:
             self._channel.close()
-            self._server.wait(10)
+            self._server.wait(60)
 
     def _started(self) -> socket.socket:
         if self._channel is None:

@@ -41,7 +41,7 @@ def refused(run: Run, *arguments: str, **options: object) -> str:
         ('{"fadoctor": "1", "target": 3, "facts": {}}', "$.target"),
         (f'{{"fadoctor": "1", {TARGET}, "facts": {{"a": {{"state": "perhaps"}}}}}}', "perhaps"),
         (f'{{"fadoctor": "1", "schema_version": 9, {TARGET}, "facts": {{}}}}', "version 9"),
-        ("[" * 100_000, "not"),
+        ("[" * 100_000, "not facts: nested too deeply"),
     ],
 )  # fmt: skip
 def test_malformed_facts(run: Run, tmp_path: Path, content: str, words: str) -> None:
@@ -54,7 +54,7 @@ def test_malformed_facts(run: Run, tmp_path: Path, content: str, words: str) -> 
 
 def test_facts_that_are_not_there(run: Run, tmp_path: Path) -> None:
     assert "No such file" in refused(run, "--facts", str(tmp_path / "none.json"))
-    assert "directory" in refused(run, "--facts", str(tmp_path))
+    assert "is a folder" in refused(run, "--facts", str(tmp_path))
 
 
 def test_unknown_gpu_gets_near_names(run: Run) -> None:

@@ -23,15 +23,15 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc"),
 ]
 
-_GONE_WITHIN_S = 10.0
-"""Two seconds are promised; a machine that is busy with other tests gets more."""
+_GONE_WITHIN_S = 60.0
+"""Two seconds are promised; by themselves they end after 600."""
 
 _HANG = """
 import os, subprocess, sys, time
-code = "import time; time.sleep(120)"
+code = "import time; time.sleep(600)"
 child = subprocess.Popen([sys.executable, "-I", "-S", "-c", code])  # no sitecustomize again
 open({pids!r}, "w").write("%d %d\\n" % (os.getpid(), child.pid))
-time.sleep(120)
+time.sleep(600)
 """
 
 
@@ -67,7 +67,7 @@ def wait_for(condition: object, limit_s: float) -> bool:
 
 
 def ids_in(pids: Path) -> list[int]:
-    assert wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"), 40)
+    assert wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"), 60)
     return [int(pid) for pid in pids.read_text().split()]
 
 
@@ -82,10 +82,8 @@ def end(argv: list[str], pids: Path, number: int, folder: Path) -> int:
     try:
         workers = ids_in(pids)
         child.send_signal(number)
-        sent = time.monotonic()
         status = child.wait(timeout=60)
-        left = _GONE_WITHIN_S - (time.monotonic() - sent)
-        assert wait_for(lambda: all(map(is_gone, workers)), max(left, 0.1))
+        assert wait_for(lambda: all(map(is_gone, workers)), _GONE_WITHIN_S)
     finally:
         child.kill()
         child.wait()
@@ -94,7 +92,7 @@ def end(argv: list[str], pids: Path, number: int, folder: Path) -> int:
     return status
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"])
 def test_hung_worker_ends_with_us(hung: tuple[list[str], Path], tmp_path: Path, name: str) -> None:
     """The status is that of a process that died of the signal, as `timeout` and systemd expect."""
     options, pids = hung

@@ -89,6 +89,17 @@ def test_silence(run: Run) -> None:
     assert SILENCE in result.stdout
 
 
+def test_what_is_of_the_field_and_not_recognised_is_called_so(run: Run) -> None:
+    for text in (
+        "ninja: build stopped: subcommand failed.",
+        "the flash-attn that I installed behaves oddly",
+        "注意力机制报错了",
+    ):
+        said = run("explain", input=f"{text}\n").stdout
+        assert "Not recognised" in said, text
+        assert SILENCE not in said
+
+
 def test_the_report_fits_the_shipped_schema(run: Run) -> None:
     report = explain(run, PIP + AMPERE)
     jsonschema.validate(report, json.loads(SCHEMA.read_text()))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli import half_written, link_trials
 from tests.cli.fake_pip import broken_environment
 from tests.cli.kill_trials import interruptible, trials
 from tests.unit.repair.apply.trees import manifest
@@ -148,3 +151,36 @@ def test_ctrl_c_under_the_lock_before_anything_was_written(tmp_path: Path) -> No
 def test_an_undo_that_was_killed_can_be_undone(count: int) -> None:
     found = trials(0, count)
     assert all("restored" in answer or "ended" in answer for answer in found), found
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+@pytest.mark.parametrize("installer", ["pip", "uv"])
+def test_stopped_in_the_middle_of_writing_it_can_be_undone(installer: str) -> None:
+    """The tree that lies there then equals neither end: that is a condition of each trial."""
+    if installer == "uv" and shutil.which("uv") is None:
+        pytest.skip("uv is not installed")
+    found = half_written.trials(2, installer)
+    assert not half_written.faults(found), found
+    assert sum(times for answer, times in found.items() if "half written" in answer) == 2, found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="the layout of POSIX")
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("lib", "refused"),
+        ("site, other disk", "refused"),
+        ("package that changes", "refused"),
+        (".fadoctor", "refused"),
+        ("every file a link", "restored"),
+        ("whole environment", "restored"),
+        pytest.param("site to dist-packages", "restored", marks=pytest.mark.long),
+        pytest.param("every file a hard link", "restored", marks=pytest.mark.long),
+        pytest.param("environment on the other disk", "restored", marks=pytest.mark.long),
+    ],
+)
+def test_a_link_is_refused_or_all_is_restored(name: str, answer: str) -> None:
+    assert link_trials.trial(name) == answer

@@ -72,7 +72,7 @@ def test_a_script_from_nothing_makes_an_environment_and_leaves_this_one_alone(ru
     code = [line for line in made.stdout.splitlines() if line and not line.startswith("#")]
     assert code[:2] == ["set -eu", "python3.12 -m venv .venv-fadoctor"]
     assert all(line.startswith(".venv-fadoctor/bin/python -m pip ") for line in code[2:])
-    subprocess.run(["sh", "-n"], input=made.stdout, text=True, check=True, timeout=30)
+    subprocess.run(["sh", "-n"], input=made.stdout, text=True, check=True, timeout=60)
 
 
 def test_an_environment_elsewhere_is_taken_along(run: Run) -> None:

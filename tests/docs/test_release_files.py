@@ -41,7 +41,14 @@ def requirements(items: list[str]) -> dict[str, SpecifierSet]:
 
 
 def of_project(items: list[str]) -> dict[str, SpecifierSet]:
-    return {each.name: each.specifier for each in map(Requirement, items)}
+    """Return what is required on the lowest Python: conda builds all releases for the others."""
+    lowest = {"python_version": "3.10", "python_full_version": "3.10.0"}
+    found = [Requirement(each) for each in items]
+    return {
+        each.name: each.specifier
+        for each in found
+        if each.marker is None or each.marker.evaluate(lowest)
+    }
 
 
 def test_the_recipe_requires_what_the_project_does(recipe: Any) -> None:
@@ -80,7 +87,7 @@ def test_a_workflow_pins_what_it_uses_and_holds_no_secret(path: Path) -> None:
     assert "pull_request_target" not in text
     for name, job in workflow["jobs"].items():
         rights = {right for right, kind in job["permissions"].items() if kind == "write"}
-        assert rights <= {"id-token", "attestations", "contents"}, name
+        assert rights <= {"id-token", "attestations", "contents", "issues"}, name
         assert "timeout-minutes" in job, name
         if rights:  # what holds a right runs nothing that comes from the checkout
             assert not any("checkout" in step.get("uses", "") for step in job["steps"]), name

@@ -74,7 +74,6 @@ def test_worker_gets_the_users_environment(target: Target, order: dict[str, str]
     run_smoke(target, {"PYTHONPATH": "/mine", **order}, workers)
     command = workers.commands[0]
     assert command.env == {"PYTHONPATH": "/mine", **order}
-    assert command.tied
     assert command.argv[0] == target.python
     assert command.timeout_s == 120 + 3 * 60
     assert command.pulse is not None

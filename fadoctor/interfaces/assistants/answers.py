@@ -13,8 +13,8 @@ from fadoctor.interfaces.commands.examine import foreseen, look
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.overlays import Overlays
+from fadoctor.model.typed import encode
 from fadoctor.report.style import Style
-from fadoctor.sources.examine.gather import facts_in
 from fadoctor.sources.examine.request import Request
 
 if TYPE_CHECKING:
@@ -114,18 +114,18 @@ def _request(asked: Asked, folder: Path, *, follow: bool) -> Request:
     _bounded("report", asked.report, TEXT_LIMIT)
     if asked.report and asked.environment:
         raise UsageError("environment and report exclude each other: name one target")
-    given = facts_in(asked.report.encode("utf-8", "replace"), _SENT) if asked.report else None
     return Request(
         python=asked.environment,
-        facts=_SENT if given else "",
+        facts=_SENT if asked.report else "",
         overlays=Overlays(_listed("gpu", asked.gpu), asked.driver, asked.glibc,
                           asked.python_version, asked.platform),
         requirements=_files("requirements", asked.requirements, folder),
         configs=_files("config", asked.config, folder),
         contracts=follow,
-        given=given,
+        text=asked.report.encode("utf-8", "replace"),
         reason="environment",
         reads_only=True,
+        fence=os.path.realpath(folder),
     )  # fmt: skip
 
 
@@ -163,5 +163,5 @@ def _answer(document: _T, render: Callable[[_T, Style], str]) -> Answer:
     text = render(found, _STYLE)
     if len(text) > ANSWER_LIMIT:
         text = f"{text[:ANSWER_LIMIT]}\n... ({len(text)} characters in all)\n"
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
+    plain: dict[str, Any] = msgspec.json.decode(encode(found))
     return Answer(text, {key: value for key, value in plain.items() if key != "environment"})

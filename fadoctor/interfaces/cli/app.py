@@ -19,6 +19,7 @@ from fadoctor.interfaces.cli.examples import epilog
 from fadoctor.interfaces.cli.output import drop_output, fill_missing_streams, refuse_closed, write
 from fadoctor.interfaces.cli.support import EXIT_INTERNAL, EXIT_INTERRUPTED, interrupted
 from fadoctor.model.errors import FadoctorError, UsageError
+from fadoctor.processes.ending import ends_by_signals
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the disk or the user's share of it says: no fault of this program."""
@@ -99,18 +100,26 @@ def _typed_so_far() -> list[str] | None:
     return words.split()
 
 
+def _shown(error: Exception) -> str:
+    """Return what an error says without credentials: it may quote what was typed or read."""
+    from fadoctor.syntax.credentials.hiding import hide_credentials
+
+    return hide_credentials(str(error))
+
+
 def main() -> None:
     """Run the command line; every error becomes one line on standard error and its exit code."""
     debug = "--debug" in sys.argv
     fill_missing_streams()
     try:
-        code = _asked()(standalone_mode=False, prog_name="fadoctor")
+        with ends_by_signals():
+            code = _asked()(standalone_mode=False, prog_name="fadoctor")
         if code == EXIT_INTERRUPTED:  # typer's word for Ctrl-C
             code = interrupted()
     except FadoctorError as error:
         if debug:
             raise
-        sys.stderr.write(f"fadoctor: {error}\n")
+        sys.stderr.write(f"fadoctor: {_shown(error)}\n")
         code = error.exit_code
     except BrokenPipeError:  # the reader of a help page has gone
         drop_output()
@@ -123,11 +132,21 @@ def main() -> None:
             sys.exit(error.exit_code)
         if debug:
             raise
-        if isinstance(error, OSError) and error.errno in _NO_ROOM:
-            drop_output()
-            sys.stderr.write(f"fadoctor: cannot write: {error.strerror}\n")
-            sys.exit(UsageError.exit_code)
-        name = type(error).__name__
-        sys.stderr.write(f"fadoctor: internal error: {name}: {error} (--debug shows the stack)\n")
-        code = EXIT_INTERNAL
+        code = _unexpected(error)
     sys.exit(code)
+
+
+def _unexpected(error: Exception) -> int:
+    """Say what nobody foresaw, and return the exit code."""
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        drop_output()
+        sys.stderr.write(f"fadoctor: cannot write: {error.strerror}\n")
+        return UsageError.exit_code
+    if isinstance(error, MemoryError):
+        sys.stderr.write("fadoctor: there is not enough memory here: ulimit -v may limit it\n")
+        return UsageError.exit_code
+    name = type(error).__name__
+    sys.stderr.write(
+        f"fadoctor: internal error: {name}: {_shown(error)} (--debug shows the stack)\n"
+    )
+    return EXIT_INTERNAL

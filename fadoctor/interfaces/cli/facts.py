@@ -46,4 +46,5 @@ def facts(
     settings = support.settings_of(no_config_file=no_config_file)
     rules, request = [*settings.rules, *rules], settings.applied(request, assumes=False)
     _, environment = support.environment_of(request, rules)
-    write(render(support.redacted(environment) if redact else environment), output)
+    environment = support.without_credentials(environment)
+    write(render(support.redacted(environment) if redact else environment), output, "json")

@@ -167,6 +167,7 @@ def fleet(
             files = [engines.run_srun(line, wanted)]
         gathered = _read(files or ["-"])
     report = _report(gathered, asked, knowledge, redact=redact)
+    report = support.redacted(report) if redact else report
     forms.deliver(report, sinks, forms.How(color.value, quiet, verbose))
     code = _code_of_two(report) if is_diff and not ray else code_of(report, fail_on)
     support.leave(code, exit_zero=exit_zero)

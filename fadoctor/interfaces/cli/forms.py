@@ -172,9 +172,11 @@ def printer_of(sinks: Sequence[Sink], kind: str) -> str:
 
 def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
     """Write a document in each form; UsageError where one cannot be written."""
+    document = support.without_credentials(document)
     shown = support.redacted(document) if how.redact else document
     for sink in sinks:
-        write(_rendered(document if sink.form is Form.MARKDOWN else shown, sink, how), sink.path)
+        text = _rendered(document if sink.form is Form.MARKDOWN else shown, sink, how)
+        write(text, sink.path, sink.form.value)
         if sink.form is Form.GITHUB:
             _append_summary(document)
 
@@ -225,7 +227,8 @@ def _of_a_node(document: Any, form: Form, how: How) -> str:
 
 def _recipe(_document: Any, form: Form, how: How) -> str:
     module = import_module(f"fadoctor.report.recipes.{form.value}")
-    recipe = support.redacted(how.recipe) if how.recipe and how.redact else how.recipe
+    recipe = support.without_credentials(how.recipe) if how.recipe else None
+    recipe = support.redacted(recipe) if recipe and how.redact else recipe
     return str(module.render(recipe))
 
 

@@ -19,7 +19,7 @@ from fadoctor.interfaces.cli.forms import OF_A_NODE, Form, How, Sink
 from fadoctor.interfaces.cli.output import write
 from fadoctor.model.errors import FadoctorError, UsageError
 from fadoctor.model.fact import printable
-from fadoctor.model.secrets import hide_tokens
+from fadoctor.syntax.credentials.hiding import hide_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,16 +54,16 @@ def reported(wanted: Wanted) -> Iterator[Callable[[Report, How], None]]:
     if node.is_second:
         for sink in wanted.sinks:
             if sink.form is Form.FLEET:
-                write(second_line(node).decode(), sink.path)
+                write(second_line(node).decode(), sink.path, sink.form.value)
         raise typer.Exit(0)
     try:
         yield lambda report, how: _keep(report, how, wanted, node)
     except FadoctorError as error:
-        problem = "" if wanted.redact else hide_tokens(str(error))
+        problem = "" if wanted.redact else hide_credentials(str(error))
         content = failed(error.exit_code, problem)
         for sink in wanted.sinks:
             if sink.form in OF_A_NODE:
-                write(_text(node, content, None, sink.form), sink.path)
+                write(_text(node, content, None, sink.form), sink.path, sink.form.value)
         if wanted.folder is not None:
             with suppress(UsageError):  # the first error is the one to hear of
                 _save(wanted.folder, node, document_of(node, content, None))

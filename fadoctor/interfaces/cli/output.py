@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from fadoctor.interfaces.cli.runner import harmless, is_stream
 from fadoctor.model.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write(text: str, output: Path | None) -> None:
-    """Write a result; UsageError where it cannot be written."""
+def write(text: str, output: Path | None, form: str = "text") -> None:
+    """Write a result in a form of `--format`; UsageError where it cannot be written."""
+    if is_stream(output):
+        text = harmless(text, form, os.environ)
     if output is None:
         _print(text)
         return
@@ -63,7 +68,8 @@ def drop_output() -> None:
 def fill_missing_streams() -> None:
     """Give closed standard streams a place, before files that are opened take their numbers.
 
-    Standard error goes nowhere then; standard output stays None, for `write` to say so.
+    Standard error goes nowhere then, and standard input is empty; standard output stays None, for
+    `write` to say so. What standard error has no room for is lost, and changes no exit code.
     """
     descriptor = os.open(os.devnull, os.O_RDWR)
     while descriptor <= 2:
@@ -71,3 +77,24 @@ def fill_missing_streams() -> None:
     os.close(descriptor)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 -- to the end
+    elif type(sys.stderr) is io.TextIOWrapper:  # as Python made it: no test's, no notebook's
+        sys.stderr = _Said(
+            sys.stderr.buffer, sys.stderr.encoding, sys.stderr.errors, line_buffering=True
+        )
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123 -- to the end
+
+
+class _Said(io.TextIOWrapper):
+    """Standard error: a disk that is full, or a reader that has gone, is nobody's failure."""
+
+    def write(self, text: str, /) -> int:
+        """Write, where there is room."""
+        with suppress(OSError):
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, where there is room."""
+        with suppress(OSError):
+            super().flush()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
+from functools import partial
 from typing import TextIO
 
 from fadoctor.model.fact import printable
+from fadoctor.processes.beside import start_thread
 
 _BEAT_S = 0.1
 _DOTS, _LINE = "\u280b\u2819\u2839\u2838\u283c\u2834\u2826\u2827\u2807\u280f", "-\\|/"
@@ -31,8 +33,7 @@ class Progress:
     def start(self, after_s: float) -> None:
         """Begin; nothing is seen for the first `after_s` seconds."""
         # A daemon: one that hangs on a stopped terminal must not keep the program.
-        self._thread = threading.Thread(target=self._run, args=(after_s,), daemon=True)
-        self._thread.start()
+        self._thread = start_thread(partial(self._run, after_s))
 
     def stop(self) -> None:
         """End, and leave an empty line."""

@@ -1,4 +1,4 @@
-"""The commands of ``fadoctor rules``: list, show, test, schema, and update of its own module.
+"""The commands of ``fadoctor rules``: list, show, test, schema; search and update have modules.
 
 Heavy modules are imported inside the commands, so that each pays only for what it uses.
 """
@@ -16,6 +16,7 @@ from fadoctor.interfaces.cli import proposals
 from fadoctor.interfaces.cli.examples import epilog
 from fadoctor.interfaces.cli.options import formats, judging, showing
 from fadoctor.interfaces.cli.output import write
+from fadoctor.interfaces.cli.rules_search import search
 from fadoctor.interfaces.cli.rules_update import update
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
@@ -23,7 +24,7 @@ from fadoctor.model.finding import Severity
 
 app = typer.Typer(
     name="rules",
-    help="What fadoctor knows: list the rules, read about one, test your own, fetch newer ones.",
+    help="What fadoctor knows: list the rules, find or read one, test your own, fetch newer ones.",
     no_args_is_help=True,
 )
 
@@ -84,7 +85,7 @@ def list_rules(
     found = [file for file in found if not area or file.rule.area == area]
     found = [file for file in found if severity is None or file.rule.severity is severity]
     if format_ is formats.Format.JSON:
-        write(rule_list.render_json(found, suite.knowledge), output)
+        write(rule_list.render_json(found, suite.knowledge), output, "json")
     else:
         style = style_of(color.value, output, quiet=False, verbose=False)
         retired = {} if area or severity else suite.knowledge.retired
@@ -119,7 +120,7 @@ def show(
     if rule_id not in files:
         raise UsageError(no_such_rule(rule_id, files))
     if format_ is PageFormat.JSON:
-        write(rule_page.render_json(rule_id, files), output)
+        write(rule_page.render_json(rule_id, files), output, "json")
         return
     page = rule_page.build_page(rule_id, files, suite.knowledge)
     if format_ is PageFormat.MARKDOWN:
@@ -153,7 +154,8 @@ def run_cases(
         tell("running the cases of the rules")
         tested = run_suite(suite, own=bool(folders))
     as_json = format_ is formats.Format.JSON
-    write(suite_text.render_json(tested) if as_json else suite_text.render(tested), output)
+    text = suite_text.render_json(tested) if as_json else suite_text.render(tested)
+    write(text, output, "json" if as_json else "text")
     raise typer.Exit(1 if tested.failures else 0)
 
 
@@ -171,7 +173,8 @@ def schema(
     """Print the JSON Schema of what fadoctor writes, or of rules and tables."""
     from fadoctor.report.schema import render
 
-    write(render(name.value), output)
+    write(render(name.value), output, "json")
 
 
+app.command(epilog=epilog("rules search"))(search)
 app.command(epilog=epilog("rules update"))(update)

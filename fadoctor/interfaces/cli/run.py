@@ -6,6 +6,7 @@ Heavy modules are imported inside the command, so that each pays only for what i
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ import typer
 
 from fadoctor.interfaces.cli import support
 from fadoctor.interfaces.cli.options import judging, showing
+from fadoctor.interfaces.cli.runner import harmless
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 
@@ -29,14 +31,16 @@ def run(
 ) -> None:
     """Run a command unchanged and explain on standard error if it fails; exit with its code."""
     from fadoctor.interfaces.cli.terminal import log_to_stderr
-    from fadoctor.processes.live import run_live
+    from fadoctor.processes.live import KEPT, run_live
 
     log_to_stderr(debug=debug)
     ended = run_live(tuple(command))
     if ended.problem:
         sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {ended.problem}\n")
     elif ended.code:
-        _explain_failure(ended.tail, rules, color, quiet=quiet)
+        is_cut = len(ended.tail) >= KEPT  # perhaps within a word
+        tail = ended.tail.partition(b"\n")[2] if is_cut else ended.tail
+        _explain_failure(tail, rules, color, quiet=quiet)
     if ended.lost:
         sys.stderr.write(f"fadoctor: standard output: {ended.lost}: some of it is lost\n")
     raise typer.Exit(ended.code or (UsageError.exit_code if ended.lost else 0))
@@ -57,7 +61,7 @@ def _explain_failure(tail: bytes, rules: list[Path], color: showing.Colour, *, q
     if lies_in_active(reading):
         request = with_imports(support.no_request(), reading, knowledge)
         _, environment = support.environment_of(request, rules)
-    report = explain_reading(reading, knowledge, environment)
+    report = support.without_credentials(explain_reading(reading, knowledge, environment))
     if report.findings:
         style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)
-        sys.stderr.write("\n" + render(report, style))
+        sys.stderr.write(harmless("\n" + render(report, style), "text", os.environ))

@@ -136,7 +136,7 @@ def _list(prognosis: Prognosis, asked: Wanted, sinks: tuple[Sink, ...], how: How
             raise UsageError(f"--list has no form for {sink.form.value}: give text or json")
         is_text = sink.form is Form.TEXT
         text = smoke_list.render(found, style(sink, how)) if is_text else json_.render(found)
-        write(text, sink.path)
+        write(text, sink.path, sink.form.value)
 
 
 def _code(report: SmokeReport, *, require_gpu: bool) -> int:

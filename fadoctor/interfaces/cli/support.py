@@ -140,6 +140,13 @@ def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> Smok
     return with_imports(found, prognosis, quiet=quiet) if thorough else found
 
 
+def without_credentials(document: _T) -> _T:
+    """Return a document as it may be shown: credentials are hidden, whoever reads it."""
+    from fadoctor.syntax.credentials.document import hide_in_document
+
+    return hide_in_document(document)
+
+
 def redacted(document: _T) -> _T:
     """Return a document without what identifies a person or a machine."""
     from fadoctor.report.redact import redact

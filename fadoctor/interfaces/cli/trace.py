@@ -6,6 +6,7 @@ Heavy modules are imported inside the command, so that each pays only for what i
 from __future__ import annotations
 
 import enum
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ import typer
 from fadoctor.interfaces.cli import support
 from fadoctor.interfaces.cli.options import judging, showing
 from fadoctor.interfaces.cli.output import write
+from fadoctor.interfaces.cli.runner import harmless
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 
@@ -76,13 +78,15 @@ def trace(
     if eager:
         notes = (*notes, "torch.compile was off (--eager): speed and rounding differ from a run.")
     report = build_report(tuple(command), run.code, traced.processes, knowledge, notes)
+    report = support.without_credentials(report)
     report = support.redacted(report) if redact else report
     style = style_of(color.value, output, quiet=quiet, verbose=verbose, stream=sys.stderr)
     text = _rendered(report, format_, style)
     if output is None:
-        sys.stderr.write(f"\n{text}" if format_ is TraceFormat.TEXT else text)
+        text = f"\n{text}" if format_ is TraceFormat.TEXT else text
+        sys.stderr.write(harmless(text, format_.value, os.environ))
     else:
-        write(text, output)
+        write(text, output, format_.value)
     raise typer.Exit(run.code or (UsageError.exit_code if run.lost else 0))
 
 

@@ -29,6 +29,7 @@ def undo_for(request: Request, *, force: bool, yes: bool, dry_run: bool) -> int:
     from fadoctor.repair.apply.undo import look, undo
 
     store = named_store(request.python) or store_of(_target(request))
+    store.refuse_foreign()
     has_journal = store.journal.is_file()
     if dry_run and has_journal:
         _foretell(look(store, force=force), store, force=force)
@@ -78,10 +79,11 @@ def tell(undone: Undone, store: Store, *, force: bool = False) -> int:
         say("nothing had been changed")
         return 0
     if undone.others and not force:
-        say(f"what the fix had changed in {store.prefix} is as it was before")
+        if undone.is_proved:
+            say(f"what the fix had changed in {store.prefix} is as it was before")
         say("others have changed since, and it was left as it is:")
         _list(undone.others)
-    elif not undone.spoiled:
+    elif undone.is_proved:
         say(f"{store.prefix} is as it was before")
     if undone.aside:
         say(
@@ -96,7 +98,16 @@ def tell(undone: Undone, store: Store, *, force: bool = False) -> int:
         )
         _list(undone.spoiled)
         say("to bring them back, reinstall the packages that they belong to")
-    return EXIT_FINDINGS if undone.spoiled else 0
+    if undone.unlike:
+        say(f"{store.prefix} is NOT as it was before: this differs from the snapshot:")
+        _list(undone.unlike)
+    if undone.is_proved:
+        return 0
+    say(
+        f"the snapshot stays in {store.folder}: fadoctor fix --undo tries again; "
+        "remove that folder to give the snapshot up"
+    )
+    return EXIT_FINDINGS
 
 
 def named_store(named: str) -> Store | None:

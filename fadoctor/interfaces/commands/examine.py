@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.examine.request import Request
 
@@ -32,13 +33,20 @@ def look(
 
     from fadoctor.sources.examine.examination import Examination
 
-    examination = Examination(request, os.environ, announce)
+    examination = Examination(request, os.environ, announce, _complaints)
     for name in needed:
         import_module(name)
     from fadoctor.knowledge.matrix.load import load_knowledge
 
     knowledge = load_knowledge(tuple(rules))
     return knowledge, examination.environment(knowledge)
+
+
+def _complaints(data: bytes, name: str, knowledge: Knowledge) -> tuple[Finding, ...]:
+    """Return what a text shows by its words; few requests are about a text."""
+    from fadoctor.judging.explain.pasted_complaints import complaints_in
+
+    return complaints_in(data, name, knowledge)
 
 
 def foreseen(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.explanation import Agreement
+from fadoctor.model.fact import printable
+from fadoctor.model.files import open_stream
 
 CONTRACT = "contract"
 """Kind of what rules about names that packages ask of each other are judged for."""
@@ -38,11 +39,13 @@ def read_text(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
 def read_file(name: str, knowledge: Knowledge) -> Reading:
     """Read a log of that name."""
     try:
-        with Path(name).open("rb") as stream:
+        with open_stream(name, pipes=True) as stream:
             return read_text(stream, name, knowledge)
     except OSError as error:
         hint = "; a line itself is piped in, for `fadoctor explain -`" if " " in name else ""
         raise InputError(name, f"{error.strerror or error}{hint}") from error
+    except ValueError as error:  # a NUL in the name
+        raise InputError(printable(name, 200), "not a path") from error
 
 
 def lies_in_active(reading: Reading, *others: str) -> bool:

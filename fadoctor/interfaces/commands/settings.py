@@ -14,6 +14,7 @@ import msgspec
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
+from fadoctor.model.files import read_bytes
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -123,11 +124,8 @@ def find_settings(folder: Path) -> Settings:
 def _holds(path: Path) -> bool:
     """Return whether a file is, or has, settings of ours."""
     try:
-        if not path.is_file():
-            return False
         if path.name == OWN:
-            return True
-        with path.open("rb") as file:
-            return _MARK in file.read(SIZE_LIMIT)
+            return path.is_file()
+        return _MARK in read_bytes(path, SIZE_LIMIT)
     except OSError:
         return False

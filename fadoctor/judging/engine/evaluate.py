@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +16,7 @@ from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -27,6 +28,10 @@ _COUNTED = frozenset({"gpu", "toolkit"})
 
 _UNBOUND: dict[str, str] = {}
 """What the paths of a rule mean that is judged once: what they say."""
+
+
+MOST_TRIED = 32
+"""Combinations of values that are tried for one rule where facts are one of a few."""
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -128,6 +133,38 @@ def evaluate_for(
 
 
 def _judge(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
+    """Judge a rule for a subject; where facts are one of a few, for each of these."""
+    found = _as_read(rule, subject, scope)
+    if found.outcome is not Outcome.UNKNOWN:
+        return found
+    facts = scope.environment.facts
+    few = {name: fact for name, fact in scope.unknown_facts().items() if facts.get(name) is fact}
+    few = {name: fact for name, fact in few.items() if fact.among}
+    return (_for_each(found, few) if few else None) or found
+
+
+def _for_each(found: Judgement, few: Mapping[str, Unknown]) -> Judgement | None:
+    """Return what comes out for all of the values that facts are among; None where that differs."""
+    if prod(len(fact.among) for fact in few.values()) > MOST_TRIED:
+        return None
+    scope, judged = found.scope, []
+    for values in product(*(fact.among for fact in few.values())):
+        tried = {n: Known(value, few[n].source) for n, value in zip(few, values, strict=True)}
+        facts = {**scope.environment.facts, **tried}
+        environment = msgspec.structs.replace(scope.environment, facts=facts)
+        aside = Scope(environment, scope.matrix, found.rule, scope.bindings)
+        judged.append(_as_read(found.rule, found.about, aside))
+    outcomes = {each.outcome for each in judged}
+    if outcomes == {Outcome.FAIL}:
+        lowered = next((each.lowered for each in judged if each.lowered), None)
+        return msgspec.structs.replace(found, outcome=Outcome.FAIL, reason="", lowered=lowered)
+    if outcomes <= {Outcome.PASS, Outcome.NOT_APPLICABLE}:
+        outcome = Outcome.PASS if Outcome.PASS in outcomes else Outcome.NOT_APPLICABLE
+        return msgspec.structs.replace(found, outcome=outcome, reason="", lowered=None)
+    return None
+
+
+def _as_read(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
     truth = holds(rule.when, scope)
     if truth is Truth.NOT_THERE:
         return Judgement(rule, subject, Outcome.NOT_APPLICABLE, scope)

@@ -66,6 +66,10 @@ class Scope:
             found = self._rows[name] = self.matrix.find(spec["table"], keys)
         return found
 
+    def put_row(self, name: str, rows: Rows) -> None:
+        """Take rows for one of the rule's look-ups, whatever its keys say."""
+        self._rows = {**(self._rows or {}), name: rows}
+
     def fill(self, template: str) -> str:
         """Return a text with its ``{paths}`` filled in; what is not known reads ``unknown``.
 
@@ -86,7 +90,8 @@ class Scope:
             return _SOME_GPU
         if otherwise is None and path.startswith("env.") and isinstance(fact, Absent):
             return _NOT_SET
-        return _text(fact) if otherwise is None else otherwise
+        is_told = otherwise is None or (isinstance(fact, Unknown) and fact.words)
+        return _text(fact) if is_told else str(otherwise)
 
     def fill_items(self, template: str) -> tuple[str, ...]:
         """Return a text filled in, or, where it is one placeholder for a list, the list."""
@@ -244,5 +249,7 @@ def _text(fact: Fact) -> str:
             return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
         case Absent():
             return "none"
+        case Unknown(words=words) if words:
+            return words
         case _:
             return "unknown"

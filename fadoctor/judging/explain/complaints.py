@@ -10,6 +10,7 @@ from fadoctor.judging.explain.ranking import Cause
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.packages import BYSTANDERS, PACKAGES
 from fadoctor.sources.logs.messages import Failure
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.logs.cleaning import Line
 
 # Triton Compilation Error | importing xformers fails | flash-attn does not work
-_COMPLAINT = re.compile(
+_COMPLAINT = compiled(
     r"(?i)\b(?:errors?|fails?|failed|failure|exception|crash(?:es|ed)?|broken"
     r"|(?:does|do|is|are)(?: ?n.t| not) (?:work|load)(?:ing)?|(?:can.?t|cannot) (?:be )?"
     r"(?:import|load)\w{0,4})\b|报错|失败"
@@ -60,7 +61,7 @@ def _names(finding: Finding, text: str) -> bool:
 
 def _word(name: str) -> re.Pattern[str]:
     spelt = "[-_ ]?".join(map(re.escape, name.split("-")))
-    return re.compile(rf"(?i)(?<![\w/]){spelt}(?![\w/])")
+    return compiled(rf"(?i)(?<![\w/]){spelt}(?![\w/])")
 
 
 def _cause(finding: Finding, line: Line, by_id: Mapping[str, Rule]) -> Cause:
@@ -73,7 +74,7 @@ def _cause(finding: Finding, line: Line, by_id: Mapping[str, Rule]) -> Cause:
         message=finding.message,
         specific=0,
         start=0,
-        end=len(line.text),
+        end=0,
     )
     failure = Failure(line.channel, (line,))
     return Cause(

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.finding import Severity
 from fadoctor.sources.logs.messages import exceptions
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from fadoctor.judging.explain.ranking import Cause
     from fadoctor.sources.logs.messages import Failure, Raised
 
-_OUR_TOPIC = re.compile(
+_OUR_TOPIC = compiled(
     r"(?i)cuda|cudnn|flash|attention|attn|xformers|triton|nvcc|no kernel|hip error|rocm"
     r"|undefined symbol|dtype|bfloat16|torch"
 )
-_MEMORY = re.compile(r"(?i)out ?of ?memory")
+_MEMORY = compiled(r"(?i)out ?of ?memory")
 
 # RuntimeError: Error compiling objects for extension
 # subprocess.CalledProcessError: Command '['where', 'cl']' returned non-zero exit status 1.
-_BUILD_FAILED = re.compile(
+_BUILD_FAILED = compiled(
     r"Error compiling objects for extension|Error building extension"
     r"|CalledProcessError: Command '\['"
     r"(?:where', 'cl|ninja|cmake|[^'\n]{0,300}(?:nvcc|cl|python)(?:\.exe)?)'"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -11,14 +10,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.judging.engine.fixes import begun, possible_fixes
-from fadoctor.judging.engine.judge import fingerprint
+from fadoctor.judging.engine.fixes import begun
+from fadoctor.judging.engine.judge import fingerprint, judge
+from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.symptom_facts import given_by
 from fadoctor.judging.engine.symptoms import Matcher
+from fadoctor.judging.explain.call_sites import broke_at
 from fadoctor.judging.explain.complaints import complaining, complaints
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.judging.explain.notes import notes_on
+from fadoctor.judging.explain.proved import complaining as complains
+from fadoctor.judging.explain.proved import proved
+from fadoctor.judging.explain.quoting import Vocabulary, quote
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
+from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
+from fadoctor.judging.explain.topic import is_on_topic
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.vendor import Vendor
 from fadoctor.judging.explain.weigh import Weighed, weigh
@@ -27,15 +33,17 @@ from fadoctor.model.explanation import Agreement, Check, Explanation, Log
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
 from fadoctor.model.report import Summary, rules_info
-from fadoctor.sources.logs.cleaning import Line, clean_lines
+from fadoctor.sources.logs.cleaning import Line, clean_lines, without_credentials
 from fadoctor.sources.logs.facts import LogFacts, facts_of
 from fadoctor.sources.logs.messages import failures
 from fadoctor.sources.logs.reading import read_blocks
 from fadoctor.sources.logs.sieve import Sifted, sift
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from fadoctor.judging.explain.join import Surroundings
     from fadoctor.judging.explain.ranking import Cause
+    from fadoctor.judging.explain.tolerant import Tolerant
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.logs.reading import Readable
@@ -44,10 +52,16 @@ OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left o
 
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 
-_DULL = re.compile(
+_DULL = compiled(
     r"\.(?:distribution|count|visible_count|visible|vendor|abi_tag|machine)$|^packages\.|^host\.os$"
 )
 """Facts that follow from what a log names, and say nothing to a reader."""
+
+NEAREST = "The nearest pages of rules, which may be about something else:"
+FACTS_ALONE = (
+    "The versions and hardware in the text do not go together: "
+    "`fadoctor check --facts` shows {} in the same text."
+)
 
 TOLD = "[[{log.name_told}]]"
 """What tables say of a name that a log misses, told behind what the log says."""
@@ -85,10 +99,17 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
     def facts() -> LogFacts:
         return facts_of(lines, name, matrix)
 
+    def tolerant() -> Tolerant:
+        # Late: most texts hold a wording as it is printed.
+        from fadoctor.judging.explain.pages import load_pages, tolerant_of  # noqa: PLC0415
+
+        return tolerant_of(load_pages(knowledge).wordings)
+
     matcher = Matcher(knowledge, given_by(lambda: facts().environment, matrix))
     sifted = sift(read_blocks(stream), matcher.anchors())
-    lines = tuple(line for region in sifted.regions for line in clean_lines(region))
-    ranked = rank_causes(failures(lines), matcher, knowledge.rules)
+    read = [line for region in sifted.regions for line in clean_lines(region)]
+    lines = tuple(without_credentials(read))
+    ranked = rank_causes(failures(lines), matcher, knowledge.rules, tolerant)
     return Reading(name, sifted, lines, ranked, facts)
 
 
@@ -103,14 +124,24 @@ def explain(
     shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
     is_quiet = all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
-    is_weighed = bool(shown or loud)
-    around = surroundings(reading.facts(), environment, knowledge, is_weighed=is_weighed)
+    told = told_in(reading.lines)
+    is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines)))
+    facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
+    around = surroundings(facts, environment, knowledge, is_weighed=is_weighed)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
-    notes = list(notes_on(reading.lines, reading.ranked, reading.sifted))
+    known = Vocabulary(knowledge.rules)
+    notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
     texts = tuple(line.text for line in reading.lines)
     findings, checks = [], []
-    for each in _weighed(shown, loud, around, knowledge, ignore):
-        finding, check = _finding(each, around, reading)
+    more = tuple(told_causes(told, facts, knowledge, around.matrix))
+    if is_quiet:
+        ended = reading.ranked.unexplained
+        more = (*proved(reading.lines, around, knowledge, ended), *more)
+        place = broke_at(reading.lines, knowledge, around.matrix)
+        more = (*more, place) if place is not None and not more else more
+    more = tuple(cause for cause in more if cause.rule.id not in ignore)
+    for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
+        finding, check = _finding(each, around, reading, known)
         fixes = begun(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
             notes.append(OTHERS_FIXES)
@@ -120,8 +151,12 @@ def explain(
         fixes = begun(useful)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
+    if not findings and environment is None and (alone := _facts_alone(reading, knowledge)):
+        notes.append(alone)
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
+    if not findings and is_on_topic(reading.lines):
+        notes += _nearest(texts, knowledge)
     return Explanation(
         fadoctor=__version__,
         rules=rules_info(knowledge),
@@ -134,6 +169,27 @@ def explain(
         overlays=environment.overlays if environment is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
+
+
+def _nearest(texts: tuple[str, ...], knowledge: Knowledge) -> list[str]:
+    """Return a sentence that names the pages of rules nearest to a text; none where none is."""
+    # Late: most texts are recognised.
+    from fadoctor.judging.explain.nearest import Index, asked_by  # noqa: PLC0415
+    from fadoctor.judging.explain.pages import load_pages  # noqa: PLC0415
+
+    near = Index(load_pages(knowledge).pages).near(asked_by(texts))
+    names = ", ".join(each.rule for each in near)
+    return [f"{NEAREST} {names}. `fadoctor rules show ID` prints a page."] if near else []
+
+
+def _facts_alone(reading: Reading, knowledge: Knowledge) -> str:
+    """Return how many errors the facts of a text show that complains of nothing known."""
+    facts = reading.facts()
+    if not any(name.endswith(".version") for name in facts.named):
+        return ""
+    judged = judge(facts.environment, knowledge, Matrix(knowledge.tables))
+    errors = sum(each.severity is Severity.ERROR for each in judged.findings)
+    return FACTS_ALONE.format(f"{errors} error{'s' if errors > 1 else ''}") if errors else ""
 
 
 def _weighed(
@@ -160,18 +216,19 @@ def _log(reading: Reading) -> Log:
         if isinstance(fact, Known) and not _DULL.search(name)
     }
     read = "whole" if sifted.is_whole else "surroundings"
-    return Log(reading.name, sifted.size, sifted.lines, read, named)
+    about = bool(reading.ranked.causes) or is_on_topic(reading.lines)
+    return Log(reading.name, sifted.size, sifted.lines, read, named, about)
 
 
-def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Finding, Check | None]:
+def _finding(
+    each: Weighed, around: Surroundings, reading: Reading, known: Vocabulary
+) -> tuple[Finding, Check | None]:
     cause, rule = each.cause, each.cause.rule
     scope = scope_of(cause, around)
     said = tuple(line.text for line in cause.lines)
     fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
     evidence = [
-        Evidence(
-            "log", printable(line.text.strip(), EVIDENCE_LIMIT), f"{reading.name}:{line.number}"
-        )
+        Evidence("log", _quoted(line, cause, known), f"{reading.name}:{line.number}")
         for line in cause.lines
     ]
     check, found = held_against(each, around)
@@ -194,6 +251,10 @@ def _finding(each: Weighed, around: Surroundings, reading: Reading) -> tuple[Fin
         fingerprint=fingerprint(rule.id, rule.subject),
     )
     return finding, check
+
+
+def _quoted(line: Line, cause: Cause, known: Vocabulary) -> str:
+    return printable(quote(line.text.strip(), cause.match.captures, known), EVIDENCE_LIMIT)
 
 
 def _after(confidence: Confidence, agreement: Agreement) -> Confidence:

@@ -160,7 +160,7 @@ def _why_open(mine: list[Judgement]) -> str:
         read = {name: fact for each in mine for name, fact in each.scope.read.items()}
         if any(_is_missing(name, fact) for name, fact in read.items()):
             return _NOT_THERE
-        return _CONFIGURED if any(name.startswith("config.") for name in read) else _NOT_THERE
+        return _CONFIGURED if any(name.startswith("config.") for name in read) else _NO_TRACE
     unknown = [name for each in mine for name in each.scope.unknown_facts()]
     if unknown:
         return f"Not confirmed: {', '.join(dict.fromkeys(unknown))} could not be read here."
@@ -228,7 +228,7 @@ def _named(cause: Cause, environment: Environment) -> dict[str, Fact]:
 
 def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     captures = cause.match.captures
-    key = package_of(" ".join(captures.values()))
+    key = captures.get("requirer") or package_of(" ".join(captures.values()))
     kinds = cause.rule.for_each
     is_of_one = bool({"package", "requirer", "extension"} & set(kinds))
     file = captures.get("file", "")

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
 
 # /site-packages/x_transformers/attend.py | C:\\v\\Lib\\site-packages\\peft\\peft_model.py
-_FOLDER = re.compile(r"[\\/](?=[a-z])(\w{2,30})(?=[\\/])")
+_FOLDER = compiled(r"[\\/](?=[a-z])(\w{2,30})(?=[\\/])")
 
 # File "/opt/venv/lib/python3.12/site-packages/vllm/platforms/cuda.py", line 22, in <module>
-_FRAME = re.compile(r"File \"[^\"\n]{0,300}-packages[\\/]{1,2}(\w{2,60})[\\/]")
+_FRAME = compiled(r"File \"[^\"\n]{0,300}-packages[\\/]{1,2}(\w{2,60})[\\/]")
 
 # /site-packages/transformer_engine_torch.cpython-310-x86_64-linux-gnu.so | mmcv/_ext.so | a\\b.pyd
-_FILE = re.compile(r"(?:(\w{2,60})[\\/]{1,2})?(\w{2,60})(?:\.[\w-]{1,60}){0,3}\.(?:so|pyd)\b")
+_FILE = compiled(r"(?:(\w{2,60})[\\/]{1,2})?(\w{2,60})(?:\.[\w-]{1,60}){0,3}\.(?:so|pyd)\b")
 
 
 def packages_in(text: str) -> frozenset[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.explain.quoting import quote
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from fadoctor.judging.explain.quoting import Vocabulary
     from fadoctor.judging.explain.ranking import Ranked
     from fadoctor.sources.logs.cleaning import Line
     from fadoctor.sources.logs.messages import Raised
@@ -23,18 +25,23 @@ _TRACEBACK = "Traceback (most recent call last)"
 _PIP = re.compile(r"subprocess-exited-with-error|Failed to build|metadata-generation-failed")
 
 
-def notes_on(lines: Sequence[Line], ranked: Ranked, sifted: Sifted) -> tuple[str, ...]:
+def notes_on(
+    lines: Sequence[Line], ranked: Ranked, sifted: Sifted, known: Vocabulary
+) -> tuple[str, ...]:
     """Return what a reader of the report should know about the log."""
-    return tuple(_notes(lines, ranked, sifted))
+    return tuple(_notes(lines, ranked, sifted, known))
 
 
-def _notes(lines: Sequence[Line], ranked: Ranked, sifted: Sifted) -> Iterator[str]:
+def _notes(
+    lines: Sequence[Line], ranked: Ranked, sifted: Sifted, known: Vocabulary
+) -> Iterator[str]:
     if not any(line.text.strip() for line in lines):
         yield "The log is empty."
         return
     loud = [cause for cause in ranked.causes if cause.severity is not Severity.NOTE]
     if ranked.unexplained is not None and not _is_told(ranked.unexplained, ranked):
-        text = printable(ranked.unexplained.text, _SHOWN)
+        last = ranked.unexplained
+        text = printable(quote(last.text, {"name": last.name}, known), _SHOWN)
         yield f"The log ends with another error, in line {ranked.unexplained.line}: {text}"
     if sifted.overflowed:
         yield "The log has too many failures: only the first and last ones were read."

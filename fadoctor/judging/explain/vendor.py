@@ -56,7 +56,7 @@ def _stands(name: str, text: str) -> bool:
     if word not in text:  # much cheaper than a pattern, and mostly true
         return False
     end = "" if name.endswith("*") else r"(?![\w-])"
-    return re.search(rf"(?<![\w/.-]){re.escape(word)}{end}", text) is not None
+    return re.search(rf"(?a)(?<![\w/.-]){re.escape(word)}{end}", text) is not None
 
 
 def _listed(cell: object) -> tuple[str, ...]:

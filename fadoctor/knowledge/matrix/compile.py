@@ -23,6 +23,7 @@ from fadoctor.knowledge.matrix.log_words import spell_out, words_of
 from fadoctor.knowledge.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
+from fadoctor.model.files import NotRegularError, read_bytes
 from fadoctor.model.rule import Cell, Knowledge, Rule, Table
 from fadoctor.model.typed import convert
 
@@ -33,7 +34,7 @@ FILE_LIMIT = 5_000
 """Most files that a rules folder may have."""
 
 _LISTS = {"for_each", "explained_by"}
-_SYMPTOM_LISTS = {"near", "same_line", "absent"}
+_SYMPTOM_LISTS = {"near", "same_line", "absent", "others", "survived"}
 _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
 
 Cases = dict[str, list[dict[str, Any]]]
@@ -106,9 +107,12 @@ def _name(path: Path, folder: Path) -> str:
 
 def _read(path: Path) -> Document:
     try:
-        if path.stat().st_size > SIZE_LIMIT or not path.is_file():
+        data = read_bytes(path, SIZE_LIMIT + 1)
+        if len(data) > SIZE_LIMIT:
             raise RuleDataError(str(path), "is not a readable file of a sane size")
-        return read_yaml(path.read_text(encoding="utf-8"), str(path))
+        return read_yaml(data.decode("utf-8"), str(path))
+    except NotRegularError as error:
+        raise RuleDataError(str(path), "is not a readable file of a sane size") from error
     except (OSError, UnicodeDecodeError) as error:
         raise RuleDataError(str(path), f"cannot be read: {error}") from error
 

@@ -6,6 +6,7 @@ and the report says so in one line.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -28,6 +29,10 @@ SIZE_LIMIT = 64 << 20
 """Largest compiled file that is read, bytes."""
 
 _SMALL = 1 << 16
+_READ_OWN = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)  # fmt: skip
 _FOLDER = re.compile(r"[0-9]{4}(\.[0-9]{1,4}){1,4}-[0-9a-f]{12}")
 _VERSION = re.compile(r"[0-9]{4}(\.[0-9]{1,4}){1,4}")
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -145,7 +150,9 @@ def _size(path: Path) -> int:
 
 def _decoded(path: Path, kind: type[_T], limit: int = _SMALL) -> _T | None:
     try:
-        with path.open("rb") as stream:
+        with os.fdopen(os.open(path, _READ_OWN), "rb") as stream:
+            if hasattr(os, "geteuid") and os.fstat(stream.fileno()).st_uid not in (0, os.geteuid()):
+                return None  # another user's
             return decode(stream.read(limit), kind)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fadoctor.model.errors import RuleDataError
+from fadoctor.syntax.yaml_ahead import Awaited, line_at, nodes_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SIZE_LIMIT = 8 << 20
 _DEPTH_LIMIT = 24
+_TOO_DEEP, _NO_KEY = "nested too deeply", "a key is not plain text"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 
@@ -58,13 +60,15 @@ def read_yaml(text: str, name: str) -> Document:
     document = Document(name)
     if len(text) > SIZE_LIMIT:
         raise RuleDataError(name, f"larger than {SIZE_LIMIT >> 20} MiB")
+    reader = _Reader(document, yaml.parse(text, Loader=_Loader))
     try:
-        document.data = _Reader(document, yaml.parse(text, Loader=_Loader)).document_value()
+        document.data = reader.document_value()
     except UnicodeEncodeError as error:
         raise RuleDataError(name, "not valid text: a lone surrogate") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
+        reader.refuse_ahead(text, error)
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        problem = getattr(error, "problem", None) or [*str(error).splitlines(), "unknown"][0]
         line = mark.line + 1 if mark is not None else 0
         raise RuleDataError(name, f"not valid YAML: {problem}", line=line) from error
     return document
@@ -80,10 +84,27 @@ class _Reader:
     def __init__(self, document: Document, events: Iterator[yaml.Event]) -> None:
         self.document = document
         self.events = events
+        self.last: yaml.Event | None = None
+        self.awaited = Awaited()
+
+    def next(self) -> yaml.Event:
+        self.last = next(self.events)
+        return self.last
+
+    def refuse_ahead(self, text: str, error: Exception) -> None:
+        """Raise what a limit of ours has to say about that on which the parser has failed."""
+        for node in nodes_ahead(text, self.last, self.awaited, error):
+            no_key = node.is_key and node.is_collection
+            if no_key or len(node.path) > _DEPTH_LIMIT:
+                path = node.path if no_key else node.path[:4]
+                problem, line = _NO_KEY if no_key else _TOO_DEEP, line_at(text, node.at, error)
+                key = key_path(path[:_DEPTH_LIMIT])
+                raise RuleDataError(self.document.name, problem, line=line, key=key) from error
 
     def document_value(self) -> Any:
         found, documents = None, 0
         for event in self.events:
+            self.last = event
             if isinstance(event, yaml.NodeEvent):
                 documents += 1
                 if documents > 1:
@@ -95,12 +116,9 @@ class _Reader:
         self.document.lines.setdefault(path, _line(event))
         self.refuse(event, path)
         if isinstance(event, yaml.MappingStartEvent):
-            return self.mapping(path)
+            return self.mapping(event, path)
         if isinstance(event, yaml.SequenceStartEvent):
-            items: list[Any] = []
-            while not isinstance(item := next(self.events), yaml.SequenceEndEvent):
-                items.append(self.value(item, (*path, len(items))))
-            return items
+            return self.items(event, path)
         assert isinstance(event, yaml.ScalarEvent)  # noqa: S101 -- aliases were refused above
         return _scalar(event)
 
@@ -110,22 +128,36 @@ class _Reader:
         if getattr(event, "tag", None):
             raise self.document.error(path, "tags are not allowed")
         if len(path) > _DEPTH_LIMIT:
-            raise self.document.error(path[:4], "nested too deeply")
+            name, key = self.document.name, key_path(path[:4])
+            raise RuleDataError(name, _TOO_DEEP, line=_line(event), key=key)
 
-    def mapping(self, path: Path) -> dict[str, Any]:
+    def items(self, start: yaml.SequenceStartEvent, path: Path) -> list[Any]:
+        found: list[Any] = []
+        while True:
+            self.awaited = Awaited(path, len(found), bool(start.flow_style))
+            event = self.next()
+            if isinstance(event, yaml.SequenceEndEvent):
+                return found
+            found.append(self.value(event, (*path, len(found))))
+
+    def mapping(self, start: yaml.MappingStartEvent, path: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+        while True:
+            self.awaited = Awaited(path, None, bool(start.flow_style))
+            event = self.next()
+            if isinstance(event, yaml.MappingEndEvent):
+                return found
             self.refuse(event, path)
             if not isinstance(event, yaml.ScalarEvent):
-                raise self.document.error(path, "a key is not plain text")
+                raise self.document.error(path, _NO_KEY)
             key = event.value
             first = self.document.lines.get((*path, key))
             self.document.lines[(*path, key)] = _line(event)
             if key in found:
                 problem = f"the key stands twice, first in line {first}"
                 raise self.document.error((*path, key), problem)
-            found[key] = self.value(next(self.events), (*path, key))
-        return found
+            self.awaited = Awaited(path, key, bool(start.flow_style))
+            found[key] = self.value(self.next(), (*path, key))
 
 
 def _line(event: yaml.Event) -> int:

@@ -21,6 +21,7 @@ from fadoctor.knowledge.matrix.fetched import version_key
 from fadoctor.knowledge.matrix.yaml_reader import SIZE_LIMIT
 from fadoctor.knowledge.updates import FOLDER, FORMAT, ReleaseError
 from fadoctor.model.fact import printable
+from fadoctor.model.files import read_bytes
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
@@ -73,13 +74,19 @@ class Release(msgspec.Struct, frozen=True):
 def read_wheel(path: Path) -> Release:
     """Return the release in a wheel; ReleaseError where it is not one, or does harm."""
     try:
-        if not path.is_file() or path.stat().st_size > ARCHIVE_LIMIT:
+        data = _bytes(path)
+        if len(data) > ARCHIVE_LIMIT:
             raise ReleaseError(_text(f"{path}: there is no file of a sane size"))
-        with path.open("rb") as stream:
-            data = stream.read(ARCHIVE_LIMIT)
         return _release(_members(io.BytesIO(data)), hashlib.sha256(data).hexdigest())
     except _BROKEN as error:
         raise ReleaseError(_text(f"{path}: not a wheel that can be read: {error}")) from error
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return read_bytes(path, ARCHIVE_LIMIT + 1)
+    except OSError as error:
+        raise ReleaseError(_text(f"{path}: there is no file of a sane size")) from error
 
 
 def read_folder(folder: Path) -> Release:
@@ -168,6 +175,8 @@ def _bounded(name: str, size: int, total: int) -> None:
 def _entries(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of what lies below the one folder of rules; follows no link."""
     total, count, open_ = 0, 0, [folder / FOLDER]
+    if open_[0].is_symlink():
+        raise ReleaseError(f"{FOLDER}: a link has no place in rules")
     while open_:
         for path in sorted(open_.pop().iterdir()):
             count += 1
@@ -180,8 +189,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, bytes]]:
                 continue
             name = path.relative_to(folder).as_posix()
             _refuse(name)
-            with path.open("rb") as stream:
-                data = stream.read(SIZE_LIMIT + 1)
+            data = read_bytes(path, SIZE_LIMIT + 1, str(folder))
             total += len(data)
             _bounded(name, len(data), total)
             yield name, data

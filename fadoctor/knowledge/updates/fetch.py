@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.updates import DISTRIBUTION, FORMAT, NotFetchedError
 from fadoctor.knowledge.updates.archive import read_folder, read_wheel
 from fadoctor.model.fact import printable
-from fadoctor.model.secrets import hide_secrets
+from fadoctor.model.files import read_file
 from fadoctor.processes.command import Command, child_environment
 from fadoctor.processes.run import NO_TRACES
+from fadoctor.syntax.secrets import hide_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 120.0
 _WANTED = f"{DISTRIBUTION}=={FORMAT}.*"
+_CONFIG_LIMIT = 1 << 16
 _LINES = 3
 """How many of the installer's last lines are shown."""
 
@@ -79,8 +81,5 @@ def _pip(environ: Mapping[str, str]) -> str | None:
 
 
 def _is_of_uv(prefix: Path) -> bool:
-    try:
-        lines = (prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return False
-    return any(line.partition("=")[0].strip() == "uv" for line in lines)
+    text = read_file(prefix / "pyvenv.cfg", _CONFIG_LIMIT) or ""
+    return any(line.partition("=")[0].strip() == "uv" for line in text.splitlines())

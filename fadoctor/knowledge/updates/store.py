@@ -6,7 +6,6 @@ that is replaced whole. A command that starts meanwhile sees the one or the othe
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import time
@@ -26,6 +25,7 @@ from fadoctor.knowledge.matrix.fetched import (
 )
 from fadoctor.knowledge.matrix.load import write_compiled
 from fadoctor.knowledge.updates import ReleaseError
+from fadoctor.processes.own_files import own_folders, refuse_foreign, write_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,7 +56,9 @@ def workplace(pointer: Path | None) -> AbstractContextManager[str]:
     if pointer is None:
         return tempfile.TemporaryDirectory(prefix="fadoctor-rules-")
     try:
-        pointer.parent.mkdir(parents=True, exist_ok=True)
+        base = pointer.parents[2]
+        base.mkdir(parents=True, exist_ok=True)
+        own_folders(base, pointer.parent)
         return tempfile.TemporaryDirectory(prefix=".new-", dir=pointer.parent)
     except OSError as error:
         raise ReleaseError(f"{pointer.parent}: cannot be written to: {error.strerror}") from error
@@ -83,6 +85,11 @@ def put(pointer: Path, made: Path, release: Release, compiled: Compiled | None =
 
 def undo(pointer: Path) -> Release | None:
     """Go back to what was used before; return what is left behind, None where it is damaged."""
+    try:
+        for folder in pointer.parents[1::-1]:
+            refuse_foreign(folder, folder=True)
+    except OSError as error:
+        raise ReleaseError(f"{pointer}: cannot be changed: {error.strerror}") from error
     if not pointer.exists():
         raise ReleaseError("there is nothing to undo: no rules were fetched")
     named = read_pointer(pointer)
@@ -109,12 +116,7 @@ def _move(made: Path, to: Path) -> None:
 
 
 def _point(pointer: Path, to: Pointer) -> None:
-    temporary = pointer.with_name(f".{pointer.name}.{os.getpid()}")
-    with temporary.open("wb") as stream:
-        stream.write(msgspec.json.encode(to))
-        stream.flush()
-        os.fsync(stream.fileno())
-    temporary.replace(pointer)
+    write_own(pointer, msgspec.json.encode(to))
 
 
 def _remove_others(pointer: Path, kept: set[str]) -> None:

@@ -130,7 +130,6 @@ def run_imports(  # noqa: PLR0913 -- who is told is no part of what is run
                 env=dict(environ),
                 output_limit=_OUTPUT_LIMIT,
                 cwd=folder,
-                tied=True,
             )
             result = run(command)
             left_s -= result.elapsed_s

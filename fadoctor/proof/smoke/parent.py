@@ -24,6 +24,7 @@ from fadoctor.proof.smoke.worker import IMPORT_S, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from concurrent.futures import Future
 
     from fadoctor.model.environment import Target
     from fadoctor.proof.smoke.choice import Choice
@@ -95,15 +96,32 @@ def _run_devices(workers: Workers, first: Progress) -> list[Progress]:
         return [first]
     rest = [Progress(first.choice, first.judge, name) for name in others]
     with ThreadPoolExecutor(min(len(rest), os.cpu_count() or 1)) as pool:
-        futures = [pool.submit(_run_cells, workers, progress) for progress in rest]
         try:
-            for future in futures:
-                future.result()
+            _run_beside(workers, rest, pool)
         except KeyboardInterrupt:  # only this thread hears of it
             for progress in rest:
                 progress.interrupted = True
             RUNNING.end_groups()
     return [first, *rest]
+
+
+def _run_beside(workers: Workers, rest: list[Progress], pool: ThreadPoolExecutor) -> None:
+    """Run devices side by side; one after the other where there is no thread for any."""
+    tried = [_submitted(workers, progress, pool) for progress in rest]
+    futures = [future for future in tried if future is not None]
+    for future in futures:  # their threads also take what has none
+        future.result()
+    for progress in rest if not futures else ():
+        _run_cells(workers, progress)
+
+
+def _submitted(
+    workers: Workers, progress: Progress, pool: ThreadPoolExecutor
+) -> Future[None] | None:
+    try:
+        return pool.submit(_run_cells, workers, progress)
+    except RuntimeError:  # "can't start new thread"
+        return None
 
 
 def _run_cells(workers: Workers, progress: Progress) -> None:

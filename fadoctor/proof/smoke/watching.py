@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
 from fadoctor.model.smoke import CPU
+from fadoctor.processes.beside import start_thread
 from fadoctor.proof.smoke.choice import CUDA
 from fadoctor.proof.smoke.events import Done, Imported, Phase, Start, read_event
 
@@ -36,14 +37,14 @@ def watched(events: Path, counts: Mapping[str, int], tell: Tell) -> Iterator[Non
         while not over.wait(_LOOK_S):
             watcher.look()
 
-    # A daemon: what it tells must not hold up the end.
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
+    # A daemon: what it tells must not hold up the end. Without a thread nothing is told.
+    thread = start_thread(look)
     try:
         yield
     finally:
         over.set()
-        thread.join(timeout=1.0)
+        if thread is not None:
+            thread.join(timeout=1.0)
 
 
 class Watcher:

@@ -99,7 +99,6 @@ class Workers(msgspec.Struct, frozen=True):
             env=self.env,
             output_limit=_OUTPUT_LIMIT,
             pulse=Pulse(str(pulse), task.timeout_s, IMPORT_S + task.timeout_s),
-            tied=True,
         )
         interrupted = False
         with self._watched(events, task):

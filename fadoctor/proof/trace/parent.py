@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.fact import printable
+from fadoctor.model.files import read_bytes, read_file
 from fadoctor.model.trace import NotEntered, Record, TracedProcess
 from fadoctor.model.typed import decode
 from fadoctor.processes.live import LiveRun, run_live
@@ -25,6 +28,10 @@ _LIMIT = 32 << 20
 """Bytes of a record that are read; what its writer keeps is far below."""
 _MOST = 4096
 """Processes that are read."""
+_WORDS = 1 << 20
+"""Bytes of a command line."""
+_NUMBER = re.compile(r"([0-9]{1,9})-")
+"""How the mark of a process begins."""
 
 
 class Traced(msgspec.Struct, frozen=True):
@@ -78,42 +85,44 @@ def read_processes(folder: Path) -> tuple[tuple[TracedProcess, ...], tuple[str, 
             continue
         recorded.add(record.pid)
         found.append((_began(folder, record.pid, path), process_of(record)))
-        found += [(path.stat().st_mtime, _left_out(each)) for each in record.not_entered]
+        found += [(_age(path), _left_out(each)) for each in record.not_entered]
     for path in _by_age(folder, "*.entered"):
-        pid = int(path.name.partition("-")[0])
-        if pid not in recorded:
+        number = _NUMBER.match(path.name)
+        if number is not None and (pid := int(number[1])) not in recorded:
             recorded.add(pid)
-            words = tuple(_text(path).split("\0"))
-            found.append((path.stat().st_mtime, _bare(pid, words, entered=True)))
+            words = tuple((read_file(path, _WORDS) or "").split("\0"))
+            found.append((_age(path), _bare(pid, words, entered=True)))
     for path in _by_age(folder, "*.started"):
-        for line in _text(path).splitlines()[:_MOST]:
+        for line in (read_file(path, _LIMIT) or "").splitlines()[:_MOST]:
             reason, *argv = line.split("\0")
-            found.append((path.stat().st_mtime, _left_out(NotEntered(tuple(argv), reason))))
+            found.append((_age(path), _left_out(NotEntered(tuple(argv), reason))))
     found.sort(key=lambda pair: pair[0])
     return tuple(process for _, process in found), tuple(problems)
 
 
 def _by_age(folder: Path, pattern: str) -> list[Path]:
-    return sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime)[:_MOST]
+    return sorted(folder.glob(pattern), key=_age)[:_MOST]
+
+
+def _age(path: Path) -> float:
+    """Return when a file was written; 0 where it is gone: the command may do what it likes."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _began(folder: Path, pid: int, record: Path) -> float:
     """Return when a process was entered; a forked one only wrote its record."""
     marks = list(folder.glob(f"{pid}-*.entered"))
-    return min(path.stat().st_mtime for path in (*marks, record))
-
-
-def _text(path: Path) -> str:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(_LIMIT)
+    return min(map(_age, (*marks, record)))
 
 
 def _record(path: Path, problems: list[str]) -> Record | None:
     try:
-        with path.open("rb") as file:
-            return decode(file.read(_LIMIT), Record)
+        return decode(read_bytes(path, _LIMIT), Record)
     except (OSError, msgspec.MsgspecError) as error:
-        problems.append(f"{path.name}: {error}")
+        problems.append(printable(f"{path.name}: {error}", 300))
         return None
 
 

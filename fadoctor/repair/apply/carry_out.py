@@ -18,8 +18,8 @@ from fadoctor.processes.run import NO_TRACES
 from fadoctor.repair.apply.changes import find_changes, write_changes
 from fadoctor.repair.apply.journal import Journal, Stage, read_journal, write_journal
 from fadoctor.repair.apply.ownership import claims, installed
-from fadoctor.repair.apply.process_table import end_group, started
 from fadoctor.repair.apply.snapshot import discard, take
+from fadoctor.repair.apply.step_process import NAME, begun, end_step, new_step
 
 if TYPE_CHECKING:
     from fadoctor.model.plan import Plan
@@ -53,7 +53,7 @@ def carry_out(plan: Plan, store: Store, workshop: Workshop) -> Environment:
         discard(store)
         write_journal(store, journal)
         workshop.say("taking a snapshot")
-        take(store, _is_moving(journal, store))
+        take(store, _is_moving(journal, store), journal.planned())
         journal = msgspec.structs.replace(journal, stage=Stage.READY)
         write_journal(store, journal)
     except OSError as error:
@@ -80,25 +80,23 @@ def refuse_interrupted(store: Store) -> None:
 
 
 def _step(number: int, action: Action, store: Store, workshop: Workshop, journal: Journal) -> None:
-    """Run one command; its process group is in the journal before it does anything."""
+    """Run one command; the mark that it carries is in the journal before it does anything."""
     running = msgspec.structs.replace(journal, stage=Stage.RUNNING, step=number)
+    step = new_step()
 
     def announce(pid: int) -> None:
-        nonlocal running
-        running = msgspec.structs.replace(running, group=pid, started=started(pid))
-        write_journal(store, running)
+        write_journal(store, msgspec.structs.replace(running, process=begun(step, pid)))
 
     # Not in the environment's folder, which may be a project's: its email.py would shadow pip's.
     limit = BUILD_LIMIT_S if action.kind is ActionKind.BUILD else INSTALL_LIMIT_S
-    env = child_environment({**os.environ, **action.env}, **NO_TRACES)
+    env = child_environment({**os.environ, **action.env, NAME: step.mark}, **NO_TRACES)
     command = Command(action.argv, limit, env=env, output_limit=OUTPUT_LIMIT, cwd=str(store.folder))
     try:
         result = workshop.run(command, announce)
-    except KeyboardInterrupt:
-        end_group(running.group, running.started)
-        raise
     except OSError as error:
         raise ApplyError(f"{action.text}: {error.strerror or error}") from error
+    finally:
+        end_step(step)  # nothing that it left may write to what is compared or brought back
     if not result.ok:
         raise ApplyError(f"{action.text}: {_reason(result)}")
 
@@ -106,7 +104,7 @@ def _step(number: int, action: Action, store: Store, workshop: Workshop, journal
 def _record(store: Store, number: int, journal: Journal) -> None:
     """Record what the steps have changed so far; from here on the rest is somebody else's doing."""
     try:
-        write_changes(store, find_changes(store, number, journal.planned()))
+        write_changes(store, find_changes(store, number, journal.planned(), whole=True))
     except OSError as error:
         raise ApplyError(f"what was changed cannot be recorded: {error.strerror}") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.typed import decode
+from fadoctor.repair.apply.likeness import changed_versions, named_by, read_likeness
 from fadoctor.repair.apply.ownership import (
     Distribution,
     claimed_outside,
@@ -19,7 +20,8 @@ from fadoctor.repair.apply.ownership import (
     unequal,
 )
 from fadoctor.repair.apply.snapshot import Entry, gone, present, read_manifest, same
-from fadoctor.repair.apply.store import write_safely
+from fadoctor.repair.apply.store import read_safely, write_safely
+from fadoctor.repair.apply.strangers import strangers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -38,18 +40,27 @@ class Changes(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...]
     installed: dict[str, tuple[Distribution, ...]]
     """The distributions that it left there."""
+    moved: tuple[str, ...] = ()
+    """The distributions that it changed, or was to change; links followed."""
+    named: tuple[str, ...] = ()
+    """What these own by their lists, and did not before."""
 
     def by_path(self) -> dict[str, Entry]:
         """Return the entries by path."""
         return {entry.path: entry for entry in self.entries}
 
 
-def find_changes(store: Store, step: int, planned: Collection[str]) -> Changes:
+def find_changes(
+    store: Store, step: int, planned: Collection[str], *, whole: bool = False
+) -> Changes:
     """Compare an environment, as a step left it, with its snapshot.
 
-    `planned`: the distributions that the plan changes. Outside of the folders with packages only
-    what they own counts, and what others own that came or went; what any owns and is gone, too: an
-    installer that is killed has removed scripts before it removes the list that names them.
+    `planned`: the distributions that the plan changes; `whole`: whether the step came to its end,
+    so that what no planned one requires was changed by somebody else's installer.
+
+    Outside of the folders with packages only what they own counts, and what others own that came or
+    went; what any owns and is gone, too: an installer that is killed has removed scripts before it
+    removes the list that names them.
     """
     before = read_manifest(store)
     here = {entry.path: entry for entry in present(store.prefix)}
@@ -71,7 +82,21 @@ def find_changes(store: Store, step: int, planned: Collection[str]) -> Changes:
         if (parent in before) is not (parent in here)
     }
     entries = tuple(here.get(path, gone(path)) for path in sorted(changed))
-    return Changes(step, entries, now)
+    theirs = strangers(store.prefix, was, now, planned, whole=whole)
+    left = {name: each for name, each in now.items() if name not in theirs}
+    left |= {name: was[name] for name in theirs if name in was}
+    return Changes(step, entries, left, *_through_links(store, planned, theirs))
+
+
+def _through_links(
+    store: Store, planned: Collection[str], theirs: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the distributions that changed, and what they own since, as an interpreter sees it."""
+    before = read_likeness(store)
+    moved = {*changed_versions(before, store.prefix), *planned}.difference(theirs)
+    known = {path for files in before.files.values() for path in files}
+    named = named_by(store.prefix, moved).difference(known)
+    return tuple(sorted(moved)), tuple(sorted(named))
 
 
 def differs(path: str, one: Mapping[str, Entry], other: Mapping[str, Entry]) -> bool:
@@ -88,7 +113,7 @@ def write_changes(store: Store, changes: Changes) -> None:
 def read_changes(store: Store) -> Changes | None:
     """Return the record; None where there is none, ApplyError where it cannot be read."""
     try:
-        return decode(store.changes.read_bytes(), Changes)
+        return decode(read_safely(store.changes), Changes)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:

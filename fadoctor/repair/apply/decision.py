@@ -21,7 +21,7 @@ from fadoctor.repair.apply.ownership import (
     unequal,
 )
 from fadoctor.repair.apply.snapshot import present, read_manifest
-from fadoctor.repair.apply.store import write_safely
+from fadoctor.repair.apply.store import read_safely, write_safely
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,6 +40,8 @@ class Decision(msgspec.Struct, frozen=True):
     """Of the paths, those that nobody misses however they look."""
     others: tuple[str, ...]
     """What others have changed since, a line each."""
+    names: tuple[str, ...] = ()
+    """The distributions of others among them that are left as they are."""
 
 
 def decide(store: Store, changes: Changes, *, force: bool) -> Decision:
@@ -58,7 +60,8 @@ def decide(store: Store, changes: Changes, *, force: bool) -> Decision:
         mine |= {path for path in differing if in_packages(path) or path in scene.before}
         mine |= {path for path in differing if scene.protected.own(path)}
     expendable = {path for path in mine if scene.protected.own(path)} if force else set()
-    return Decision(tuple(sorted(mine)), tuple(sorted(expendable)), tuple(others))
+    left = () if force else scene.names
+    return Decision(tuple(sorted(mine)), tuple(sorted(expendable)), tuple(others), left)
 
 
 def write_decision(store: Store, decision: Decision) -> None:
@@ -69,7 +72,7 @@ def write_decision(store: Store, decision: Decision) -> None:
 def read_decision(store: Store) -> Decision:
     """Return what an undo that was interrupted had decided; ApplyError where it is gone."""
     try:
-        return decode(store.decision.read_bytes(), Decision)
+        return decode(read_safely(store.decision), Decision)
     except (OSError, msgspec.DecodeError) as error:
         raise ApplyError(f"{store.decision} cannot be read: {error}") from error
 

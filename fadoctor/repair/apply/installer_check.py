@@ -11,6 +11,7 @@ from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind
 from fadoctor.processes.command import Command, child_environment
 from fadoctor.processes.run import NO_TRACES
+from fadoctor.repair.apply.links import refuse_links
 from fadoctor.repair.apply.ownership import installed
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def refuse_unready(
     plan: Plan, prefix: Path, environ: Mapping[str, str], run: Callable[[Command], Result]
 ) -> None:
     """Raise UsageError where the plan's commands could not do their work. Starts pip once."""
+    refuse_links(prefix)
     steps = [action for action in plan.actions if action.kind.is_run]
     for argv in dict.fromkeys(_program(action) for action in steps):
         if len(argv) > 1:

@@ -10,12 +10,11 @@ import msgspec
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.plan import ActionKind, Plan
 from fadoctor.model.typed import decode
-from fadoctor.repair.apply.store import write_safely
+from fadoctor.repair.apply.step_process import StepProcess
+from fadoctor.repair.apply.store import read_safely, write_safely
 
 if TYPE_CHECKING:
     from fadoctor.repair.apply.store import Store
-
-_SIZE_LIMIT = 16 << 20
 
 
 class Stage(enum.Enum):
@@ -39,11 +38,9 @@ class Journal(msgspec.Struct, frozen=True):
     """Every distribution before, with its origin: for a person who restores by hand."""
     step: int = -1
     """Index of the action that runs or ran last."""
-    group: int = 0
-    """Process group of that step, 0 where it has not begun."""
-    started: int = 0
-    """When the group's leader started, in clock ticks since boot."""
-    schema_version: int = 1
+    process: StepProcess = StepProcess()
+    """Of that step."""
+    schema_version: int = 2
 
     def planned(self) -> frozenset[str]:
         """Return the distributions that the plan changes."""
@@ -65,9 +62,7 @@ def write_journal(store: Store, journal: Journal) -> None:
 def read_journal(store: Store) -> Journal | None:
     """Return the journal, None where there is none; ApplyError for one that cannot be read."""
     try:
-        with store.journal.open("rb") as file:
-            data = file.read(_SIZE_LIMIT)
-        return decode(data, Journal)
+        return decode(read_safely(store.journal), Journal)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError, RecursionError) as error:

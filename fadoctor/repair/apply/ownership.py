@@ -17,8 +17,8 @@ from fadoctor.sources.probes.metadata import normalise_name
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-_SITES = frozenset({"site-packages", "dist-packages"})
-_LIBRARIES = ("lib", "lib64", "Lib")
+SITES = frozenset({"site-packages", "dist-packages"})
+LIBRARIES = ("lib", "lib64", "Lib")
 _SCRIPTS = ("bin", "Scripts")
 _INFO = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,200}?)-([^-/]{1,100})\.dist-info")
 _EGG = re.compile(
@@ -61,9 +61,9 @@ class Claims(msgspec.Struct, frozen=True):
 def in_packages(path: str) -> bool:
     """Return whether a path, relative to the environment, lies where packages are installed."""
     parts = path.replace(os.sep, "/").split("/", 3)
-    if parts[0] not in _LIBRARIES:
+    if parts[0] not in LIBRARIES:
         return False
-    return any(part in _SITES for part in parts[1 : min(3, len(parts) - 1)])
+    return any(part in SITES for part in parts[1 : min(3, len(parts) - 1)])
 
 
 def source_of(path: str) -> str:
@@ -78,10 +78,13 @@ def is_compiled(path: str) -> bool:
     return path.endswith("/__pycache__") or _PYC.fullmatch(path) is not None
 
 
-def installed(root: Path) -> Installed:
-    """Return the distributions of an environment, or of its snapshot."""
+def installed(root: Path, *, follow: bool = False) -> Installed:
+    """Return the distributions of an environment, or of its snapshot.
+
+    `follow`: also those that lie beyond a link, as the interpreter finds them.
+    """
     found: dict[str, list[Distribution]] = {}
-    for site in _sites(root):
+    for site in _sites(root, follow=follow):
         with os.scandir(site) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
                 match = _INFO.fullmatch(entry.name) or _EGG.fullmatch(entry.name)
@@ -91,13 +94,24 @@ def installed(root: Path) -> Installed:
     return {name: tuple(each) for name, each in found.items()}
 
 
-def _sites(root: Path) -> Iterator[Path]:
-    for library in _LIBRARIES:
+def _sites(root: Path, *, follow: bool) -> Iterator[Path]:
+    """Yield the folders with packages, each once; by their real names, unless links count."""
+    seen: set[str] = set()
+    for library in LIBRARIES:
         top = root / library
-        if top.is_symlink() or not top.is_dir():
+        if not _is_folder(top, follow=follow):
             continue
-        for folder in (top, *sorted(path for path in top.iterdir() if path.is_dir())):
-            yield from (folder / name for name in sorted(_SITES) if (folder / name).is_dir())
+        inner = sorted(path for path in top.iterdir() if _is_folder(path, follow=follow))
+        sites = (folder / name for folder in (top, *inner) for name in sorted(SITES))
+        for site in sites:
+            real = os.path.realpath(site)
+            if _is_folder(site, follow=follow) and real not in seen:
+                seen.add(real)
+                yield site
+
+
+def _is_folder(path: Path, *, follow: bool) -> bool:
+    return path.is_dir() and (follow or not path.is_symlink())
 
 
 def _distribution(root: Path, info: Path, name: str, version: str) -> Distribution:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.processes.own_files import own_folders
 from fadoctor.repair.apply.ownership import is_compiled
 from fadoctor.repair.apply.snapshot import Entry, gone, present, same
 from fadoctor.repair.apply.store import FOLDER
@@ -145,7 +146,7 @@ class _Work:
         while os.path.lexists(kept):
             kept = self.store.kept / f"{path}.{number}"
             number += 1
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        own_folders(self.store.folder, kept.parent)
         shutil.move(self.store.prefix / path, kept)
         self.aside.append(f"{FOLDER}/{kept.relative_to(self.store.folder).as_posix()}")
 
@@ -190,8 +191,15 @@ def _maker(store: Store, entry: Entry) -> Callable[[Path], object]:
     if entry.kind == "link":
         return lambda temporary: temporary.symlink_to(entry.target)
     if entry.kind == "linked":
-        return lambda temporary: os.link(there, temporary)
+        return lambda temporary: _link_or_copy(there, temporary)
     return lambda temporary: shutil.copy2(there, temporary)
+
+
+def _link_or_copy(there: Path, temporary: Path) -> None:
+    try:
+        os.link(there, temporary)
+    except OSError:  # another disk was put there meanwhile
+        shutil.copy2(there, temporary)
 
 
 def _replace(here: Path, make: Callable[[Path], object]) -> None:

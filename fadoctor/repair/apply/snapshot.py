@@ -17,11 +17,13 @@ import msgspec
 
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.typed import decode
+from fadoctor.processes.own_files import own_folders
+from fadoctor.repair.apply.likeness import observe, write_likeness
 from fadoctor.repair.apply.ownership import in_packages
-from fadoctor.repair.apply.store import FOLDER, write_safely
+from fadoctor.repair.apply.store import FOLDER, read_safely, write_safely
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from fadoctor.repair.apply.store import Store
 
@@ -56,6 +58,14 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
         """Whether it is neither a folder nor a link, nor gone."""
         return self.kind not in ("folder", "link", "gone")
 
+    def look(self) -> tuple[object, ...]:
+        """Return what two copies of the same thing have in common."""
+        if self.kind == "link":
+            return ("link", self.target)
+        if self.kind == "folder":
+            return ("folder", self.mode)
+        return ("file", self.mode, self.size, self.mtime_ns)
+
 
 def gone(path: str) -> Entry:
     """Return the entry of something that is not there."""
@@ -75,15 +85,21 @@ def _stamp(entry: Entry) -> tuple[int, ...]:
     return (entry.mode, entry.size, entry.mtime_ns, entry.inode)
 
 
-def take(store: Store, is_moving: Callable[[str], bool] = lambda _: False) -> None:
+def take(
+    store: Store,
+    is_moving: Callable[[str], bool] = lambda _: False,
+    planned: Collection[str] = (),
+) -> None:
     """Take the snapshot; the manifest is written last, and only then it counts.
 
-    `is_moving` says of a path whether it belongs to a package that is about to change. Outside of
-    the folders with packages what cannot be linked or read is noted, and not kept.
+    `is_moving` says of a path whether it belongs to a package that is about to change, `planned`
+    which those are: how they look is noted, too. Outside of the folders with packages what cannot
+    be linked or read is noted, and not kept.
     """
     shutil.rmtree(store.snapshot, ignore_errors=True)
     store.manifest.unlink(missing_ok=True)
-    store.snapshot.mkdir(parents=True)
+    own_folders(store.prefix, store.snapshot)
+    write_likeness(store, observe(store.prefix, planned))
     entries = [_keep(store, entry, is_moving) for entry in present(store.prefix)]
     write_safely(store.manifest, entries)
 
@@ -115,12 +131,18 @@ def _walk(prefix: Path) -> Iterator[os.DirEntry[str]]:
                 folders.append(entry.path)
 
 
-def _entry(prefix: Path, found: os.DirEntry[str]) -> Entry | None:
+def look_again(prefix: Path, path: str) -> Entry | None:
+    """Return how one path looks now; None where it is gone."""
+    return _entry(prefix, prefix / path)
+
+
+def _entry(prefix: Path, found: os.DirEntry[str] | Path) -> Entry | None:
     """Return the entry; None for what no journal can hold and no installer has written."""
-    path = os.path.relpath(found.path, prefix).replace(os.sep, "/")
+    place = os.fspath(found)
+    path = os.path.relpath(place, prefix).replace(os.sep, "/")
     try:
         status = found.stat(follow_symlinks=False)
-        target = os.fspath(Path(found.path).readlink()) if found.is_symlink() else ""
+        target = os.fspath(Path(place).readlink()) if found.is_symlink() else ""
         (path + target).encode()
     except FileNotFoundError:
         return None
@@ -179,7 +201,7 @@ def _is_edited_in_place(entry: Entry) -> bool:
 def read_manifest(store: Store) -> dict[str, Entry]:
     """Return the manifest by path; ApplyError where there is none that can be read."""
     try:
-        entries = decode(store.manifest.read_bytes(), list[Entry])
+        entries = decode(read_safely(store.manifest), list[Entry])
     except (OSError, msgspec.DecodeError) as error:
         raise ApplyError(f"the snapshot in {store.folder} cannot be read: {error}") from error
     links = {entry.path for entry in entries if entry.kind == "link"}
@@ -193,6 +215,6 @@ def read_manifest(store: Store) -> dict[str, Entry]:
 
 def discard(store: Store) -> None:
     """Delete snapshot and journal; the environment is left alone."""
-    for file in (store.journal, store.changes, store.decision, store.manifest):
+    for file in (store.journal, store.changes, store.decision, store.manifest, store.likeness):
         file.unlink(missing_ok=True)
     shutil.rmtree(store.snapshot, ignore_errors=True)

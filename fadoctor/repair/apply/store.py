@@ -7,12 +7,20 @@ import shutil
 import signal
 import sys
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.errors import ApplyError
+from fadoctor.processes.own_files import (
+    NotOurOwnError,
+    open_own,
+    own_folder,
+    read_own,
+    refuse_foreign,
+    write_own,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +28,8 @@ if TYPE_CHECKING:
 
 FOLDER = ".fadoctor"
 """Inside the environment: hard links need the same file system."""
+
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
 
 class Store:
@@ -32,11 +42,27 @@ class Store:
         self.journal = self.folder / "journal.json"
         self.snapshot = self.folder / "snapshot"
         self.manifest = self.folder / "manifest.json"
+        self.likeness = self.folder / "before.json"
         self.changes = self.folder / "changes.json"
         self.decision = self.folder / "undo.json"
         self.kept = self.folder / "kept"
         """What others had changed in the way of an undo, moved aside."""
         self.lock = self.folder / "lock"
+
+    def refuse_foreign(self) -> None:
+        """Raise ApplyError where something lies there that fadoctor did not make."""
+        folders = (self.snapshot, self.kept)
+        files = (self.journal, self.manifest, self.likeness, self.changes, self.decision, self.lock)
+        try:
+            if refuse_foreign(self.folder, folder=True):
+                for path in folders:
+                    refuse_foreign(path, folder=True)
+                for path in files:
+                    refuse_foreign(path, folder=False)
+        except NotOurOwnError as error:
+            raise ApplyError(f"{error}; nothing was changed") from error
+        except OSError as error:
+            raise ApplyError(f"{self.folder} cannot be looked at: {error.strerror}") from error
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -65,6 +91,11 @@ class Store:
                 self._clear()
 
     def _clear(self) -> None:
+        with suppress(OSError):
+            refuse_foreign(self.folder, folder=True)
+            self._clear_own()
+
+    def _clear_own(self) -> None:
         if not self.kept.exists():
             shutil.rmtree(self.folder, ignore_errors=True)
             return
@@ -77,10 +108,13 @@ class Store:
     def _held(self) -> Iterator[None]:
         while True:
             try:
-                self.folder.mkdir(exist_ok=True)
-                handle = self.lock.open("a+b")
+                own_folder(self.folder)
+                self.refuse_foreign()
+                handle = os.fdopen(open_own(self.lock, _LOCK_FLAGS), "a+b")
             except FileNotFoundError:
                 continue  # whoever held it has just removed the folder
+            except NotOurOwnError as error:
+                raise ApplyError(f"{error}; nothing was changed") from error
             except OSError as error:
                 raise ApplyError(f"{self.prefix} cannot be written to: {error.strerror}") from error
             with handle:
@@ -131,21 +165,9 @@ def _lock(descriptor: int) -> None:
 
 def write_safely(path: Path, document: object) -> None:
     """Write JSON so that a reader finds the old or the new text, whatever happens."""
-    temporary = path.with_name(path.name + ".new")
-    with temporary.open("wb") as file:
-        file.write(msgspec.json.encode(document))
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    _sync_folder(path.parent)
+    write_own(path, msgspec.json.encode(document))
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a rename survive a power cut, where folders can be synced."""
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def read_safely(path: Path) -> bytes:
+    """Return what `write_safely` wrote; OSError for what it did not."""
+    return read_own(path)

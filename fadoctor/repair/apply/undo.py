@@ -10,9 +10,10 @@ from fadoctor.model.errors import ApplyError
 from fadoctor.repair.apply.changes import Changes, find_changes, read_changes, write_changes
 from fadoctor.repair.apply.decision import Decision, decide, read_decision, write_decision
 from fadoctor.repair.apply.journal import Journal, Stage, read_journal, write_journal
-from fadoctor.repair.apply.process_table import end_group
+from fadoctor.repair.apply.proof import come_since, unlike
 from fadoctor.repair.apply.restore import Job, Restored, restore
 from fadoctor.repair.apply.snapshot import discard, read_manifest
+from fadoctor.repair.apply.step_process import end_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +40,13 @@ class Undone(msgspec.Struct, frozen=True):
     """Files that are not as before: edited in place, or in the way of something else."""
     aside: tuple[str, ...] = ()
     """What others had changed in packages that were brought back: where it is kept."""
+    unlike: tuple[str, ...] = ()
+    """What is not as before, in lines; then the snapshot is kept."""
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether all that the fix had changed was compared, and is as it was before."""
+        return not (self.spoiled or self.unlike)
 
 
 def look(store: Store, *, force: bool = False) -> Outlook | None:
@@ -75,7 +83,7 @@ def undo(
     anything is changed; where it says no, None is returned.
     """
     journal = read_journal(store)
-    if journal is not None and not end_group(journal.group, journal.started):
+    if journal is not None and not end_step(journal.process):
         raise ApplyError("a step of the interrupted change is still running and does not end")
     try:
         outlook = look(store, force=force)
@@ -84,18 +92,19 @@ def undo(
             return Undone(restored=False)
         if not agree(outlook):
             return None
-        restored = _carry_back(store, outlook)
+        return _carry_back(store, outlook)
     except OSError as error:
         raise ApplyError(
             f"not everything could be brought back: {error}; the snapshot is kept; run "
             "fadoctor fix --undo again"
         ) from error
-    others = outlook.decision.others
-    return Undone(True, others, restored.spoiled, restored.aside)
 
 
-def _carry_back(store: Store, outlook: Outlook) -> Restored:
-    """Write down what is decided, then do it: a second undo does the same, not half of it."""
+def _carry_back(store: Store, outlook: Outlook) -> Undone:
+    """Write down what is decided, then do it: a second undo does the same, not half of it.
+
+    The snapshot is let go only where what is there was compared with it.
+    """
     changes, decision = outlook.changes, outlook.decision
     if outlook.journal.stage is not Stage.UNDOING:
         write_changes(store, changes)
@@ -104,5 +113,14 @@ def _carry_back(store: Store, outlook: Outlook) -> Restored:
     before = read_manifest(store)
     job = Job(before, changes.by_path(), frozenset(decision.paths), frozenset(decision.expendable))
     restored = restore(store, job)
-    discard(store)
-    return restored
+    found = unlike(store, before, changes, decision)
+    lines = tuple(line for line in found if not _is_in(restored, line))
+    others = (*decision.others, *come_since(store, changes, decision))
+    undone = Undone(True, others, restored.spoiled, restored.aside, lines)
+    if undone.is_proved:
+        discard(store)
+    return undone
+
+
+def _is_in(restored: Restored, line: str) -> bool:
+    return line.rpartition(" (")[0] in restored.spoiled

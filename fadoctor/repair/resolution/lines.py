@@ -57,14 +57,26 @@ class Lines(msgspec.Struct, frozen=True):
     """Why a plan may know less than it could."""
 
 
-def lines_of(plan: Plan, environment: Environment, names: Iterable[str]) -> Lines:
-    """Return what to change in the files; what stands in no file is brought by an installer."""
-    files = _files(names)
+def lines_of(
+    plan: Plan,
+    environment: Environment,
+    names: Iterable[str],
+    fence: str = "",
+    *,
+    whole: bool = False,
+) -> Lines:
+    """Return what to change in the files; what stands in no file is brought by an installer.
+
+    Nothing is read outside of the `fence`, where there is one. `whole`: what the plan moves is
+    named even so, where an installer would bring another release.
+    """
+    files = _files(names, fence)
     texts = {name: each.source.text.split("\n") for name, each in files.items()}
     edits: list[Edit] = []
     for name, wanted, index in _wanted(plan):
         places = _places(environment, name)
-        if not places and wanted and not _is_brought(environment, name):
+        is_line = whole or not _is_brought(environment, name)
+        if not places and wanted and is_line:
             edits += _added(files, texts, wanted)
         for place in places:
             file = files.get(place.file)
@@ -105,15 +117,17 @@ class _File(msgspec.Struct, frozen=True):
     is_locked: bool
 
 
-def _files(names: Iterable[str]) -> dict[str, _File]:
+def _files(names: Iterable[str], fence: str) -> dict[str, _File]:
     """Return the files and what they include, each read again: they are compared when written."""
     found: dict[str, _File] = {}
     for name in names:
-        source = open_source(name)
+        source = open_source(name, fence=fence)
         manifest = read_source(source)
         found[source.name] = _File(source, manifest.kind, manifest.is_complete)
         for place in {r.place.file for r in manifest.requirements} - found.keys():
-            found[place] = _File(open_source(place), manifest.kind, manifest.is_complete)
+            found[place] = _File(
+                open_source(place, fence=fence), manifest.kind, manifest.is_complete
+            )
     return found
 
 

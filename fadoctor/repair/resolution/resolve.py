@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.required import PARTLY
 from fadoctor.model.environment import requirers_in
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.packages import PACKAGES
@@ -15,7 +16,6 @@ from fadoctor.repair.resolution.declared import SOURCE, Declared
 from fadoctor.repair.resolution.prebuilt import Prebuilt
 from fadoctor.repair.resolution.versions import Versions, package_of
 from fadoctor.sources.manifests.environment import HELD
-from fadoctor.sources.manifests.package_facts import PARTLY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fadoctor.model.errors import ApplyError
+from fadoctor.model.files import read_bytes
 from fadoctor.sources.manifests.source import open_source
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ def _encoded(source: Source, text: str) -> bytes:
     """Return text as the file was written."""
     if source.encoding != "utf-16":
         return text.encode(source.encoding, "surrogateescape")
-    with Path(source.path).open("rb") as file:
-        mark = file.read(2)
+    mark = read_bytes(source.path, 2)
     order = "utf-16-be" if mark == codecs.BOM_UTF16_BE else "utf-16-le"
     return mark + text.encode(order)

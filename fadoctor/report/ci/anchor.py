@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import TYPE_CHECKING
 
+from fadoctor.model.files import read_file
 from fadoctor.model.place import Place
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ _NOWHERE = "pyproject.toml"
 
 _LINES, _LINE_LIMIT = 20_000, 2_000
 """How much of a manifest is looked at: lines, and characters of each."""
+
+_SIZE_LIMIT = 8 << 20
 
 _OF_LOG = re.compile(r"(?P<file>.{1,400}):(?P<line>[0-9]{1,9})")
 
@@ -52,10 +54,5 @@ def _in_manifest(subject: str, folder: Path) -> Place:
 
 def _lines(path: Path) -> list[str]:
     """Return the beginning of a file, nothing where there is no ordinary file to read."""
-    if not path.is_file():
-        return []
-    try:
-        with path.open(encoding="utf-8", errors="replace") as stream:
-            return [line[:_LINE_LIMIT] for line in islice(stream, _LINES)]
-    except OSError:
-        return []
+    text = read_file(path, _SIZE_LIMIT)
+    return [line[:_LINE_LIMIT] for line in text.split("\n")[:_LINES]] if text else []

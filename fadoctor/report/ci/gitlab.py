@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 from fadoctor.report.ci.listing import summary_of
+from fadoctor.report.json_ import visible
 
 if TYPE_CHECKING:
     from fadoctor.model.place import Place
@@ -24,7 +25,7 @@ def render(listing: Listing) -> str:
     """Return the list as JSON, an entry for each place of each finding."""
     entries = [_entry(each, place) for each in listing.located for place in each.places]
     unique = {entry["fingerprint"]: entry for entry in entries}  # GitLab drops the same again
-    return json.dumps(list(unique.values()), indent=2, ensure_ascii=False) + "\n"
+    return visible(json.dumps(list(unique.values()), indent=2, ensure_ascii=False)) + "\n"
 
 
 def _entry(located: Located, place: Place) -> dict[str, Any]:

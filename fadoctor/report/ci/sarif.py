@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from fadoctor.model.fact import printable
 from fadoctor.report.ci.listing import TEXT_LIMIT, advice_of, summary_of
+from fadoctor.report.json_ import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ def render(listing: Listing) -> str:
         "results": [_result(each, rules.index(each.finding.rule_id)) for each in located],
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return visible(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _rule(finding: Finding) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from fadoctor.model.plan_words import alternative_text, change_text, conflict_te
 from fadoctor.model.report import Report
 from fadoctor.report.answer import State, answers_of
 from fadoctor.report.environment_text import environment_lines
-from fadoctor.report.explanation_text import SILENCE
+from fadoctor.report.explanation_text import silence_of
 from fadoctor.report.html.document import document
 from fadoctor.report.html.elements import Html, command, folded, listed, quoted, tag
 from fadoctor.report.html.findings import article
@@ -90,7 +90,7 @@ def _explanation(report: Explanation) -> Iterator[Html]:
     if report.findings:
         yield _answer(State.FAILS, report.findings[0].message)
     else:
-        yield _answer(State.UNKNOWN, SILENCE)
+        yield _answer(State.UNKNOWN, silence_of(report))
     yield from map(article, report.findings)
     if report.plan is not None:
         yield tag("h2", "What repairs this environment")

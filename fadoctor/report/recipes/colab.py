@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.model.fact import printable
+from fadoctor.report.json_ import visible
 from fadoctor.report.recipes.parts import index_options, named
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def render(recipe: Recipe) -> str:
     ]
     python = {"display_name": "Python 3", "language": "python", "name": "python3"}
     book = {"cells": cells, "metadata": {"kernelspec": python}, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
+    return visible(json.dumps(book, indent=1, ensure_ascii=False)) + "\n"
 
 
 def _cells(recipe: Recipe) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
-from fadoctor.model.typed import convert
+from fadoctor.model.typed import convert, encode_for_python
 from fadoctor.processes.command import Ending, Result
 from fadoctor.processes.script_child import ask_script
 
@@ -90,7 +90,7 @@ def read_calls(
     `cells` are the first lines of a notebook's cells: one that is no Python is left out.
     """
     request = {"source": source, "wanted": sorted(wanted), "cells": cells}
-    found, result = ask_script(_SCRIPT, msgspec.json.encode(request), TIMEOUT_S, _OUTPUT_LIMIT)
+    found, result = ask_script(_SCRIPT, encode_for_python(request), TIMEOUT_S, _OUTPUT_LIMIT)
     if found is None:
         raise InputError(file, _trouble(result))
     answer = convert(found, Answer)

@@ -19,8 +19,12 @@ FILE_LIMIT = 16
 """Files of one run."""
 
 
-def read_configurations(names: Sequence[str], kind: str = "") -> tuple[Configuration, ...]:
+def read_configurations(
+    names: Sequence[str], kind: str = "", fence: str = ""
+) -> tuple[Configuration, ...]:
     """Return each file, read; `kind` forces the reader of all of them.
+
+    Nothing is read outside of the `fence`, where there is one.
 
     InputError where a file cannot be read or is of no kind that is known, UsageError for a kind
     that there is not.
@@ -30,7 +34,7 @@ def read_configurations(names: Sequence[str], kind: str = "") -> tuple[Configura
         raise UsageError(f"--config-kind: there is no kind {printable(kind, 60)!r}.{near}")
     if len(names) > FILE_LIMIT:
         raise UsageError(f"more than {FILE_LIMIT} files with --config")
-    return tuple(_read(open_source(name), kind) for name in names)
+    return tuple(_read(open_source(name, fence), kind) for name in names)
 
 
 def _read(source: Source, kind: str) -> Configuration:

@@ -86,10 +86,13 @@ class Source(msgspec.Struct, frozen=True, dict=True):
         return InputError(self.name, problem, line=line, key=key)
 
 
-def open_source(name: str) -> Source:
-    """Return the file that the command line names; InputError where it is no text to read."""
+def open_source(name: str, fence: str = "") -> Source:
+    """Return the file that the command line names; InputError where it is no text to read.
+
+    Nothing is read outside of the `fence`, where there is one.
+    """
     shown = printable(name)
-    data, _ = read_named(shown, name, SIZE_LIMIT)
+    data, _ = read_named(shown, name, SIZE_LIMIT, fence)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise InputError(shown, "has a NUL byte: it is not UTF-8 text", line=line)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Known
-from fadoctor.sources.examine.gather import NEW, probed, saved
+from fadoctor.processes.beside import beside
+from fadoctor.sources.examine.gather import NEW, no_complaints, probed, saved
 from fadoctor.sources.examine.request import refuse_two_targets
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.model.overlays import Overlays
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.configs.intent import Configuration
+    from fadoctor.sources.examine.gather import Complaints
     from fadoctor.sources.examine.request import Request
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.probes.world import World
@@ -43,20 +45,22 @@ class Examination:
         request: Request,
         environ: Mapping[str, str],
         announce: Callable[[], None] = lambda: None,
+        complaints: Complaints = no_complaints,
     ) -> None:
         """Start reading; UsageError where the request names two targets.
 
-        `announce` is called where it is going to take seconds.
+        `announce` is called where it is going to take seconds; `complaints` finds what a text shows
+        by its words, and judges.
         """
         refuse_two_targets(request)
         self._request = request
         self._environ = environ
         self._announce = announce
+        self._complaints = complaints
         self._found: list[Environment | BaseException] = []
         self._manifests: tuple[Manifest, ...] = ()
         self._worlds: list[World] = []
-        self._thread = threading.Thread(target=self._read, args=(environ,), daemon=True)
-        self._thread.start()
+        self._wait = None if request.facts else beside(partial(self._read, environ))
 
     def environment(self, knowledge: Knowledge) -> Environment:
         """Return the facts with the overlays on top.
@@ -64,10 +68,7 @@ class Examination:
         Raises TargetError, InputError or UsageError where there are none.
         """
         configurations = _configurations(self._request)
-        self._thread.join()
-        [found] = self._found
-        if isinstance(found, BaseException):
-            raise found
+        found = self._read_by_now(knowledge)
         found = self._opened(found, knowledge)
         if self._request.contracts and not self._request.facts:
             found = self._with_contracts(found, knowledge)
@@ -92,6 +93,18 @@ class Examination:
 
             found = apply_configurations(found, configurations)
         return _noted(found, self._request.meant.notes)
+
+    def _read_by_now(self, knowledge: Knowledge) -> Environment:
+        """Return what was read meanwhile; saved facts and texts are read here, without waiting."""
+        if self._wait is None:
+            if self._request.requirements:
+                self._manifests = _read_manifests(self._request)
+            return saved(self._request, knowledge, self._complaints)
+        self._wait()
+        [found] = self._found
+        if isinstance(found, BaseException):
+            raise found
+        return found
 
     def _for_assumed(self, found: Environment) -> Environment:
         """Decide for what is assumed what was decided for this machine and its Python."""
@@ -150,8 +163,7 @@ class Examination:
         try:
             if self._request.requirements:
                 self._manifests = _read_manifests(self._request)
-            facts = self._request.facts
-            self._found.append(saved(self._request) if facts else self._probed(environ))
+            self._found.append(self._probed(environ))
         except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
             self._found.append(error)
 
@@ -194,7 +206,7 @@ def _read_manifests(request: Request) -> tuple[Manifest, ...]:
     from fadoctor.sources.manifests.read import read_manifest  # noqa: PLC0415 -- only where it is asked for
 
     choice = choice_of(request.extras, request.groups)
-    found = tuple(read_manifest(name, choice) for name in request.requirements)
+    found = tuple(read_manifest(name, choice, request.fence) for name in request.requirements)
     refuse_unknown(choice, found)
     return found
 
@@ -207,4 +219,4 @@ def _configurations(request: Request) -> tuple[Configuration, ...]:
         return ()
     from fadoctor.sources.configs.reading import read_configurations  # noqa: PLC0415 -- rarely asked for
 
-    return read_configurations(request.configs, request.config_kind)
+    return read_configurations(request.configs, request.config_kind, request.fence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,20 @@ import msgspec
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import InputError, TargetError, UsageError
 from fadoctor.model.fact import printable
+from fadoctor.model.files import read_bytes
 from fadoctor.sources.targets.saved import SIZE_LIMIT, read_facts, replayed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.rule import Knowledge
     from fadoctor.sources.examine.request import Request
     from fadoctor.sources.probes.world import World
     from fadoctor.sources.targets.discover import TargetRequest
+
+    Complaints = Callable[[bytes, str, Knowledge], tuple[Finding, ...]]
+    """Finds what a text shows by its words: data, name, knowledge."""
 
 NEW = "new"
 """Kind of a target that is not there yet, until it is planned as manifests are."""
@@ -28,22 +34,32 @@ NEW = "new"
 _MACHINE = Target("manifest", "this machine", "no environment is here")
 
 
-def saved(request: Request) -> Environment:
+def no_complaints(_data: bytes, _name: str, _knowledge: Knowledge) -> tuple[Finding, ...]:
+    """Return nothing: what a text complains of is found by who judges."""
+    return ()
+
+
+def saved(
+    request: Request, knowledge: Knowledge, complaints: Complaints = no_complaints
+) -> Environment:
     """Return saved facts, from a file, from standard input, or as a program hands them over."""
     name, given = request.facts, request.given
     if given is not None:
         return msgspec.structs.replace(given, target=replayed(given, name))
-    return facts_in(_read(name), name)
+    return facts_in(request.text or _read(name), name, knowledge, complaints)
 
 
-def facts_in(data: bytes, name: str) -> Environment:
-    """Return the facts of a text: saved ones, or what other tools print; InputError for neither."""
+def facts_in(
+    data: bytes, name: str, knowledge: Knowledge, complaints: Complaints = no_complaints
+) -> Environment:
+    """Return the facts of a text: saved ones, or what it says; InputError for neither."""
     # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
     first = data.lstrip()[:1]
     if first != b"{" and not (first == b"[" and _is_json(data)):
-        from fadoctor.sources.pasted.report import read_report  # noqa: PLC0415 -- rarely needed
+        from fadoctor.sources.logs.pasted_text import read_text  # noqa: PLC0415 -- rarely needed
 
-        return read_report(data, name if name != "-" else "standard input")
+        shown = name if name != "-" else "standard input"
+        return read_text(data, shown, knowledge, complaints(data, shown, knowledge))
     environment = read_facts(data, name)
     return msgspec.structs.replace(environment, target=replayed(environment, name))
 
@@ -53,7 +69,7 @@ def _is_json(data: bytes) -> bool:
         msgspec.json.decode(data)
     except RecursionError:
         return True
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     return True
 
@@ -62,15 +78,17 @@ def _read(name: str) -> bytes:
     try:
         if name == "-":
             return sys.stdin.buffer.read(SIZE_LIMIT + 1)
-        with Path(name).open("rb") as file:
-            return file.read(SIZE_LIMIT + 1)
+        return read_bytes(name, SIZE_LIMIT + 1, pipes=True)
     except OSError as error:
         raise InputError(name, error.strerror or str(error)) from error
+    except ValueError as error:  # a NUL in the name
+        raise InputError(printable(name, 200), "not a path") from error
 
 
 def probed(request: Request, environ: Mapping[str, str]) -> tuple[World, Environment]:
     """Return what was looked at, and the facts that were found; TargetError where nothing is."""
     # Late: replaying saved facts needs neither processes nor probes.
+    from fadoctor.processes.beside import beside  # noqa: PLC0415
     from fadoctor.processes.run import remember, run  # noqa: PLC0415
     from fadoctor.sources.probes import MACHINE_PROBES  # noqa: PLC0415
     from fadoctor.sources.probes.collect import collect  # noqa: PLC0415
@@ -81,7 +99,7 @@ def probed(request: Request, environ: Mapping[str, str]) -> tuple[World, Environ
 
     once = remember(run)
     # The driver's answer takes longest and does not depend on the target: ask now, read it later.
-    threading.Thread(target=once, args=(nvml_command(environ),), daemon=True).start()
+    beside(partial(once, nvml_command(environ)))
     meant = request.meant
     wanted = TargetRequest(
         request.python, request.site_packages, request.reason, meant.target, meant.reason,

@@ -47,6 +47,8 @@ class Request(msgspec.Struct, frozen=True):
     """Whether what was followed before is looked up, and kept."""
     given: Environment | None = None
     """The facts themselves, where a program hands them over."""
+    text: bytes = b""
+    """A text to read them from, where a program hands it over; `facts` is how it is called."""
     reason: str = "--python"
     """Who named `python`."""
     new: bool = False
@@ -56,6 +58,8 @@ class Request(msgspec.Struct, frozen=True):
     meant: Meant = Meant()
     reads_only: bool = False
     """Whether nothing of an environment is run, also of one that is named or active."""
+    fence: str = ""
+    """Folder that neither the named files nor what they include lead out of; "" for any."""
 
     @property
     def names_a_target(self) -> bool:

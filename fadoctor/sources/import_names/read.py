@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import printable
-from fadoctor.model.typed import convert
+from fadoctor.model.files import read_bytes
+from fadoctor.model.typed import convert, encode_for_python
 from fadoctor.processes.script_child import ask_script
 from fadoctor.sources.import_names.model import Answer, Broken, Entry, Site
 from fadoctor.sources.import_names.verdicts import (
@@ -139,7 +140,7 @@ def _asked(
         "keys": _keys(site) if folder else {}, "records": site.records,
         "shipped": str(shipped or ""),
     }  # fmt: skip
-    answer, result = ask_script(_SCRIPT, msgspec.json.encode(request), TIMEOUT_S, _OUTPUT_LIMIT)
+    answer, result = ask_script(_SCRIPT, encode_for_python(request), TIMEOUT_S, _OUTPUT_LIMIT)
     if answer is None:
         return None, printable(f"the process that follows imports {result.describe()}")
     try:
@@ -154,9 +155,8 @@ def _keys(site: Site) -> dict[str, str]:
     found = {}
     for name, path in site.records.items():
         try:
-            with Path(path).open("rb") as stream:
-                data = stream.read(RECORD_LIMIT)
-        except OSError:
+            data = read_bytes(path, RECORD_LIMIT)
+        except (OSError, ValueError):
             continue
         digest = hashlib.sha256(path.encode("utf-8", "replace") + b"\0" + data)
         found[name] = digest.hexdigest()[:24]

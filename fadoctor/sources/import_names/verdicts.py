@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.model.typed import decode
+from fadoctor.model.typed import decode, encode
+from fadoctor.processes.own_files import own_folders, read_own
 from fadoctor.sources.import_names.model import Broken, Entry, Site
 
 if TYPE_CHECKING:
@@ -57,15 +58,14 @@ def verdict_file(folder: Path, site: Site, entries: Mapping[str, Entry]) -> Path
         __version__, SCHEMA, site.folders, sorted(site.installed.items()), site.python, site.system,
         site.hooked, sorted(entries.items()),
     )  # fmt: skip
-    digest = hashlib.sha256(msgspec.json.encode(asked)).hexdigest()
+    digest = hashlib.sha256(encode(asked)).hexdigest()
     return folder / f"verdict-{digest[:32]}.json"
 
 
 def kept_answer(file: Path, site: Site) -> tuple[Broken, ...] | None:
     """Return what was found before, where nothing that it hangs on has changed."""
     try:
-        with file.open("rb") as stream:
-            verdict = decode(stream.read(SIZE_LIMIT), Verdict)
+        verdict = decode(read_own(file, SIZE_LIMIT), Verdict)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
     is_set = set(site.variables)
@@ -92,7 +92,7 @@ def look(path: str) -> tuple[int, int]:
 
 def keep_answer(file: Path, verdict: Verdict) -> None:
     """Keep an answer; where that is not possible, nothing is lost."""
-    data = msgspec.json.encode(verdict)
+    data = encode(verdict)
     if len(data) > SIZE_LIMIT:
         return
     with contextlib.suppress(OSError, ValueError):
@@ -107,11 +107,16 @@ def keep_answer(file: Path, verdict: Verdict) -> None:
 
 
 def made(folder: Path | None) -> Path | None:
-    """Return the folder, made where it was not there; None where it cannot be written."""
+    """Return the folder, made where it was not there; None where it cannot be written.
+
+    None as well where it, or the one above, is a link or belongs to another user.
+    """
     if folder is None:
         return None
+    base = folder.parents[1]
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_folders(base, folder)
     except OSError:
         return None
     return folder if os.access(folder, os.W_OK) else None

@@ -6,11 +6,15 @@ They say less surely than the report of a tool does: a person or a program menti
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.packages import PACKAGES
 from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
+from fadoctor.sources.pasted.names import GPU_NAME, NAME, VERSION, distribution_of, is_wished
 from fadoctor.sources.targets.gpu_name import Gpu, gpus_by_key, key_of
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +22,13 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Table
     from fadoctor.sources.pasted.claims import Line
 
+    Spoken = tuple[Claim, tuple[int, int]]
+    """A claim, and where in its line it stands."""
+
 TOOL = "a line of the log"
+
+MOST = 24
+"""Mentions of one kind in one line, at most, that are read."""
 
 FEW = 400
 """So few lines are read one by one."""
@@ -35,105 +45,93 @@ _PACKAGE_WORDS = tuple(
 )
 _WORDS = (
     "python", "driver", "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce",
-    "quadro", "radeon", "instinct", "amd", "(you have ", "(found version ", "already satisfied",
+    "quadro", "radeon", "instinct", "amd", "gfx", "显卡",
+    "(you have ", "(found version ", "already satisfied",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
 
 # torch==2.6, flash-attn   2.6.1, transformers version: 4.41.2, flash-attn-2.8.3
-_VERSION_BEHIND = re.compile(r"[\w.+-]{0,60}(?: version)?[`'*:=\s]{0,60}v?\d")
+_VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version)?[`'*:=\s]{0,60}v?\d")
 """What stands where the version of a package does, from the first word of its name on."""
 
 SHORT = 4
 """Product names of fewer characters (L4, M40) are words of other things, too."""
 
-_VERSION = (
-    r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:[.+_-]?[a-zA-Z0-9]{1,20}(?:\.[a-z0-9]{1,20}){0,3})?)"
-)
-_NAMES = {
-    **{name: name for names in PACKAGES.values() for name in names},
-    "pytorch": "torch",
-}
-"""What names a distribution. "Flash Attention 2.0" is what transformers calls an interface."""
-_ANY_NAME = "|".join(sorted((name.replace("-", "[-_]") for name in _NAMES), key=len, reverse=True))
-
 _PACKAGE_FORMS = (
-    # flash-attn   2.6.1 (pip list) | Transformers version: 4.41.2 | torch+cuda 2.6.0
+    # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch+cuda 2.6.0 | torch版本是2.1.2
     (
-        rf"(?:^|[\s,(*`|-])(?P<name>{_ANY_NAME})(?:\+cuda)?(?: version)?`?(?::|\s=)?[*`]{{0,3}}"
-        rf"\s{{1,40}}[*`]{{0,3}}v?{_VERSION}(?![\w.])"
+        rf"(?:^|(?<=[\s,(*`|\u0080-\uffff-]))(?P<name>{NAME})(?:\+cuda)?"
+        rf"(?: ?(?:version|ver\.?|的?版本号?|のバージョン|버전))?`?"
+        rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s?(?:是|为|は|:)\s?|版)"
+        rf"[*`]{{0,3}}v?{VERSION}(?![\w.])"
     ),
     # torch==2.5.1 | torch.__version__  = 2.7.0+rocm6.3
     (
-        rf"(?<![\w.<>~=!-])(?P<name>{_ANY_NAME})(?:\.__version__)?\s{{0,4}}={{1,2}}\s{{0,4}}'?"
-        rf"{_VERSION}(?![\w.])"
+        rf"(?<![\w.<>~=!-])(?P<name>{NAME})(?:\.__version__)?\s{{0,4}}={{1,2}}\s{{0,4}}'?"
+        rf"{VERSION}(?![\w.])"
     ),
 )
-_PACKAGES = tuple(re.compile(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
+_PACKAGES = tuple(compiled(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
 
 # Successfully installed flash-attn-2.8.3 torch-2.6.0
-_INSTALLED = re.compile(rf"(?<=\s)(?P<name>{_ANY_NAME})-{_VERSION}(?!\S)", re.IGNORECASE)
+_INSTALLED = compiled(rf"(?<=\s)(?P<name>{NAME})-{VERSION}(?!\S)", re.IGNORECASE)
 _SUCCESS = "Successfully installed"
 # Requirement already satisfied: torch in /opt/venv/lib/python3.11/site-packages (2.6.0)
-_THERE = re.compile(
-    rf"already satisfied: (?P<name>{_ANY_NAME})\b[^\n]{{0,300}}\({_VERSION}\)", re.IGNORECASE
+_THERE = compiled(
+    rf"already satisfied: (?P<name>{NAME})\b[^\n]{{0,300}}\({VERSION}\)", re.IGNORECASE
 )
 _SATISFIED = "already satisfied"
 
 # PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.1.2+cpu) | Python  3.10.13 (you have 3.10.11)
-_YOU_HAVE = re.compile(
-    rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}\(you have {_VERSION}\)",
+_YOU_HAVE = compiled(
+    rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}\(you have {VERSION}\)",
 )
 _PLAIN = (
     # Python 3.10.12 | Python version: 3.10.12
     (
         "python.version",
-        re.compile(r"\bPython(?: version)?:? {1,4}(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"),
+        compiled(
+            r"(?i:\bPython(?: version)?(?: ?[:=])?|python版本[:是为]?) {0,4}"
+            r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
+        ),
     ),
     # Driver Version: 535.129.03
     (
         "driver.version",
-        re.compile(r"\bDriver Version: {0,4}(?P<found>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"),
+        compiled(r"\bDriver Version: {0,4}(?P<found>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"),
     ),
     # | NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4 |
-    ("driver.cuda", re.compile(r"Driver[^\n]{0,80}CUDA Version: {0,4}(?P<found>\d{2}\.\d{1,2})\b")),
+    ("driver.cuda", compiled(r"Driver[^\n]{0,80}CUDA Version: {0,4}(?P<found>\d{2}\.\d{1,2})\b")),
     # Your Tesla P40 GPU has compute capability 6.1. | with CUDA capability sm_120 is not compatible
     (
         "gpu[0].compute_capability",
-        re.compile(
+        compiled(
             r"(?i:\b(?:gpu|device|card)\b[^\n]{0,60}? (?:has|of|with) (?:a )?(?:cuda )?"
             r"(?:compute )?capability:? ?\(?)(?P<found>\d{1,2}[., ]{1,2}\d)\b"
         ),
     ),
+    # AMD arch: gfx1201 | on a Strix Halo (gfx1151)
+    ("gpu[0].gfx", compiled(r"(?<![\w=,;])(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,])")),
 )
 # The NVIDIA driver on your system is too old (found version 12040).
-_DRIVER_CUDA = re.compile(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
-_CAPABILITY = re.compile(r"with CUDA capability sm_(?P<major>\d{1,2})(?P<minor>\d)\b")
+_DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
+_CAPABILITY = compiled(r"with CUDA capability sm_(?P<major>\d{1,2})(?P<minor>\d)\b")
 
 # flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so
-_SO = re.compile(
+_SO = compiled(
     r"\.cpython-3(?P<minor>\d{1,2})(?P<free>t?)-(?P<machine>x86_64|aarch64)-linux-gnu\.so"
 )
 # flash_attn_2_cuda.cp312-win_amd64.pyd
-_PYD = re.compile(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
+_PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
 # /opt/venv/lib/python3.11/site-packages/
-_FOLDER = re.compile(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
+_FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
 
-_GPU = re.compile(
-    r"(?<![\w./-])(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
-    r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|Quadro|Radeon|Instinct)[ -])?"
-    r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|rtx|gtx|rx|CMP)[ -]?)(?:PRO )?[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
-    r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|GRE|Ada|D)\b){0,2}"
-    r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|MI\d{2,3}[AX]?|TITAN (?:RTX|V|Xp?)|Orin|Thor)"
-    r"(?![\w.]|-\d\b)"
+# 8x A100, 4 * H100, 2张RTX 3090: how many of the GPU that is named behind
+_TIMES = compiled(
+    r"(?:(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장)"
+    r"|(?P<word>[一二两双三四五六七八]) ?(?:个|张|块|台|枚|卡)) ?$"
 )
-
-# "xformers 0.0.27 requires torch==2.4.0": what is wanted is not what is there.
-_WISH = re.compile(
-    r"(?i)require|depend|incompatible|specifier|built for|>=|<=|collecting|download|e\.g\.|such as"
-    r"|upgrad|downgrad|\bshould\b|\btry\b|\bworks?\b|recommend|or (?:newer|higher|later|above)"
-    r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\?\s{0,3}$|\bother\b"
-    r"|\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download|wheel)\b"
-)
+_NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
 
 
 def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Claim]:
@@ -143,14 +141,19 @@ def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Cla
         if not any(digit in line.text for digit in "0123456789"):
             continue
         yield from _of_files(line)
-        if (said := list(_you_have(line))) or (said := list(_fixed_forms(line))):
-            yield from said
+        if exact := [*_you_have(line)] or [*_fixed_forms(line)]:
+            yield from exact
         elif _SUCCESS in line.text or _SATISFIED in line.text:
             form = _INSTALLED if _SUCCESS in line.text else _THERE
-            for found in form.finditer(line.text):
+            for found in islice(form.finditer(line.text), MOST):
                 yield _package(found["name"], found["version"], line)
-        elif said := [*_plain(line), *_gpus(line, models, tables)]:
-            yield from said if not _WISH.search(line.text) else ()
+        else:
+            wished: dict[tuple[int, int], bool] = {}
+            for claim, span in (*_plain(line), *_gpus(line, models, tables)):
+                if span not in wished:
+                    wished[span] = is_wished(line.text, *span)
+                if not wished[span]:
+                    yield claim
 
 
 def _worth_reading(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Line]:
@@ -191,6 +194,7 @@ def _of_files(line: Line) -> Iterator[Claim]:
             continue
         tag = f"cp3{found['minor']}"
         yield Claim("python.tag", tag, line.number, TOOL)
+        yield Claim("python.version", f"3.{found['minor']}", line.number, TOOL)
         yield Claim("python.abi_tag", tag + found["free"], line.number, TOOL)
         if system:
             machine = found["machine"] if system == "linux" else "amd64"
@@ -217,46 +221,56 @@ def _fixed_forms(line: Line) -> Iterator[Claim]:
         yield Claim("gpu[0].vendor", "nvidia", line.number, TOOL)
 
 
-def _plain(line: Line) -> Iterator[Claim]:
+def _plain(line: Line) -> Iterator[Spoken]:
     lowered = line.text.lower()
     if any(word in lowered for word in _PACKAGE_WORDS):
         for form in _PACKAGES:
-            for found in form.finditer(line.text):
-                yield _package(found["name"], found["version"], line)
+            for found in islice(form.finditer(line.text), MOST):
+                yield _package(found["name"], found["version"], line), found.span()
     for name, form in _PLAIN:
-        for found in form.finditer(line.text):
-            version = re.sub(r"[., ]{1,2}", ".", found["found"])
-            yield Claim(name, version, line.number, TOOL)
+        for found in islice(form.finditer(line.text), MOST):
+            value = re.sub(r"[., ]{1,2}", ".", found["found"])
+            yield Claim(name, value, line.number, TOOL), found.span()
             if name.startswith("gpu"):
-                yield Claim("gpu[0].vendor", "nvidia", line.number, TOOL)
+                vendor = "amd" if name.endswith(".gfx") else "nvidia"
+                yield Claim("gpu[0].vendor", vendor, line.number, TOOL), found.span()
 
 
 def _package(name: str, version: str, line: Line) -> Claim:
     """Return the claim of a version; of torch, its label is what torch says of itself."""
-    distribution = _NAMES[name.lower().replace("_", "-")]
+    distribution = distribution_of(name)
     labelled = distribution == "torch" and "+" in version
     return Claim(RUNTIME if labelled else f"package:{distribution}", version, line.number, TOOL)
 
 
-def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> Iterator[Claim]:
+def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> Iterator[Spoken]:
     """Yield the GPUs that a line names; a short name only where the line is about one."""
-    for found in _GPU.finditer(line.text):
+    for found in islice(GPU_NAME.finditer(line.text), MOST):
         name = found["name"]
-        is_marked = found["maker"] or found["brand"] or "GPU" in line.text
+        is_marked = found["maker"] or found["brand"] or "GPU" in line.text or "显卡" in line.text
         if len(name) < SHORT and not is_marked:
             continue
         if not models:
             models |= gpus_by_key(tables)
         brand = "Quadro " if (found["brand"] or "").startswith("Quadro") else ""
         gpu = models.get(key_of(brand + name)) or models.get(key_of(name))
-        if gpu is not None:
-            yield from _gpu(gpu, line)
+        if gpu is None:
+            continue
+        times = _TIMES.search(line.text[max(0, found.start() - 6) : found.start()])
+        many = min(_many(times) if times else 1, SUBJECT_LIMIT)
+        for index in range(many):
+            yield from ((claim, found.span()) for claim in _gpu(gpu, index, line))
 
 
-def _gpu(gpu: Gpu, line: Line) -> Iterator[Claim]:
-    yield Claim("gpu[0].name", gpu.name, line.number, TOOL)
-    yield Claim("gpu[0].vendor", gpu.vendor, line.number, TOOL)
+def _many(times: re.Match[str]) -> int:
+    return int(times["times"]) if times["times"] else _NUMERALS[times["word"]]
+
+
+def _gpu(gpu: Gpu, index: int, line: Line) -> Iterator[Claim]:
+    at = f"gpu[{index}]"
+    yield Claim(f"{at}.name", gpu.name, line.number, TOOL)
+    yield Claim(f"{at}.vendor", gpu.vendor, line.number, TOOL)
     if gpu.compute_capability:
-        yield Claim("gpu[0].compute_capability", gpu.compute_capability, line.number, TOOL)
+        yield Claim(f"{at}.compute_capability", gpu.compute_capability, line.number, TOOL)
     if gpu.gfx:
-        yield Claim("gpu[0].gfx", gpu.gfx, line.number, TOOL)
+        yield Claim(f"{at}.gfx", gpu.gfx, line.number, TOOL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import msgspec
 
 from fadoctor.model.rule import MESSAGE_LIMIT
 from fadoctor.sources.logs.cleaning import Line
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,14 +21,14 @@ CHANNELS = 64
 GAP = 120
 """Lines between two parts of one failure, at most, where something was left out."""
 
-_TRACEBACK = re.compile(r"\s{0,40}(?:\+ )?(?:Exception Group )?Traceback \(most recent call last\)")
-_CHAIN = re.compile(
+_TRACEBACK = compiled(r"\s{0,40}(?:\+ )?(?:Exception Group )?Traceback \(most recent call last\)")
+_CHAIN = compiled(
     r"\s{0,40}(?:During handling of the above exception, another exception occurred"
     r"|The above exception was the direct cause of the following exception)"
 )
 
 # An exception names itself with its modules and a colon; or alone, in a line of its own.
-_EXCEPTION = re.compile(
+_EXCEPTION = compiled(
     r"\s{0,40}(?:[A-Za-z_]\w{0,60}\.){0,8}"
     r"(?P<name>[A-Z]\w{0,80}?(?:Error|Exception|Failure|Interrupt|Exit|Unavailable|NotFound))"
     r"(?::|\s{0,4}$)"

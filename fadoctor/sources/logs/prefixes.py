@@ -5,8 +5,13 @@ Each form is an anchored expression without nested repetitions, so that none can
 
 from __future__ import annotations
 
-import re
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
+from typing import TYPE_CHECKING
+
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    import re
 
 ROUNDS = 6
 """Most prefixes on top of each other that are stripped."""
@@ -77,7 +82,7 @@ _FORMS = (
 )
 """What a line can begin with: the characters that a form begins with, and the form."""
 
-FORMS = tuple(re.compile(form) for _, form in _FORMS)
+FORMS = tuple(compiled(form) for _, form in _FORMS)
 
 _FIRST = "([DIWEFCJMASON#>- \u2502\u2503\u2570\u251c\u00d7" + ascii_lowercase + digits
 BY_FIRST = {
@@ -86,7 +91,7 @@ BY_FIRST = {
 }
 """First character of a line -> the forms that it can be of; most lines are of none."""
 
-_FRAME_END = re.compile(r" {1,200}[\u2502\u2503]$")
+_FRAME_END = compiled(r" {1,200}[\u2502\u2503]$")
 
 
 def strip_prefixes(line: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.index_names import MISTAKEN
+from fadoctor.knowledge.matrix.required import PARTLY
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.environment import UNNAMED
@@ -17,7 +18,7 @@ from fadoctor.sources.manifests.contradicted import CONTRADICTED, asked_at_once,
 from fadoctor.sources.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.sources.manifests.image_facts import conda_facts, image_facts
 from fadoctor.sources.manifests.markers import Markers
-from fadoctor.sources.manifests.package_facts import PARTLY, Facts, absent_facts, open_facts
+from fadoctor.sources.manifests.package_facts import Facts, absent_facts, open_facts
 from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_python import python_facts
 from fadoctor.sources.manifests.planned_torch import is_conda, only_builds, torch_facts

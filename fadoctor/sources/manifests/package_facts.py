@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.release_columns import RELEASES
+from fadoctor.knowledge.matrix.required import required
 from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.markers import Markers
 
 NOT_YET = "not installed yet"
-
-_NO_TABLE = "no table says what it requires"
-PARTLY = {"sglang": ("sglang-releases", {"torch": "torch", "transformers": "transformers"})}
-"""Packages whose table says what they require of some packages, and not of all that they bring."""
 
 
 @cache
@@ -85,7 +81,7 @@ class Facts:
 
     def _requires(self, package: str, planned: Planned, facts: Mapping[str, Fact]) -> Fact:
         """Return what a package requires: as a lock has it, with the bounds that tables know."""
-        tabled = self._tabled(package, facts)
+        tabled = required(package, {**self.host, **facts}, self.matrix, self.markers.hold)
         if planned.requires is None:
             return tabled
         needs: dict[str, str] = {}
@@ -98,60 +94,6 @@ class Facts:
         if isinstance(tabled, Known) and isinstance(tabled.value, dict):
             needs |= {name: text for name, text in tabled.value.items() if needs.get(name) == ""}
         return Known(needs, planned.source)
-
-    def _tabled(self, package: str, facts: Mapping[str, Fact]) -> Fact:
-        """Return what the tables say that a release requires, of the stack."""
-        version = facts[f"{package}.version"]
-        if package in ("torch", "triton"):
-            return (
-                self._of_torch(facts) if package == "torch" else Known({}, "triton requires none")
-            )
-        if package in ("flash_attn", "flash_attn_3"):
-            return Known({"torch": "", "einops": ""}, "what every release of it requires")
-        if package in PARTLY:
-            return self._in_part(package, version)
-        if package not in RELEASES:
-            return Unknown(_NO_TABLE, f"{package}.requires")
-        table, columns = RELEASES[package]
-        rows = self.matrix.find(table, {"version": version})
-        found: dict[str, str] = {}
-        for column, name in columns.items():
-            match rows.cell(column):
-                case Known(value=str(text)):
-                    found[name] = text
-                case Unknown() as unknown:
-                    return unknown
-                case _:
-                    pass
-        return Known(found, f"matrix {table}")
-
-    def _in_part(self, package: str, version: Fact) -> Fact:
-        """Return what a release requires, as far as the tables say; Unknown for one of an extra."""
-        table, columns = PARTLY[package]
-        rows = self.matrix.find(table, {"version": version})
-        cells = {name: rows.cell(column) for column, name in columns.items()}
-        told = {name: str(cell.value) for name, cell in cells.items() if isinstance(cell, Known)}
-        if not told or not isinstance(rows.cell("in_extra"), Absent):
-            return Unknown(_NO_TABLE, f"{package}.requires")
-        return Known(told, f"matrix {table}")
-
-    def _of_torch(self, facts: Mapping[str, Fact]) -> Fact:
-        build = facts.get("torch.build")
-        if isinstance(build, Known) and build.value == "cpu":
-            return Known({}, "a CPU build requires no triton")
-        if not isinstance(build, Known) or build.value in ("other", "rocm"):
-            return Unknown("no table says what this build requires", "torch.requires")
-        keys = {"version": facts["torch.version"], "platform": self.host.get(
-            "host.platform", Unknown("the platform is not known", "host"))}  # fmt: skip
-        rows = self.matrix.find("torch-releases", keys)
-        pin, marker = rows.cell("triton"), rows.cell("triton_marker")
-        holds = self.markers.hold(str(marker.value)) if isinstance(marker, Known) else True
-        if isinstance(pin, Unknown) or holds is None:
-            return (
-                pin if isinstance(pin, Unknown) else Unknown("its condition is not known", "triton")
-            )
-        needs = {"triton": str(pin.value)} if isinstance(pin, Known) and holds else {}
-        return Known(needs, "matrix torch-releases")
 
 
 def _installed_version(package: str, planned: Planned) -> str:

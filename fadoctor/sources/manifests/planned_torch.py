@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.torch_builds import XPU as _XPU
+from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.sources.manifests.conda_build import conda_cuda
 from fadoctor.sources.manifests.requirement_text import file_of
 
@@ -23,8 +25,6 @@ _PYPI = re.compile(r"https?://[\w.:/-]{1,200}/simple/?$")
 _LABEL = re.compile(r"(cu\d{3}|cpu|rocm|xpu)")
 # 3.12; not 3.13t, the Python without a lock
 _MINOR = re.compile(r"3\.(\d{1,2})")
-_XPU = "xpu"
-"""The label of builds for Intel's GPUs: they have no CUDA."""
 _CONDA = ("conda", "defaults", "bioconda", "nvidia", "pytorch")
 _NO_CONDA = "://"
 _PROJECTS = ("pyproject.toml", "pixi.toml", "Pipfile", "script")
@@ -92,33 +92,16 @@ def torch_facts(
     """Return version, build and CUDA of the torch that will be there."""
     source, build = torch.source, build_of(torch, combined)
     version = _full(torch.version, build)
-    build = _as_probed(build, version, facts, matrix)
+    build = as_probed(build, version, facts.get("host.platform"), matrix)
     out: dict[str, Fact] = {"torch.version": Known(version or torch.version, source)}
     if not build:
         asked = Unknown("which build its index serves here is not known", source)
         return dict.fromkeys(("torch.build", "torch.cuda", "torch.hip", "torch.cxx11_abi"), asked)
-    out["torch.build"] = Known(build, source)
     out["torch.requires_python"] = _requires_python(torch, build, facts, matrix)
-    out["torch.hip"] = (
-        Unknown("which ROCm is not known", source) if build == "rocm" else Absent(source)
-    )
-    keys = {
-        "version": Known(version, source) if version else Unknown("a range", source),
-        "build": Known(build, source),
-        "platform": facts.get("host.platform", Unknown("the platform is not known", source)),
-    }
-    rows = matrix.find("torch-builds", keys)
-    out["torch.cxx11_abi"] = rows.cell("cxx11_abi")
-    if build in ("cpu", "rocm") or version_part(version, "local") == _XPU:
-        out["torch.cuda"] = Absent(source)
-        out["torch.cxx11_abi"] = _abi_of_release(keys, matrix)
-    elif build == "other":
+    out |= of_build(version, build, facts.get("host.platform"), matrix, source)
+    if build == "other" and version_part(version, "local") != _XPU:
         cuda = conda_cuda(torch.build)
         out["torch.cuda"] = Known(cuda, source) if cuda else Unknown("a build of its own", source)
-    else:
-        out["torch.cuda"] = rows.cell("cuda")
-        if isinstance(out["torch.cuda"], Unknown) and build.startswith("cu"):
-            out["torch.cuda"] = Known(f"{build[2:4]}.{build[4:]}", source)
     return out
 
 
@@ -126,23 +109,6 @@ def _full(version: str, build: str) -> str:
     """Return the version with the label that files of an index have."""
     labelled = build in ("cpu", _XPU) or build.startswith("cu")
     return f"{version}+{build}" if version and labelled and "+" not in version else version
-
-
-def _as_probed(build: str, version: str, facts: Mapping[str, Fact], matrix: Matrix) -> str:
-    """Return the build as torch itself says it: PyPI's can be a CPU build on some platforms.
-
-    "" where no table speaks of the platform.
-    """
-    if build == _XPU:
-        return "other"
-    if build != "pypi" or not version:
-        return build
-    platform = facts.get("host.platform", Unknown("not known", "host"))
-    keys = {"version": Known(version, "asked"), "platform": platform}
-    cell = matrix.find("torch-releases", keys).cell("pypi_cuda")
-    if isinstance(cell, Absent):
-        return "cpu"
-    return build if matrix.find("torch-releases", {"platform": platform}).rows else ""
 
 
 def _requires_python(torch: Planned, build: str, facts: Mapping[str, Fact], matrix: Matrix) -> Fact:
@@ -161,9 +127,3 @@ def _requires_python(torch: Planned, build: str, facts: Mapping[str, Fact], matr
     if not minors:
         return Unknown("no table has its Pythons", torch.source)
     return Known(f">=3.{minors[0]},<3.{minors[-1] + 1}", "matrix torch-releases")
-
-
-def _abi_of_release(keys: dict[str, Fact], matrix: Matrix) -> Fact:
-    """Return the C++ ABI of a build that has no row: that of all the release's builds, if one."""
-    without = {name: fact for name, fact in keys.items() if name != "build"}
-    return matrix.find("torch-builds", without).cell("cxx11_abi")

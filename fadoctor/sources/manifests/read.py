@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.source import Source
 
 
-def read_manifest(name: str, choice: Choice | None = None) -> Manifest:
-    """Return what a file asks for; InputError where nobody knows its kind, or it cannot be read."""
-    return read_source(open_source(name, choice))
+def read_manifest(name: str, choice: Choice | None = None, fence: str = "") -> Manifest:
+    """Return what a file asks for; InputError where nobody knows its kind, or it cannot be read.
+
+    Nothing is read outside of the `fence`, where there is one.
+    """
+    return read_source(open_source(name, choice, fence))
 
 
 def read_source(source: Source) -> Manifest:

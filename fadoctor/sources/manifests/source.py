@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -64,6 +65,10 @@ class Source(msgspec.Struct, frozen=True):
     budget: Budget = msgspec.field(default_factory=Budget)
     choice: Choice = Choice()
     """Extras and groups that its reader takes."""
+    instead: Mapping[str, str] = {}
+    """Name of a file -> the text that it would have, for files that this one includes."""
+    fence: str = ""
+    """Folder that nothing leads out of; "" where this file may include any other."""
 
     @property
     def head(self) -> str:
@@ -86,29 +91,34 @@ class Source(msgspec.Struct, frozen=True):
     def read_beside(self, path: str) -> Source:
         """Return a file that this one includes, relative to its folder.
 
-        InputError where it is no regular file, too large, includes itself, or is one too many.
+        InputError where it is no regular file, too large, includes itself, lies outside of the
+        fence, or is one too many.
         """
         if len(self.within) >= DEPTH_LIMIT:
             raise self.error(f"includes go more than {DEPTH_LIMIT} deep")
         name = os.path.join(os.path.dirname(self.name), path)  # noqa: PTH118, PTH120 -- "./" stays
-        found = _read(name, self.path.parent / path, self.within, self.budget)
-        return msgspec.structs.replace(found, choice=self.choice)
+        found = _read(name, self.path.parent / path, self)
+        return msgspec.structs.replace(found, text=self.instead.get(found.name, found.text))
 
 
-def open_source(name: str, choice: Choice | None = None) -> Source:
-    """Return the file that the command line names, to be read for what was chosen."""
-    found = _read(name, Path(name), (), Budget())
-    return found if choice is None else msgspec.structs.replace(found, choice=choice)
+def open_source(name: str, choice: Choice | None = None, fence: str = "") -> Source:
+    """Return the file that the command line names, to be read for what was chosen.
+
+    Neither the name nor what the file includes leads out of the `fence`, where there is one.
+    """
+    return _read(name, Path(name), Source("", "", Path(), choice=choice or Choice(), fence=fence))
 
 
-def _read(name: str, path: Path, within: tuple[tuple[int, int], ...], budget: Budget) -> Source:
+def _read(name: str, path: Path, by: Source) -> Source:
+    """Return a file that another one includes, with what holds for that one."""
     name = printable(name)
-    data, identity = read_named(name, path, SIZE_LIMIT)
-    if identity in within:
+    data, identity = read_named(name, path, SIZE_LIMIT, by.fence)
+    if identity in by.within:
         raise InputError(name, "includes itself")
-    budget.spend(name, len(data))
+    by.budget.spend(name, len(data))
     text, encoding = _decoded(name, data)
-    return Source(name, text, path, encoding, (*within, identity), budget)
+    within = (*by.within, identity)
+    return Source(name, text, path, encoding, within, by.budget, by.choice, by.instead, by.fence)
 
 
 def _decoded(name: str, data: bytes) -> tuple[str, str]:

@@ -17,11 +17,20 @@ READERS = {
         "Version",
         "Product Name",
         "(UUID:",
+        "00000000:",
         "name",
         "driver_version",
         "compute_cap",
+        "--query-gpu",
         "Cuda compilation tools",
     ),
-    "fadoctor.sources.pasted.package_lists": ("==", " @ ", "Version", "# packages in environment"),
+    "fadoctor.sources.pasted.rocm_tools": ("GPU[", "gfx", "MARKET_NAME"),
+    "fadoctor.sources.pasted.package_lists": ("",),
 }
 """Each reader, and the marks without one of which a text holds nothing for it."""
+
+LINES = {
+    "fadoctor.sources.pasted.prompt": (".__version__", "torch.", "sys.version", "platform."),
+    "fadoctor.sources.pasted.keyed": ("",),
+}
+"""Readers of what people write down, and of tools without a reader: reports go before them."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from fadoctor.model.fact import Value
+from fadoctor.syntax.patterns import compiled
 
 RUNTIME = "torch.__version__"
 """What torch says of itself; its metadata can lack the label of the build."""
@@ -16,6 +15,9 @@ INSTALLER = "torch.installer"
 
 AVAILABLE = "cuda.available"
 """That torch has found a GPU."""
+
+CUT_NAME = "cut_name"
+"""Of a GPU: the beginning of its name, which a table has cut."""
 
 COMPLETE = "packages.complete"
 """That a list names every package there is."""
@@ -42,7 +44,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 # Linux-6.8.0-59-generic-x86_64-with-glibc2.35, Windows-10-10.0.22631-SP0, macOS-15.1-arm64-...
-_PLATFORM = re.compile(
+_PLATFORM = compiled(
     r"(?P<os>Linux|Windows|macOS)-(?P<kernel>[\w.+-]{1,80}?)"
     r"(?:-(?P<machine>x86_64|aarch64|arm64|AMD64))?"
     r"(?:-with-glibc(?P<glibc>\d{1,2}\.\d{1,3})|-[\w-]{1,40})?"
@@ -80,8 +82,9 @@ def machine_facts(system: str, machine: str) -> dict[str, Value]:
 
 
 # NVIDIA A100 80GB PCIe, AMD Instinct MI300X (gfx942:sramecc+:xnack-), 8 x NVIDIA L4
-_GFX = re.compile(r" ?\((gfx[0-9a-f]{3,4})[^)]{0,60}\)")
-_MEMORY = re.compile(r" ?\((?:\d{1,4}(?:\.\d{1,3})? ?GB[^)]{0,60}|UUID:[^)]{1,80})\)")
+_GFX = compiled(r" ?\((gfx[0-9a-f]{3,4})[^)]{0,60}\)")
+_OF_AMD = compiled(r"AMD|Radeon|Instinct|MI\d{2,3}[AX]?$")
+_MEMORY = compiled(r" ?\((?:\d{1,4}(?:\.\d{1,3})? ?GB[^)]{0,60}|UUID:[^)]{1,80})\)")
 
 
 def gpu_claims(index: int, name: str, line: int, tool: str) -> list[Claim]:
@@ -90,9 +93,11 @@ def gpu_claims(index: int, name: str, line: int, tool: str) -> list[Claim]:
     plain = _MEMORY.sub("", _GFX.sub("", name)).strip()
     at = f"gpu[{index}]"
     said: dict[str, Value | None] = {}
-    if plain and not plain.endswith("..."):
+    if plain.endswith(("...", "\u2026")):
+        said[f"{at}.{CUT_NAME}"] = plain.rstrip(".\u2026 ")[:120]
+    elif plain:
         said[f"{at}.name"] = plain[:120]
-    said[f"{at}.vendor"] = "amd" if gfx or plain.startswith("AMD") else "nvidia"
+    said[f"{at}.vendor"] = "amd" if gfx or _OF_AMD.match(plain) else "nvidia"
     if gfx:
         said[f"{at}.gfx"] = gfx[1]
     return [Claim(key, value, line, tool) for key, value in said.items()]

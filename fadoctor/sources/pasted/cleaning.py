@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from fadoctor.sources.pasted.claims import Line
+from fadoctor.syntax.patterns import compiled
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-LINE_LIMIT, COUNT_LIMIT = 2_000, 100_000
-"""Characters of a line, and lines, that are read."""
-
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_TAG = re.compile(
+_ESCAPE = compiled(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_TAG = compiled(
     r"</?(?:details|summary|pre|code|p|br|div|b|i|sub|sup)(?: [^<>]{0,200})?/?>", re.IGNORECASE
 )
-_QUOTE = re.compile(r"(?:> ?){1,6}(?=\S)")
-_FENCE = re.compile(r"(?:```|~~~)[\w+ -]{0,40}")
+# not ">>> torch.__version__", which is Python's prompt
+_QUOTE = compiled(r"\A(?!>>> (?:import|from|print|[a-z_]{2,40}[.(= ]))(?:> ?){1,6}(?=\S)")
+_FENCE = compiled(r"(?:```|~~~)[\w+ -]{0,40}")
 
 
-def clean_lines(text: str) -> Iterator[Line]:
-    """Yield the lines of a paste: no colours, HTML, quoting, or fences of code; bounded."""
-    for number, raw in enumerate(text.splitlines()[:COUNT_LIMIT], 1):
-        line = plain(raw[:LINE_LIMIT])
-        if line.strip() and not _FENCE.fullmatch(line.strip()):
-            yield Line(number, line)
+def is_fence(text: str) -> bool:
+    """Return whether a line begins or ends a block of code in Markdown."""
+    return text.lstrip().startswith(("```", "~~~")) and _FENCE.fullmatch(text.strip()) is not None
 
 
 def plain(text: str) -> str:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import CONFIG, LATER, build_catalogue
-from fadoctor.model.environment import SUBJECT_LIMIT
+from fadoctor.model.environment import SUBJECT_LIMIT, UNSAID
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
-from fadoctor.sources.pasted.claims import AVAILABLE, COMPLETE, Claim
+from fadoctor.sources.pasted.claims import AVAILABLE, COMPLETE, RUNTIME, Claim
 from fadoctor.sources.pasted.torch_facts import torch_facts
 from fadoctor.sources.probes.metadata import normalise_name
 from fadoctor.sources.probes.world import known, unknown
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PACKAGE = "package:"
-_GPU = re.compile(r"gpu\[(\d{1,3})\]\.\w{1,30}")
+LISTS = frozenset({"a list of packages", "pip freeze", "pip show", "pipdeptree", "pip"})
+"""Where the versions come from that installers print: with their labels, if they have any."""
+_GPU = compiled(r"gpu\[(\d{1,3})\]\.\w{1,30}")
 
 
 class Combined:
@@ -26,13 +28,16 @@ class Combined:
 
     def __init__(self, claims: Iterable[Claim], name: str) -> None:
         """Take the claims of a text of that name."""
+        claims = tuple(claims)
+        self.tools = tuple(sorted({claim.tool for claim in claims}))
+        """What the claims were read from."""
         self._name = name
         self._said: dict[str, list[Claim]] = {}
         for claim in claims:
             self._said.setdefault(_normalised(claim.name), []).append(claim)
         self.assumes_visible = False
         """Whether GPUs are taken to be visible because nothing says otherwise."""
-        silent = unknown("the pasted report does not say", name)
+        silent = unknown(UNSAID, name)
         specs = build_catalogue()
         fillable = [
             n
@@ -51,7 +56,8 @@ class Combined:
         """Return what is said of a name: Unknown where two lines contradict each other."""
         claims = self._said.get(name, [])
         if not claims:
-            return unknown("the pasted report does not say", self._name)
+            return unknown(UNSAID, self._name)
+        claims = _spelt_out(claims)
         values = {repr(claim.value): claim for claim in claims}
         source = f"{self._name}:{claims[0].line}: {claims[0].tool}"
         if len(values) > 1:
@@ -61,6 +67,10 @@ class Combined:
             return unknown(f"the report says {told}", source)
         value = claims[0].value
         return Absent(source) if value is None else known(value, source)
+
+    def is_listed(self, name: str) -> bool:
+        """Return whether a list of packages, as installers print it, names a distribution."""
+        return any(claim.tool in LISTS for claim in self._said.get(_PACKAGE + name, ()))
 
     def _packages(self, silent: Unknown) -> None:
         complete = self.fact(COMPLETE)
@@ -82,6 +92,14 @@ class Combined:
             self.facts["packages.nvidia"] = known(nvidia, complete.source)
         else:
             self.facts["packages.installed"] = silent
+        versions = {name.removeprefix(_PACKAGE): self.fact(name) for name in named}
+        said = {n: fact for n, fact in versions.items() if isinstance(fact, Known)}
+        if isinstance(runtime := self.fact(RUNTIME), Known):
+            said.setdefault("torch", runtime)
+        if said:
+            source = next(iter(said.values())).source
+            told = {n: str(fact.value) for n, fact in sorted(said.items())}
+            self.facts["packages.named"] = known(told, source)
 
     def _gpus(self, silent: Unknown) -> None:
         """Count the GPUs that are named. One that nothing hides is taken to be visible."""
@@ -92,11 +110,14 @@ class Combined:
         source = f"{self._name}:{first.line}: {first.tool}"
         hidden = isinstance(self.facts.get("env.CUDA_VISIBLE_DEVICES"), Known)
         seen = self.fact(AVAILABLE)
-        sees_none = isinstance(seen, Known) and seen.value is False
+        build = self.facts.get("torch.build")
+        is_cpu = isinstance(build, Known) and build.value == "cpu"
+        # A torch without CUDA sees no GPU, whatever is there.
+        sees_none = isinstance(seen, Known) and seen.value is False and not is_cpu
         self.facts["gpu.count"] = known(len(indexes), source)
         for index in indexes:
             at = f"gpu[{index}]"
-            for part in ("name", "compute_capability", "memory_bytes", "mig"):
+            for part in ("name", "compute_capability", "gfx", "memory_bytes", "mig"):
                 self.facts.setdefault(f"{at}.{part}", silent)
             if hidden or sees_none:
                 self.facts[f"{at}.visible"] = silent
@@ -105,6 +126,20 @@ class Combined:
         if not (hidden or sees_none):
             self.assumes_visible = True
             self.facts["gpu.visible_count"] = known(len(indexes), source)
+
+
+def _spelt_out(claims: list[Claim]) -> list[Claim]:
+    """Return those of the longest spelling, where all others are short for it: 3.12 for 3.12.4."""
+    longest = max(claims, key=lambda claim: len(str(claim.value)))
+    text = str(longest.value)
+    if all(is_short_for(str(claim.value), text) for claim in claims):
+        return [longest]
+    return claims
+
+
+def is_short_for(short: str, long: str) -> bool:
+    """Return whether one version is another one without its last parts."""
+    return long == short or long.startswith((f"{short}.", f"{short}+"))
 
 
 def _normalised(name: str) -> str:

@@ -17,17 +17,16 @@ from fadoctor.sources.pasted.claims import (
     gpu_claims,
     platform_claims,
 )
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 TOOL = "a report of transformers, accelerate or LLaMA-Factory"
 
-_PAIR = re.compile(
-    r"\s{0,8}[-*]\s{1,4}(?P<key>[^:\n]{2,80}?)\s{0,4}:\s{1,4}(?P<value>[^\n]{1,300})"
-)
-_VERSION = re.compile(r"(?P<found>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+-]{0,60})(?P<rest> .{0,80})?")
-_COUNT = re.compile(r"\d{1,3}")
+_PAIR = compiled(r"\s{0,8}[-*]\s{1,4}(?P<key>[^:\n]{2,80}?)\s{0,4}:\s{1,4}(?P<value>[^\n]{1,300})")
+_VERSION = compiled(r"(?P<found>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+-]{0,60})(?P<rest> .{0,80})?")
+_COUNT = compiled(r"\d{1,3}")
 _NAMES = {
     "transformers": "transformers",
     "accelerate": "accelerate",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.pasted.claims import RUNTIME, Claim, Line
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 TOOL = "ds_report"
 
 # torch version .................... 2.4.0+cu121
-_ROW = re.compile(r"(?P<key>[a-z][\w. ]{2,40}?) \.{3,60} (?P<value>\S[^\n]{0,200})")
-_VERSION = re.compile(r"(?P<found>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+-]{0,60})")
+_ROW = compiled(r"(?P<key>[a-z][\w. ]{2,40}?) \.{3,60} (?P<value>\S[^\n]{0,200})")
+_VERSION = compiled(r"(?P<found>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+-]{0,60})")
 _FACTS = {
     "torch version": RUNTIME,
     "torch cuda version": "torch.cuda",

@@ -1,4 +1,4 @@
-"""``pip list``, ``pip freeze``, ``pip show``, ``uv pip list`` and ``conda list``."""
+"""Lists of packages: of pip, uv, conda, poetry and others, with a head or without, whole or not."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.pasted.claims import COMPLETE, INSTALLER, Claim, Line
+from fadoctor.sources.pasted.names import distribution_of
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,33 +15,63 @@ if TYPE_CHECKING:
 TOOL = "a list of packages"
 
 # Package                   Version         Editable project location
-_HEADER = re.compile(r"Package\s{1,120}Version(?:\s{1,60}[A-Z][\w ]{2,60})?")
-_RULE = re.compile(r"-{3,120}(?:\s{1,8}-{3,200}){1,3}")
-_ROW = re.compile(
+_HEADER = compiled(r"Package\s{1,120}Version(?:\s{1,60}[A-Z][\w ]{2,60})?")
+_RULE = compiled(r"-{3,120}(?:\s{1,8}-{3,200}){1,3}")
+_ROW = compiled(
     r"(?P<name>[A-Za-z0-9][\w.-]{0,100})\s{1,120}(?P<version>\d[\w.+!-]{0,80})(?:\s{1,60}\S[^\n]{0,300})?"
 )
 # flash-attn==2.8.3, flash-attn @ https://.../flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312-...whl#sha256=..
-_FROZEN = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,100})===?(?P<version>\d[\w.+!-]{0,80})")
-_AT = re.compile(
+_FROZEN = compiled(r"(?P<name>[A-Za-z0-9][\w.-]{0,100})===?(?P<version>\d[\w.+!-]{0,80})")
+_AT = compiled(
     r"(?P<name>[A-Za-z0-9][\w.-]{0,100}) @ \S{0,1000}?/[A-Za-z0-9_.]{1,100}"
     r"-(?P<version>\d[\w.!]{0,40}(?:(?:\+|%2B)[\w.]{1,60})?)-\w{2,20}-\S{1,200}"
 )
 # # packages in environment at /opt/conda/envs/train:
-_CONDA = re.compile(r"# packages in environment at \S[^\n]{0,300}:")
-_CONDA_ROW = re.compile(
+_CONDA = compiled(r"# packages in environment at \S[^\n]{0,300}:")
+_CONDA_ROW = compiled(
     r"(?P<name>[A-Za-z0-9_][\w.-]{0,100})\s{1,60}(?P<version>\d[\w.+!-]{0,80})"
     r"\s{1,60}(?P<build>\S{1,120})(?:\s{1,60}(?P<channel>\S{1,120}))?"
 )
-_OF_CONDA = {"pytorch": "torch"}
+_OF_CONDA = {"pytorch": "torch", "pytorch-gpu": "torch", "torchtriton": "triton"}
 """Names that conda has for what pip calls otherwise."""
+# cuda126_py312h_0, py3.11_cuda12.1_cudnn8.9.2_0
+_BUILD_CUDA = compiled(r"cuda_?(?P<major>[0-9]{2})\.?(?P<minor>[0-9])(?![0-9])")
 
-_NAME = re.compile(r"Name: (?P<name>[A-Za-z0-9][\w.-]{0,100})")
+# py312_cu121, py3.12_cuda12.1_cudnn9.1.0_0
+_BUILD_PYTHON = compiled(r"py3\.?(?P<minor>\d{1,2})(?=[_h])")
+
+# Using Python 3.12.9 environment at: /opt/venv
+_UV = compiled(r"Using Python (?P<version>3\.\d{1,2}\.\d{1,2}) environment at: \S[^\n]{0,300}")
+# |-- torch [required: >=2.0, installed: 2.6.0]
+_TREE = compiled(
+    r"[\s|`+\\\u2502\u251c\u2514\u2500-]{0,60}(?P<name>[A-Za-z0-9][\w.-]{0,100}) "
+    r"\[required: [^\]\n]{1,80}, installed: (?P<version>\d[\w.+!-]{0,80})\]"
+)
+# vllm 0.16.0 requires transformers<5, but you have transformers 5.2.0 which is incompatible.
+_CONFLICT = compiled(
+    r"(?:ERROR: )?(?P<name>[A-Za-z0-9][\w.-]{0,100}) (?P<version>\d[\w.+!-]{0,80}) (?:requires|has "
+    r"requirement) [^\n]{1,300}?, (?:but you(?:'ll)? have |which is not installed)"
+    r"(?:(?P<other>[A-Za-z0-9][\w.-]{0,100}) (?P<there>\d[\w.+!-]{0,80}))?[^\n]{0,60}"
+)
+# torch   2.6.0, torch (!) 2.6.0 and what it is for, as poetry has it
+_LOOSE = compiled(
+    r"[\s*|\u2502-]{0,8}(?P<name>[A-Za-z][\w.-]{1,100})(?: \(!\))?"
+    r"(?:\s{1,120}|\s{0,8}[|\u2502]\s{0,40})"
+    r"v?(?P<version>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+!-]{0,60})(?P<rest>(?:\s{1,60}|\s{0,8}[|\u2502])"
+    r"[^\n]{0,300})?"
+)
+# py310h5f9d8c6_0, ha16c6d3_5, pypi_0, py3.10_cuda12.1_cudnn8.9.2_0
+_BUILD = compiled(r"[\w.]{0,100}_\d{1,3}|py\w{3,60}")
+FEWEST = 2
+"""Rows on end of names and versions that make a list without a head."""
+
+_NAME = compiled(r"Name: (?P<name>[A-Za-z0-9][\w.-]{0,100})")
 # Name: flash_attn Version: 2.8.3, as a tracker folds it
-_FOLDED = re.compile(
+_FOLDED = compiled(
     r"Name: (?P<name>[A-Za-z0-9][\w.-]{0,100}) {1,4}Version: (?P<version>\d[\w.+!-]{0,80})"
 )
-_SHOWN = re.compile(r"Version: (?P<version>\d[\w.+!-]{0,80})")
-_CUT = re.compile(
+_SHOWN = compiled(r"Version: (?P<version>\d[\w.+!-]{0,80})")
+_CUT = compiled(
     r"\s{0,8}(?:\.{3}|…|\[\.{3}\]|\(.{0,20}(?:truncated|omitted|cut).{0,20}\))\s{0,4}",
     re.IGNORECASE,
 )
@@ -48,11 +80,19 @@ _CUT = re.compile(
 def read(lines: Iterable[Line]) -> Iterator[Claim]:
     """Yield every package that is listed, and whether a list names all there are."""
     lines = tuple(lines)
-    yield from _tables(lines)
+    claims = list(_tables(lines))
+    yield from claims
+    yield from _without_head(lines, {claim.line for claim in claims})
     shown = ""
     for line in lines:
         text = line.text.strip()
-        if found := _FROZEN.fullmatch(text) or _AT.fullmatch(text):
+        if used := _UV.fullmatch(text):
+            yield Claim("python.version", used["version"], line.number, TOOL)
+        elif tree := _TREE.fullmatch(line.text.rstrip()):
+            yield Claim(f"package:{tree['name']}", tree["version"], line.number, "pipdeptree")
+        elif conflict := _CONFLICT.fullmatch(text):
+            yield from _conflict(conflict, line.number)
+        elif found := _FROZEN.fullmatch(text) or _AT.fullmatch(text):
             version = found["version"].replace("%2B", "+")
             yield Claim(f"package:{found['name']}", version, line.number, "pip freeze")
         elif folded := _FOLDED.match(text):
@@ -62,6 +102,77 @@ def read(lines: Iterable[Line]) -> Iterator[Claim]:
         elif shown and (version_line := _SHOWN.fullmatch(text)):
             yield Claim(f"package:{shown}", version_line["version"], line.number, "pip show")
             shown = ""
+
+
+def _conflict(found: re.Match[str], line: int) -> Iterator[Claim]:
+    """Yield what pip says is installed where it says that it does not fit."""
+    yield Claim(f"package:{found['name']}", found["version"], line, "pip")
+    if found["other"]:
+        yield Claim(f"package:{found['other']}", found["there"].rstrip("."), line, "pip")
+
+
+def _without_head(lines: tuple[Line, ...], told: set[int]) -> Iterator[Claim]:
+    """Yield the rows of lists that have no head: a part of them, as grep leaves it."""
+    run: list[Claim] = []
+    for line in lines:
+        row = None if line.number in told else _LOOSE.fullmatch(line.text.rstrip())
+        if row is not None and _is_row(row):
+            run += _named_row(row, line.number)
+            continue
+        if _RULE.fullmatch(line.text.strip()):
+            continue
+        yield from _listed(run)
+        run = []
+    yield from _listed(run)
+
+
+def _is_row(row: re.Match[str]) -> bool:
+    """Return whether a line is a row and not a sentence: its rest is a column, or nothing."""
+    rest = (row["rest"] or "").split()
+    between = row.string[row.end("name") : row.start("version")]
+    return not rest or between != " " or _BUILD.fullmatch(rest[0]) is not None
+
+
+def _named_row(row: re.Match[str], line: int) -> list[Claim]:
+    name, rest = row["name"], (row["rest"] or "").split()
+    if len(rest) in (1, 2) and _BUILD.fullmatch(rest[0]):
+        return _of_conda(name, row["version"], rest[0], (*rest, "")[1], line)
+    if name == "python":
+        return [Claim("python.version", row["version"], line, TOOL)]
+    return [Claim(f"package:{name}", row["version"], line, TOOL)]
+
+
+def _listed(run: list[Claim]) -> list[Claim]:
+    """Return the claims of rows on end, if they are a list: one of them is of the stack."""
+    rows = {claim.line for claim in run}
+    names = {claim.name.partition(":")[2] for claim in run}
+    of_stack = any(distribution_of(name) for name in names)
+    return run if len(rows) >= FEWEST and of_stack else []
+
+
+def _of_conda(name: str, version: str, build: str, channel: str, line: int) -> list[Claim]:
+    """Return what a row of conda says; its own packages have names and builds of their own."""
+    if channel == "pypi" or build.startswith("pypi_"):
+        claims = [Claim(f"package:{name}", version, line, TOOL)]
+        return [*claims, *([Claim(INSTALLER, "pip", line, TOOL)] if name == "torch" else [])]
+    if name == "python":
+        return [Claim("python.version", version, line, TOOL)]
+    if name == "pytorch-cuda":
+        return [Claim("torch.cuda", version, line, TOOL)]
+    name = _OF_CONDA.get(name, name)
+    claims = [Claim(f"package:{name}", version, line, TOOL)]
+    if python := _BUILD_PYTHON.match(build):
+        minor = f"3.{python['minor']}"
+        claims.append(Claim("python.version", minor, line, TOOL))
+    if name != "torch":
+        return claims
+    claims.append(Claim(INSTALLER, "conda", line, TOOL))
+    if found := _BUILD_CUDA.search(build):
+        cuda = f"{found['major']}.{found['minor']}"
+        claims.append(Claim("torch.cuda", cuda, line, TOOL))
+    elif "cpu" in build:
+        claims.append(Claim("torch.cuda", None, line, TOOL))
+    return claims
 
 
 def _tables(lines: tuple[Line, ...]) -> Iterator[Claim]:
@@ -95,10 +206,10 @@ def _row(text: str, line: int, *, is_conda: bool) -> list[Claim] | None:
     found = (_CONDA_ROW if is_conda else _ROW).fullmatch(text)
     if found is None:
         return None
-    name, by = found["name"], "pip"
-    if is_conda and found["channel"] != "pypi":
-        name, by = _OF_CONDA.get(name, name), "conda"
-    claims = [Claim(f"package:{name}", found["version"], line, TOOL)]
-    if name == "torch":
-        claims.append(Claim(INSTALLER, by, line, TOOL))
+    if is_conda:
+        channel = found["channel"] or ""
+        return _of_conda(found["name"], found["version"], found["build"], channel, line)
+    claims = [Claim(f"package:{found['name']}", found["version"], line, TOOL)]
+    if found["name"] == "torch":
+        claims.append(Claim(INSTALLER, "pip", line, TOOL))
     return claims

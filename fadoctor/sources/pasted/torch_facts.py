@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.sources.pasted.claims import INSTALLER, RUNTIME
 from fadoctor.sources.probes.torch_build import BuildClues, classify_build
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 # 2.7.1+cu126, 2.6.0+cpu, 2.8.0+rocm6.4
-_LABEL = re.compile(
+_LABEL = compiled(
     r"cu(?P<major>\d{2})(?P<minor>\d{1,2})(?:\..{0,40})?|(?P<other>cpu|rocm|xpu).{0,40}"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import build_catalogue, find_spec
@@ -16,8 +15,10 @@ from fadoctor.sources.pasted.claims import (
     gpu_claims,
     platform_claims,
 )
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator
 
     from fadoctor.model.fact import Value
@@ -25,28 +26,28 @@ if TYPE_CHECKING:
 TOOL = "torch.utils.collect_env"
 
 # PyTorch version: 2.7.1+cu126
-_PAIR = re.compile(r"\s{0,8}(?P<key>[A-Za-z][\w /()-]{1,60}?)\s{0,30}: ?(?P<value>[^\n]{0,400})")
-_VERSION = re.compile(r"v?(?P<found>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+-]{0,60})")
-_SHORT = re.compile(r"(?P<found>\d{1,3}\.\d{1,3})(?:\.\d{1,4})?")
+_PAIR = compiled(r"\s{0,8}(?P<key>[A-Za-z][\w /()-]{1,60}?)\s{0,30}: ?(?P<value>[^\n]{0,400})")
+_VERSION = compiled(r"v?(?P<found>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+-]{0,60})")
+_SHORT = compiled(r"(?P<found>\d{1,3}\.\d{1,3})(?:\.\d{1,4})?")
 # (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0
-_LAST = re.compile(r"(?:\([^)]{0,120}\) ?)?(?P<found>\d{1,3}(?:\.\d{1,3}){1,2})")
+_LAST = compiled(r"(?:\([^)]{0,120}\) ?)?(?P<found>\d{1,3}(?:\.\d{1,3}){1,2})")
 # 3.11.7 (main, May  9 2026, 07:35:25) [GCC 12.2.0] (64-bit runtime)
-_PYTHON = re.compile(r"(?P<found>(\d{1,2})\.(\d{1,3})\.\d{1,3})[^(]{0,60}\(")
-_LIBC = re.compile(r"glibc-(?P<found>\d{1,2}\.\d{1,3})")
-_GPU = re.compile(
+_PYTHON = compiled(r"(?P<found>(\d{1,2})\.(\d{1,3})\.\d{1,3})[^(]{0,60}\(")
+_LIBC = compiled(r"glibc-(?P<found>\d{1,2}\.\d{1,3})")
+_GPU = compiled(
     r"\s{0,8}(?:GPU models and configuration\s{0,30}: ?)?GPU (?P<index>\d{1,3}): (?P<name>.{1,200})"
 )
 # [pip3] flash-attn==2.8.3, [conda] torch 2.6.0 pypi_0 pypi
-_LISTED = re.compile(
+_LISTED = compiled(
     r"\s{0,8}\[(?P<by>pip3?|conda)\]\s{1,8}(?P<name>[A-Za-z0-9][\w.-]{0,100})(?:==|\s{1,60})"
     r"(?P<version>\d[\w.+!-]{0,80})(?:\s{1,60}(?P<rest>\S[^\n]{0,200}))?"
 )
 # what a report of vLLM ends with: NAME=value
-_VARIABLE = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{3,60})=(?P<value>.{0,500})")
+_VARIABLE = compiled(r"(?P<key>[A-Z][A-Z0-9_]{3,60})=(?P<value>.{0,500})")
 
 # PyTorch version: 2.7.1+cu126, and what vLLM's report of later releases begins with: its first
 # heading, System Info, and "PyTorch version              : 2.9.0+cu128"
-_BEGINS = re.compile(r"\s{0,12}(?:(?:PyTorch version|Is debug build)\s{0,30}:|System Info\s{0,4}$)")
+_BEGINS = compiled(r"\s{0,12}(?:(?:PyTorch version|Is debug build)\s{0,30}:|System Info\s{0,4}$)")
 
 _ONE = {
     "PyTorch version": (RUNTIME, _VERSION),

@@ -8,10 +8,10 @@ O^O/ \_/ \    Torch: 2.6.0+cu124. CUDA: 7.5. CUDA Toolkit: 12.4. Triton: 3.2.0
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.pasted.claims import AVAILABLE, RUNTIME, Claim, Line, gpu_claims
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,19 +20,24 @@ TOOL = "unsloth's banner"
 
 _VERSION = r"(?P<found>\d[\w+-]{0,20}(?:\.[\w+-]{1,30}){1,4})"
 _PATTERNS = (
-    (re.compile(rf"Unsloth:? {_VERSION}: Fast "), "package:unsloth"),
-    (re.compile(rf"Transformers: ?{_VERSION}"), "package:transformers"),
-    (re.compile(rf"vLLM: ?{_VERSION}"), "package:vllm"),
-    (re.compile(rf"\bTorch: {_VERSION}"), RUNTIME),
-    (re.compile(r"\. CUDA: (?P<found>\d{1,2}\.\d)\. CUDA Toolkit"), "gpu[0].compute_capability"),
-    (re.compile(r"CUDA Toolkit: (?P<found>\d{1,2}\.\d)\b"), "torch.cuda"),
-    (re.compile(rf"Triton: {_VERSION}"), "package:triton"),
-    (re.compile(rf"Xformers = {_VERSION}\. FA2"), "package:xformers"),
+    (compiled(rf"Unsloth:? {_VERSION}: Fast "), "package:unsloth"),
+    (compiled(rf"Transformers ?[:=] ?{_VERSION}"), "package:transformers"),
+    (compiled(rf"vLLM ?[:=] ?{_VERSION}"), "package:vllm"),
+    (compiled(rf"\b(?:Py)?[Tt]orch ?[:=] {_VERSION}"), RUNTIME),
+    (
+        compiled(r"\. CUDA ?[:=] (?P<found>\d{1,2}\.\d)\. CUDA Toolkit"),
+        "gpu[0].compute_capability",
+    ),
+    (compiled(r"CUDA Toolkit ?[:=] (?P<found>\d{1,2}\.\d)\b"), "torch.cuda"),
+    (compiled(rf"Triton ?[:=] {_VERSION}"), "package:triton"),
+    (compiled(rf"Xformers ?[:=] {_VERSION}\. FA"), "package:xformers"),
+    (compiled(r"patching release (?P<found>\d{4}\.\d{1,2}(?:\.\w{1,12})?)"), "package:unsloth"),
 )
 # Tesla T4. Num GPUs = 1. Max memory: 14.741 GB. Platform: Linux.
-_GPU = re.compile(
-    r"(?:[\s\\/|O^]{3,20})?(?P<name>[A-Z][\w .-]{1,60}?)\. (?:Num GPUs = (?P<count>\d{1,3})\. )?"
-    r"Max memory: [\d.]{1,12} GB\. Platform: (?P<os>\w{3,10})"
+_GPU = compiled(
+    r"(?:[\s\\/|O^]{3,20})?(?:GPU: )?(?P<name>[A-Z][\w .-]{1,60}?)\. "
+    r"(?:Num GPUs ?[:=] (?P<count>\d{1,3})\. )?"
+    r"Max memory ?[:=] [\d.]{1,12} GB\. Platform ?[:=] (?P<os>\w{3,10})"
 )
 _SYSTEMS = {"Linux": "linux", "Windows": "windows"}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.pasted.claims import AVAILABLE, RUNTIME, Claim, Line, gpu_claims
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 TOOL = "xformers.info"
 
 # xFormers 0.0.28.post3
-_FIRST = re.compile(r"xFormers (?P<version>\d[\w.+-]{0,60})")
+_FIRST = compiled(r"xFormers (?P<version>\d[\w.+-]{0,60})")
 # pytorch.version:                                   2.0.1+cu118
-_ROW = re.compile(r"(?P<key>[a-z][\w.]{2,40}):\s{2,60}(?P<value>\S[^\n]{0,120})")
-_CAPABILITY = re.compile(r"\d{1,2}\.\d")
+_ROW = compiled(r"(?P<key>[a-z][\w.]{2,40}):\s{2,60}(?P<value>\S[^\n]{0,120})")
+_CAPABILITY = compiled(r"\d{1,2}\.\d")
 
 
 def read(lines: Iterable[Line]) -> Iterator[Claim]:

@@ -18,6 +18,7 @@ from fadoctor.binary.predict import Predictor
 from fadoctor.binary.search import Origin
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Fact, Known, Unknown, printable
+from fadoctor.model.files import read_bytes
 from fadoctor.sources.probes.binary_facts import Naming, loader_facts, loads_fact
 from fadoctor.sources.probes.extensions import Extension, absent_extension, find_extensions
 from fadoctor.sources.probes.foreign_cuda import CUDA, foreign_facts
@@ -104,9 +105,8 @@ def _is_library(extension: Extension) -> bool:
     if not extension.path:
         return False
     try:
-        with Path(extension.path).open("rb") as file:
-            start = file.read(SMALLEST)
-    except OSError:
+        start = read_bytes(extension.path, SMALLEST)
+    except (OSError, ValueError):
         return True
     harmed = extension.recorded_size not in (None, len(start)) or start.startswith(_LFS)
     return harmed or len(start) == SMALLEST

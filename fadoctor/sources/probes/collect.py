@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fadoctor import __version__
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Fact, Unknown, printable
+from fadoctor.processes.beside import beside
 from fadoctor.sources.probes import PROBES
 
 if TYPE_CHECKING:
@@ -22,27 +24,28 @@ Registry = Mapping[str, tuple[str, tuple[str, ...]]]
 def collect(world: World, probes: Registry = PROBES) -> Environment:
     """Return the environment. A probe that breaks leaves its facts Unknown and harms no other.
 
-    Each probe has a thread: those that wait for a child process cost no time while others read
-    files. What a probe sees are the facts of the probes that it needs, and of those they need, so
-    that the result does not depend on who is first.
+    Each probe has a thread, where there are any: those that wait for a child process cost no time
+    while others read files. What a probe sees are the facts of the probes that it needs, and of
+    those they need, so that the result does not depend on who is first.
     """
     results: dict[str, dict[str, Fact]] = {}
-    threads: dict[str, threading.Thread] = {}
+    done = {name: threading.Event() for name in probes}
 
     def work(name: str) -> None:
-        for need in probes[name][1]:
-            threads[need].join()
-        seen: dict[str, Fact] = {}
-        for need in _all_needs(name, probes):
-            seen.update(results[need])
-        results[name] = _facts_of(name, probes, world, seen)
+        try:
+            for need in probes[name][1]:
+                done[need].wait()
+            seen: dict[str, Fact] = {}
+            for need in _all_needs(name, probes):
+                seen.update(results.get(need, {}))
+            results[name] = _facts_of(name, probes, world, seen)
+        finally:
+            done[name].set()
 
-    for name in probes:
-        threads[name] = threading.Thread(target=work, args=(name,), name=name, daemon=True)
-    for thread in threads.values():
-        thread.start()
-    for thread in threads.values():
-        thread.join()
+    # What others need comes first: without threads each is done before the next one begins.
+    in_order = sorted(probes, key=lambda name: len(list(_all_needs(name, probes))))
+    for wait in [beside(partial(work, name), name) for name in in_order]:
+        wait()
     facts: dict[str, Fact] = {}
     for name in probes:
         facts.update(results[name])

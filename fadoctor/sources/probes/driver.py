@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.files import read_bytes
 from fadoctor.sources.probes.world import Facts, World, absent, known, unknown
 
 if TYPE_CHECKING:
@@ -132,10 +133,7 @@ def _listed_by_loader(cache: str) -> Iterator[str]:
 def _is_library(path: Path) -> bool:
     """Whether this is a file that is not a 32-bit ELF object (EI_CLASS, byte 4, is 1)."""
     try:
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            head = file.read(5)
+        head = read_bytes(path, 5)
     except (OSError, ValueError):
         return False
     return head != b"\x7fELF\x01"

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fadoctor.model.files import read_bytes
 from fadoctor.sources.probes.interpreter_files import is_file, is_folder, list_folder, read_pyvenv
 from fadoctor.sources.probes.world import absent, known, unknown
 
@@ -135,7 +136,6 @@ def _target_name(path: Path) -> str:
 
 def _read_bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(_LIBRARY_LIMIT)
-    except OSError:
+        return read_bytes(path, _LIBRARY_LIMIT)
+    except (OSError, ValueError):
         return b""

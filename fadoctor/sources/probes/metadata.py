@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 import msgspec
 
-from fadoctor.model.secrets import hide_secrets
 from fadoctor.sources.probes.world import TEXT_LIMIT, absent, read_text, unknown
+from fadoctor.syntax.secrets import hide_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,18 +1,19 @@
 """Build tools: every CUDA toolkit, the host compilers, ninja, and the ptxas that Triton uses.
 
 Versions are read from files where these tell them. The remaining programs are started side by
-side, each with a time limit, and never out of an environment that may only be read.
+side, each with a time limit, and never out of the environment that is examined.
 """
 
 from __future__ import annotations
 
 import re
-import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.processes.beside import beside
 from fadoctor.processes.command import Command, Result
 from fadoctor.sources.probes.toolkit_files import (
     Tool,
@@ -25,6 +26,7 @@ from fadoctor.sources.probes.toolkit_files import (
     nvcc_version,
     real_name,
     version_from_packages,
+    version_in_conda,
 )
 from fadoctor.sources.probes.world import absent, known, unknown
 
@@ -109,8 +111,14 @@ def _compiler(world: World, name: str, variable: str, program: str) -> _Answerab
         return {f"toolkit.{name}.path": missing, f"toolkit.{name}.version": missing}
     return {
         f"toolkit.{name}.path": known(world.name(path), origin),
-        f"toolkit.{name}.version": _compiler_version(world, path),
+        f"toolkit.{name}.version": _own_version(world, name, path)
+        or _compiler_version(world, path),
     }
+
+
+def _own_version(world: World, name: str, path: str) -> Fact | None:
+    """Return the version of a compiler that conda put into the target."""
+    return version_in_conda(world, name) if is_foreign(world, path) else None
 
 
 def _compiler_version(world: World, path: str) -> Fact | _Question:
@@ -132,6 +140,7 @@ def _ninja(world: World, facts: Mapping[str, Fact]) -> _Answerable:
     """Return ninja's version: the target's own first, as its activation puts it first on PATH."""
     path = find_target_ninja(world)
     stated = version_from_packages(facts, "packages.installed", "ninja") if path else None
+    stated = stated or (version_in_conda(world, "ninja") if path else None)
     path = path or find_on_path(world, "ninja")
     if not path:
         return {"toolkit.ninja.version": absent("ninja is neither in the target nor on PATH")}
@@ -161,11 +170,8 @@ def _run_all(world: World, found: _Answerable, timeout_s: float) -> dict[_Questi
         answers[question] = world.run(Command(argv, timeout_s, env, output_limit=_OUTPUT_LIMIT))
 
     allowed = [question for question in questions if not is_foreign(world, question.path)]
-    threads = [threading.Thread(target=ask, args=(question,), daemon=True) for question in allowed]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for wait in [beside(partial(ask, question)) for question in allowed]:
+        wait()
     return answers
 
 
@@ -173,7 +179,7 @@ def _version_of(world: World, question: _Question, answers: Mapping[_Question, R
     name = world.name(question.path)
     result = answers.get(question)
     if result is None:
-        reason = "it was not run: it lies in an environment that was found, not named"
+        reason = "it was not run: it lies in the environment that is examined"
         return unknown(reason, name)
     source = f"{name} {' '.join(question.arguments)}"
     if not result.ok:

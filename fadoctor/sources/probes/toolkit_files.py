@@ -175,10 +175,25 @@ def _version_from_text(world: World, file: str) -> Fact | None:
     return known(match[1], world.name(file)) if match else None
 
 
-def _version_from_conda(folder: Path) -> Fact | None:
-    # conda-meta/cuda-nvcc-12.4.131-0.json, cuda-nvcc-tools-12.6.85-he02047a_1.json
+def version_in_conda(world: World, name: str) -> Fact | None:
+    """Return what conda's records of the target say of a build tool; None where they do not."""
+    prefix = world.target.roots.get("prefix", "")
+    return _version_from_conda(Path(prefix) / "conda-meta", _IN_CONDA[name]) if prefix else None
+
+
+# conda-meta/cuda-nvcc-12.4.131-0.json, cuda-nvcc-tools-12.6.85-he02047a_1.json
+_NVCC_IN_CONDA = r"cuda-nvcc(?:-tools|-impl)?-(\d{1,3}\.\d{1,3})[\d.]*-"
+_IN_CONDA = {
+    # gcc_impl_linux-64-12.4.0-hb2e57f8_1.json, ninja-1.12.1-h297d8ca_0.json
+    "gcc": r"gcc_impl_[a-z]{3,5}-[a-z0-9]{2,10}-(\d{1,3}(?:\.\d{1,3}){0,2})-",
+    "gxx": r"gxx_impl_[a-z]{3,5}-[a-z0-9]{2,10}-(\d{1,3}(?:\.\d{1,3}){0,2})-",
+    "ninja": r"ninja-(\d{1,3}(?:\.\d{1,3}){1,2})-",
+}
+
+
+def _version_from_conda(folder: Path, pattern: str = _NVCC_IN_CONDA) -> Fact | None:
     for entry in list_folder(folder, _MAX_ENTRIES):
-        match = re.match(r"cuda-nvcc(?:-tools|-impl)?-(\d{1,3}\.\d{1,3})[\d.]*-", entry.name)
+        match = re.match(pattern, entry.name)
         if match:
             return known(match[1], f"conda-meta/{entry.name}")
     return None
@@ -205,10 +220,8 @@ def real_name(world: World, path: str) -> str:
 
 
 def is_foreign(world: World, path: str) -> bool:
-    """Whether a program lies in an environment of which nothing may be run."""
+    """Whether a program lies in the environment that is examined: of that only Python is asked."""
     target = world.target
-    if target.may_run:
-        return False
     folders = {target.roots.get("prefix", ""), *target.site} - {"", *_SYSTEM}
     places = {str(Path(path)), os.path.realpath(_place(world, path))}
     real = {os.path.realpath(folder) for folder in folders}

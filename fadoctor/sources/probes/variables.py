@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact_rows import ENVIRONMENT_VARIABLES
-from fadoctor.model.secrets import HIDDEN, hide_secrets, is_secret_name
 from fadoctor.sources.probes.world import Facts, World, absent, known, unknown
+from fadoctor.syntax.secrets import HIDDEN, hide_secrets, is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,7 @@ from fadoctor.sources.targets.optional_extensions import optional_extensions, un
 from fadoctor.sources.targets.other_python import other_python
 from fadoctor.sources.targets.tegra import driver_facts
 from fadoctor.sources.targets.tensor_cores import tensor_core_facts
-from fadoctor.sources.targets.unmet_requirements import unmet_requirements
+from fadoctor.sources.targets.unmet_requirements import NAMED, unmet_requirements
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -56,6 +56,8 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     for name in _OF_MANIFESTS:
         if name not in environment.facts:
             unmet[name] = Absent("nothing is said of what an installer would find")
+    if NAMED not in environment.facts:
+        unmet[NAMED] = Absent("no text names packages: they were looked at")
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
@@ -137,11 +139,16 @@ def derived_of_hub(facts: Iterable[str]) -> list[str]:
 def _capabilities(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
     derived: dict[str, Fact] = {}
     for gpu in (subject.text for subject in environment.subjects("gpu")):
-        name = f"{gpu}.compute_capability"
         model = environment.facts.get(f"{gpu}.name")
-        if isinstance(environment.facts.get(name), Unknown) and isinstance(model, Known):
-            with suppress(UsageError):  # not a name of the table
-                found = find_gpu(str(model.value), matrix.tables)
-                if found.compute_capability:
-                    derived[name] = Known(found.compute_capability, f"by the name {model.value}")
+        if not isinstance(model, Known):
+            continue
+        with suppress(UsageError):  # not a name of the table
+            found = find_gpu(str(model.value), matrix.tables)
+            source = f"by the name {model.value}"
+            parts = {"compute_capability": found.compute_capability, "gfx": found.gfx}
+            derived |= {
+                f"{gpu}.{part}": Known(value, source)
+                for part, value in parts.items()
+                if value and isinstance(environment.facts.get(f"{gpu}.{part}"), Unknown)
+            }
     return derived

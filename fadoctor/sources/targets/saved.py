@@ -8,7 +8,8 @@ import msgspec
 
 from fadoctor.model.environment import FACTS_SCHEMA_VERSION, Environment, Target
 from fadoctor.model.errors import InputError
-from fadoctor.model.typed import convert
+from fadoctor.model.typed import convert, decode
+from fadoctor.syntax.credentials.document import without_secrets
 
 SIZE_LIMIT = 32 << 20
 """Bytes of a facts file that are read."""
@@ -22,14 +23,16 @@ def read_facts(data: bytes, name: str) -> Environment:
     if len(data) > SIZE_LIMIT:
         raise InputError(name, f"larger than {SIZE_LIMIT >> 20} MiB")
     try:
-        raw = msgspec.json.decode(data)
+        raw = decode(data, object)
         if not isinstance(raw, dict):
             raise InputError(name, "not facts: a JSON object is needed")
-        environment = convert(_as_facts(raw), Environment)
+        environment = convert(_as_facts(without_secrets(raw)), Environment)
     except msgspec.ValidationError as error:
         raise InputError(name, f"not facts: {error}") from error
-    except (msgspec.DecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         raise InputError(name, f"not JSON: {error}") from error
+    except RecursionError as error:  # whose words differ from one Python to the next
+        raise InputError(name, "not facts: nested too deeply") from error
     if environment.schema_version != FACTS_SCHEMA_VERSION:
         version = environment.schema_version
         raise InputError(name, f"facts of schema version {version}; this fadoctor reads version 1")

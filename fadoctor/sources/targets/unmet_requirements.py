@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix, Rows
 
 _SOURCE = "its requirements, and the list of installed packages"
+NAMED = "packages.named"
+"""What a text names of the installed packages, which may be some of all."""
 DERIVED = ("unmet", "unmet_alone", "missing")
 """What every package has; what else is said of its requirements is there where one is not met."""
 
@@ -72,15 +74,32 @@ def _of_package(
         return dict.fromkeys(DERIVED, Absent("conda has names of its own"))
     if not isinstance(requires, Known) or not isinstance(requires.value, dict):
         return dict.fromkeys(DERIVED, requires)
-    if not isinstance(installed, Known) or not isinstance(installed.value, dict):
-        return dict.fromkeys(DERIVED, installed)
     checks = _Checks(package, facts, matrix)
+    if not isinstance(installed, Known) or not isinstance(installed.value, dict):
+        return _of_some(requires.value, installed, facts.get(NAMED), checks)
     unmet = [
         *_violated(requires.value, installed.value, checks),
         *_violated(checks.if_there(installed.value, requires.value), installed.value, checks),
     ]
     if not unmet:
         return dict.fromkeys(DERIVED, Absent(f"{_SOURCE}: none"))
+    return _values(unmet, checks)
+
+
+def _of_some(
+    requires: Mapping[str, str], installed: Fact, named: Fact | None, checks: _Checks
+) -> dict[str, Fact]:
+    """Return what the named versions alone violate; what else there is, and is not, is unknown."""
+    some = named.value if isinstance(named, Known) and isinstance(named.value, dict) else {}
+    asked = {name: specifier for name, specifier in requires.items() if name in some}
+    unmet = list(_violated(asked, some, checks))
+    if not unmet:
+        return dict.fromkeys(DERIVED, installed)
+    return {**_values(unmet, checks), "missing": installed}
+
+
+def _values(unmet: list[_Unmet], checks: _Checks) -> dict[str, Fact]:
+    """Return the facts of requirements that are not met."""
     values: dict[str, Value] = {
         "unmet": {each.name: each.state for each in unmet},
         "missing": tuple(each.name for each in unmet if not each.version),

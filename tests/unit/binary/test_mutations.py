@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import struct
 import tracemalloc
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,21 +19,16 @@ from fadoctor.binary.coverage import summarise
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.fatbin import read_fatbins
 from tests.unit.binary.fatbin_builder import (
-    LINUX_64,
-    LZ4,
-    RELOCATABLE_CUBIN,
-    RELOCATABLE_PTX,
-    SPECIFIC,
     container,
     elf,
     image,
-    pe,
-    ptx,
 )
-from tools.fuzz_binaries import fuzz, main
+from tools.fuzz.binaries import fatbin_corpus
+from tools.fuzz.loop import How, fuzz
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from fadoctor.binary.fatbin import Fatbins
 
@@ -42,21 +36,20 @@ if TYPE_CHECKING:
 
 MUTATIONS = int(os.environ.get("FADOCTOR_TESTS_MUTATIONS", "8000"))
 
-BODY = container(
-    image(architecture=80),
-    image(architecture=90, flags=LINUX_64 | SPECIFIC | LZ4, compressed=20),
-    ptx(90, options=RELOCATABLE_PTX),
-)
-PART = container(image(payload=RELOCATABLE_CUBIN))
-CORPUS = [
-    elf(BODY, wrappers=[(1, 0)]),
-    elf(BODY, PART, b"between", BODY, wrappers=[(2, 0), (1, 1), (1, 3)]),
-    elf(BODY, b"between", BODY, wrappers=[(1, 0), (1, 2)], relocated=8),
-    elf(BODY, b"between", container(), BODY),
-    pe(BODY, PART, wrappers=[(1, 0), (2, 1)]),
-    pe(BODY),
-    b"",
-]
+CORPUS = fatbin_corpus()
+
+
+def reader(folder: Path, look: Callable[[Path], None]) -> Callable[[bytes], bool]:
+    def read(data: bytes) -> bool:
+        file = folder / "input"
+        file.write_bytes(data)
+        try:
+            look(file)
+        except BadBinaryError:
+            return False
+        return True
+
+    return read
 
 
 def look(path: Path) -> None:
@@ -66,15 +59,15 @@ def look(path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.property
-def test_mutations() -> None:
-    found = fuzz(look, CORPUS, 1500, guided=False)
+def test_mutations(tmp_path: Path) -> None:
+    found = fuzz(reader(tmp_path, look), CORPUS, 1500)
     assert found.runs == 1500 + len(CORPUS)
     assert 0 < found.read < found.runs
     assert found.slowest_s < 5
 
 
 @pytest.mark.property
-def test_mutations_that_follow_the_code() -> None:
+def test_mutations_that_follow_the_code(tmp_path: Path) -> None:
     peaks = []
 
     def measure(path: Path) -> None:
@@ -85,22 +78,22 @@ def test_mutations_that_follow_the_code() -> None:
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
 
-    found = fuzz(measure, CORPUS, 300, seed=1)
+    found = fuzz(reader(tmp_path, measure), CORPUS, 300, How(seed=1, guided=True))
     assert found.inputs > 2 * len(CORPUS)
     assert max(peaks) < 4 << 20
 
 
 @pytest.mark.property
 @pytest.mark.long
-def test_many_mutations() -> None:
-    found = fuzz(look, CORPUS, MUTATIONS, seed=2)
+def test_many_mutations(tmp_path: Path) -> None:
+    found = fuzz(reader(tmp_path, look), CORPUS, MUTATIONS, How(seed=2, guided=True))
     assert found.slowest_s < 5
 
 
 @pytest.mark.long
 @pytest.mark.property
-def test_some_mutations() -> None:
-    found = fuzz(look, CORPUS, 3_000, seed=3)
+def test_some_mutations(tmp_path: Path) -> None:
+    found = fuzz(reader(tmp_path, look), CORPUS, 3_000, How(seed=3, guided=True))
     assert found.runs >= 3_000
 
 
@@ -163,11 +156,3 @@ def test_a_file_full_of_magics_is_bounded(read: Read, monkeypatch: pytest.Monkey
         read(elf(struct.pack("<I", 0xBA55ED50) * 101))
     with pytest.raises(BadBinaryError, match="more than"):
         read(elf(b"", tail=struct.pack("<I", 0x466243B1) * 106))
-
-
-def test_the_tool_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for number, data in enumerate(CORPUS):
-        Path(tmp_path, str(number)).write_bytes(data)
-    reader = "fadoctor.binary.fatbin:read_fatbins"
-    assert main([reader, str(tmp_path), "--runs", "20", "--seed", "3"]) == 0
-    assert capsys.readouterr().out.startswith("27 inputs: ")

@@ -250,3 +250,35 @@ def test_no_list_of_hosts_is_endless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fadoctor.fleet.gathered.MOST_HOSTS", 1_000)
     found = gather(b"".join(seal(b'{"n":"a","H":"x%d[1-900]"}|{"x":0}' % n) for n in range(9)))
     assert sum(1 for _ in found.names()) == 1_800
+
+
+def test_empty_lines_of_a_report_that_never_ends_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each cost nothing by its count of bytes, and a place in a list by truth."""
+    monkeypatch.setattr("fadoctor.fleet.streams._DOCUMENTS_KEPT", 48_000)
+    gathered = Gathered()
+    intake = Intake(gathered)
+    intake.read(io.BytesIO(b"7: {\n" + b"7: \n" * 999), "stream")
+    assert intake.found == 0
+    held = Intake(gathered)
+    held._open[b"7: "] = [b"{"]
+    for _ in range(5_000):
+        if b"7: " in held._open:
+            held._go_on(b"7: ", b"", "stream:1")
+    assert held._open == {}
+    assert held._open_size == 0
+
+
+def test_reports_that_begin_and_never_end_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fadoctor.fleet.streams._REPORTS_OPEN", 10)
+    gathered = Gathered()
+    intake = Intake(gathered)
+    seen: list[int] = []
+
+    def end(_name: str) -> None:
+        seen.append(len(intake._open))
+
+    monkeypatch.setattr(intake, "_end", end)
+    intake.read(io.BytesIO(b"".join(b"n%d: {\n" % number for number in range(500))), "stream")
+    assert seen == [10]

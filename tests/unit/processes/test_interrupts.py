@@ -65,7 +65,7 @@ def test_nothing_is_started_once_all_is_ended(monkeypatch: pytest.MonkeyPatch) -
     running = Running()
     monkeypatch.setattr("fadoctor.processes.run.RUNNING", running)
     running.close()
-    ended = run(Command((sys.executable, "-c", ""), 10))
+    ended = run(Command((sys.executable, "-c", ""), 60))
     assert ended.ending is Ending.NOT_STARTED
     assert ended.stderr == "fadoctor is being ended"
 
@@ -83,9 +83,9 @@ def test_a_child_on_its_way_is_noted_before_all_is_closed(monkeypatch: pytest.Mo
         return popen(*arguments, **options)  # type: ignore[call-overload, no-any-return]
 
     monkeypatch.setattr(subprocess, "Popen", slowly)
-    worker = threading.Thread(target=run, args=(Command((sys.executable, "-c", ""), 10),))
+    worker = threading.Thread(target=run, args=(Command((sys.executable, "-c", ""), 60),))
     worker.start()
-    starting.wait(10)
+    starting.wait(60)
     running.close()
     noted += running.groups
     worker.join()
@@ -97,9 +97,9 @@ def test_a_child_without_a_group_of_its_own_is_ended() -> None:
     code = (
         "import subprocess, sys\n"
         "from fadoctor.processes.orphans import end_children\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
         "end_children()\n"
-        "print(child.wait(10))"
+        "print(child.wait(60))"
     )
     argv = (sys.executable, "-c", code)
     ended = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=True)

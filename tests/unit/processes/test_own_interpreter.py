@@ -15,9 +15,9 @@ from fadoctor.processes.own_interpreter import path_of_start
 ROOT = Path(__file__).resolve().parents[3]
 ASK = """
 import os, sys
-from fadoctor.processes import itself, run
+from fadoctor.processes import own_interpreter, run
 from fadoctor.sources.probes.interpreter import ask_interpreter
-itself.note_start()
+own_interpreter.note_start()
 sys.path.insert(0, "/added/later")
 asked = []
 def counted(command):

@@ -27,6 +27,16 @@ def test_the_lines_are_the_document_taken_apart() -> None:
     }.items() <= (next(line for line in others if line.get("name") == "torch.version").items())
 
 
+def test_what_a_terminal_obeys_or_nobody_sees_is_escaped() -> None:
+    hidden = "\x7f\x9b31m\u202e\u2066\u200b\U000e0041"
+    target = report().target
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (Action(ActionKind.INSTALL, f"é {hidden}"),))
+    text = render(plan)
+    assert [char for char in hidden if not char.isprintable() and char in text] == []
+    assert "é" in text
+    assert json.loads(text.splitlines()[1])["text"] == f"é {hidden}"
+
+
 def test_the_kind_of_an_action_is_what_it_does() -> None:
     target = report().target
     plan = Plan(PlanOutcome.REPAIRS, target, "pip", (Action(ActionKind.INSTALL, "pip install x"),))

@@ -10,7 +10,7 @@ import pytest
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.environment import Environment
 from fadoctor.model.errors import TargetError
-from fadoctor.model.fact import Absent
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.overlays import Overlays
 from fadoctor.sources.examine.examination import Examination
 from fadoctor.sources.examine.request import Request
@@ -58,3 +58,15 @@ def test_where_no_environment_is_one_may_be_planned_from_nothing(
         # our own Python, where none is here
         own = f"{sys.version_info[0]}.{sys.version_info[1]}"
         assert f"--python-version {own}" in found.overlays
+
+
+def test_a_text_is_read_without_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are none, as in a browser, saved facts and texts are judged all the same."""
+
+    def refused(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", refused)
+    request = Request(facts="the text", text=b"torch 2.6.0+cu124\nGPU: RTX 3090\n")
+    found = Examination(request, {}).environment(load_knowledge())
+    assert found.fact("gpu[0].name") == Known("RTX 3090", found.fact("gpu[0].name").source)

@@ -1,0 +1,1 @@
+"""Tests of what any text from outside passes through."""

@@ -23,6 +23,8 @@ ALL_LIMIT = 160 << 20
 
 CACHE_LIMIT = 48 << 20
 
+_READ_OWN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
 Seen = Tuple[int, int]
 """Size and time in nanoseconds."""
 
@@ -148,7 +150,7 @@ class Sources:
         path = self._file(distribution)
         if path:
             try:
-                with open(path, "rb") as file:
+                with os.fdopen(os.open(path, _READ_OWN), "rb") as file:
                     found = json.loads(file.read(CACHE_LIMIT))
                 if isinstance(found["files"], dict) and isinstance(found["lazy"], dict):
                     return dict(found)

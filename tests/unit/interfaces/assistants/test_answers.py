@@ -158,3 +158,67 @@ def test_the_text_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     text = answers.check(Asked(report=FACTS), tmp_path).text
     assert len(text) < 260
     assert text.endswith("characters in all)\n")
+
+
+INCLUDING = {
+    "requirements.txt": "-r {name}\n",
+    "constrained-requirements.txt": "torch\n-c {name}\n",
+    "Dockerfile": "FROM ubuntu\nCOPY {name} /x.txt\nRUN pip install -r /x.txt\n",
+    "add.Dockerfile": "FROM ubuntu\nADD {name} x.txt\nRUN pip install -c x.txt torch\n",
+    "uv.Dockerfile": "FROM ubuntu\nCOPY {name} uv.lock\nRUN uv sync\n",
+    "environment.yml": "dependencies:\n- pip\n- pip:\n  - -r {name}\n",
+    "install.sh": "pip install -r {name}\n",
+    "book.ipynb": '{{"cells": [{{"cell_type": "code", "source": "!pip install -r {name}"}}]}}',
+    "pyproject.toml": '[project]\nname = "x"\ndynamic = ["dependencies"]\n'
+    '[tool.setuptools.dynamic]\ndependencies = {{file = ["{name}"]}}\n',
+    "setup.cfg": "[metadata]\nname = x\n[options]\ninstall_requires = file: {name}\n",
+}
+"""How files name others."""
+
+
+@pytest.mark.parametrize("kind", INCLUDING)
+@pytest.mark.parametrize(
+    "way", ["../secret.txt", "{outside}/secret.txt", "link.txt", "up/secret.txt"]
+)
+def test_no_include_leads_out_of_the_folder_that_is_served(
+    tmp_path: Path, kind: str, way: str
+) -> None:
+    """It read ``-r ../x``: an assistant could be talked into reading any file."""
+    served = tmp_path / "served"
+    served.mkdir()
+    (tmp_path / "secret.txt").write_text("flash-attn==2.0.4\n")
+    (served / "link.txt").symlink_to("../secret.txt")
+    (served / "up").symlink_to("..")
+    name = way.format(outside=tmp_path)
+    (served / kind).write_text(INCLUDING[kind].format(name=name))
+    said = []
+    for there in (True, False):
+        if not there:
+            (tmp_path / "secret.txt").unlink()
+        try:
+            found = answers.check(Asked(requirements=(str(served / kind),), gpu=("H100",)), served)
+            said.append(found.text + json.dumps(found.document))
+        except FadoctorError as error:
+            said.append(str(error))
+    assert "2.0.4" not in said[0]
+    assert said[0] == said[1], "whether a file is there was told"
+
+
+def test_an_include_inside_of_the_folder_is_read(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "requirements.txt").write_text("-r more/base.txt\n")
+    (tmp_path / "more" / "base.txt").write_text("flash-attn==2.0.4\ntorch==2.6.0\n")
+    asked = Asked(requirements=(str(tmp_path / "requirements.txt"),), gpu=("H100",))
+    assert "2.0.4" in json.dumps(answers.check(asked, tmp_path).document)
+
+
+def test_a_configuration_that_becomes_a_link_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = tmp_path / "served"
+    served.mkdir()
+    (tmp_path / "secret.yaml").write_text("model_type: llama\nbf16: true\nflash_attention: true\n")
+    (served / "c.yaml").symlink_to("../secret.yaml")
+    monkeypatch.setattr(answers, "_files", lambda _name, values, _folder: tuple(values))
+    with pytest.raises(InputError, match="outside of the folder"):
+        answers.check(Asked(config=(str(served / "c.yaml"),), gpu=("H100",)), served)

@@ -102,7 +102,7 @@ print(",".join(rule.title for rule in knowledge.rules))
 @pytest.fixture
 def checkout(source: Path) -> Path:
     """Return a folder with the package beside the small rules: a checkout of its own."""
-    for name in ("model", "knowledge"):
+    for name in ("model", "syntax", "knowledge"):
         folder = source.parent / "fadoctor" / name
         shutil.copytree(PACKAGE / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (source.parent / "fadoctor" / "__init__.py").write_text("")
@@ -113,7 +113,7 @@ def load(checkout: Path, program: str = LOADED) -> str:
     """Return what a fresh process prints there, or its last words."""
     command = (sys.executable, "-B", "-c", program)
     result = subprocess.run(  # noqa: PLW1510 -- both endings are looked at
-        command, cwd=checkout, capture_output=True, text=True, timeout=30
+        command, cwd=checkout, capture_output=True, text=True, timeout=60
     )
     return result.stdout.strip() or result.stderr.strip().splitlines()[-1]
 

@@ -179,3 +179,58 @@ def test_a_folder_that_an_installer_unpacked_is_read_the_same(tmp_path: Path) ->
         read_folder(tmp_path)
     with pytest.raises(ReleaseError, match="cannot be read"):
         read_folder(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["rules", f"rules/{'gpu'}", "rules/gpu/a-rule.yaml", ""])
+def test_a_folder_with_a_link_on_the_way_is_refused(tmp_path: Path, name: str) -> None:
+    """The folder of rules itself could be a link to any folder."""
+    real = tmp_path / "real" / FOLDER
+    (real / "rules" / "gpu").mkdir(parents=True)
+    (real / "release.json").write_bytes(said())
+    (real / "rules" / "knowledge.yaml").write_text('version: "2026.12.1"\n')
+    (real / "rules" / "gpu" / "a-rule.yaml").write_text("id: a")
+    assert read_folder(tmp_path / "real").files
+    moved = tmp_path / "elsewhere"
+    (real / name).rename(moved)
+    (tmp_path / "real" / FOLDER / name if name else real).symlink_to(moved)
+    with pytest.raises(ReleaseError, match="a link has no place"):
+        read_folder(tmp_path / "real")
+
+
+def test_a_folder_with_a_pipe_in_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / FOLDER / "rules").mkdir(parents=True)
+    os.mkfifo(tmp_path / FOLDER / "rules" / "knowledge.yaml")
+    with pytest.raises(ReleaseError, match="not a regular file"):
+        read_folder(tmp_path)
+
+
+@pytest.mark.parametrize("where", ["checksum", "local name", "signature", "directory", "offset"])
+def test_an_archive_whose_parts_contradict_each_other_is_refused(
+    tmp_path: Path, where: str
+) -> None:
+    path = tmp_path / "a.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as opened:
+        for name, content in plain().items():
+            opened.writestr(name, content)
+    data = bytearray(path.read_bytes())
+    central, end = data.index(b"PK\x01\x02"), data.index(b"PK\x05\x06")
+    place, byte = {
+        "checksum": (data.index(b"2026.12.1"), 0x39),
+        "local name": (30, 0x78),
+        "signature": (2, 0x63),
+        "directory": (central + 2, 0x63),
+        "offset": (end + 16, 0x01),
+    }[where]
+    data[place] = byte
+    path.write_bytes(data)
+    assert "not a wheel that can be read" in refused(path)
+
+
+def test_members_that_share_their_bytes_are_bounded_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many entries of the directory may lead to one small member: a bomb without a large part."""
+    members = {f"{FOLDER}/rules/gpu/r{n}.yaml": b" " * 900_000 for n in range(8)}
+    bomb = write(tmp_path / "a.whl", {**plain(), **members})
+    monkeypatch.setattr(archive, "TOTAL_LIMIT", 3_000_000)
+    assert "larger than a release" in refused(bomb)

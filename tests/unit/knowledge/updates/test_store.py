@@ -178,3 +178,35 @@ def test_where_nothing_can_be_written_it_is_said(tmp_path: Path) -> None:
 
 def test_a_pointer_is_read_back() -> None:
     assert msgspec.json.decode(msgspec.json.encode(Pointer("a")), type=Pointer) == Pointer("a")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_link_where_rules_are_kept_is_refused(pointer: Path, tmp_path: Path, level: int) -> None:
+    """Behind one, folders of somebody else were removed as old releases."""
+    (tmp_path / "mine" / "rules" / "precious").mkdir(parents=True)
+    place = pointer.parents[level]
+    place.parent.mkdir(parents=True)
+    place.symlink_to(tmp_path / "mine")
+    with pytest.raises(ReleaseError, match="is a link"):
+        take(pointer, FIRST)
+    (tmp_path / "mine" / "current.json").write_text("{}")
+    (tmp_path / "mine" / "rules" / "current.json").write_text("{}")
+    with pytest.raises(ReleaseError, match="is a link"):
+        undo(pointer)
+    assert (tmp_path / "mine" / "rules" / "precious").is_dir()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+def test_rules_behind_a_link_or_of_another_user_are_not_used(
+    pointer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(pointer, FIRST)
+    assert used(pointer) == FIRST
+    with monkeypatch.context() as patched:
+        patched.setattr("os.geteuid", lambda: 12_345)
+        patched.setattr("os.fstat", lambda _: os.stat_result((0o100600, 0, 0, 1, 54_321, *[0] * 5)))
+        assert fetched_knowledge(pointer, shipped).version == SHIPPED.version
+    pointer.replace(tmp_path / "elsewhere")
+    pointer.symlink_to(tmp_path / "elsewhere")
+    assert fetched_knowledge(pointer, shipped).version == SHIPPED.version

@@ -104,7 +104,7 @@ def test_the_journal_says_what_was_there(machine: Machine) -> None:
     journal = read_journal(machine.store)
     assert journal is not None
     assert journal.freeze == ("a==1", "b==1")
-    assert (journal.step, journal.group) == (-1, 0)
+    assert (journal.step, journal.process.pid) == (-1, 0)
 
 
 def test_undo_restores_and_forgets(machine: Machine) -> None:

@@ -150,3 +150,39 @@ def test_a_write_that_fails_leaves_the_old_text(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         write_safely(path, {"new": object()})
     assert msgspec.json.decode(path.read_bytes()) == {"old": True}
+
+
+PARTS = ("", "snapshot", "kept", "lock", "journal.json", "manifest.json", "before.json",
+         "changes.json", "undo.json")  # fmt: skip
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+@pytest.mark.parametrize("part", PARTS)
+def test_a_link_in_its_place_deletes_nothing(tmp_path: Path, part: str) -> None:
+    """Behind a link, the files of a folder of the same names were deleted."""
+    prefix, elsewhere = tmp_path / "env", tmp_path / "elsewhere"
+    prefix.mkdir()
+    (elsewhere / "snapshot").mkdir(parents=True)
+    for name in ("snapshot/x", "y", "journal.json"):
+        (elsewhere / name).write_text("mine")
+    store = Store(prefix)
+    if part:
+        store.folder.mkdir()
+    (store.folder / part).symlink_to(elsewhere)
+    with pytest.raises(ApplyError, match=r"is a link.*nothing was changed"), store.locked():
+        pass
+    with pytest.raises(ApplyError, match="is a link"):
+        store.refuse_foreign()
+    assert {path.name for path in elsewhere.rglob("*")} == {"snapshot", "x", "y", "journal.json"}
+    assert (store.folder / part).is_symlink()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners of POSIX")
+def test_a_folder_of_another_user_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store(tmp_path).folder.mkdir()
+    monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(ApplyError, match="belongs to another user"), Store(tmp_path).locked():
+        pass
+    assert Store(tmp_path).folder.exists()

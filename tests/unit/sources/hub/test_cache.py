@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import IO, TYPE_CHECKING, Literal
 
 import pytest
@@ -13,6 +14,7 @@ from fadoctor.sources.hub.cache import (
     REPOSITORY_LIMIT,
     Kernel,
     find_cache,
+    locate_build,
     read_cache,
 )
 from fadoctor.sources.hub.metadata import METADATA_LIMIT, Metadata, read_metadata
@@ -272,3 +274,29 @@ def test_of_too_many_kernels_those_that_frameworks_take_are_read(tmp_path: Path)
     found = read_cache(tmp_path)
     assert len(found) == REPOSITORY_LIMIT
     assert found[0].repository == FLASH
+
+
+def test_links_in_circles_at_every_depth_end(tmp_path: Path) -> None:
+    """Each folder of a cache may be a link, also to itself, to what holds it, or out of it."""
+    kinds = ("itself", "..", "../..", "../../..", str(tmp_path), "gone", "/")
+    for number, (place, to) in enumerate(
+        (place, to)
+        for place in ("refs", "snapshots", "snapshots/{c}", "snapshots/{c}/build",
+                      "snapshots/{c}/build/" + STABLE, "snapshots/{c}/build/{s}/metadata.json",
+                      "trees", "trees/{c}.json", "refs/v3")
+        for to in kinds
+    ):  # fmt: skip
+        build = lay(tmp_path, f"kernels-community/k{number}", "v3", {STABLE: ["8.0"]})
+        folder = tmp_path / f"kernels--kernels-community--k{number}"
+        path = folder / place.format(c=build.parent.name, s=STABLE)
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+        path.parent.mkdir(exist_ok=True)
+        path.symlink_to(path.name if to == "itself" else to)
+    found = read_cache(tmp_path, offline=True)
+    assert len(found) <= REPOSITORY_LIMIT * BRANCH_LIMIT
+    for kernel in found:
+        name = f"{kernel.repository}@{kernel.branch}"
+        for build_name in kernel.builds:
+            assert locate_build(tmp_path, kernel.kind, name, build_name) is not None

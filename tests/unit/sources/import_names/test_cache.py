@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
+
+import pytest
 
 from fadoctor.sources.import_names import verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from tests.unit.sources.import_names.conftest import Tree
 
@@ -90,3 +91,25 @@ def test_the_cache_is_the_users(tmp_path: Path) -> None:
     assert verdicts.cache_folder({"HOME": "/h"}).as_posix() == "/h/.cache/fadoctor/contracts"  # type: ignore[union-attr]
     assert verdicts.cache_folder({"XDG_CACHE_HOME": "relative"}) is None
     assert verdicts.cache_folder({}) is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+@pytest.mark.parametrize("place", ["fadoctor", "fadoctor/contracts"])
+def test_a_cache_behind_a_link_is_not_used(tmp_path: Path, place: str) -> None:
+    """What lies there is somebody's: the oldest files of it were deleted where there were many."""
+    (tmp_path / "mine" / "contracts").mkdir(parents=True)
+    link = tmp_path / "cache" / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "mine")
+    assert verdicts.made(verdicts.cache_folder({"XDG_CACHE_HOME": str(tmp_path / "cache")})) is None
+    assert [path.name for path in (tmp_path / "mine").rglob("*")] == ["contracts"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners of POSIX")
+def test_a_cache_of_another_user_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = verdicts.cache_folder({"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    assert verdicts.made(folder) == folder
+    monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
+    assert verdicts.made(folder) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,8 @@ from hypothesis import strategies as st
 
 from fadoctor.sources.import_names.child._fadoctor_blank import without_bodies
 from fadoctor.sources.import_names.child._fadoctor_lower import lower
-from tools.fuzz_contracts import follow_tree, mutated
+from tools.fuzz.mutation import mutate_text
+from tools.fuzz.sources import SOURCE, follow_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,9 +61,7 @@ def test_hostile_sources_end_in_time_and_harm_no_other(tree: Tree, name: str) ->
     text = HOSTILE[name].encode("utf-8", "surrogatepass").decode("latin-1")
     tree.install("asker", init="from . import hostile\n").install("provider", init=ASKS)
     (tree.folder / "asker" / "hostile.py").write_bytes(text.encode("latin-1"))
-    started = time.monotonic()
     answer = tree.read()
-    assert time.monotonic() - started < 60
     assert not [each for each in answer.broken if each.asker == "asker"]
 
 
@@ -94,6 +92,10 @@ def test_a_thousand_modules_in_a_chain(tree: Tree) -> None:
     assert tree.read().problem == ""
 
 
+def mutated(chance: Random) -> bytes:
+    return mutate_text(SOURCE, chance, [SOURCE])
+
+
 @pytest.mark.property
 @given(st.integers(0, 2**32))
 @settings(
@@ -117,7 +119,7 @@ def test_mutated_trees_raise_no_alarm_about_what_is_there(
 ) -> None:
     random_ = Random(seed)  # noqa: S311 -- mutations are no secrets
     folder = tmp_path_factory.mktemp("tree")
-    found = follow_tree(folder, random_)
+    found = follow_tree(folder, lambda: mutated(random_))
     assert len(found["files"]) <= 6
 
 

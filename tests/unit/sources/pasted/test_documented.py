@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fadoctor.model.fact import Known, Unknown
-from fadoctor.sources.pasted.report import read_report
 from tests.unit.sources.pasted import test_tools as samples
+from tests.unit.sources.pasted.reading import read_report
 
 DOCS = Path(__file__).parents[4] / "docs" / "pasted-reports.md"
 
@@ -132,7 +132,7 @@ TOOLS = {
 
 _FOLLOWS = re.compile(
     r"\.distribution$|\.vendor$|\.visible$|visible_count$|^host\.(?:libc|wsl|machine|os)$"
-    r"|^python\.(?:implementation|free_threaded|abi_tag)$|^flash_attn\.wheel\.|^packages\.nvidia$"
+    r"|^python\.(?:implementation|free_threaded|abi_tag)$|^flash_attn\.wheel\.|^packages\.(?:nvidia|named)$"
 )
 _MADE_ONE = (
     (re.compile(r"^gpu\[\d+\]"), "gpu[]"),

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from fadoctor.model.fact import Known, Unknown
-from fadoctor.sources.pasted.report import read_report
+from tests.unit.sources.pasted.reading import read_report
 from tests.unit.sources.pasted.test_documented import DOCS
 
 SAMPLES = Path(__file__).parent / "samples"
 PROBED: dict[str, dict[str, Any]] = json.loads((SAMPLES / "probed.json").read_text("utf-8"))
 NAMES = sorted(path.stem for path in SAMPLES.glob("*.txt"))
 
+_NAMED = "packages.named"
 _WORDED_OTHERWISE = "toolkit.gcc.version"
 """gcc's own name has its major version only; the tools ask it for all of it."""
 
@@ -32,8 +33,13 @@ def _said(name: str) -> dict[str, Any]:
     return {
         fact: found.value if isinstance(found, Known) else None
         for fact, found in facts.items()
-        if not isinstance(found, Unknown)
+        if not isinstance(found, Unknown) and fact != _NAMED
     }
+
+
+def _in_part(said: str, probed: str) -> bool:
+    """Return whether a version is the probed one without its last parts: that of a folder."""
+    return probed.startswith(f"{said}.")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,6 +48,8 @@ def test_a_tool_and_the_probes_say_the_same(name: str) -> None:
     said = _said(name)
     both = said.keys() & probed.keys() - {_WORDED_OTHERWISE}
     assert both
+    if _in_part(str(said.get("python.version", "")), str(probed["python.version"])):
+        both -= {"python.version"}
     assert {fact: said[fact] for fact in both} == {fact: probed[fact] for fact in both}
     major = str(said.get(_WORDED_OTHERWISE, probed[_WORDED_OTHERWISE])).partition(".")[0]
     assert major == probed[_WORDED_OTHERWISE]
@@ -53,6 +61,17 @@ def test_nothing_is_said_that_the_probes_did_not_see(name: str) -> None:
     probed = PROBED["every sample"] | PROBED.get(name, {})
     alone = {fact: value for fact, value in _said(name).items() if fact not in probed}
     assert not {fact: value for fact, value in alone.items() if value is not None}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "pip-" in name])
+def test_what_is_named_is_installed(name: str) -> None:
+    probed = PROBED["every sample"]["packages.installed"]
+    named = read_report((SAMPLES / f"{name}.txt").read_bytes(), name).facts.get(_NAMED)
+    listed = named.value if isinstance(named, Known) and isinstance(named.value, dict) else {}
+    runtime = {"torch": listed["torch"].partition("+")[0]} if "torch" in listed else {}
+    said = {**listed, **runtime}
+    there = {package: version.partition("+")[0] for package, version in probed.items()}
+    assert {n: v for n, v in said.items() if n in there and there[n] != v.partition("+")[0]} == {}
 
 
 def test_the_samples_say_what_they_are_for() -> None:

@@ -8,14 +8,15 @@ import pytest
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import Known
-from fadoctor.sources.pasted.report import SIZE_LIMIT, read_report
+from fadoctor.sources.logs.pasted_text import SIZE_LIMIT
+from tests.unit.sources.pasted.reading import read_environment, read_report
 from tests.unit.sources.pasted.test_tools import COLLECT_ENV, CONDA, FREEZE, PIP_LIST, SMI, UNSLOTH
 
 
 @pytest.mark.parametrize("text", ["", "hello", "\x00\x01\x02" * 100, "- nothing: here\n" * 50])
 def test_what_is_no_report_is_refused_with_the_names_of_those_that_are(text: str) -> None:
     with pytest.raises(InputError, match="nvidia-smi"):
-        read_report(text.encode(), "paste")
+        read_environment(text.encode())
 
 
 def test_what_is_too_large_is_refused() -> None:

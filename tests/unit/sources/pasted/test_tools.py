@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fadoctor.model.fact import Absent, Known, Unknown
-from fadoctor.sources.pasted.report import read_report
+from tests.unit.sources.pasted.reading import read_environment, read_report
 
 COLLECT_ENV = """
 Collecting environment information...
@@ -305,8 +305,9 @@ def test_gpus_that_the_report_does_not_show_as_visible() -> None:
             "CUDA_VISIBLE_DEVICES=0,1", ""
         )
     )
-    environment = read_report(SMI.encode(), "paste")
-    assert environment.overlays == ("all GPUs that the report names are visible",)
+    assert read_report(SMI.encode(), "paste").assumes_visible
+    environment = read_environment(SMI.encode())
+    assert "all GPUs that the report names are visible" in environment.overlays
 
 
 def test_a_cpu_build_and_a_rocm_build() -> None:

@@ -70,7 +70,7 @@ def facts_of(
     python: str | None = None,
     may_run: bool = False,
     run: Callable[[Command], Result] = never,
-    timeout_s: float = 5.0,
+    timeout_s: float = 60.0,
 ) -> dict[str, Fact]:
     roots = {"prefix": str(prefix)} if prefix else {}
     folders = tuple(str(folder) for folder in site)

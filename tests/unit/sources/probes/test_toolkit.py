@@ -277,8 +277,10 @@ def test_ninja_of_the_system_is_asked(tmp_path: Path) -> None:
     assert value(facts, ".ninja.version") == "1.11.1"
 
 
-def test_nothing_of_an_environment_that_was_only_found_is_run(tmp_path: Path) -> None:
-    target = env(tmp_path / "venv", may_run=False)
+@pytest.mark.parametrize("may_run", [True, False])
+def test_no_tool_of_the_environment_is_run(tmp_path: Path, *, may_run: bool) -> None:
+    """A named one had its ninja run by `check --no-smoke`, which runs nothing but Python."""
+    target = env(tmp_path / "venv", may_run=may_run)
     for name in ("ninja", "gcc", "nvcc"):
         program(tmp_path / "venv/bin" / name)
     root = tmp_path / "root"
@@ -286,14 +288,27 @@ def test_nothing_of_an_environment_that_was_only_found_is_run(tmp_path: Path) ->
     (root / "link").symlink_to(tmp_path / "venv/bin")
     facts = facts_of(root, never, target, PATH=f"{tmp_path}/venv/bin", CXX="/link/gcc")
     for name in (".ninja.version", ".gcc.version", ".gxx.version", ".nvcc.version", "[0].version"):
-        assert "found, not named" in reason(facts, name)
+        assert "lies in the environment" in reason(facts, name)
 
 
-def test_the_same_of_an_active_environment_is_run(tmp_path: Path) -> None:
-    target = env(tmp_path / "venv", may_run=True)
-    program(tmp_path / "venv/bin/ninja", "echo 1.12.0")
-    facts = facts_of(Path("/"), run, target, PATH="/nonexistent")
-    assert value(facts, ".ninja.version") == "1.12.0"
+def test_what_conda_records_saves_the_run_of_its_tools(tmp_path: Path) -> None:
+    target = env(tmp_path / "conda", may_run=True)
+    meta = tmp_path / "conda/conda-meta"
+    meta.mkdir()
+    recorded = (
+        "gcc_impl_linux-64-12.4.0-hb2e57f8_1", "gxx_impl_linux-64-11.3.0-h_1",
+        "gcc_linux-64-9.9.9-h_1", "ninja-1.12.1-h297d8ca_0", "ninja-base-1.1-0",
+    )  # fmt: skip
+    for name in recorded:
+        (meta / f"{name}.json").touch()
+    for name in ("gcc", "g++", "ninja"):
+        program(tmp_path / "conda/bin" / name)
+    root = tmp_path / "root"
+    root.mkdir()
+    facts = facts_of(root, never, target, PATH=f"{tmp_path}/conda/bin")
+    assert value(facts, ".gcc.version") == "12.4.0"
+    assert value(facts, ".gxx.version") == "11.3.0"
+    assert value(facts, ".ninja.version") == "1.12.1"
 
 
 @pytest.mark.parametrize(

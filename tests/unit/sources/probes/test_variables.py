@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.secrets import hide_secrets
 from fadoctor.sources.probes.variables import probe
+from fadoctor.syntax.secrets import hide_secrets
 from tests.unit.sources.probes.dist_info import value, world_of
 
 HOME = Path("/home/ada")

@@ -1,0 +1,93 @@
+"""What releases of packages require of the stack, by the tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.release_columns import RELEASES
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+
+_NO_TABLE = "no table says what it requires"
+PARTLY = {"sglang": ("sglang-releases", {"torch": "torch", "transformers": "transformers"})}
+"""Packages whose table says what they require of some packages, and not of all that they bring."""
+
+_ALWAYS = {
+    "triton": Known({}, "triton requires none"),
+    **dict.fromkeys(
+        ("flash_attn", "flash_attn_3"),
+        Known({"torch": "", "einops": ""}, "what every release of it requires"),
+    ),
+}
+"""What all releases of a package require."""
+
+
+def required(
+    package: str,
+    facts: Mapping[str, Fact],
+    matrix: Matrix,
+    holds: Callable[[str], bool | None],
+) -> Fact:
+    """Return what the tables say that a release requires, of the stack.
+
+    `holds` says whether a marker holds on the machine, None where nobody knows.
+    """
+    version = facts[f"{package}.version"]
+    if package == "torch":
+        return _of_torch(facts, matrix, holds)
+    if package in _ALWAYS:
+        return _ALWAYS[package]
+    if package in PARTLY:
+        return _in_part(package, version, matrix)
+    if package not in RELEASES:
+        return Unknown(_NO_TABLE, f"{package}.requires")
+    return _in_whole(package, version, matrix)
+
+
+def _in_whole(package: str, version: Fact, matrix: Matrix) -> Fact:
+    """Return what a release requires; Unknown where a cell is."""
+    table, columns = RELEASES[package]
+    rows = matrix.find(table, {"version": version})
+    found: dict[str, str] = {}
+    for column, name in columns.items():
+        match rows.cell(column):
+            case Known(value=str(text)):
+                found[name] = text
+            case Unknown() as unknown:
+                return unknown
+            case _:
+                pass
+    return Known(found, f"matrix {table}")
+
+
+def _in_part(package: str, version: Fact, matrix: Matrix) -> Fact:
+    """Return what a release requires, as far as the tables say; Unknown for one of an extra."""
+    table, columns = PARTLY[package]
+    rows = matrix.find(table, {"version": version})
+    cells = {name: rows.cell(column) for column, name in columns.items()}
+    told = {name: str(cell.value) for name, cell in cells.items() if isinstance(cell, Known)}
+    if not told or not isinstance(rows.cell("in_extra"), Absent):
+        return Unknown(_NO_TABLE, f"{package}.requires")
+    return Known(told, f"matrix {table}")
+
+
+def _of_torch(
+    facts: Mapping[str, Fact], matrix: Matrix, holds: Callable[[str], bool | None]
+) -> Fact:
+    build = facts.get("torch.build")
+    if isinstance(build, Known) and build.value == "cpu":
+        return Known({}, "a CPU build requires no triton")
+    if not isinstance(build, Known) or build.value in ("other", "rocm"):
+        return Unknown("no table says what this build requires", "torch.requires")
+    platform = facts.get("host.platform", Unknown("the platform is not known", "host"))
+    rows = matrix.find("torch-releases", {"version": facts["torch.version"], "platform": platform})
+    pin, marker = rows.cell("triton"), rows.cell("triton_marker")
+    meant = holds(str(marker.value)) if isinstance(marker, Known) else True
+    if isinstance(pin, Unknown) or meant is None:
+        return pin if isinstance(pin, Unknown) else Unknown("its condition is not known", "triton")
+    needs = {"triton": str(pin.value)} if isinstance(pin, Known) and meant else {}
+    return Known(needs, "matrix torch-releases")

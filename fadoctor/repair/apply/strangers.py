@@ -1,0 +1,72 @@
+"""Whose doing is it: an installer that somebody else ran while a step ran changed packages, too."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.repair.apply.ownership import unequal
+from fadoctor.sources.probes.metadata import normalise_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+    from fadoctor.repair.apply.ownership import Distribution, Installed
+
+_SIZE_LIMIT = 4 << 20
+
+# Requires-Dist: nvidia-cublas-cu12 (==12.4.5.8) ; platform_system == "Linux"
+_REQUIRES = re.compile(rb"^Requires-Dist: {1,10}([A-Za-z0-9][A-Za-z0-9._-]{0,100})", re.MULTILINE)
+
+
+def strangers(
+    prefix: Path, was: Installed, now: Installed, planned: Collection[str], *, whole: bool
+) -> set[str]:
+    """Return the distributions that came, and that no installer brings for what is planned.
+
+    pip and uv change what they are asked for and what that requires; what conda changes is nobody's
+    guess. Where one was stopped half-way the requirements may not be there yet: then only what is
+    complete, and was asked for by name, is somebody else's.
+    """
+    came = unequal(was, now).intersection(now).difference(planned)
+    changed = {name for name in came if not _is_of_conda(prefix, now[name])}
+    if whole:
+        return changed.difference(_required(prefix, now, planned))
+    return {name for name in changed if _is_asked_for(prefix, now.get(name, ()))}
+
+
+def _required(prefix: Path, now: Installed, planned: Collection[str]) -> set[str]:
+    """Return what distributions require, and what these require, whatever the conditions."""
+    found: set[str] = set()
+    waiting = list(planned)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            for one in now.get(name, ()):
+                waiting += _requirements(prefix / one.info)
+    return found
+
+
+def _requirements(info: Path) -> Iterator[str]:
+    for name in ("METADATA", "PKG-INFO"):
+        path = info / name
+        if path.is_file():
+            with path.open("rb") as file:
+                text = file.read(_SIZE_LIMIT)
+            for match in _REQUIRES.finditer(text):
+                yield normalise_name(match[1].decode())
+
+
+def _is_of_conda(prefix: Path, several: Collection[Distribution]) -> bool:
+    files = (prefix / one.info / "INSTALLER" for one in several)
+    return any(path.is_file() and path.read_bytes()[:5] == b"conda" for path in files)
+
+
+def _is_asked_for(prefix: Path, several: Collection[Distribution]) -> bool:
+    """Return whether an installer has finished them, for somebody who named them."""
+    marks = ("RECORD", "REQUESTED")
+    return bool(several) and all(
+        (prefix / one.info / mark).is_file() for one in several for mark in marks
+    )

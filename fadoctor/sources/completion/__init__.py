@@ -1,0 +1,1 @@
+"""What follows from facts that were read: by tables, or taken for granted and said so."""

@@ -1,0 +1,281 @@
+"""What follows from what a text states: by tables, and by what is taken for granted and said so."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.required import required
+from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES
+from fadoctor.sources.manifests.markers import Markers
+from fadoctor.sources.pasted.claims import RUNTIME, machine_facts
+from fadoctor.sources.probes.requires import marker_target
+from fadoctor.sources.targets.gpu_name import find_gpu
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.pasted.claims import Line
+    from fadoctor.sources.pasted.combine import Combined
+
+# 2.6.0+cu124, 2.6.0+cpu
+_LABELLED = compiled(r"\d{1,2}\.\d{1,3}\.\d{1,3}\+(?P<build>cu\d{2,3}|cpu|rocm)[\d.]{0,8}")
+_RELEASE = compiled(r"\d{1,2}\.\d{1,3}\.\d{1,3}")
+# C:\Users, D:/a. What the character before may not be is asked behind: a pattern that begins with
+# a class of characters is found many times faster.
+_DRIVE = compiled(r"[A-Z](?<!\w[A-Z]):[\\/]")
+_WINDOWS = compiled(r"\.pyd\b|win_amd64|\bWindows\b|\[MSC v\.|\b\w{2,40}\.bat\b")
+_WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat")
+_OTHER_MACHINES = ("aarch64", "arm64", "jetson", "dgx spark", "mac os", "macos", "darwin")
+# GB200, GH200: of small letters
+_OTHER_CHIP = compiled(r"g(?<!\wg)[bh]\d{2,3}\b")
+_APPLE = compiled(r"\bapple\b")
+_SILENT = "assumed: the log names no other platform"
+
+_CONDA = compiled(r"(?i)conda|\(base\)|mamba|nvcr\.io|\bngc\b|a0\+")
+"""Words of texts in which a torch without a label can be another than PyPI's."""
+
+_COMPANION = compiled(r"nvidia-cuda-(?:runtime|nvrtc|cupti)(?:-cu\d{2})?")
+_SHORT = compiled(r"\d{2}\.\d{1,2}(?=\.|$)")
+
+PLATFORM = "the text names no other platform: {}"
+BUILD = "torch {} is the release of PyPI: the text names no other source"
+
+_BUILD_KEYS = {"version": "torch.version", "build": "torch.build", "platform": "host.platform"}
+"""Column of the table torch-builds -> the fact that it is asked by."""
+
+
+def completed(
+    combined: Combined, lines: Sequence[Line], matrix: Matrix
+) -> tuple[dict[str, Fact], tuple[str, ...]]:
+    """Return all facts of a text, what follows from them too, and what was assumed, in words."""
+    facts = dict(combined.facts)
+    text = "\n".join(line.text for line in lines)
+    told = [*_platform(facts, text), *_torch(facts, combined, text, matrix)]
+    if isinstance(facts.get("torch.version"), Known):
+        facts["torch.requires"] = Absent("a text holds no metadata: the table of releases serves")
+    facts |= _assumed_abi(facts, matrix)
+    facts |= _requirements(facts, matrix)
+    facts |= _capabilities(facts, matrix)
+    facts |= _driver_by_cuda(facts, matrix)
+    return facts, tuple(told)
+
+
+def _platform(facts: dict[str, Fact], text: str) -> Iterable[str]:
+    """Fill in the platform: Windows by its paths, Linux on x86_64 where nothing else is named."""
+    if not isinstance(facts.get("host.platform"), Unknown):
+        return
+    system = facts.get("host.os")
+    if isinstance(system, Known):
+        machines = {"linux": "x86_64", "windows": "amd64"}
+        name, machine = str(system.value), machines.get(str(system.value), "")
+        said = machine_facts(name, machine) if not _names_another_machine(text.lower()) else {}
+        facts |= {n: Known(v, f"{system.source}: {v}") for n, v in said.items() if n != "host.os"}
+    elif _names_windows(text):
+        said = machine_facts("windows", "amd64")
+        facts |= {name: Known(value, "paths or files of Windows") for name, value in said.items()}
+    elif not _names_another_machine(text.lower()):
+        said = machine_facts("linux", "x86_64")
+        facts |= {name: Known(value, _SILENT) for name, value in said.items()}
+        yield PLATFORM.format("Linux on x86_64")
+
+
+def _torch(facts: dict[str, Fact], combined: Combined, text: str, matrix: Matrix) -> Iterable[str]:
+    """Fill in which build of torch it is, and its CUDA.
+
+    A label is that of torch's own files, whichever index they came from. A release without one is
+    PyPI's, unless the text speaks of conda or of an image with a build of its own.
+    """
+    version, build = facts.get("torch.version"), facts.get("torch.build")
+    if not isinstance(version, Known) or not isinstance(build, Unknown):
+        return
+    runtime = combined.fact(RUNTIME)
+    named = runtime if isinstance(runtime, Known) else version
+    if label := _LABELLED.fullmatch(str(named.value)):
+        _fill(facts, of_build(str(named.value), label["build"], facts.get("host.platform"), matrix,
+                              named.source))  # fmt: skip
+    elif not combined.is_listed("torch") and not isinstance(runtime, Known):
+        _fill(facts, _among_builds(version, facts, text, matrix))
+    elif _is_of_pypi(version, runtime, facts, text, matrix):
+        release, platform = str(version.value), facts.get("host.platform")
+        found = as_probed("pypi", release, platform, matrix)
+        own = of_build(release, found, platform, matrix, version.source) if found else {}
+        companions = _cuda_of_companions(facts)
+        contradicted = companions and companions != getattr(own.get("torch.cuda"), "value", "")
+        if own and not contradicted and _agrees(own["torch.cuda"], facts.get("torch.cuda")):
+            # Whoever wrote a release by hand may have left its label out, which has another ABI.
+            _fill(facts, {name: own[name] for name in ("torch.build", "torch.cuda", "torch.hip")})
+            yield from () if companions else (BUILD.format(release),)
+
+
+def _among_builds(
+    version: Known, facts: Mapping[str, Fact], text: str, matrix: Matrix
+) -> dict[str, Fact]:
+    """Return build and CUDA of a release that somebody wrote down, who may have left out a label.
+
+    It is one of torch's own builds for the platform, unless the text speaks of others' builds.
+    """
+    platform = facts.get("host.platform", Unknown("the platform is not known", "host.platform"))
+    if not _RELEASE.fullmatch(str(version.value)) or _CONDA.search(text):
+        return {}
+    rows = matrix.find("torch-builds", {"version": version, "platform": platform}).rows
+    builds = dict.fromkeys(word for row in rows for word in str(row["build"]).split())
+    if as_probed("pypi", str(version.value), platform, matrix) == "cpu":
+        builds = {"cpu": None, **builds}
+    if not builds.keys() - {"cpu"} or "*" in builds:
+        return {}  # no table lists the builds of this platform
+    made = [of_build(str(version.value), each, platform, matrix, version.source) for each in builds]
+    cuda = dict.fromkeys(
+        fact.value for each in made if isinstance(fact := each["torch.cuda"], Known)
+    )
+    found: dict[str, Fact] = {"torch.build": _among(builds, version)}
+    is_cuda = all(isinstance(each["torch.cuda"], Known) for each in made)
+    return {**found, "torch.cuda": _among(map(str, cuda), version)} if is_cuda else found
+
+
+def _among(values: Iterable[str], named: Known) -> Fact:
+    """Return a fact that is one of a few."""
+    several = tuple(values)
+    if len(several) == 1:
+        return Known(several[0], named.source)
+    words = " or ".join(several)
+    return Unknown(
+        f"it is {words}: {named.value} has builds for each", named.source, several, words
+    )
+
+
+def _fill(facts: dict[str, Fact], found: Mapping[str, Fact]) -> None:
+    """Set the facts that are Unknown."""
+    facts |= {name: fact for name, fact in found.items() if isinstance(facts.get(name), Unknown)}
+
+
+def _is_of_pypi(
+    version: Known, runtime: Fact, facts: Mapping[str, Fact], text: str, matrix: Matrix
+) -> bool:
+    """Return whether nothing speaks against a release of PyPI's.
+
+    torch itself, asked for its version, names a label in PyPI's files for Linux and Windows.
+    """
+    installer = facts.get("torch.installer")
+    if isinstance(runtime, Known) or not _RELEASE.fullmatch(str(version.value)):
+        return False
+    if isinstance(installer, Known) and str(installer.value).startswith("conda"):
+        return False
+    asked = {"version": version, "platform": facts.get("host.platform", Unknown("", ""))}
+    is_listed = bool(_cuda_of_companions(facts)) or not _CONDA.search(text)
+    return bool(matrix.find("torch-releases", asked).rows) and is_listed
+
+
+def _cuda_of_companions(facts: Mapping[str, Fact]) -> str:
+    """Return the CUDA whose libraries are listed beside torch, as PyPI's files bring them."""
+    named = facts.get("packages.named")
+    listed = named.value if isinstance(named, Known) and isinstance(named.value, dict) else {}
+    for name, version in listed.items():
+        if _COMPANION.fullmatch(name) and (found := _SHORT.match(version)):
+            return found[0]
+    return ""
+
+
+def _agrees(own: Fact, said: Fact | None) -> bool:
+    """Return whether what the text says of torch's CUDA is that of a build, or nothing."""
+    if isinstance(said, Unknown) or said is None:
+        return True
+    if isinstance(said, Known) and isinstance(own, Known):
+        return said.value == own.value
+    return isinstance(said, Absent) is isinstance(own, Absent)
+
+
+def _requirements(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return what tables say that the named packages require; torch's triton by its own table."""
+    markers = Markers(marker_target(dict(facts)), None)
+    named = [
+        package
+        for package in PACKAGES
+        if package != "torch"
+        and isinstance(facts.get(f"{package}.version"), Known)
+        and isinstance(facts.get(f"{package}.requires"), Unknown)
+    ]
+    return {
+        f"{package}.requires": required(package, facts, matrix, markers.hold) for package in named
+    }
+
+
+def _capabilities(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return what the names of GPUs say of them, with the lines that hold these names."""
+    found: dict[str, Fact] = {}
+    for name, model in facts.items():
+        at, _, part = name.partition(".")
+        if not (at.startswith("gpu[") and part == "name" and isinstance(model, Known)):
+            continue
+        with suppress(UsageError):  # not a name of the tables
+            gpu = find_gpu(str(model.value), matrix.tables)
+            said = {"compute_capability": gpu.compute_capability, "gfx": gpu.gfx}
+            found |= {
+                f"{at}.{key}": Known(value, f"{model.source}: {model.value}")
+                for key, value in said.items()
+                if value and isinstance(facts.get(f"{at}.{key}"), Unknown)
+            }
+    return found
+
+
+def _driver_by_cuda(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return between which releases a driver is that names the newest CUDA it supports."""
+    cuda, host = facts.get("driver.cuda"), facts.get("host.os")
+    is_open = isinstance(facts.get("driver.version"), Unknown)
+    if not (is_open and isinstance(cuda, Known) and isinstance(host, Known)):
+        return {}
+    own = int(str(cuda.value).partition(".")[0])
+    floors = {
+        int(word): str(row["driver"])
+        for row in matrix.tables["driver-floors"].rows
+        for word in str(row["cuda"]).split()
+        if word.isdecimal() and str(host.value) in str(row["os"]).split() and row.get("driver")
+    }
+    above = min((major for major in floors if major > own), default=0)
+    if not above:
+        return {}
+    least, words = floors.get(own, "1.0"), f"older than {floors[above]}"
+    reason = f"it is {words}, because it supports CUDA {cuda.value}"
+    return {"driver.version": Unknown(reason, cuda.source, (least, _before(floors[above])), words)}
+
+
+def _before(version: str) -> str:
+    """Return a release right below another one."""
+    return f"{int(version.partition('.')[0]) - 1}.999"
+
+
+def _assumed_abi(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return the C++ ABI of torch's own build, where the text says which build it is.
+
+    A release without a label may be conda's: then only what holds for all of its builds, and the
+    new ABI, which conda's have had for longer.
+    """
+    if not isinstance(facts.get("torch.cxx11_abi"), Unknown):
+        return {}
+    keys = {key: facts[fact] for key, fact in _BUILD_KEYS.items() if fact in facts}
+    version = facts.get("torch.version")
+    local = isinstance(version, Known) and version_part(str(version.value), "local")
+    is_labelled = isinstance(keys.get("build"), Known) and bool(local)
+    if not is_labelled:
+        keys.pop("build", None)
+    abi = matrix.find("torch-builds", keys).cell("cxx11_abi")
+    is_told = isinstance(abi, Known) and (is_labelled or abi.value is True)
+    return {"torch.cxx11_abi": abi} if is_told else {}
+
+
+def _names_windows(text: str) -> bool:
+    is_marked = any(mark in text for mark in _WINDOWS_MARKS)
+    return bool(_DRIVE.search(text) or (is_marked and _WINDOWS.search(text)))
+
+
+def _names_another_machine(lowered: str) -> bool:
+    """Return whether a text in small letters names a machine that is no x86_64 of Linux."""
+    if any(name in lowered for name in _OTHER_MACHINES) or _OTHER_CHIP.search(lowered):
+        return True
+    return "apple" in lowered and _APPLE.search(lowered) is not None

@@ -1,0 +1,91 @@
+"""What people and tools call the things that facts are about, and how they write versions."""
+
+from __future__ import annotations
+
+import re
+
+from fadoctor.model.packages import COMPANIONS, PACKAGES
+from fadoctor.syntax.patterns import compiled
+
+DISTRIBUTIONS: dict[str, str] = {
+    **{name: name for name in COMPANIONS},
+    **{name: name for names in PACKAGES.values() for name in names},
+    **{
+        name: name
+        for name in (
+            "comfyui",
+            "deep-gemm",
+            "fastvideo",
+            "flash-mla",
+            "llama-cpp-python",
+            "natten",
+            "pytorch-lightning",
+            "sageattention",
+            "sgl-kernel",
+            "spas-sage-attn",
+            "torchdata",
+            "torchtext",
+        )
+    },
+    "pytorch": "torch",
+    "bnb": "bitsandbytes",
+    "llama-factory": "llamafactory",
+}
+"""What names a distribution, in small letters with hyphens -> the distribution.
+
+"Flash Attention 2.0" is what transformers calls an interface.
+"""
+
+NAME = "|".join(
+    sorted((name.replace("-", "[-_]") for name in DISTRIBUTIONS), key=len, reverse=True)
+)
+"""A pattern for any of them."""
+
+VERSION = (
+    r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:[.+_-]?[a-zA-Z0-9]{1,20}(?:\.[a-z0-9]{1,20}){0,3})?)"
+)
+"""A version as it stands in texts: 2.6.0, 2.8.0+cu128, 0.0.29.post3, 2.6.0a0+nv25.01."""
+
+PLAIN_VERSION = compiled(r"v?(?P<version>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+!-]{0,60}?)")
+
+WISH = compiled(
+    r"(?i)require|depend|incompatible|specifier|built for|>=|<=|collecting|download|e\.g\.|such as"
+    r"|upgrad|downgrad|\bshould\b|\btry\b|\bworks?\b|recommend|or (?:newer|higher|later|above)"
+    r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\?\s{0,3}$|\bother\b"
+    r"|\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download|wheel)\b"
+    r"|升级到|降级到|换成|改成|建议|推荐|需要|要求|以上|及以上|以下|支持的|必要|推奨|以降|が必要|필요|권장"
+)
+"""xformers 0.0.27 requires torch==2.4.0: what is wanted is not what is there."""
+
+
+GPU_NAME = compiled(
+    r"(?<![\w./-])(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
+    r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|tesla|Quadro|Radeon|Instinct)[ -])?"
+    r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|rtx|gtx|rx|CMP)[ -]?)(?:PRO )?[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
+    r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|GRE|Ada|D)\b){0,2}"
+    r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|MI\d{2,3}[AX]?|TITAN (?:RTX|V|Xp?)|Orin|Thor)"
+    r"(?![\w.]|-\d\b)"
+)
+"""The name of a GPU, with its maker, its brand, or neither."""
+
+
+def distribution_of(name: str) -> str:
+    """Return the distribution that a name means, "" for none."""
+    return DISTRIBUTIONS.get(re.sub(r"[-_. ]{1,4}", "-", name.strip().lower()), "")
+
+
+_END = compiled(r"[.;!?\u3002\uff1b](?=\s|$)|[\u3002\uff1b\uff01\uff1f]")
+_BEFORE, _BEHIND = 80, 40
+"""Characters of a sentence around a mention in which a wish is looked for."""
+
+
+def is_wished(text: str, start: int, end: int) -> bool:
+    """Return whether the sentence around a mention speaks of what is wanted, and not of what is."""
+    before = text[max(0, start - _BEFORE) : start]
+    for found in _END.finditer(before):
+        cut = found.end()
+        before = " " * cut + before[cut:]
+    behind = text[end : end + _BEHIND]
+    if stop := _END.search(behind):
+        behind = behind[: stop.end()]
+    return WISH.search(before.lstrip() + text[start:end] + behind) is not None

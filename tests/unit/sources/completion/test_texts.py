@@ -1,0 +1,68 @@
+"""What follows from what a text states, and what stays one of a few."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.model.fact import Known, Unknown
+from tests.unit.sources.pasted.reading import read_environment
+
+if TYPE_CHECKING:
+    from fadoctor.model.fact import Fact
+
+
+def fact(text: str, name: str) -> Fact:
+    return read_environment(text.encode()).fact(name)
+
+
+def test_a_release_that_a_person_writes_is_one_of_torchs_own_builds() -> None:
+    build = fact("My torch is torch 2.5.1 on Linux.", "torch.build")
+    assert isinstance(build, Unknown)
+    assert {"pypi", "cu118", "cu121"} <= set(build.among)
+    cuda = fact("My torch is torch 2.5.1 on Linux.", "torch.cuda")
+    assert isinstance(cuda, Unknown)
+    assert set(cuda.among) == {"11.8", "12.1", "12.4"}
+
+
+def test_where_pypi_has_no_cuda_nobody_can_tell() -> None:
+    build = fact("torch 2.5.1 on Windows", "torch.build")
+    assert isinstance(build, Unknown)
+    assert not build.among
+
+
+def test_others_builds_are_not_counted() -> None:
+    build = fact("In conda, torch 2.5.1", "torch.build")
+    assert isinstance(build, Unknown)
+    assert not build.among
+
+
+def test_a_label_says_the_build() -> None:
+    build = fact("torch 2.5.1+cu118", "torch.build")
+    assert isinstance(build, Known)
+    assert build.value == "cu118"
+
+
+@pytest.mark.parametrize(
+    ("found", "below", "words"),
+    [("10010", "450", "older than 450.80.02"), ("11040", "525", "older than 525.60.13")],
+)
+def test_the_cuda_of_a_driver_bounds_it(found: str, below: str, words: str) -> None:
+    text = f"The NVIDIA driver on your system is too old (found version {found})."
+    driver = fact(text, "driver.version")
+    assert isinstance(driver, Unknown)
+    assert driver.words == words
+    assert all(float(each.partition(".")[0]) < float(below) for each in driver.among)
+
+
+def test_a_driver_that_is_named_is_not_guessed() -> None:
+    text = "NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4"
+    assert isinstance(fact(text, "driver.version"), Known)
+
+
+def test_a_platform_is_assumed_only_where_none_is_named() -> None:
+    silent = read_environment(b"torch 2.6.0+cu124")
+    assert any("Linux on x86_64" in each for each in silent.overlays)
+    for text in ("torch 2.6.0+cu124, Windows 11", "torch 2.6.0 on a Jetson"):
+        assert not any("Linux" in each for each in read_environment(text.encode()).overlays)
