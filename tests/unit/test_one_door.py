@@ -20,6 +20,7 @@ OTHERS = {
     "sources/probes/foreign_cuda.py": "opens by binary/files.py",
     "fleet/builds.py": "opens by binary/files.py",
     "binary/source.py": "gives the door's descriptor a name",
+    "syntax/shell_grammar.py": "opens blocks of a script, and no file",
     "syntax/named_file.py": "gives the door's descriptor a name",
     "fleet/sources.py": "gives the door's descriptor a name",
     "report/html/document.py": "files of this package",

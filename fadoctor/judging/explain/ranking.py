@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +14,7 @@ from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import MESSAGE_LIMIT, Rule
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.messages import Failure, Raised
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,14 +40,14 @@ _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 _DIGITS = str.maketrans("", "", "0123456789")
 
 # A program that names what it does without has gone on.
-_HANDLED = re.compile(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
+_HANDLED = compiled(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
 
 # So has one that names what it takes in place of what failed, but it was asked for the other:
 # Flash Attention failed, using default SDPA: ... | Error running sage: ..., using PyTorch instead.
-_REPLACED = re.compile(
+_REPLACED = compiled(
     r"(?i)\bfailed[,;:]? (?:now )?using [\w' -]{2,40}|[,;:.] ?using [\w' -]{2,40} instead\b"
 )
-_ASIDE = re.compile(r"\(e\.g\.[^()\n]{0,200}\)")
+_ASIDE = compiled(r"\(e\.g\.[^()\n]{0,200}\)")
 """An example in brackets says nothing of what happened."""
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.possible import QUESTION, possible_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.model.fact import Known
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import FixTemplate, Knowledge, Rule
     from fadoctor.model.verdict import Backend
 
-_ABOUT = re.compile(r"(?i)flash[-_ ]?att")
+_ABOUT = compiled(r"(?i)flash[-_ ]?att")
 _HALF = Known("fp16", "asked")
 _FIRST = {"gpu": "gpu[0]"}
 
