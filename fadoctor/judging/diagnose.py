@@ -13,6 +13,7 @@ from fadoctor.judging.verdicts.measurements import (
     join_measurements,
     notes,
     unmeasured,
+    what_was_not_tried,
     with_foreseen,
     with_predictions,
 )
@@ -196,7 +197,7 @@ def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:
             failed=count[Measured.FAILED],
             not_run=count[Measured.NOT_RUN],
         ),
-        notes=(*environment.target.notes, *notes(smoke)),
+        notes=(*environment.target.notes, *what_was_not_tried(smoke), *notes(smoke)),
         rule_errors=prognosis.assessment.errors,
         imports=smoke.imports,
     )

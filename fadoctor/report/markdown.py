@@ -256,3 +256,7 @@ def _fence(text: str, language: str) -> str:
 
 def _by(version: str, rules: str) -> str:
     return f"fadoctor {escape(version)}, rules {escape(rules)}."
+
+
+fence, folded = _fence, _folded
+"""For pages of other things than reports."""
