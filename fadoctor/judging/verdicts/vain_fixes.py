@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.fixes import possible_fixes
+from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.knowledge.matrix.kernels import visible_gpus
 from fadoctor.model.fact import Known
