@@ -19,8 +19,10 @@ class CompileRules(BuildHookInterface[Any]):
         root = Path(self.root)
         sys.path.insert(0, str(root))
         try:
+            from fadoctor.judging.explain.pages import write_pages  # noqa: PLC0415
             from fadoctor.knowledge.matrix.load import write_compiled  # noqa: PLC0415
 
             write_compiled(root / "rules", root / "fadoctor" / "compiled")
+            write_pages(root / "fadoctor" / "compiled")
         finally:
             sys.path.remove(str(root))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAD_DIM = "128"
+OLDEST = 8
+"""Major compute capability from which on flash-attn 2 has kernels."""
 
 # "csrc/flash_attn/src/flash_fwd_hdim96_bf16_sm80.cu",
 _SOURCE = re.compile(
@@ -67,6 +69,15 @@ def command(python: str, copy: Path, wheels: Path) -> list[str]:
         python, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index",
         "--no-cache-dir", "--wheel-dir", str(wheels), str(copy),
     ]  # fmt: skip
+
+
+def hindrance(capability: str) -> str:
+    """Return why flash-attn 2 is not built for a GPU, empty where it is."""
+    if not capability:
+        return "left out: torch tells no compute capability of this GPU"
+    if int(capability.partition(".")[0]) < OLDEST:
+        return f"left out: flash-attn 2 has no kernels for compute capability {capability}"
+    return ""
 
 
 def environment(capability: str) -> dict[str, str]:

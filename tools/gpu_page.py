@@ -24,6 +24,9 @@ With `--flash-attn-source FOLDER` it also builds flash-attn for that GPU and one
 PRETENDED = """
 **This was pretended on a CPU.** It shows that the script works, and nothing of any GPU.
 """
+_OTHER_CARDS = frozenset(("pcie", "nvl", "mig", "laptop", "mobile", "super", "ti", "d"))
+"""Words of cards that are slower, or faster, than the one that bears the name alone."""
+
 _SLOW_SHARE = 0.05
 """Share of the peak below which a flash kernel's time asks for an explanation."""
 
@@ -33,7 +36,7 @@ def render(folder: Path | None) -> str:
     record = _load(folder, "steps.json")
     if not record:
         return TITLE + NOTHING
-    runs = {name: _load(folder, f"smoke-{name}.json") for name in ("default", "thorough", "flex")}
+    runs = {name: _load(folder, f"smoke-{name}.json") for name in ("default", "thorough")}
     cells = [cell for run in runs.values() for cell in run.get("cells", ())]
     parts = [TITLE, PRETENDED if record["pretended"] else "", _machine(folder, runs["default"])]
     parts += [_steps(record["steps"]), _results(cells), _contradictions(cells), _times(cells)]
@@ -133,6 +136,8 @@ def _judged(share: float | None, cell: Any) -> str:
 def peak_of(name: str) -> float | None:
     """Return what a GPU can compute at most in half precision, 10^12 a second; None unknown."""
     words = set(name.replace("-", " ").split())
+    if {word.lower() for word in words} & _OTHER_CARDS:
+        return None
     for row in load_knowledge().tables["gpu-peak-tflops"].rows:
         if row["name"] in words:
             return float(str(row["half"]))

@@ -13,11 +13,16 @@ import torch, torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 device = sys.argv[1]
-def make(dtype=torch.bfloat16, head=64):
+modern = device == "cpu" or torch.cuda.get_device_capability() >= (8, 0)
+half = torch.bfloat16 if modern else torch.float16
+def make(dtype=half, head=64):
     return [torch.randn(1, 4, 128, head, device=device, dtype=dtype) for _ in range(3)]
 q, k, v = make()
 sdpa = F.scaled_dot_product_attention
 """
+
+MODERN = 8
+"""Major compute capability from which on torch and flash-attn 2 have flash kernels."""
 
 FAST = frozenset(("sdpa-flash", "sdpa-cudnn", "fa2"))
 SLOW = frozenset(("sdpa-efficient", "sdpa-math"))
@@ -50,7 +55,7 @@ CASES = (
     Case("promoted", "k = k * torch.ones(64, device=device)\n"
          "with contextlib.suppress(RuntimeError): sdpa(q, k, v)", ANY, "k", "differ", "torch.ones"),
     Case("norm under autocast",
-         "with torch.autocast(device, dtype=torch.bfloat16):\n"
+         "with torch.autocast(device, dtype=half):\n"
          "    sdpa(F.layer_norm(q, (64,)), F.layer_norm(k, (64,)), v)", FAST),
     Case("recomputed in a backward pass",
          "def layer(x):\n    w = x.float()\n"
@@ -58,25 +63,36 @@ CASES = (
          "q.requires_grad_()\ncheckpoint(layer, q, use_reentrant=True).float().sum().backward()",
          ANY, "k", "differ", "x.float()"),
     Case("flash-attn",
-         "if importlib.util.find_spec('flash_attn') and device == 'cuda':\n"
+         "if importlib.util.find_spec('flash_attn') and device == 'cuda' and modern:\n"
          "    from flash_attn import flash_attn_func as sdpa\n"
          "sdpa(q, k, v)", FAST),
     Case("flash-attn and float32",
          "w = k.float()\n"
-         "if importlib.util.find_spec('flash_attn') and device == 'cuda':\n"
+         "if importlib.util.find_spec('flash_attn') and device == 'cuda' and modern:\n"
          "    from flash_attn import flash_attn_func as sdpa\n"
          "with contextlib.suppress(RuntimeError): sdpa(q, w, v)", ANY, "k", "", "k.float()"),
 )  # fmt: skip
 
 
-def problem(case: Case, document: Any, *, pretend: bool) -> str:
+def expected(case: Case, capability: str) -> frozenset[str]:
+    """Return the kernels that a GPU may take for a program; any where nothing is known of it.
+
+    Without a capability it is another maker's GPU, or torch could not describe it.
+    """
+    if not capability:
+        return ANY
+    old = int(capability.partition(".")[0]) < MODERN
+    return case.backends | SLOW if old and case.backends & FAST else case.backends
+
+
+def problem(case: Case, document: Any, capability: str, *, pretend: bool) -> str:
     """Return what a trace says otherwise than is known, "" where it agrees."""
     calls = [call for process in document["processes"] for call in process["calls"]]
     faults = [fault for process in document["processes"] for fault in process.get("faults", ())]
     if faults or not calls:
         return f"faults of the tracer: {faults[0]}" if faults else "no call was seen"
     said = _culprits(case, calls[0])
-    return said if said or pretend else _kernel(case, calls[0])
+    return said if said or pretend else _kernel(case, calls[0], capability)
 
 
 def _culprits(case: Case, call: Any) -> str:
@@ -88,8 +104,9 @@ def _culprits(case: Case, call: Any) -> str:
     return f"the culprit is {wrong[0]!r}" if wrong else ""
 
 
-def _kernel(case: Case, call: Any) -> str:
-    if call["error"] is None and call["backend"] not in case.backends:
-        return f"ran on {call['backend']}, not on {' or '.join(sorted(case.backends))}"
+def _kernel(case: Case, call: Any, capability: str) -> str:
+    backends = expected(case, capability)
+    if call["error"] is None and call["backend"] not in backends:
+        return f"ran on {call['backend']}, not on {' or '.join(sorted(backends))}"
     reasons = "; ".join(call["why_not_flash"])
     return "" if case.why.lower() in reasons.lower() else f"reasons: {reasons or 'none'}"

@@ -1,16 +1,20 @@
 """Spend ten minutes of a GPU well: run everything that only a GPU can answer, and keep it.
 
 Usage: python tools/on_a_gpu.py [--python TARGET] [--out FOLDER] [--budget SECONDS]
-           [--flash-attn-source FOLDER] [--page FILE] [--step NAME]... [--pretend]
+           [--flash-attn-source FOLDER] [--build-budget SECONDS] [--page FILE] [--step NAME]...
+           [--pretend]
        python tools/on_a_gpu.py --from FOLDER --page FILE      (only the page, of what was kept)
 
-Needs a GPU and an environment with torch; nvcc where flash-attn is to be built; no network. Runs
-facts, check, the default set of smoke, every cell of it (all dtypes, fp8, triton, then flex), and
-injected faults; compares predictions with measurements and times with what the GPU can do at most.
-Traces small programs whose answer is known.
+Needs a GPU and an environment with torch; nvcc where flash-attn is to be built; no network. Runs,
+the most telling first: facts, check, the default set of smoke, injected faults, small programs
+under trace whose answer is known, and every cell of what is installed (all dtypes, fp8, triton,
+what compiles last); compares predictions with measurements and times with what the GPU can do.
 Each step has a limit, and all of them `--budget` (600 s): what finds no time is said to be left
-out. Results are files of FOLDER (default: on-a-gpu), `steps.json` first. --pretend does the same on
-the CPU, where faults only raise what a GPU would: it tests this script and nothing else.
+out. A build of flash-attn has `--build-budget` (1800 s) beside it.
+Results are files of FOLDER (default: on-a-gpu), `steps.json` first; each step is a line of
+`results.jsonl` as soon as it has ended, and SIGTERM or Ctrl-C leaves the page of what is known.
+--pretend does the same on the CPU, where faults only raise what a GPU would: it tests this script
+and nothing else.
 
 Ends with 1 where a step did not come out as it should.
 """
@@ -18,8 +22,10 @@ Ends with 1 where a step did not come out as it should.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -28,18 +34,21 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tools import gpu_build, gpu_faults, gpu_trace
-from tools.gpu_page import render
+NEEDED = ("msgspec", "typer", "rich")
+"""What fadoctor itself needs: this interpreter must have it, the target need not."""
 
-BACKENDS = (
-    "fa2", "fa3", "fa4", "hub-fa2", "hub-fa3", "hub-fa4", "hub-sage", "torch-fa3", "torch-fa4",
-    "sdpa-flash", "sdpa-efficient", "sdpa-cudnn", "sdpa-math", "xformers",
-    "vllm-fa", "fa-rotary", "fa-layer-norm", "fa-cross-entropy", "triton",
-)  # fmt: skip
-"""All but flex, whose compilation has a step of its own."""
+if __name__ == "__main__" and [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+    sys.exit(
+        f"{sys.executable} lacks what fadoctor needs ({', '.join(NEEDED)}): run this by an "
+        "interpreter in which fadoctor is installed, and name yours by --python"
+    )
+
+from tools import gpu_build, gpu_faults, gpu_trace  # noqa: E402
+from tools.gpu_page import render  # noqa: E402
 
 DTYPES = ("bf16", "fp16", "fp32", "fp8")
 _TAIL = 2000
+_TERMINATED = 128 + 15
 
 
 class Step(NamedTuple):
@@ -51,6 +60,8 @@ class Step(NamedTuple):
     env: dict[str, str] | None = None
     codes: tuple[int, ...] = (0,)
     """Exit codes that are as they should be."""
+    own_budget: bool = False
+    """Whether its limit holds beside the budget of all."""
 
 
 class Session:
@@ -79,11 +90,12 @@ class Session:
         """Run a step; keep its output in a file and how it went in the record; return its JSON."""
         if self.left_out(step.name):
             return None
-        left = self.ends - time.monotonic()
+        left = step.limit_s if step.own_budget else self.ends - time.monotonic()
         entry: dict[str, Any] = {"name": step.name, "command": step.argv[1:]}
         self.steps.append(entry)
         if left < 1:
             entry["problem"] = "left out: the budget was used up"
+            self.note(entry)
             return None
         sys.stderr.write(f"{step.name} (at most {min(left, step.limit_s):.0f} s)\n")
         started = time.monotonic()
@@ -93,6 +105,7 @@ class Session:
             entry["problem"] = "ran out of time" if code is None else f"exit code {code}"
         if err:
             entry["stderr"] = err[-_TAIL:]
+        self.note(entry)
         file = self.folder / f"{step.name.replace(' ', '-')}.txt"
         try:
             found = json.loads(out)
@@ -103,6 +116,11 @@ class Session:
         file.write_text(out, encoding="utf-8")
         entry["file"] = file.name
         return found
+
+    def note(self, entry: dict[str, Any]) -> None:
+        """Append what became of a step, at once."""
+        with (self.folder / "results.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
 
     def left_out(self, name: str) -> bool:
         """Tell whether nobody asked for a step."""
@@ -124,22 +142,32 @@ def execute(step: Step, limit_s: float) -> tuple[int | None, str, str]:
     try:
         out, err = child.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
-        child.terminate()  # fadoctor ends its workers then
-        out, err = child.communicate(timeout=20)
+        child.terminate()  # fadoctor ends its workers then, and tells what it knows
+        try:
+            out, err = child.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            out, err = child.communicate()
         return None, out, err
+    except BaseException:
+        child.terminate()
+        raise
     return child.returncode, out, err
 
 
 def take_measurements(session: Session) -> None:
-    """Run what needs no fault: facts, check, the default set, every cell."""
+    """Run what tells most: facts, check, the default set."""
     session.run(Step("facts", session.fadoctor("facts", "--redact"), 60))
     plain = ("--format", "json", "--redact", "--fail-on", "never")
     session.run(Step("check", session.fadoctor("check", *plain), 120))
-    session.run(Step("smoke default", session.smoke(), 120))
-    every = [word for name in BACKENDS for word in ("--backend", name)]
+    session.run(Step("smoke default", session.smoke("--total", "150"), 180))
+
+
+def run_every_cell(session: Session) -> None:
+    """Run every cell of what is installed; what compiles on the spot stands last."""
     dtypes = [word for name in DTYPES for word in ("--dtype", name)]
-    session.run(Step("smoke thorough", session.smoke("--thorough", *every, *dtypes), 240))
-    session.run(Step("smoke flex", session.smoke("--backend", "flex", "--dtype", "bf16"), 90))
+    words = ("--thorough", *dtypes, "--total", "270")
+    session.run(Step("smoke thorough", session.smoke(*words), 300))
 
 
 def inject_faults(session: Session) -> None:
@@ -199,7 +227,8 @@ def trace_programs(session: Session) -> None:
         session.run(Step(f"trace {case.name}", argv, 60))
         if kept.is_file():
             found = json.loads(kept.read_text(encoding="utf-8"))
-            said = gpu_trace.problem(case, found, pretend=session.options.pretend)
+            gpu = "" if session.options.pretend else capability_of(session)
+            said = gpu_trace.problem(case, found, gpu, pretend=session.options.pretend)
             if said:
                 session.steps[-1].setdefault("problem", said)
 
@@ -208,20 +237,25 @@ def build_flash_attn(session: Session, source: Path) -> None:
     """Build flash-attn for this GPU and one head dimension, and run the default set with it."""
     wheels, site = session.folder / "wheels", session.folder / "built"
     capability = capability_of(session)
+    if hindrance := gpu_build.hindrance(capability):
+        session.steps.append({"name": "build flash-attn", "command": [], "problem": hindrance})
+        return
     try:
         copy = gpu_build.reduce(source, session.folder)
     except gpu_build.SourceError as error:
         session.steps.append({"name": "build flash-attn", "command": [], "problem": str(error)})
         return
     argv = gpu_build.command(str(session.options.python), copy, wheels)
-    session.run(Step("build flash-attn", argv, 480, gpu_build.environment(capability)))
+    env = gpu_build.environment(capability)
+    limit_s = session.options.build_budget
+    session.run(Step("build flash-attn", argv, limit_s, env, own_budget=True))
     if not gpu_build.unpack(wheels, site):
         if session.steps:
             session.steps[-1].setdefault("problem", "no wheel came of it")
         return
     env = {**os.environ, "PYTHONPATH": str(site.resolve())}
     words = ("--backend", "fa2", "--dtype", "bf16", "--dtype", "fp16")
-    session.run(Step("smoke built flash-attn", session.smoke(*words), 120, env))
+    session.run(Step("smoke built flash-attn", session.smoke(*words), 120, env, own_budget=True))
 
 
 def capability_of(session: Session) -> str:
@@ -238,6 +272,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("on-a-gpu"))
     parser.add_argument("--budget", type=float, default=600.0)
     parser.add_argument("--flash-attn-source", type=Path)
+    parser.add_argument("--build-budget", type=float, default=1800.0)
     parser.add_argument("--step", action="append", help="Only this step. Repeatable.")
     parser.add_argument("--from", dest="kept", type=Path)
     parser.add_argument("--page", type=Path)
@@ -245,29 +280,47 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def run_all(session: Session) -> int:
+    """Run every step; return how the script ends. A signal ends it with what is known."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, end)
+    source = session.options.flash_attn_source
+    try:
+        take_measurements(session)
+        inject_faults(session)
+        trace_programs(session)
+        run_every_cell(session)
+        occupy(session)
+        if source:
+            build_flash_attn(session, source.resolve())
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if session.steps:
+            session.steps[-1].setdefault("problem", "ended from outside")
+        return _TERMINATED
+    finally:
+        session.save()
+    return int(any(step.get("problem") for step in session.steps))
+
+
 def main() -> None:
     """Run everything, then write the page."""
     options = parse()
     folder = options.kept or options.out
-    failed = False
+    code = 0
     if options.kept is None:
         options.out = options.out.resolve()
         options.out.mkdir(parents=True, exist_ok=True)
-        session = Session(options)
-        take_measurements(session)
-        inject_faults(session)
-        trace_programs(session)
-        occupy(session)
-        if options.flash_attn_source:
-            build_flash_attn(session, options.flash_attn_source.resolve())
-        session.save()
-        failed = any(step.get("problem") for step in session.steps)
+        code = run_all(Session(options))
     page = render(folder)
     if options.page:
         options.page.write_text(page, encoding="utf-8")
     else:
         sys.stdout.write(page)
-    sys.exit(failed)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

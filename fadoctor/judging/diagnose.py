@@ -13,12 +13,14 @@ from fadoctor.judging.verdicts.measurements import (
     join_measurements,
     notes,
     unmeasured,
+    what_was_not_tried,
     with_foreseen,
     with_predictions,
 )
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.judging.verdicts.recommendation import recommend
 from fadoctor.judging.verdicts.root_causes import find_root_causes
+from fadoctor.judging.verdicts.vain_fixes import without_vain_fixes
 from fadoctor.knowledge.matrix.age import newer_than_tables
 from fadoctor.knowledge.matrix.kernels import Kernels, visible_gpus
 from fadoctor.knowledge.matrix.query import Matrix
@@ -112,6 +114,7 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         smoke = with_foreseen(smoke, assessment.findings)
         verdicts = join_measurements(verdicts, smoke, gpus, prognosis.version_of)
         findings = _added(findings, assessment.findings, _causes(prognosis, smoke))
+    findings = without_vain_fixes(findings, prognosis.kernels, prognosis.knowledge.rules)
     told, more = unknown, notes(smoke)
     if newer := newer_than_tables(environment, prognosis.knowledge):
         more = (newer, *more)
@@ -194,7 +197,7 @@ def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:
             failed=count[Measured.FAILED],
             not_run=count[Measured.NOT_RUN],
         ),
-        notes=(*environment.target.notes, *notes(smoke)),
+        notes=(*environment.target.notes, *what_was_not_tried(smoke), *notes(smoke)),
         rule_errors=prognosis.assessment.errors,
         imports=smoke.imports,
     )

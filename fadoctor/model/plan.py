@@ -115,6 +115,8 @@ class Answer(enum.Enum):
 
     RESOLVES = "resolves"
     REFUSED = "refused"
+    DIFFERS = "differs"
+    """It would do something else, and that is worse."""
     UNREACHABLE = "unreachable"
     """Nobody could be asked: no installer, no index, no network."""
 

@@ -129,6 +129,10 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Patterns that must all be found in the lines of the match."""
     absent: tuple[str, ...] = ()
     """Patterns none of which may be found in it."""
+    others: tuple[str, ...] = ()
+    """Names of other programs: where one of them raised it, it does not show."""
+    survived: tuple[str, ...] = ()
+    """How a program goes on: where the lines of the match say so, it does not show."""
     given: Condition = {}
     """What the facts of the log must surely say; where they do not, it does not show."""
     listed: dict[str, str] = {}

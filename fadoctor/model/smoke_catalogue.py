@@ -16,6 +16,9 @@ from fadoctor.model.verdict import Backend, Dtype
 PREDICTED = ("full", "causal", "long", "rotary", "layer-norm", "cross-entropy", "matmul")
 """Cases whose shapes a prediction speaks of: what is within every documented limit."""
 
+LIKE = ("like", "like-decode")
+"""Cases of the shape that a model has: its prompt, and one token that follows."""
+
 TRAPS = ("mixed", "mixed-autocast", "fp32-autocast")
 """Cases whose tensors have the wrong dtypes on purpose, as a user's do."""
 
@@ -55,40 +58,50 @@ class Entry(msgspec.Struct, frozen=True):
     """Why the default set leaves it out."""
     package: str = ""
     """What it imports: where there is no such module, there is nothing to run."""
+    companions: tuple[str, ...] = ()
+    """Modules without which the package may be there as a part of another, and cannot run."""
 
 
 _BASIC = ("full", "causal", "long")
 _GROUPED = ("full", "causal", "gqa", "long")
-_DIMS = ("hdim128", "hdim256")
+_SHAPES = ("hdim96", "short-q", "large")
+_WIDER = (*_SHAPES, "hdim256")
+_DIMS = ("hdim128",)
 _GENERATION = ("varlen", "kvcache")
 _FA, _SDPA, _OPS = "_fadoctor_flash_attn", "_fadoctor_sdpa", "_fadoctor_fa_ops"
 _HUB, _ACTIVATED = "_fadoctor_hub", "_fadoctor_activated"
+_CUTE = ("cutlass", "cuda", "quack", "tvm_ffi")
 _COMPILES = "it compiles each kernel on the spot"
 _NORM = ("out", "dx", "dweight", "dbias")
 
 CATALOGUE = (
-    Entry(Backend.FA2, _FA, _GROUPED, (*_DIMS, *_GENERATION, *TRAPS), on_cpu=OnCpu.FLASH_ATTN,
+    Entry(Backend.FA2, _FA, (*_GROUPED, *_WIDER), (*_DIMS, *_GENERATION, *TRAPS),
+          on_cpu=OnCpu.FLASH_ATTN,
           package="flash_attn"),
-    Entry(Backend.FA3, _FA, _GROUPED, (*_DIMS, *_GENERATION, *TRAPS), EIGHT,
+    Entry(Backend.FA3, _FA, (*_GROUPED, *_WIDER), (*_DIMS, *_GENERATION, *TRAPS), EIGHT,
           package="flash_attn_interface"),
-    Entry(Backend.FA4, _FA, _GROUPED, ("hdim128", "varlen", *TRAPS), EIGHT,
-          slow=_COMPILES, package="flash_attn.cute"),
-    Entry(Backend.HUB_FA2, _HUB, _GROUPED, (*_DIMS, *_GENERATION, *TRAPS), on_cpu=OnCpu.NAMED,
+    Entry(Backend.FA4, _FA, (*_GROUPED, *_SHAPES), ("hdim128", "varlen", *TRAPS), EIGHT,
+          slow=_COMPILES, package="flash_attn.cute", companions=_CUTE),
+    Entry(Backend.HUB_FA2, _HUB, (*_GROUPED, *_WIDER), (*_DIMS, *_GENERATION, *TRAPS),
+          on_cpu=OnCpu.NAMED,
           package="kernels"),
-    Entry(Backend.HUB_FA3, _HUB, _GROUPED, (*_DIMS, "varlen", *TRAPS), package="kernels"),
-    Entry(Backend.HUB_FA4, _HUB, _GROUPED, ("hdim128", "varlen", *TRAPS), slow=_COMPILES,
+    Entry(Backend.HUB_FA3, _HUB, (*_GROUPED, *_WIDER), (*_DIMS, "varlen", *TRAPS),
+          package="kernels"),
+    Entry(Backend.HUB_FA4, _HUB, (*_GROUPED, *_SHAPES), ("hdim128", "varlen", *TRAPS),
+          slow=_COMPILES,
           package="kernels"),
     Entry(Backend.HUB_SAGE, _HUB, _GROUPED, ("hdim128",), tensors=("out",),
           on_cpu=OnCpu.NAMED, package="kernels"),
-    Entry(Backend.TORCH_FA3, _ACTIVATED, _GROUPED, ("hdim128", *TRAPS),
+    Entry(Backend.TORCH_FA3, _ACTIVATED, (*_GROUPED, *_SHAPES), ("hdim128", *TRAPS),
           package="flash_attn_interface"),
-    Entry(Backend.TORCH_FA4, _ACTIVATED, _GROUPED, ("hdim128", *TRAPS), slow=_COMPILES,
-          package="flash_attn.cute"),
-    Entry(Backend.SDPA_FLASH, _SDPA, _GROUPED, (*_DIMS, *TRAPS), on_cpu=OnCpu.YES),
-    Entry(Backend.SDPA_EFFICIENT, _SDPA, _BASIC, (*_DIMS, *TRAPS)),
-    Entry(Backend.SDPA_CUDNN, _SDPA, _GROUPED, ("hdim128", *TRAPS)),
-    Entry(Backend.SDPA_MATH, _SDPA, _GROUPED, (*_DIMS, *TRAPS), on_cpu=OnCpu.YES),
-    Entry(Backend.XFORMERS, "_fadoctor_xformers", _BASIC, (*_DIMS, *TRAPS),
+    Entry(Backend.TORCH_FA4, _ACTIVATED, (*_GROUPED, *_SHAPES), ("hdim128", *TRAPS), slow=_COMPILES,
+          package="flash_attn.cute", companions=_CUTE),
+    Entry(Backend.SDPA_FLASH, _SDPA, (*_GROUPED, *_WIDER), (*_DIMS, *TRAPS), on_cpu=OnCpu.YES),
+    Entry(Backend.SDPA_EFFICIENT, _SDPA, (*_BASIC, *_WIDER, "masked"), (*_DIMS, *TRAPS)),
+    Entry(Backend.SDPA_CUDNN, _SDPA, (*_GROUPED, *_SHAPES, "masked"), ("hdim128", *TRAPS)),
+    Entry(Backend.SDPA_MATH, _SDPA, (*_GROUPED, *_WIDER, "masked"), (*_DIMS, *TRAPS),
+          on_cpu=OnCpu.YES),
+    Entry(Backend.XFORMERS, "_fadoctor_xformers", (*_BASIC, *_WIDER), (*_DIMS, *TRAPS),
           package="xformers"),
     Entry(Backend.VLLM_FA, "_fadoctor_vllm_fa", _GROUPED, ("hdim128", "varlen", *TRAPS),
           tensors=("out",), slow="importing vllm takes many seconds", package="vllm"),
@@ -101,6 +114,28 @@ CATALOGUE = (
     Entry(Backend.FLEX, "_fadoctor_flex", ("causal",), ("full", *TRAPS), on_cpu=OnCpu.YES,
           slow="torch.compile takes many seconds"),
 )  # fmt: skip
+
+
+TRIED = {
+    "a head dimension of 96": ("hdim96",),
+    "a head dimension of 256": ("hdim256",),
+    "fewer queries than keys": ("short-q", "kvcache", "like-decode"),
+    "masks": ("masked",),
+    "large logits": ("large",),
+    "grouped heads": ("gqa", "with grouped heads"),
+    "packed sequences": ("varlen",),
+    "more than 2,048 positions": ("long",),
+    "dropout": (),
+    "sliding windows": ("with a sliding window",),
+    "softcaps": ("with a softcap",),
+    "sinks": ("with sinks",),
+}
+"""What a kernel may be given -> cases, and notes of cells, that tell of it having been tried."""
+
+
+def untried(told: set[str]) -> tuple[str, ...]:
+    """Return what none of the cells that passed has tried, given their cases and notes."""
+    return tuple(name for name, tries in TRIED.items() if told.isdisjoint(tries))
 
 
 NO_BACKWARD = (Backend.FLEX, Backend.HUB_FA2, Backend.HUB_SAGE)

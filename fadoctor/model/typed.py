@@ -31,7 +31,9 @@ def decode(data: bytes | str, kind: Any) -> Any:
     """
     try:
         return _decoder(kind).decode(data)
-    except (UnicodeError, RecursionError) as error:
+    except RecursionError as error:  # each release of msgspec says it in other words
+        raise msgspec.DecodeError("nested too deeply") from error
+    except UnicodeError as error:
         raise msgspec.DecodeError(str(error)) from error
 
 

@@ -44,6 +44,17 @@ class Dtype(enum.Enum):
     FP8 = "fp8"
 
 
+_DTYPE_NAMES = {
+    "bfloat16": Dtype.BF16, "float16": Dtype.FP16, "half": Dtype.FP16, "float32": Dtype.FP32,
+    "float": Dtype.FP32, "float8": Dtype.FP8, "float8_e4m3fn": Dtype.FP8, "float8_e5m2": Dtype.FP8,
+} | {each.value: each for each in Dtype}  # fmt: skip
+
+
+def dtype_named(name: str) -> Dtype | None:
+    """Return the dtype that a name means, as fadoctor or torch writes it; None for another."""
+    return _DTYPE_NAMES.get(name.strip().lower().removeprefix("torch."))
+
+
 class Predicted(enum.Enum):
     """What the facts say."""
 

@@ -97,13 +97,42 @@ def ends_by_signals() -> Iterator[None]:
     try:
         yield
     except _Ended:
-        _die(came[0])
+        die_of(came[0])
     finally:
         for number in numbers:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _die(number: int) -> None:
+@contextmanager
+def interrupted_by_term() -> Iterator[list[int]]:
+    """Take SIGTERM for Ctrl-C: what is known is told, and `timeout` is no reason to tell nothing.
+
+    Gives a list that holds the signal once it came: `die_of` it in the end. A further one is
+    ignored from then on. Nothing changes where it is ignored (nohup), and outside
+    the main thread.
+    """
+    number = getattr(signal, "SIGTERM", None)
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(number) if number is not None else None
+    came: list[int] = []
+    if number is None or not is_main or before in (None, signal.SIG_IGN):
+        yield came
+        return
+
+    def end(_number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        came.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(number, end)
+    try:
+        yield came
+    finally:
+        if not came:
+            signal.signal(number, before)
+
+
+def die_of(number: int) -> None:
     """End by a signal, so that who waits for us sees which."""
     RUNNING.end_all()
     signal.signal(number, signal.SIG_DFL)

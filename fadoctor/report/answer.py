@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.environment import UNNAMED, UNSAID
-from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.fact import Absent, Known, Unknown, fact_text, printable
+from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
+from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from fadoctor.model.fact import Fact
+    from fadoctor.model.finding import Finding
     from fadoctor.model.fix import Fix
     from fadoctor.model.report import Report
     from fadoctor.model.verdict import Verdict
@@ -24,8 +27,11 @@ _FLASH = (Backend.FA4, Backend.FA3, Backend.FA2, Backend.FA1)
 """FlashAttention as its own packages bring it, the newest first."""
 
 _FLASH_PACKAGES = ("flash_attn", "flash_attn_3", "flash_attn_4")
-_OF_VLLM = "vLLM's FlashAttention"
-"""What vLLM computes with, whether flash-attn is there or not."""
+
+_OWN = {each: f"FlashAttention-{each.value.removeprefix('fa')}" for each in _FLASH} | {
+    Backend.VLLM_FA: "vLLM's FlashAttention"
+}
+"""How they are called; vLLM computes with its own, whether flash-attn is there or not."""
 
 _OF_HUB = {
     Backend.HUB_FA4: "FlashAttention-4 from the Hub",
@@ -35,6 +41,11 @@ _OF_HUB = {
 """What stands in for the packages where it is known to work."""
 
 _HALF = (Dtype.BF16, Dtype.FP16)
+
+_REASON_LIMIT = 200
+
+_NO_DRIVER = "--gpu was given without --driver"
+"""Why a cell is open whose kernel is there."""
 
 _ASK = "To ask about one: `fadoctor check --gpu A100`."
 
@@ -53,6 +64,10 @@ class Answer(msgspec.Struct, frozen=True):
     state: State
     sentence: str
     """``Tesla V100: FlashAttention-2 cannot run here.``"""
+    because: tuple[str, ...] = ()
+    """Ids of the rules behind it, where it fails."""
+    is_explained: bool = False
+    """Whether the sentence names the cause: the GPU itself, or a torch that is not there."""
 
 
 def is_flash(verdict: Verdict) -> bool:
@@ -61,17 +76,66 @@ def is_flash(verdict: Verdict) -> bool:
 
 
 def answers_of(report: Report) -> tuple[Answer, ...]:
-    """Return an answer for each kind of GPU, the worst first; one where there is none to ask of."""
-    names = dict.fromkeys(verdict.gpu for verdict in report.verdicts)
-    if not names or isinstance(report.environment.get("torch.version"), Absent):
-        return (_without_table(report),)
+    """Return an answer for each kind of GPU, the worst first; one where there is none to ask of.
+
+    Where something is wrong, the first one names the cause, and none says that it works.
+    """
+    if not is_tabled(report):
+        return with_cause(report, [_without_table(report)])
+    answers = [_of_gpu(report, gpu) for gpu in gpus_of(report)]
     found: dict[str, Answer] = {}
-    for gpu in names:
-        verdicts = [each for each in report.verdicts if each.gpu == gpu]
-        answer = _of_gpu(gpu, verdicts, _of_hardware(report), _without_flash(report))
-        found.setdefault(answer.sentence, answer)
+    for each in with_cause(report, answers):
+        found.setdefault(each.sentence, each)
     order = list(State)
     return tuple(sorted(found.values(), key=lambda each: order.index(each.state)))
+
+
+def is_tabled(report: Report) -> bool:
+    """Return whether there is a table to answer from: a GPU, and a torch, here or assumed."""
+    has_torch = not isinstance(report.environment.get("torch.version"), Absent)
+    is_assumed = any(each.backend is Backend.SDPA_MATH for each in report.verdicts)
+    return (has_torch or is_assumed) and bool(gpus_of(report))
+
+
+def gpus_of(report: Report) -> tuple[str, ...]:
+    """Return the GPUs of the table; the CPU, on which a run may have passed, is none."""
+    return tuple(dict.fromkeys(each.gpu for each in report.verdicts if each.gpu != CPU))
+
+
+def state_on(report: Report, gpu: str) -> State:
+    """Return how the answer for one GPU of the table comes out."""
+    return _of_gpu(report, gpu).state
+
+
+def with_cause(report: Report, answers: Sequence[Answer]) -> tuple[Answer, ...]:
+    """Return answers that begin with the worst error, where one was found."""
+    worst = worst_of(report)
+    if worst is None:
+        return tuple(answers)
+    failing = [each for each in answers if each.state is State.FAILS]
+    ids = {worst.rule_id, *worst.consequences}
+    if any(ids & set(each.because) for each in failing):
+        return tuple(_explained(each, report) for each in failing)
+    subject = "" if worst.subject == "environment" else f" ({worst.subject})"
+    first = Answer(State.FAILS, f"{worst.title}{subject}.")
+    open_ = [each for each in answers if each.state is State.UNKNOWN and is_tabled(report)]
+    return (first, *(_explained(each, report) for each in failing if each.because), *open_)
+
+
+def worst_of(report: Report) -> Finding | None:
+    """Return the first error of a report; None where it has none."""
+    return next((each for each in report.findings if each.severity is Severity.ERROR), None)
+
+
+def _explained(answer: Answer, report: Report) -> Answer:
+    """Return an answer with the title of the error that makes it; a GPU's limit needs none."""
+    if answer.is_explained:
+        return answer
+    causes = (each for each in report.findings if each.severity is Severity.ERROR)
+    for each in causes:
+        if {each.rule_id, *each.consequences} & set(answer.because):
+            return msgspec.structs.replace(answer, sentence=f"{answer.sentence} {each.title}.")
+    return answer
 
 
 def state_of(verdict: Verdict) -> State:
@@ -86,7 +150,28 @@ def _of_hardware(report: Report) -> frozenset[str]:
         for each in report.findings
         if each.subject.startswith("gpu[") and not any(map(_replaces, each.fixes))
     )
-    return frozenset(rule for each in found for rule in (each.rule_id, *each.consequences))
+    limits = frozenset(rule for each in found for rule in (each.rule_id, *each.consequences))
+    return limits | _of_assumed(report)
+
+
+def _of_assumed(report: Report) -> frozenset[str]:
+    """Return the rules behind failing cells of releases that are assumed: they fit the GPU."""
+    mine = (each for each in report.verdicts if is_flash(each))
+    return frozenset(r for each in mine for r in each.because if _is_assumed(report))
+
+
+def _is_assumed(report: Report) -> bool:
+    """Return whether the table is about releases that are not here: no torch for that GPU is."""
+    is_asked = any(each.startswith("--gpu ") for each in report.overlays)
+    facts = report.environment
+    is_absent = isinstance(facts.get("torch.version"), Absent)
+    is_real = report.target.kind != "manifest"
+    build = facts.get("torch.build")
+    return (
+        is_asked
+        and is_real
+        and (is_absent or (build is not None and fact_text(build, "") == "cpu"))
+    )
 
 
 def _replaces(fix: Fix) -> bool:
@@ -114,69 +199,87 @@ def _is_open(version: Fact | None) -> bool:
     return isinstance(version, Unknown) and version.reason != UNNAMED
 
 
-def _of_gpu(
-    gpu: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str], without: str
-) -> Answer:
+def _of_gpu(report: Report, gpu: str) -> Answer:
+    """Return the answer for one GPU: of the newest FlashAttention that is there, else without."""
     name = gpu.partition(" ")[2] or gpu
-    for backend in _FLASH:
-        mine = [each for each in verdicts if each.backend is backend and each.dtype in _HALF]
-        if mine:
-            what = f"FlashAttention-{backend.value.removeprefix('fa')}"
-            state, sentence = _of_backend(what, mine, of_hardware)
-            return Answer(state, f"{name}: {sentence}")
-    mine = [each for each in verdicts if each.backend is Backend.VLLM_FA and each.dtype in _HALF]
-    if mine:
-        state, sentence = _of_backend(_OF_VLLM, mine, of_hardware)
-        return Answer(state, f"{name}: {sentence}")
-    for backend, what in _OF_HUB.items():
-        mine = [each for each in verdicts if each.backend is backend and each.dtype in _HALF]
-        if State.WORKS in map(state_of, mine):
-            state, sentence = _of_backend(what, mine, of_hardware)
-            return Answer(state, f"{name}: {sentence}")
-    others = [each for each in verdicts if each.dtype in _HALF]
-    state = max(map(state_of, others), key=list(State).index, default=State.UNKNOWN)
+    half = [each for each in report.verdicts if each.gpu == gpu and each.dtype in _HALF]
+    for backend, what in (*_OWN.items(), *_OF_HUB.items()):
+        mine = [each for each in half if each.backend is backend]
+        if not mine or (backend in _OF_HUB and State.WORKS not in map(state_of, mine)):
+            continue
+        answer = _of_backend(f"{name}: ", what, mine, _of_hardware(report))
+        if answer.state is State.WORKS and _is_assumed(report):
+            later = f"{answer.sentence.rstrip('.')} once it is installed."
+            return msgspec.structs.replace(answer, sentence=later)
+        return answer
+    state = max(map(state_of, half), key=list(State).index, default=State.UNKNOWN)
     tail = {
         State.WORKS: "attention works without it",
         State.FAILS: "no other attention works either",
         State.UNKNOWN: "whether another attention works is unknown",
     }[state]
-    return Answer(state, f"{name}: {without}; {tail}.")
+    sentence = f"{name}: {_without_flash(report)}; {tail}."
+    return Answer(state, sentence, _reasons(half) if state is State.FAILS else ())
+
+
+def _reasons(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(rule for each in verdicts for rule in each.because))
 
 
 def _of_backend(
-    what: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]
-) -> tuple[State, str]:
+    name: str, what: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]
+) -> Answer:
     states = {each.dtype: state_of(each) for each in verdicts}
     works = [dtype.value for dtype in _HALF if states.get(dtype) is State.WORKS]
     if works:
-        return State.WORKS, f"{what} works in {' and '.join(works)}."
+        return Answer(State.WORKS, f"{name}{what} works in {' and '.join(works)}.")
     if State.UNKNOWN in states.values():
-        return State.UNKNOWN, f"it is not known whether {what} works here."
+        if all(_NO_DRIVER in each.detail for each in verdicts):
+            how = "supports this GPU; add --driver to know whether it runs"
+            return Answer(State.UNKNOWN, f"{name}{what} {how}.")
+        return Answer(State.UNKNOWN, f"{name}it is not known whether {what} works here.")
+    because = _reasons(verdicts)
     if all(of_hardware.intersection(each.because) for each in verdicts):
-        return State.FAILS, f"{what} cannot run on this GPU."
-    return State.FAILS, f"{what} does not work here."
+        return Answer(
+            State.FAILS, f"{name}{what} cannot run on this GPU.", because, is_explained=True
+        )
+    return Answer(State.FAILS, f"{name}{what} does not work here.", because)
 
 
 def _without_table(report: Report) -> Answer:
     facts = report.environment
     if isinstance(facts.get("torch.version"), Absent):
         without = "There is no torch here: no attention can run."
-        return Answer(State.FAILS, report.not_looked[0] if report.not_looked else without)
+        about = (each.rule_id for each in report.findings if each.subject == "torch")
+        said = report.not_looked[0] if report.not_looked else without
+        return Answer(State.FAILS, said, tuple(about), is_explained=True)
     if report.not_looked:
         return Answer(State.UNKNOWN, report.not_looked[0])
-    return Answer(State.UNKNOWN, _why_no_table(facts))
+    return Answer(State.UNKNOWN, _why_no_table(report))
 
 
-def _why_no_table(facts: Mapping[str, Fact]) -> str:
-    """Return why nothing can be said of torch on a GPU."""
+def _why_no_table(report: Report) -> str:
+    """Return why no answer is possible for torch on a GPU: the premise, and its cause if known."""
+    facts = report.environment
     count, visible = facts.get("gpu.count"), facts.get("gpu.visible_count")
+    cause = "".join(f" {each.title}." for each in _about_gpus(report)[:1])
     if isinstance(count, Known) and count.value == 0:
-        return f"There is no GPU here. {_ASK}"
+        return f"There is no GPU here.{cause} {_ASK}"
     if isinstance(count, Unknown):
-        return f"fadoctor could not read which GPU is here. {_ASK}"
+        cause = cause or f" {printable(count.reason, _REASON_LIMIT).rstrip('.')}."
+        return f"fadoctor could not read which GPU is here.{cause}"
     torch = facts.get("torch.version")
     if isinstance(torch, Unknown):
         return f"It is not known which torch is here: {torch.reason}."
     if isinstance(visible, Known) and visible.value == 0:
-        return f"Programs see no GPU here, because all are hidden. {_ASK}"
+        return f"Programs see no GPU here: all are hidden.{cause}"
     return "No attention that is installed runs on a GPU that programs can see here."
+
+
+def _about_gpus(report: Report) -> list[Finding]:
+    """Return the findings that say why no GPU is seen."""
+    return [
+        each
+        for each in report.findings
+        if any(part.fact.startswith(("gpu.", "driver.")) for part in each.evidence)
+    ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.verdicts.audience import serves
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
@@ -17,12 +18,14 @@ from fadoctor.model.plan_words import alternative_text, conflict_text
 from fadoctor.model.report import Report
 from fadoctor.model.verdict import Dtype, Measured, Predicted
 from fadoctor.report.answer import State, answers_of
+from fadoctor.report.blame import blame_text
+from fadoctor.report.ci.listing import by_reason
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import silence_of
 from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
-from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text
+from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text, use_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,6 +42,7 @@ _LIMIT = 900_000
 
 _STATES = {State.WORKS: "✅", State.FAILS: "❌", State.UNKNOWN: "❔"}
 _ANSWERS_SHOWN, _FIXES_SHOWN, _LINE_LIMIT = 4, 3, 4_000
+_SUBJECTS_SHOWN, _EVIDENCE_SHOWN, _NAMES_SHOWN = 8, 12, 6
 
 
 def render(document: Report | SmokeReport | Explanation | Plan) -> str:
@@ -73,14 +77,19 @@ def _report(report: Report) -> Iterator[str]:
         f"{counted(total.warning, 'warning')}, {counted(total.note, 'note')}"
     )
     yield "\\\n".join(_answers(report))
+    if blame := blame_text(report):
+        yield escape(blame)
     yield from map(escape, report.not_looked)
     if (advice := report.recommendation) is not None:
-        yield f"**Use {advice.dtype.value} with {advice.backend.value}.** {escape(advice.why)}"
+        use = f"Use {advice.dtype.value} with {advice.backend.value}"
+        if serves(report.environment):
+            use = use_text(advice.dtype, advice.backend, report.environment)
+        yield f"**{use}.** {escape(advice.why)}"
         settings = [
             f"- {escape(label)}: {code_span(text)}"
             for label, text in pasted_settings(advice, report.environment)
         ]
-        if taken := becomes_text(advice):
+        if taken := becomes_text(advice, report.environment):
             settings.append(f"- {escape(taken)}")
         if settings:
             yield "\n".join(settings)
@@ -160,8 +169,13 @@ def _plan(plan: Plan) -> Iterator[str]:
 
 
 def _findings(findings: Sequence[Finding], *, quotes: bool = False) -> Iterator[str]:
+    """Yield a short section for each cause; what says the same of several subjects is one."""
+    alike: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        subject = "" if finding.subject == "environment" else f" ({escape(finding.subject)})"
+        alike.setdefault((finding.rule_id, finding.message), []).append(finding)
+    for finding, *others in alike.values():
+        subjects = [each.subject for each in (finding, *others) if each.subject != "environment"]
+        subject = f" ({escape(', '.join(subjects[:_SUBJECTS_SHOWN]))})" if subjects else ""
         yield f"#### {_MARKS[finding.severity]} {escape(finding.title)}{subject}"
         places = "".join(f"\n- at {code_span(str(place))}" for place in finding.locations[:4])
         yield f"{escape(finding.message)}{places}"
@@ -181,9 +195,12 @@ def _fix(fix: Fix) -> Iterator[str]:
 
 
 def _evidence(finding: Finding) -> Iterator[str]:
-    for each in finding.evidence:
+    more = len(finding.evidence) - _EVIDENCE_SHOWN
+    for each in finding.evidence[:_EVIDENCE_SHOWN]:
         value = "absent" if each.value is None else str(each.value)
         yield f"- {code_span(each.fact)}: {code_span(value)}"
+    if more > 0:
+        yield f"- and {more} more, in `--format json`"
     yield f"- rule {code_span(finding.rule_id)}, confidence {finding.confidence.value}"
 
 
@@ -214,7 +231,13 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _undecided(unknown: Iterable[Undecided]) -> list[str]:
-    return [f"- {code_span(each.rule_id)}: {escape(each.reason)}" for each in unknown]
+    """Return a line for each reason, with the rules that it keeps open."""
+    found = []
+    for reason, names in by_reason(unknown).items():
+        shown = ", ".join(code_span(name) for name in names[:_NAMES_SHOWN])
+        more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+        found.append(f"- {escape(reason)}: {shown}{more}")
+    return found
 
 
 def _folded(summary: str, lines: Iterable[str]) -> str:
@@ -233,3 +256,7 @@ def _fence(text: str, language: str) -> str:
 
 def _by(version: str, rules: str) -> str:
     return f"fadoctor {escape(version)}, rules {escape(rules)}."
+
+
+fence, folded = _fence, _folded
+"""For pages of other things than reports."""

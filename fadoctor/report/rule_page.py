@@ -146,6 +146,8 @@ def _log_item(symptom: Symptom, example: LogExample | None) -> Item:
     below += [Item(spans("in the same line with ", _pattern(text))) for text in symptom.same_line]
     below += [Item(spans("together with ", _pattern(text))) for text in symptom.near]
     below += [Item(spans("and without ", _pattern(text))) for text in symptom.absent]
+    below += [Item(spans("and not raised by ", _pattern(text))) for text in symptom.others]
+    below += [Item(spans("and not followed by ", _pattern(text))) for text in symptom.survived]
     if symptom.listed:
         below.append(Item(spans("of what the table ", code(symptom.listed[TABLE]), " lists")))
     return Item(line, tuple(below))

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fact import Absent
+from fadoctor.judging.verdicts.audience import serves
+from fadoctor.model.finding import Severity
+from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Measured, Predicted, Verdict
-from fadoctor.report.answer import State, answers_of, is_flash
+from fadoctor.report.answer import State, answers_of, is_flash, is_tabled
+from fadoctor.report.blame import blame_text
 from fadoctor.report.environment_text import environment_lines, with_gpus_alike
 from fadoctor.report.paper import Paper
 from fadoctor.report.verdict_table import gpu_names, print_table, reasons
@@ -80,11 +83,20 @@ def _use(report: Report) -> str:
     said = {verdict.predicted for verdict in mine}
     if Predicted.FAILS in said:
         later = ", once the problems are repaired"
+    elif (Predicted.UNKNOWN in said or serves(report.environment)) and _must_install(report):
+        later = ", once the errors are repaired"
     else:
         assumed = {overlay.partition(" ")[0] for overlay in report.overlays}
         why = _NO_DRIVER if "--gpu" in assumed and "--driver" not in assumed else _NOT_KNOWN
         later = why if Predicted.UNKNOWN in said else ""
-    return f"{use_text(advice.dtype, advice.backend)}{later}"
+    return f"{use_text(advice.dtype, advice.backend, report.environment)}{later}"
+
+
+def _must_install(report: Report) -> bool:
+    """Return whether an error is removed by other software alone, and not by what is advised."""
+    errors = (each for each in report.findings if each.severity is Severity.ERROR)
+    kinds = ({step.kind for step in each.fixes[0].steps} for each in errors if each.fixes)
+    return any(kind & {StepKind.INSTALL, StepKind.SYSTEM} for kind in kinds)
 
 
 class _Page(Paper):
@@ -98,10 +110,14 @@ class _Page(Paper):
             sign = plain if self.style.ascii_only else mark
             self.line(f"{sign} {answer.sentence}", f"bold {colour}", hang=2)
         said = {answer.sentence for answer in answers}
-        for sentence in report.not_looked:
-            if sentence not in said:
-                self.line(sentence, "bold yellow", indent=2)
+        unsaid = [sentence for sentence in report.not_looked if sentence not in said]
+        for sentence in [] if is_tabled(report) else unsaid:
+            self.line(sentence, "bold yellow", indent=2)
+        if blame := blame_text(report):
+            self.line(blame, indent=2, hang=2)
         self.recommendation(report)
+        for sentence in unsaid if is_tabled(report) else []:
+            self.line(sentence, indent=2)
         if report.overlays:
             self.line(f"Assumed: {'; '.join(report.overlays)}", "magenta", indent=2)
         total = report.summary
@@ -135,7 +151,8 @@ class _Page(Paper):
             tail = f" and {more} more (--verbose)" if more else ""
             self.line(f"? {reason}: {', '.join(shown)}{tail}", indent=2, hang=2)
         if len(said) > most:
-            self.line(f"and for {len(said) - most} more reasons (--verbose)", indent=2, hang=2)
+            left_out = counted(len(said) - most, "more reason")
+            self.line(f"and {left_out} (--verbose)", indent=2, hang=2)
         self.line("")
 
     def verdicts(self, report: Report) -> None:
@@ -165,7 +182,7 @@ class _Page(Paper):
         self.line(f"{_use(report)}.", "bold", indent=2)
         for label, text in pasted_settings(advice, report.environment):
             self.paste(label, text)
-        if taken := becomes_text(advice):
+        if taken := becomes_text(advice, report.environment):
             self.line(taken, indent=4, hang=2)
 
     def because(self, report: Report) -> None:
@@ -179,14 +196,12 @@ class _Page(Paper):
 
     def no_advice(self, report: Report) -> None:
         """Say why nothing is recommended, where a table was asked for."""
-        if not report.verdicts:
-            return
-        if isinstance(report.environment.get("torch.version"), Absent):
+        if not is_tabled(report):
             return
         if any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
             text = "Nothing works yet: first repair what is wrong below."
         else:
-            text = "There is nothing to recommend: nothing is known to work here."
+            text = "No recommendation: no attention is known to work on this GPU."
         self.line(text, "bold", indent=2)
 
     def closing(self, report: Report) -> None:

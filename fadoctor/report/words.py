@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.verdicts.audience import SERVER, framework_of, serves
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.rules_version import rules_version
 from fadoctor.model.verdict import Backend, Dtype, Origin
@@ -18,14 +20,18 @@ if TYPE_CHECKING:
 def frameworks_here(advice: Recommendation, facts: Mapping[str, Fact]) -> dict[str, str]:
     """Return frameworks that are there -> how they are named, with their version.
 
-    Where nobody knows of any whether it is there, all are returned.
+    The one whose words are spoken is first, and vLLM alone. Where nobody knows of any whether it is
+    there, all are returned.
     """
     versions = {name: facts.get(f"{name}.version") for name in advice.settings}
     here = {name: each.value for name, each in versions.items() if isinstance(each, Known)}
     open_ = [name for name, each in versions.items() if each is None or isinstance(each, Unknown)]
-    return {name: f"{name} {version}" for name, version in here.items()} or {
-        name: name for name in open_
-    }
+    named = {name: f"{name} {version}" for name, version in here.items()}
+    first = framework_of(facts)
+    if first in versions:
+        label = named.pop(first, first)
+        return {first: label} if first == SERVER else {first: label, **named}
+    return named or {name: name for name in open_}
 
 
 def pasted_settings(
@@ -61,6 +67,8 @@ def value_text(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
+_NO_FACTS: Mapping[str, Fact] = MappingProxyType({})
+
 _DTYPES = {Dtype.BF16: "bfloat16", Dtype.FP16: "float16", Dtype.FP32: "float32", Dtype.FP8: "fp8"}
 
 _BACKENDS = {
@@ -82,19 +90,26 @@ _BACKENDS = {
 }
 
 
-def use_text(dtype: Dtype, backend: Backend) -> str:
-    """Return what to use as people say it: ``Use float16 with FlashAttention-2 (fa2)``."""
+def use_text(dtype: Dtype, backend: Backend, facts: Mapping[str, Fact]) -> str:
+    """Return what to use as people say it: ``Use float16 with FlashAttention-2 (fa2)``.
+
+    vLLM uses none of torch's or transformers' attention: its settings say which one.
+    """
+    if backend is not Backend.VLLM_FA and serves(facts):
+        return f"Use {_DTYPES[dtype]} in vLLM"
     name = _BACKENDS.get(backend)
     said = f"{name} ({backend.value})" if name else backend.value
     return f"Use {_DTYPES[dtype]} with {said}"
 
 
-def becomes_text(advice: Recommendation) -> str:
-    """Return what flash_attention_2 really is here; "" where it is what people take it for.
+def becomes_text(advice: Recommendation, facts: Mapping[str, Fact] = _NO_FACTS) -> str:
+    """Return what flash_attention_2 really is here; "" where it is what it is called.
 
     How its own package comes out stands in the answer and in the table.
     """
     taken = advice.flash_attention_2
+    if serves(facts):  # transformers is vLLM's helper there
+        return ""
     if taken is None or taken.origin is Origin.PACKAGE:
         return ""
     return f"flash_attention_2 here: {_taken(taken)}"

@@ -84,8 +84,6 @@ def read_notebook(source: Source) -> Notebook:
         book = decode(source.text, _Book)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise source.error(f"is not a notebook: {error}") from error
-    except RecursionError as error:  # whose words differ from one Python to the next
-        raise source.error("is not a notebook: nested too deeply") from error
     finder = _Finder(source.text.split("\n"))
     text: list[str] = []
     lines: list[int] = []

@@ -36,6 +36,9 @@ def remove(name):
 command, *rest = sys.argv[1:]
 if command == "config":
     sys.exit(0)
+if "--dry-run" in rest:
+    print('{{"install": []}}')
+    sys.exit(0)
 names = [word for word in rest if not word.startswith("-")]
 if command == FAIL:
     with (SITE / "paths.pth").open("a") as file:

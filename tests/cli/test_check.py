@@ -211,7 +211,7 @@ def test_strict_is_no_green_light_where_the_smoke_run_could_not_start(
     python.unlink()
     python.write_text("#!/bin/sh\nexit 1\n")
     python.chmod(0o755)
-    result = run("check", "--python", str(stack), "--strict", "--fail-on", "never")
+    result = run("check", "--smoke", "--python", str(stack), "--strict", "--fail-on", "never")
     assert result.returncode == 3
     assert "smoke-run-incomplete" in result.stdout
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -98,6 +99,16 @@ def test_hung_worker_ends_with_us(hung: tuple[list[str], Path], tmp_path: Path, 
     options, pids = hung
     number = getattr(signal, name)
     assert end(["smoke", *options], pids, number, tmp_path) == -number
+
+
+def test_sigterm_prints_what_is_known(hung: tuple[list[str], Path], tmp_path: Path) -> None:
+    options, pids = hung
+    kept = tmp_path / "smoke.json"
+    argv = ["smoke", *options, "--format", "json", "--output", str(kept)]
+    assert end(argv, pids, signal.SIGTERM, tmp_path) == -signal.SIGTERM
+    report = json.loads(kept.read_text())
+    assert "smoke: interrupted" in report["notes"]
+    assert report["summary"]["not_run"] > 0
 
 
 def test_hung_worker_ends_with_ctrl_c(hung: tuple[list[str], Path], tmp_path: Path) -> None:

@@ -29,7 +29,9 @@ CHECK = ("check", "--no-smoke", "--exit-zero", "--gpu", "V100", "--python")
         ("a.json", ReportFormat.SARIF, Form.SARIF),
         ("gitlab:a.json", ReportFormat.SARIF, Form.GITLAB),
         ("plan.sh", PlanFormat.TEXT, Form.SCRIPT),
-        ("plan.sarif", PlanFormat.TEXT, Form.TEXT),
+        ("a.log", ReportFormat.TEXT, Form.TEXT),
+        ("/dev/stderr", ReportFormat.TEXT, Form.TEXT),
+        ("text:a.pdf", ReportFormat.TEXT, Form.TEXT),
     ],
 )
 def test_a_name_counts_before_the_option_and_that_before_the_ending(
@@ -37,6 +39,16 @@ def test_a_name_counts_before_the_option_and_that_before_the_ending(
 ) -> None:
     path = Path(output.rpartition(":")[2])
     assert sinks_of([output], chosen) == (Sink(form, path),)
+
+
+@pytest.mark.parametrize(
+    ("output", "chosen"),
+    [("x.pdf", ReportFormat.TEXT), ("plan.sarif", PlanFormat.TEXT), ("a.SH", ReportFormat.TEXT)],
+)
+def test_an_ending_of_no_format_is_refused(output: str, chosen: ReportFormat | PlanFormat) -> None:
+    """A file x.pdf was written, with text in it."""
+    with pytest.raises(UsageError, match=r"no format of this command ends in .*Endings: "):
+        sinks_of([output], chosen)
 
 
 def test_standard_output_is_a_place_of_its_own() -> None:

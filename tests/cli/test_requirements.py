@@ -74,6 +74,36 @@ def test_fix_shows_the_lines_and_writes_them_only_where_told(run: Run, file: Pat
     assert "-xformers" not in clean.stdout
 
 
+MANIFESTS = (
+    "transformer-engine[pytorch]==1.12\nflash-attn==2.6.3\n",
+    "vllm==0.8.4\ntransformers==4.49.0\nhuggingface-hub==0.30.2\ntokenizers==0.21.1\n",
+    "vllm==0.11.0\ntransformers>=4.55.2\n",
+    "torch==2.4.0\nflash-attn==2.8.3\nxformers==0.0.30\n",
+    "torch==2.6.0\nsglang==0.5.23\n",
+    "-r more.txt\nflash-attn==2.7.4.post1\n",
+)
+
+
+@pytest.mark.parametrize(
+    "gpu", ["H100", *(pytest.param(gpu, marks=pytest.mark.long) for gpu in ("V100", "RTX 5090"))]
+)
+@pytest.mark.parametrize("text", MANIFESTS, ids=range(len(MANIFESTS)))
+def test_a_written_file_is_never_worse(run: Run, file: Path, text: str, gpu: str) -> None:
+    """gpt-neox's two lines had one error before, and three afterwards."""
+    file.write_text(text)
+    file.with_name("more.txt").write_text("torch==2.6.0\ntransformers==4.49.0\n")
+    options = ("--requirements", str(file), "--gpu", gpu, *ASSUMED[2:])
+    before = errors(run, options)
+    run("fix", "--write", *options)
+    assert len(errors(run, options)) <= len(before)
+
+
+def errors(run: Run, options: tuple[str, ...]) -> list[str]:
+    done = run("check", *options, "--format", "json")
+    found = json.loads(done.stdout)["findings"]
+    return [each["rule_id"] for each in found if each["severity"] == "error"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

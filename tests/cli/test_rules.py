@@ -265,3 +265,14 @@ def test_help_names_the_commands(run: Run) -> None:
     text = run("rules", "--help").stdout
     assert all(command in text for command in ("list", "show", "test", "schema"))
     assert "rules" in run("--help").stdout
+
+
+def test_search_names_the_nearest_pages(run: Run) -> None:
+    text = run("rules", "search", "driver", "too", "old", "for", "CUDA").stdout
+    assert "driver-too-old" in text
+    found = json.loads(run("rules", "search", "--format", "json", "--count", "2", "nccl").stdout)
+    assert [set(each) for each in found["pages"]] == [{"rule_id", "title", "score"}] * 2
+    assert (
+        run("rules", "search", "zzzzqqqq").stdout == "No page of a rule has any of these words.\n"
+    )
+    assert refused(run, "search", " ")

@@ -73,7 +73,8 @@ def test_the_answer_stands_in_the_first_lines(name: str) -> None:
 @pytest.mark.parametrize("name", cases.names())
 def test_in_short_it_is_one_line(name: str) -> None:
     [line] = _golden(name, "out.line.txt").splitlines()
-    assert _golden(name, "out.txt").startswith(line.partition(":")[0])
+    words = " ".join(_golden(name, "out.txt").split())
+    assert words.startswith(line.partition(":")[0].partition(". ")[0])
 
 
 @pytest.mark.parametrize("name", cases.names())

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
 
+from fadoctor.interfaces.commands.gate import gate_of
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.verdict import Predicted
+from fadoctor.report.answer import State, answers_of, worst_of
+from fadoctor.report.blame import blame_text
 from tests.properties.broken import installed, mapping
 from tests.properties.worlds import knowledge
 
@@ -37,7 +40,7 @@ def contradictions(prognosis: Prognosis, report: Report) -> list[str]:
         for why in _against(cell, facts, prognosis)
     ]
     unexplained = (*_unexplained(facts, prognosis, report), *_unexplained_kernels(facts, report))
-    return [*found, *_about_advice(report), *unexplained]
+    return [*found, *_about_advice(report), *unexplained, *about_first_line(report)]
 
 
 def _against(cell: Verdict, facts: Facts, prognosis: Prognosis) -> Iterator[str]:
@@ -169,6 +172,25 @@ def _value(facts: Facts, name: str) -> str:
 
 def _is_in(version: str, wanted: str) -> bool:
     return not wanted or SpecifierSet(wanted).contains(version, prereleases=True)
+
+
+def about_first_line(report: Report) -> Iterator[str]:
+    """Yield what the first line says against what stands below it, and the gate against both."""
+    answers = answers_of(report)
+    states = {each.state for each in answers}
+    worst = worst_of(report)
+    if worst is not None:
+        if State.WORKS in states or answers[0].state is not State.FAILS:
+            yield f"the first line is {answers[0].state.value} above {worst.rule_id}"
+        said = " ".join(each.sentence for each in answers)
+        named = [each.title for each in report.findings if each.severity is Severity.ERROR]
+        if not any(title in said for title in named) and not any(e.is_explained for e in answers):
+            yield f"the first line names no cause, such as {worst.rule_id}"
+    right, _, wrong = blame_text(report).removeprefix("Right: ").partition("Wrong: ")
+    if both := {*right.strip(" .").split(", ")} & {*wrong.strip(" .").split(", ")} - {""}:
+        yield f"right and wrong at once: {both}"
+    if gate_of(report) is State.WORKS and (worst or State.WORKS not in states):
+        yield "the gate is open below an answer that is not green"
 
 
 def _about_advice(report: Report) -> Iterator[str]:

@@ -105,7 +105,14 @@ PATTERNS = sorted(
         pattern
         for rule in COMPILED.knowledge.rules
         for symptom in rule.symptoms
-        for pattern in (symptom.pattern, *symptom.near, *symptom.same_line, *symptom.absent)
+        for pattern in (
+            symptom.pattern,
+            *symptom.near,
+            *symptom.same_line,
+            *symptom.absent,
+            *symptom.others,
+            *symptom.survived,
+        )
         if pattern
     }
 )

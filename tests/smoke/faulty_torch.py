@@ -14,7 +14,7 @@ import warnings
 from typing import Any
 
 CASES = ("full", "causal")
-DEFAULT_SET = ("full", "causal", "gqa", "long")
+DEFAULT_SET = ("full", "causal", "gqa", "long", "hdim96", "short-q", "large", "hdim256", "masked")
 DTYPES = ("bf16", "fp16", "fp32")
 
 
@@ -78,29 +78,74 @@ def faults(torch: Any) -> dict[str, Any]:
     }
 
 
+def where(healthy: Any, condition: Any, change: Any) -> Any:
+    """Return attention of changed tensors where a condition holds of query and key."""
+
+    def faulty(q: Any, k: Any, v: Any, **more: Any) -> Any:
+        given = change(q, k, v) if condition(q, k) else (q, k, v)
+        return healthy(*given, **more)
+
+    return faulty
+
+
+def softer(q: Any, k: Any, v: Any) -> Any:
+    """Change the scale."""
+    return q * 0.9, k, v
+
+
+def heads_swapped(q: Any, k: Any, v: Any) -> Any:
+    """Give each query the keys of another head."""
+    return q, k.flip(1), v.flip(1)
+
+
+def faults_of_shapes(torch: Any) -> dict[str, Any]:
+    """Return name -> attention that is wrong for a head dimension, a length, a mask or values."""
+    healthy = torch.nn.functional.scaled_dot_product_attention
+
+    def far_half_lost(q: Any, k: Any, v: Any) -> Any:
+        kept = torch.cat([k[:, :, :3000], k[:, :, 3000:] * 0], 2)
+        return q, kept, v
+
+    def last_row_lost(q: Any, k: Any, v: Any, **more: Any) -> Any:
+        out = healthy(q, k, v, **more)
+        return torch.cat([out[:, :, :-1], out[:, :, -1:] * 0], 2)
+
+    def mask_ignored(q: Any, k: Any, v: Any, attn_mask: Any = None, **more: Any) -> Any:
+        return healthy(q, k, v, attn_mask=None if attn_mask is None else attn_mask | True, **more)
+
+    def mask_of_the_first(q: Any, k: Any, v: Any, attn_mask: Any = None, **more: Any) -> Any:
+        mask = None if attn_mask is None else attn_mask[:1].expand_as(attn_mask)
+        return healthy(q, k, v, attn_mask=mask, **more)
+
+    def scale_near(q: Any, k: Any, v: Any, **more: Any) -> Any:
+        return healthy(q, k, v, scale=1.005 * q.shape[-1] ** -0.5, **more)
+
+    def clipped(q: Any, k: Any, v: Any) -> Any:
+        return q.clamp(-4, 4), k, v
+
+    return {
+        "head dimension 96": where(healthy, lambda q, _: q.shape[-1] == 96, softer),
+        "head dimension 256": where(healthy, lambda q, _: q.shape[-1] == 256, softer),
+        "fewer queries": where(healthy, lambda q, k: q.shape[2] != k.shape[2], heads_swapped),
+        "very long": where(healthy, lambda q, _: q.shape[2] > 3000, far_half_lost),
+        "last row": last_row_lost,
+        "mask ignored": mask_ignored,
+        "mask of the first": mask_of_the_first,
+        "scale off by half a percent": scale_near,
+        "large values clipped": where(healthy, lambda q, _: q.abs().max() > 5, clipped),
+    }
+
+
 def rare_faults(torch: Any) -> dict[str, Any]:
     """Return name -> attention that is wrong for some shapes only, or at its second call."""
     healthy = torch.nn.functional.scaled_dot_product_attention
 
-    def where(condition: Any, change: Any) -> Any:
-        def faulty(q: Any, k: Any, v: Any, **more: Any) -> Any:
-            given = change(q, k, v) if condition(q, k) else (q, k, v)
-            return healthy(*given, **more)
-
-        return faulty
-
     def first_of_batch(q: Any, k: Any, v: Any) -> Any:
         return q, k[:1].expand_as(k), v
-
-    def softer(q: Any, k: Any, v: Any) -> Any:
-        return q * 0.9, k, v
 
     def far_keys_lost(q: Any, k: Any, v: Any) -> Any:
         kept = torch.cat([k[:, :, :1024], k[:, :, 1024:] * 0], 2)
         return q, kept, v
-
-    def heads_swapped(q: Any, k: Any, v: Any) -> Any:
-        return q, k.flip(1), v.flip(1)
 
     def widened(q: Any, k: Any, v: Any, **more: Any) -> Any:
         return healthy(q, k, v, **more).float()
@@ -113,10 +158,10 @@ def rare_faults(torch: Any) -> dict[str, Any]:
         return out * 1.1 if sum(calls.values()) > 1 else out
 
     return {
-        "batch": where(lambda q, _: q.shape[0] > 1, first_of_batch),
-        "head dimension 128": where(lambda q, _: q.shape[-1] == 128, softer),
-        "grouped heads": where(lambda q, k: q.shape[1] != k.shape[1], heads_swapped),
-        "long sequence": where(lambda q, _: q.shape[2] > 1024, far_keys_lost),
+        "batch": where(healthy, lambda q, _: q.shape[0] > 1, first_of_batch),
+        "head dimension 128": where(healthy, lambda q, _: q.shape[-1] == 128, softer),
+        "grouped heads": where(healthy, lambda q, k: q.shape[1] != k.shape[1], heads_swapped),
+        "long sequence": where(healthy, lambda q, _: q.shape[2] > 1024, far_keys_lost),
         "dtype of the output": widened,
         "second call": (calls, second_call),
     }
@@ -149,7 +194,11 @@ def main() -> None:
         torch.nn.functional.scaled_dot_product_attention = attention
         run_cells(torch, name, CASES, {}, timed=False)
     torch.nn.functional.scaled_dot_product_attention = healthy
-    for name, found in {**rare_faults(torch), "no rare one": healthy}.items():
+    for name, found in {
+        **faults_of_shapes(torch),
+        **rare_faults(torch),
+        "no rare one": healthy,
+    }.items():
         calls, attention = found if isinstance(found, tuple) else ({}, found)
         torch.nn.functional.scaled_dot_product_attention = attention
         run_cells(torch, name, DEFAULT_SET, calls, timed=True)

@@ -300,3 +300,19 @@ def test_catalogue_has_every_backend_once_in_the_order_of_reports() -> None:
     assert [entry.backend for entry in CATALOGUE] == [b for b in Backend if b is not Backend.FA1]
     with pytest.raises(UsageError, match="fa1 is predicted, but never run: choose one of fa2, fa3"):
         entry_of(Backend.FA1)
+
+
+def test_a_part_of_another_release_without_what_it_needs_is_not_run() -> None:
+    """flash-attn 2.8.3 has the sources of flash_attn.cute; an own package brings what they need."""
+    text = "No module named 'cutlass.cute'"
+    given = raised(text, "ModuleNotFoundError", "import")
+    assert judged("bf16", backend="fa4", **given)[0] is NOT_RUN
+    assert judged("bf16", backend="torch-fa4", **{**given, "phase": "load"})[0] is NOT_RUN
+    assert judged("bf16", backend="fa3", **given)[0] is FAILED
+    other = raised("No module named 'einops'", "ModuleNotFoundError", "import")
+    assert judged("bf16", backend="fa4", **other)[0] is FAILED
+
+
+def test_a_gpu_that_a_kernel_names_as_unsupported_is_a_refusal() -> None:
+    given = raised("Unsupported CUDA architecture: sm75", "ValueError")
+    assert judged("bf16", backend="hub-sage", **given)[0] is REFUSED

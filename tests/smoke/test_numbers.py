@@ -97,12 +97,21 @@ def test_fault_is_found(judgements: Judgements, fault: str, dtype: str, case: st
     assert "out is wrong" in found.detail or "out holds NaN" in found.detail
 
 
+ALL = ("full", "causal", "gqa", "long", "hdim96", "short-q", "large", "hdim256", "masked")
 RARE = {
-    "batch": {"full", "causal"},
+    "head dimension 96": {"hdim96"},
+    "head dimension 256": {"hdim256"},
+    "fewer queries": {"short-q"},
+    "very long": {"long"},
+    "last row": {*ALL},
+    "mask ignored": {"masked"},
+    "mask of the first": {"masked"},
+    "large values clipped": {"large"},
+    "batch": {"full", "causal", "masked"},
     "head dimension 128": {"full"},
     "grouped heads": {"gqa"},
     "long sequence": {"long"},
-    "dtype of the output": {"full", "causal", "gqa", "long"},
+    "dtype of the output": {*ALL},
     "second call": {"causal"},
     "no rare one": set(),
 }
@@ -114,10 +123,15 @@ RARE = {
 def test_default_set_finds_what_is_wrong_for_some_shapes(
     judgements: Judgements, fault: str, dtype: str
 ) -> None:
-    cases = ("full", "causal", "gqa", "long")
-    found = {case for case in cases if is_failed(judgements[fault, dtype, case])}
+    found = {case for case in ALL if is_failed(judgements[fault, dtype, case])}
     harmless = fault == "dtype of the output" and dtype == "fp32"
     assert found == (set() if harmless else RARE[fault])
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "fp32"])
+def test_scale_off_by_half_a_percent_is_found(judgements: Judgements, dtype: str) -> None:
+    fault = "scale off by half a percent"
+    assert any(is_failed(judgements[fault, dtype, case]) for case in ALL)
 
 
 def is_failed(found: Judgement) -> bool:

@@ -392,11 +392,22 @@ def test_time_out_while_timing_takes_nothing_from_a_proved_cell(target: Target) 
     assert run.cells[0].errors["dq"] == 3e-7
 
 
-def test_crash_while_timing_fails_all_the_same(target: Target) -> None:
-    """It is the second call that crashes."""
+@pytest.mark.parametrize("result", [SEGFAULT, ended(code=1), ended(Ending.STUCK)])
+def test_worker_that_dies_while_timing_leaves_a_proved_cell_passed(
+    target: Target, result: Result
+) -> None:
     first = [*HEAD, started("bf16"), started("bf16", "timing"), proved("bf16")]
-    workers = RecordedWorkers((first, SEGFAULT), ([*HEAD, *HEALTHY[4:]], ended()))
-    assert measured(run_smoke(target, {}, workers)) == [FAILED, PASSED, PASSED]
+    workers = RecordedWorkers((first, result), ([*HEAD, *HEALTHY[4:]], ended()))
+    run = run_smoke(target, {}, workers)
+    assert run.cells[0].measured is PASSED
+    assert run.cells[0].notes[0].startswith("not timed: the worker ")
+    assert "not timed" in run.problem
+
+
+def test_interrupted_while_timing_the_proved_cell_counts(target: Target) -> None:
+    first = [*HEAD, started("bf16"), started("bf16", "timing"), proved("bf16")]
+    run = run_smoke(target, {}, RecordedWorkers((first, KeyboardInterrupt())))
+    assert measured(run) == [PASSED, NOT_RUN, NOT_RUN]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 import fadoctor.proof.smoke.child
 from fadoctor.model.smoke import NO_DEVICE, SmokeRun
-from fadoctor.model.smoke_catalogue import CATALOGUE, TRAPS
+from fadoctor.model.smoke_catalogue import CATALOGUE, LIKE, TRAPS
 from fadoctor.model.verdict import Dtype, Measured
 from fadoctor.processes.run import run
 from fadoctor.proof.smoke import events
@@ -360,7 +360,7 @@ def test_catalogue_and_files_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     modules = {entry.module for entry in CATALOGUE}
     shared = {"worker", "imports", "numbers", "attention", "interpreted", "triton_kernel"}
     assert {path.stem for path in SCRIPTS} == modules | {f"_fadoctor_{name}" for name in shared}
-    named = {case for entry in CATALOGUE for case in (*entry.cases, *entry.thorough)}
+    named = {case for entry in CATALOGUE for case in (*entry.cases, *entry.thorough)} | {*LIKE}
     own = {"rotary", "layer-norm", "cross-entropy", "matmul"}
     assert named - own == set(attention.SHAPES)
     assert {name for name, shape in attention.SHAPES.items() if shape.inputs} == set(TRAPS)

@@ -34,6 +34,7 @@ from tests.states.enumeration import (
     made,
     violated,
 )
+from tests.states.promises import broken_promise
 from tests.unit.repair.plan.problems import session
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def sample(space: Space, count: int, seed: int = SEED) -> Iterator[State]:
 
 def fault(plan: Plan, state: State) -> str:
     """Return what is wrong with a plan for a state, "" where nothing is."""
+    if broken := broken_promise(plan):
+        return broken
     if plan.outcome in (PlanOutcome.REPAIRS, PlanOutcome.NOTHING):
         return "" if plan.proof.clean else f"not clean: {plan.proof}"
     if plan.proof.clean and not any(action.kind.is_run for action in plan.actions):

@@ -320,3 +320,34 @@ def test_a_real_release_agrees_with_its_row(tmp_path: Path) -> None:
     assert main(options, out, err) == 0, err.getvalue()
     assert out.getvalue() == ""
     assert "agrees: xformers-releases: xformers 0.0.35: torch, cuda, sm" in err.getvalue()
+
+
+FRAMEWORKS_TABLE = """\
+table: framework-releases
+keys: {package: word, version: release}
+columns: {python: text, requires: list}
+references:
+  - {type: EVIDENCE, url: "pkg:pypi/verl@1.0"}
+rows:
+  - {package: verl, version: 1.0.0, python: absent, requires: "torch==9.0"}
+"""
+
+
+def test_frameworks_say_what_they_require_of_the_stack(index: TinyIndex, tmp_path: Path) -> None:
+    """Without extras, other platforms and what is no part of it; a row for each change."""
+    (tmp_path / "framework-releases.yaml").write_text(FRAMEWORKS_TABLE, "utf-8")
+    wheels = []
+    for version, *needs in (
+        ("1.1.0", "torch", "transformers<5,>=4", 'peft<1; extra == "all"', "requests>=2"),
+        ("1.2.0", "torch==9.1", 'numpy<2; sys_platform == "win32"', "x @ https://e.org/x.whl"),
+    ):
+        body = packed({"v-1.dist-info/METADATA": metadata("verl", version, *needs)})
+        wheels.append((f"verl-{version}-py3-none-any.whl", body))
+    index.add("verl", *wheels)
+    index.add("lightning", ("lightning-3.0.0-py3-none-any.whl", packed(
+        {"l-1.dist-info/METADATA": metadata("lightning", "3.0.0", "torch>=2")})))  # fmt: skip
+    code, diff, told = run(index, tmp_path, "--table", "framework-releases")
+    assert code == 3, told  # the others are in no index here
+    assert '{package: verl, version: 1.1.0, requires: "torch transformers<5,>=4"}' in diff
+    assert '{package: verl, version: 1.2.0, requires: "torch==9.1"}' in diff
+    assert "package: lightning, version: 3.0.0" in diff

@@ -161,6 +161,6 @@ def test_a_range_without_an_upper_end_is_not_widened() -> None:
 
 def test_where_a_table_begins_and_what_it_names() -> None:
     comparison = Comparison("tiny", Document(RELEASES), Report())
-    assert comparison.begins() == Version("1.0")
-    assert comparison.named() == {Version("1.0"), Version("2.0"), Version("2.1")}
-    assert Comparison("tiny", Document(RANGES), Report()).named() is None
+    assert comparison.begins("tiny") == Version("1.0")
+    assert comparison.named("tiny") == {Version("1.0"), Version("2.0"), Version("2.1")}
+    assert Comparison("tiny", Document(RANGES), Report()).named("tiny") is None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from fadoctor.model.smoke_catalogue import CATALOGUE
-from fadoctor.model.verdict import Backend
 from tools import gpu_build, gpu_faults, gpu_page, gpu_trace, on_a_gpu
 
 ROOT = Path(__file__).parents[2]
@@ -35,9 +35,100 @@ def keep(folder: Path, cells: list[dict[str, Any]], *, pretended: bool = False) 
     return gpu_page.render(folder)
 
 
-def test_every_backend_is_run() -> None:
-    assert {*on_a_gpu.BACKENDS, "flex"} == {entry.backend.value for entry in CATALOGUE}
-    assert Backend.FA1.value not in on_a_gpu.BACKENDS
+def a_call(backend: str, *reasons: str) -> dict[str, Any]:
+    call: dict[str, Any] = {
+        "backend": backend,
+        "culprits": {},
+        "error": None,
+        "why_not_flash": list(reasons),
+    }
+    return {"processes": [{"calls": [call]}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "capability", "backend", "said"),
+    [
+        ("half", "9.0", "sdpa-cudnn", ""),
+        ("half", "9.0", "sdpa-efficient", "ran on sdpa-efficient"),
+        ("half", "7.5", "sdpa-efficient", ""),
+        ("half", "7.0", "sdpa-math", ""),
+        ("half", "", "sdpa-efficient", ""),
+        ("norm under autocast", "7.5", "sdpa-efficient", ""),
+        ("norm under autocast", "12.1", "sdpa-flash", ""),
+        ("flash-attn", "7.5", "sdpa-efficient", ""),
+        ("flash-attn", "8.6", "sdpa-math", "ran on sdpa-math"),
+    ],
+)
+def test_each_gpu_has_expectations_of_its_own(
+    name: str, capability: str, backend: str, said: str
+) -> None:
+    """A T4 and a V100 have no flash kernels; a GPU of AMD tells no compute capability."""
+    case = next(case for case in gpu_trace.CASES if case.name == name)
+    found = gpu_trace.problem(case, a_call(backend), capability, pretend=False)
+    assert found.startswith(said)
+    assert bool(found) is bool(said)
+
+
+@pytest.mark.parametrize(
+    ("capability", "said"),
+    [("", "no compute capability"), ("7.5", "no kernels"), ("8.0", ""), ("12.1", "")],
+)
+def test_builds_are_for_gpus_that_have_kernels(capability: str, said: str) -> None:
+    assert said in gpu_build.hindrance(capability)
+    assert bool(gpu_build.hindrance(capability)) is bool(said)
+
+
+def test_interpreter_without_dependencies_gets_a_sentence(tmp_path: Path) -> None:
+    script = str(ROOT / "tools" / "on_a_gpu.py")
+    bare = [sys.executable, "-I", "-S", script, "--out", str(tmp_path)]
+    done = subprocess.run(bare, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "lacks what fadoctor needs" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def session_of(folder: Path, **options: Any) -> on_a_gpu.Session:
+    given = {"out": folder, "budget": 60.0, "pretend": True, "step": None, "python": sys.executable}
+    return on_a_gpu.Session(argparse.Namespace(**{**given, **options}))
+
+
+def test_each_step_is_a_line_at_once(tmp_path: Path) -> None:
+    session = session_of(tmp_path)
+    assert session.run(on_a_gpu.Step("one", [sys.executable, "-c", "print('{}')"], 30)) == {}
+    session.run(on_a_gpu.Step("two", [sys.executable, "-c", "raise SystemExit(5)"], 30))
+    lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert [(line["name"], line["code"]) for line in lines] == [("one", 0), ("two", 5)]
+    assert not (tmp_path / "steps.json").exists()
+
+
+def test_a_step_out_of_time_leaves_what_it_knew(tmp_path: Path) -> None:
+    code = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (print('{\"cells\": []}'), sys.exit(130)))\n"
+        "time.sleep(60)"
+    )
+    session = session_of(tmp_path)
+    found = session.run(on_a_gpu.Step("slow", [sys.executable, "-c", code], 2))
+    assert found == {"cells": []}
+    assert session.steps[0]["problem"] == "ran out of time"
+    session.ends = 0.0
+    session.run(on_a_gpu.Step("built", [sys.executable, "-c", "print(1)"], 30, own_budget=True))
+    assert session.steps[1]["code"] == 0
+
+
+def test_signal_leaves_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(session: on_a_gpu.Session) -> None:
+        session.steps.append({"name": "facts", "command": []})
+        signal.raise_signal(signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(on_a_gpu, "take_measurements", ended)
+    try:
+        assert on_a_gpu.run_all(session_of(tmp_path, flash_attn_source=None)) == 143
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    [step] = json.loads((tmp_path / "steps.json").read_text())["steps"]
+    assert step["problem"] == "ended from outside"
 
 
 def test_page_of_this_checkout_says_what_was_measured() -> None:
@@ -74,7 +165,9 @@ def test_page_names_contradictions_and_impossible_times(tmp_path: Path) -> None:
     [
         ("NVIDIA L4", 125.3), ("NVIDIA L40S", 366.4), ("NVIDIA H100 80GB HBM3", 989.4),
         ("NVIDIA GeForce RTX 4090", 165.0), ("NVIDIA L40", None), ("Tesla T4", 65.1),
-        ("CPU x86_64", None), ("NVIDIA RTX A1000", None),
+        ("CPU x86_64", None), ("NVIDIA RTX A1000", None), ("NVIDIA H100 PCIe", None),
+        ("NVIDIA H100 NVL", None),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", None), ("NVIDIA GeForce RTX 4090 D", None),
     ],
 )  # fmt: skip
 def test_peaks_are_found_by_whole_words(name: str, peak: float | None) -> None:
@@ -180,7 +273,7 @@ def test_pretended_from_end_to_end(tmp_path: Path) -> None:
     assert done.returncode == 0
     text = page.read_text()
     assert "This was pretended on a CPU" in text
-    assert "| sdpa-flash | bf16 | full causal gqa long |" in text
+    assert "| sdpa-flash | bf16 | full causal gqa long hdim96 short-q large hdim256 |" in text
 
 
 def test_what_finds_no_time_is_said_to_be_left_out(tmp_path: Path) -> None:
@@ -206,14 +299,14 @@ def test_a_trace_that_says_otherwise_is_a_problem() -> None:
 
     def said(**changes: object) -> str:
         document = {"processes": [{"calls": [{**call, **changes}]}]}
-        return gpu_trace.problem(case, document, pretend=False)
+        return gpu_trace.problem(case, document, "9.0", pretend=False)
 
     assert not said()
     assert said(culprits={}) == "culprits of none, not of k"
     assert "the culprit is" in said(culprits={"k": {"source": "y = 1"}})
     assert said(backend="flex").startswith("ran on flex")
     assert said(why_not_flash=[]) == "reasons: none"
-    assert gpu_trace.problem(case, {"processes": []}, pretend=True) == "no call was seen"
+    assert gpu_trace.problem(case, {"processes": []}, "", pretend=True) == "no call was seen"
 
 
 @pytest.mark.long

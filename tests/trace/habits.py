@@ -222,10 +222,11 @@ def well_causal_bias():
     sdpa(*heads(), attn_mask=causal_lower_right(6, 6))
 
 
-def well_on_meta():
+def on_meta():
     """A key on another device."""
     q, k, v = heads()
-    sdpa(q, k.to("meta"), v)
+    k = k.to("meta")  # guilty: on_meta
+    sdpa(q, k, v)
 
 
 def well_by_operators():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import torch
 
-from tests.trace import habits, models, reported, reported_later
+from tests.trace import habits, kinds, models, reported, reported_later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -271,6 +271,7 @@ _REPORTED_LATER = {
 
 
 _HABITS = {
+    "on_meta": ("k", "other", "on the device meta"),
     "by_operator": ("k", "cast", ""),
     "by_own_operator": ("k", "other", "widen"),
     "counted": ("k", "cast", ""),
@@ -297,10 +298,28 @@ def _scenes(module: Any, labels: dict[str, tuple[str, str, str]]) -> dict[str, S
     } | {name: Scene(run) for name, run in vars(module).items() if name.startswith("well_")}
 
 
+_KINDS: dict[str, tuple[str, str, str]] = {
+    "cache_behind_hooks": ("kv", "promotion", "held: float32"),
+    "gate_compiled": ("q", "promotion", "gate: float32, in a compiled region"),
+    "lora_into_query": ("q", "promotion", "delta: float32"),
+    "prefix_on_meta": ("k", "other", "prefix: bfloat16, on the device meta"),
+    "prepared_for_few_bits": ("qkv", "promotion", "norm_weight: float32"),
+    "recomputed_outside_autocast": ("qkv", "float32-from-start", "weight: float32"),
+    "sampled_outside_autocast": ("qkv", "float32-from-start", "weight: float32"),
+    "recomputed_wide": ("qkv", "float32-from-start", "weight: float32"),
+    "residual_given": ("qkv", "promotion", "residual: float32"),
+    "scale_of_python": ("q", "promotion", "float64"),
+    "second_tower": ("qkv", "float32-from-start", "weight: float32"),
+    "step_outside_autocast": ("qkv", "float32-from-start", "weight: float32"),
+    "stream_in_float32": ("qkv", "cast", ""),
+    "weights_in_float32": ("qkv", "float32-from-start", "weight: float32"),
+}
+
 OF_REPORTS = (
     _scenes(reported, _REPORTED)
     | _scenes(reported_later, _REPORTED_LATER)
     | _scenes(habits, _HABITS)
+    | _scenes(kinds, _KINDS)
 )
 
 
@@ -315,7 +334,7 @@ def lines_marked(module: Any) -> dict[str, set[int]]:
     return found
 
 
-FILES = (models, reported, reported_later, habits)
+FILES = (models, reported, reported_later, habits, kinds)
 
 LINES = {name: lines for module in FILES for name, lines in lines_marked(module).items()}
 

@@ -58,6 +58,7 @@ def compiled_run(module: Any, modes: Modes) -> list[str]:
     tracer: Any = SimpleNamespace(
         lineage=SimpleNamespace(active=True), modes=modes, fault=pytest.fail,
         record=SimpleNamespace(note_compiled=regions.append), scripted=SimpleNamespace(codes=[]),
+        graphs=SimpleNamespace(patch=lambda: None),
     )  # fmt: skip
     watching = Compiled(tracer)
     watching.patch(module)

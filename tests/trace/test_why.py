@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,6 +79,7 @@ def test_each_reason_is_of_something_that_is_looked_at() -> None:
         import _fadoctor_trace_refusals as refusals  # noqa: PLC0415
     q = half(1, 2, 4, 8)
     before: Any = SimpleNamespace(
+        grouped=False,
         tensors={"q": q}, entry={"backend": "sdpa"}, autocast=None, owner=None,
         values={"mask": mask(4, 4)}, tracer=trace._tracer,
     )  # fmt: skip
@@ -126,3 +128,97 @@ def test_the_backend_that_a_setting_names(setting: str | None, backend: str) -> 
     with api.trace():  # which loads the modules of the tracer
         import _fadoctor_trace_why as why  # noqa: PLC0415
     assert why._by_setting(SimpleNamespace(_attn_implementation=setting)) == backend
+
+
+def test_grouped_heads_that_fit_are_no_reason() -> None:
+    q, k = half(1, 4, 8, 16), half(1, 2, 8, 16)
+    functional = torch.nn.functional
+
+    def run(**more: Any) -> Any:
+        return call_of(
+            lambda: functional.scaled_dot_product_attention(q, k, k, enable_gqa=True, **more)
+        )
+
+    assert run().why_not_flash == ()
+    assert run(dropout_p=0.1).why_not_flash == ("dropout 0.1 on the CPU",)
+
+
+def on_a_gpu(**more: Any) -> Any:
+    """Return what is known of a call on a GPU, whose tensors lie elsewhere."""
+    q = half(1, 4, 8, 16)
+    known = {"tensors": dict.fromkeys("qkv", q), "entry": {"backend": "sdpa"}, "autocast": None,
+             "values": {"mask": None, "causal": True, "dropout": None}, "grouped": True,
+             "device": torch.device("cuda"), "owner": None, "scale": None}  # fmt: skip
+    return SimpleNamespace(**{**known, **more})
+
+
+def test_torch_is_asked_with_the_flags_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    with api.trace():
+        import _fadoctor_trace_why as why  # noqa: PLC0415
+    given: list[Any] = []
+
+    def says(params: Any, debug: bool) -> bool:  # noqa: FBT001
+        warnings.warn(
+            "Flash attention is too tired (Triggered internally at x.cpp:1)", stacklevel=2
+        )
+        return debug and params is None
+
+    monkeypatch.setattr(torch.backends.cuda, "SDPAParams", lambda *all_: given.append(all_))
+    monkeypatch.setattr(torch.backends.cuda, "can_use_flash_attention", says)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert why.reasons(on_a_gpu()) == ["Flash attention is too tired"]
+    assert given[0][3:] == (None, 0.0, True, True)
+
+
+def test_cudnn_is_no_slow_path() -> None:
+    with api.trace() as trace:
+        import _fadoctor_trace_refusals as refusals  # noqa: PLC0415
+    before = on_a_gpu(tracer=trace._tracer, values={"mask": mask(4, 4)})
+    assert refusals.why_not(before, "sdpa-cudnn", None) == []
+    assert "mask: a tensor" in refusals.why_not(before, "sdpa-efficient", None)
+
+
+def warn_here() -> None:
+    warnings.warn("said once", stacklevel=1)
+
+
+def test_warnings_are_neither_doubled_nor_lost() -> None:
+    """Torch warns of what no kernel takes; it is asked after the call, in silence."""
+    q = half(1, 2, 4, 8)
+    with warnings.catch_warnings(record=True) as caught, api.trace() as trace:
+        warnings.simplefilter("default")
+        tracer = trace._tracer
+        assert tracer is not None
+        choose = tracer.choose
+
+        def loud(*given: Any, **more: Any) -> Any:
+            import _fadoctor_trace_why as why  # noqa: PLC0415
+
+            exec("import warnings; warnings.warn('no kernel')", vars(why))  # noqa: S102
+            return choose(*given, **more)
+
+        tracer.choose = loud
+        warn_here()
+        with torch.no_grad():
+            sdpa(q, q, q)
+        warn_here()
+    assert [str(each.message) for each in caught] == ["said once"]
+    (call,) = trace.document().processes[0].calls
+    assert call.backend == "sdpa-flash"
+
+
+def test_stand_in_for_autocast_takes_no_memory() -> None:
+    with api.trace():
+        import _fadoctor_trace_why as why  # noqa: PLC0415
+    whole = torch.randn(2, 3, 4, 8)
+    part = whole[1:, :, 1:].transpose(1, 2)
+    found = why._as_cast(part, "bfloat16")
+    assert (found.dtype, found.shape, found.stride()) == (
+        torch.bfloat16, part.shape, part.stride()
+    )  # fmt: skip
+    assert found.data_ptr() == part.data_ptr()
+    assert whole.untyped_storage().nbytes() == whole.numel() * 4
+    assert why._as_cast(part, "float32") is part
+    small = part.half()
+    assert why._as_cast(small, "float32") is small

@@ -55,15 +55,22 @@ class Comparison:
         """List columns that later uploads lengthen."""
         self._by_range = document.keys["version"] == "range"
 
-    def begins(self) -> Version:
-        """Return the oldest release that the table speaks about."""
-        return min(_versions(row)[0] for row in self.document.rows)
+    def begins(self, package: str) -> Version:
+        """Return the oldest release of a package that the table speaks about."""
+        return min((_versions(row)[0] for row in self._of(package)), default=Version("0"))
 
-    def named(self) -> set[Version] | None:
-        """Return the releases that the table names, None where it holds ranges."""
-        if self._by_range:
+    def named(self, package: str) -> set[Version] | None:
+        """Return the releases that the table names; None where it holds ranges, or nothing yet."""
+        rows = self._of(package)
+        if self._by_range or not rows:
             return None
-        return {version for row in self.document.rows for version in _versions(row)}
+        return {version for row in rows for version in _versions(row)}
+
+    def _of(self, package: str) -> list[Row]:
+        """Return the rows of a package; all of them in a table about one."""
+        if "package" not in self.document.keys:
+            return list(self.document.rows)
+        return [row for row in self.document.rows if package in str(row.cells["package"]).split()]
 
     def merge(self, package: str, derived: DerivedRow, *, overrule: bool = False) -> None:
         """Compare one derived row; with ``overrule`` the files win against the table."""
@@ -146,10 +153,11 @@ class Comparison:
         older = [row for row in kin if _floor(row) <= derived.version]
         if kin and not older:  # before the table begins
             return
-        if not derived.cells or not older:
+        begins = not kin and "package" in self.document.keys
+        if not derived.cells or not (older or begins):
             self._report.notes.append(f"{place}: no row; one must be written by hand")
             return
-        like = max(older, key=_floor)
+        like = max(older, key=_floor) if older else self.document.rows[-1]
         if self._is_alike(like, derived):
             self._report.changes.append(f"{place}: is as {like.cells['version']}")
             cell = self._joined(str(like.cells["version"]), derived.version)

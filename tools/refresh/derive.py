@@ -9,9 +9,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from fadoctor.knowledge.matrix.versions import parse_specifier
+from fadoctor.model.packages import COMPANIONS, STACK
 from tools.refresh.artefact import (
     MACHINES,
     Value,
@@ -48,6 +50,16 @@ PINNED = (
     "bitsandbytes",
 )
 """Distributions whose pins in other packages are of interest."""
+
+FRAMEWORK_NEEDS = STACK | COMPANIONS | {
+    "compressed-tensors", "flash-linear-attention", "huggingface-hub", "numpy", "outlines",
+    "pytorch-lightning", "sentencepiece", "sgl-deep-ep", "sgl-deep-gemm", "sgl-flash-mla",
+    "sgl-kernel", "sglang-kernel", "torchcodec", "torchmetrics", "xgrammar",
+}  # fmt: skip
+"""Distributions of which it matters what frameworks require."""
+
+_UNBOUND = ("torch", "torchvision", "torchaudio")
+"""Those that are written without a bound, too: which of them comes follows from torch."""
 
 _FLASH_FUNCTION = re.compile(
     r"^def is_flash_attn_2_available\(.{0,4000}?^(?=def |@|\S)", re.MULTILINE | re.DOTALL
@@ -236,3 +248,36 @@ def _pinned_by(torch: Document, version: Version) -> list[str]:
         if pin is not None and pin.contains(version):
             found.update(str(row.cells["version"]).split())
     return sorted(found, key=Version)
+
+
+def framework_releases(release: Release, index: Index, _: object) -> Iterator[DerivedRow]:
+    """Derive ``framework-releases``: what METADATA requires of the stack in certain versions.
+
+    On Linux, without extras. A requirement of torch in any version is written, too: it says that
+    the package computes with it.
+    """
+    files = [*release.wheels(), *release.wheels(MACHINES[0])]
+    if not files:
+        return
+    file = files[-1]
+    around = {"sys_platform": "linux", "platform_system": "Linux", "extra": "",
+              "platform_machine": MACHINES[0], "python_version": "3.12",
+              "python_full_version": "3.12.0", "os_name": "posix",
+              "platform_python_implementation": "CPython",
+              "implementation_name": "cpython"}  # fmt: skip
+    needs: dict[str, str] = {}
+    for each in requirements(index, file):
+        name = canonicalize_name(each.name)
+        if name not in FRAMEWORK_NEEDS or name == release.package:
+            continue
+        if each.url or (each.marker and not each.marker.evaluate(dict(around))):
+            continue
+        both = filter(None, (needs.get(name, ""), str(each.specifier)))
+        needs[name] = ",".join(sorted(",".join(both).split(",")))
+    words = sorted(f"{name}{text}" for name, text in needs.items() if text or name in _UNBOUND)
+    source = f"{file.name}, METADATA"
+    cells = {
+        "python": Value(str(index.metadata(file)["Requires-Python"] or "") or None, source),
+        "requires": Value(" ".join(words) or None, source),
+    }
+    yield DerivedRow(release.version, {"package": release.package}, cells)

@@ -23,6 +23,16 @@ class Source:
     """List columns that later uploads lengthen."""
 
 
+FRAMEWORKS = (
+    "auto-gptq", "autoawq", "axolotl", "compressed-tensors", "datasets", "diffusers", "gptqmodel",
+    "lightning", "liger-kernel", "llamafactory", "lmdeploy", "ms-swift", "openrlhf", "optimum",
+    "pytorch-lightning", "sentence-transformers", "sgl-deep-ep", "sgl-deep-gemm", "sgl-flash-mla",
+    "sgl-kernel", "sglang", "sglang-kernel", "timm", "tokenizers", "torchcodec", "torchmetrics",
+    "torchtune",
+    "verl", "xgrammar",
+)  # fmt: skip
+"""Packages whose requirements plans see as a resolver sees them; ``--newest 15`` reads so many."""
+
 SOURCES = (
     Source("torch-releases", "torch", derive.torch_releases, frozenset({"python"})),
     Source("torch-builds", "torch", derive.torch_builds),
@@ -41,12 +51,13 @@ SOURCES = (
     Source("flash-attn-releases", "flash-attn", derive.flash_attn_releases),
     Source("flash-attn-wheel-abi", "flash-attn", derive.only_watched),
     Source("flash-attn-wheel-sm", "flash-attn", derive.only_watched),
+    *(Source("framework-releases", name, derive.framework_releases) for name in FRAMEWORKS),
 )
 
-PACKAGES = (
-    "torch", "torchvision", "torchaudio", "triton", "xformers", "vllm", "sglang", "transformers",
+PACKAGES = tuple(dict.fromkeys((
+    "torch", "torchvision", "torchaudio", "triton", "xformers", "vllm", "transformers",
     "unsloth", "bitsandbytes",
-    "flash-attn", "flash-attn-4", "accelerate", "peft", "trl", "deepspeed", "liger-kernel",
-    "kernels",
-)  # fmt: skip
+    "flash-attn", "flash-attn-4", "accelerate", "peft", "trl", "deepspeed", "kernels",
+    *FRAMEWORKS,
+)))  # fmt: skip
 """All that is ever looked up."""

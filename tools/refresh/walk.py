@@ -94,8 +94,8 @@ def _wanted(
     usable = [r for r in offered if not r.version.is_prerelease] or offered
     if table is None:
         return usable[-choice.newest :]
-    usable = [release for release in usable if release.version >= table.begins()]
-    newest, named = usable[-choice.newest :], table.named()
+    usable = [release for release in usable if release.version >= table.begins(package)]
+    newest, named = usable[-choice.newest :], table.named(package)
     missing = [
         r for r in usable if named is not None and r.version not in named and r not in newest
     ]

@@ -82,8 +82,12 @@ def refuse_refused(plan: Plan) -> None:
     from fadoctor.model.plan import Answer
 
     verification = plan.verification
-    if verification is not None and verification.answer is Answer.REFUSED:
+    if verification is None:
+        return
+    if verification.answer is Answer.REFUSED:
         raise ApplyError(f"{verification.by} refuses this plan: nothing was changed")
+    if verification.answer is Answer.DIFFERS:
+        raise ApplyError(f"{verification.by} would not do what is planned: nothing was changed")
 
 
 def refuse_unready_for(plan: Plan, store: Store) -> None:

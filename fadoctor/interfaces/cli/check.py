@@ -36,11 +36,14 @@ def check(
     python_version: looking.PythonVersion = "",
     platform: looking.Platform = "",
     smoke: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--smoke/--no-smoke", help="Prove the answer with a short forward and backward pass."
+            "--smoke/--no-smoke",
+            help="Prove the answer with a short forward and backward pass. Default: where there "
+            "is a GPU.",
+            show_default=False,
         ),
-    ] = True,
+    ] = None,
     thorough: looking.CheckAll = False,
     no_cache: looking.NoCache = False,
     fail_on: judging.FailOnOption = None,
@@ -48,8 +51,8 @@ def check(
         bool,
         typer.Option(
             "--strict",
-            help="Exit 3 if something stays open: undecided rules, no torch, nothing of the "
-            "stack, a smoke run that could not start.",
+            help="Exit 3 unless there is a GPU and the answer for it is decided; 1 where "
+            "attention fails on it.",
         ),
     ] = False,
     ignore: judging.Ignore = [],  # noqa: B006
@@ -89,7 +92,8 @@ class Asked(msgspec.Struct, frozen=True):
     request: Request
     rules: tuple[Path, ...] = ()
     ignore: tuple[str, ...] = ()
-    smoke: bool = False
+    smoke: bool | None = None
+    """None: where there is a GPU to prove it on."""
     thorough: bool = False
     strict: bool = False
     fail_on: judging.FailOn = judging.FailOn.ERROR
@@ -109,7 +113,9 @@ def judge_file(
     failing = support.failing_from(fail_on, settings)
     how = forms.How(showing.Colour.AUTO.value, fail_on=failing, brief=True)
     sinks = forms.sinks_of([], formats.ReportFormat.TEXT)
-    return _examine(Asked(request, ignore=ignore, fail_on=failing).by(settings), sinks, how)
+    return _examine(
+        Asked(request, ignore=ignore, smoke=False, fail_on=failing).by(settings), sinks, how
+    )
 
 
 def _examine(
@@ -134,7 +140,8 @@ def _examine(
 
         prognosis, planned = foreseen(environment, knowledge, ignore)
     run = None
-    if asked.smoke and request.is_real and not environment.overlays:
+    may_run = request.is_real and not environment.overlays
+    if may_run and support.is_proved(prognosis, asked.smoke, thorough=asked.thorough):
         run = support.smoke_of_check(prognosis, thorough=asked.thorough, quiet=how.quiet)
     with spinner("looking for a repair", quiet=how.quiet):
         report = with_advice(conclude(prognosis, run), request, planned)

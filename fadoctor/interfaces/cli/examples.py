@@ -39,6 +39,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "hook": ("fadoctor hook requirements requirements.txt --gpu A100",),
     "rules list": ("fadoctor rules list --area gpu-arch",),
     "rules show": ("fadoctor rules show gpu-too-old-fa2",),
+    "rules search": ("fadoctor rules search undefined symbol after an upgrade of torch",),
     "rules test": ("fadoctor rules test my-rules",),
     "rules update": (
         "fadoctor rules update --dry-run",

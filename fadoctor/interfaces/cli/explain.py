@@ -5,6 +5,7 @@ Heavy modules are imported inside the command, so that each pays only for what i
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 LogFile = Annotated[
     str,
-    typer.Argument(metavar="[FILE|-]", help="A log, or - for standard input.", show_default=False),
+    typer.Argument(
+        metavar="[FILE|-|TEXT]",
+        help="A log, - for standard input, or the text of an error itself.",
+        show_default=False,
+    ),
 ]
 
 
@@ -84,8 +89,10 @@ def explain(
 
 
 def _read(log: str, knowledge: Knowledge) -> Reading:
-    from fadoctor.interfaces.commands.explain import read_file, read_text
+    from fadoctor.interfaces.commands.explain import is_text, read_file, read_text
 
+    if is_text(log):
+        return read_text(io.BytesIO(log.encode("utf-8", "surrogateescape")), "the text", knowledge)
     if log == "-":
         if sys.stdin.isatty():
             sys.stderr.write("fadoctor: paste the log, then end it with Ctrl-D\n")

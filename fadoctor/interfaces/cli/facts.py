@@ -5,6 +5,10 @@ Heavy modules are imported inside the command, so that each pays only for what i
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from fadoctor.interfaces.cli import support
 from fadoctor.interfaces.cli.options import formats, judging, looking, showing
 from fadoctor.interfaces.cli.output import write
@@ -30,6 +34,14 @@ def facts(
     thorough: looking.ReadAll = False,
     no_cache: looking.NoCache = False,
     output_format: formats.FactsOutput = formats.FactsFormat.JSON,  # noqa: ARG001 -- the one that there is
+    markdown: Annotated[
+        bool,
+        typer.Option(
+            "--markdown",
+            help="Print Markdown for a bug report: folded, redacted, ready to paste.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
     output: showing.Output = None,
     redact: showing.Redact = False,
     debug: showing.Debug = False,
@@ -47,4 +59,9 @@ def facts(
     rules, request = [*settings.rules, *rules], settings.applied(request, assumes=False)
     _, environment = support.environment_of(request, rules)
     environment = support.without_credentials(environment)
+    if markdown:
+        from fadoctor.report.facts_markdown import render as as_markdown
+
+        write(as_markdown(support.redacted(environment)), output, "markdown")
+        return
     write(render(support.redacted(environment) if redact else environment), output, "json")

@@ -126,7 +126,8 @@ def fix(
     rules = [*settings.rules, *rules]
     request = settings.applied(request, assumes=dry_run or write_files)
     wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
-                            verify, no_hub, forms.is_recipe(sinks))  # fmt: skip
+                            verify, no_hub, forms.is_recipe(sinks),
+                            not (dry_run or write_files))  # fmt: skip
     with spinner("reading and planning", quiet=quiet) as say:
         made, code = plan_for(request, rules, wanted, settings, say)
     in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole

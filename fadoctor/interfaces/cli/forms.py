@@ -59,6 +59,9 @@ ENDINGS = {
     ".prom": Form.PROMETHEUS,
 }  # fmt: skip
 
+_PLAIN = ("", ".log", ".out")
+"""Endings of plain text beside .txt."""
+
 _TEXTS = {
     "Report": "fadoctor.report.text",
     "Explanation": "fadoctor.report.explanation_text",
@@ -151,9 +154,25 @@ def _sink(text: str, chosen: Form, allowed: list[Form]) -> Sink:
         raise UsageError(
             f"--output {printable(text)}: {printable(name)} is not a format of this command.{hint}"
         )
-    by_ending = ENDINGS.get(Path(text).suffix.lower(), Form.TEXT)
-    plain = by_ending if by_ending in allowed else Form.TEXT
-    return Sink(chosen if chosen is not Form.TEXT else plain, _path(text))
+    if chosen is not Form.TEXT or text == STDOUT:
+        return Sink(chosen, _path(text))
+    return Sink(_by_ending(text, allowed), _path(text))
+
+
+def _by_ending(text: str, allowed: list[Form]) -> Form:
+    """Return the form of a file's ending: text without one; UsageError for one that nobody has.
+
+    A device, such as /dev/stderr, and a name without a dot say nothing of the form.
+    """
+    ending = Path(text).suffix.lower()
+    form = ENDINGS.get(ending, Form.TEXT if ending in _PLAIN else None)
+    if form in allowed:
+        return form
+    listed = [each for each, known in ENDINGS.items() if known in allowed]
+    raise UsageError(
+        f"--output {printable(text)}: no format of this command ends in {printable(ending, 20)}. "
+        f"Endings: {', '.join(listed)}; FORM:FILE names one, such as text:{printable(text)}"
+    )
 
 
 def _path(text: str) -> Path | None:

@@ -53,6 +53,13 @@ def backends(incomplete: str) -> list[Proposal]:
     return _starting(incomplete, ((name, "") for name in RUN))
 
 
+def dtypes(incomplete: str) -> list[Proposal]:
+    """Return the dtypes that a smoke run can try."""
+    from fadoctor.model.verdict import Dtype
+
+    return _starting(incomplete, ((each.value, "") for each in Dtype))
+
+
 def devices(incomplete: str) -> list[Proposal]:
     """Return what a smoke run can run on."""
     return _starting(incomplete, ((name, "") for name in ("cuda", "cuda:0", "cpu", "all")))

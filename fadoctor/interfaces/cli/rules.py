@@ -1,4 +1,4 @@
-"""The commands of ``fadoctor rules``: list, show, test, schema, and update of its own module.
+"""The commands of ``fadoctor rules``: list, show, test, schema; search and update have modules.
 
 Heavy modules are imported inside the commands, so that each pays only for what it uses.
 """
@@ -16,6 +16,7 @@ from fadoctor.interfaces.cli import proposals
 from fadoctor.interfaces.cli.examples import epilog
 from fadoctor.interfaces.cli.options import formats, judging, showing
 from fadoctor.interfaces.cli.output import write
+from fadoctor.interfaces.cli.rules_search import search
 from fadoctor.interfaces.cli.rules_update import update
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
@@ -23,7 +24,7 @@ from fadoctor.model.finding import Severity
 
 app = typer.Typer(
     name="rules",
-    help="What fadoctor knows: list the rules, read about one, test your own, fetch newer ones.",
+    help="What fadoctor knows: list the rules, find or read one, test your own, fetch newer ones.",
     no_args_is_help=True,
 )
 
@@ -175,4 +176,5 @@ def schema(
     write(render(name.value), output, "json")
 
 
+app.command(epilog=epilog("rules search"))(search)
 app.command(epilog=epilog("rules update"))(update)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,22 +18,35 @@ from fadoctor.interfaces.cli.support import (
     EXIT_INTERRUPTED,
 )
 from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
 from fadoctor.model.smoke_catalogue import RUN
-from fadoctor.model.verdict import Dtype
+from fadoctor.model.verdict import Dtype, dtype_named
 
 if TYPE_CHECKING:
     from fadoctor.interfaces.cli.forms import How, Sink
     from fadoctor.judging.diagnose import Prognosis
+    from fadoctor.model.rule import Knowledge
     from fadoctor.model.smoke import SmokeReport
     from fadoctor.proof.smoke.choice import Wanted
+
+_WITH_SINKS = "models-with-sinks"
+
+
+_DTYPES = "|".join(each.value for each in Dtype)
 
 
 def smoke(
     target: looking.Target = "",
     python: looking.Python = "",
     dtype: Annotated[
-        list[Dtype],
-        typer.Option("--dtype", help="Only this dtype. Repeatable.", show_default=False),
+        list[str],
+        typer.Option(
+            "--dtype",
+            metavar=f"[{_DTYPES}]",
+            autocompletion=proposals.dtypes,
+            help="Only this dtype; torch's names do, too. Repeatable.",
+            show_default=False,
+        ),
     ] = [],  # noqa: B006 -- typer copies defaults
     backend: Annotated[
         list[str],
@@ -60,6 +75,26 @@ def smoke(
             "--timeout", metavar="SECONDS", min=0.1, max=86_400, help="Time limit for each cell."
         ),
     ] = 60.0,
+    total: Annotated[
+        float,
+        typer.Option(
+            "--total",
+            metavar="SECONDS",
+            min=0,
+            max=604_800,
+            help="Time limit for each device. Default: 0, as long as its cells may take.",
+            show_default=False,
+        ),
+    ] = 0.0,
+    like: Annotated[
+        str,
+        typer.Option(
+            "--like",
+            metavar="CONFIG",
+            help="Try the attention of the model that this config.json, or its folder, describes.",
+            show_default=False,
+        ),
+    ] = "",
     require_gpu: Annotated[
         bool, typer.Option("--require-gpu", help="Exit 3 if no GPU was tested.")
     ] = False,
@@ -91,6 +126,7 @@ def smoke(
     """Run attention forward and backward on this machine, and compare it with float64."""
     from fadoctor.interfaces.cli.terminal import log_to_stderr, spinner
     from fadoctor.model.smoke_catalogue import backend_of
+    from fadoctor.processes.ending import die_of, interrupted_by_term
     from fadoctor.proof.smoke.choice import AUTO, Wanted, choose, refuse_device
 
     log_to_stderr(debug=debug)
@@ -99,7 +135,8 @@ def smoke(
         refuse_device(device, "--device")
     where = device or ("all" if require_gpu else AUTO)
     backends = tuple(map(backend_of, backend))  # refuses before anything is read
-    wanted = Wanted(backends, tuple(dtype), where, thorough, timeout, online=online)
+    dtypes = tuple(map(_dtype_of, dtype))
+    wanted = Wanted(backends, dtypes, where, thorough, timeout, total, online)
     settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
     rules = [*settings.rules, *rules]
     request = settings.applied(support.request_of(target, python), assumes=False)
@@ -107,19 +144,47 @@ def smoke(
         knowledge, environment = support.environment_of(request, rules, "fadoctor.judging.diagnose")
     from fadoctor.judging.diagnose import conclude_smoke, foresee
 
+    wanted = _with_like(wanted, like, knowledge)
     prognosis = foresee(environment, knowledge)
     how = forms.How(color.value, quiet, verbose, redact)
     if list_:
         _list(prognosis, wanted, sinks, how)
         return
-    run = support.smoke_of(prognosis, choose(wanted, prognosis.kernels), quiet=quiet)
-    run = support.with_imports(run, prognosis, quiet=quiet) if imports else run
-    report = conclude_smoke(prognosis, run)
-    forms.deliver(report, sinks, how)
+    with interrupted_by_term() as came:
+        run = support.smoke_of(prognosis, choose(wanted, prognosis.kernels), quiet=quiet)
+        if imports and not run.interrupted:
+            run = support.with_imports(run, prognosis, quiet=quiet)
+        report = conclude_smoke(prognosis, run)
+        forms.deliver(report, sinks, how)
+    if came:
+        sys.stdout.flush()
+        die_of(came[0])
     if run.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     code = _code(report, require_gpu=require_gpu)
     raise typer.Exit(0 if exit_zero and code != EXIT_INTERNAL else code)
+
+
+def _dtype_of(name: str) -> Dtype:
+    found = dtype_named(name)
+    if found is None:
+        listed = ", ".join(repr(each.value) for each in Dtype)
+        raise UsageError(f"--dtype {printable(name, 40)}: must be one of {listed}")
+    return found
+
+
+def _with_like(wanted: Wanted, like: str, knowledge: Knowledge) -> Wanted:
+    """Return what is wanted with the model that is named, as far as one is."""
+    import msgspec
+
+    from fadoctor.knowledge.matrix.load import load_apart
+    from fadoctor.proof.smoke.like import read_like
+
+    if not like:
+        return wanted
+    table = knowledge.tables.get(_WITH_SINKS) or load_apart(knowledge.tables)[_WITH_SINKS]
+    models = frozenset(str(row["model"]) for row in table.rows if row["sinks"])
+    return msgspec.structs.replace(wanted, like=read_like(Path(like), models))
 
 
 def _list(prognosis: Prognosis, asked: Wanted, sinks: tuple[Sink, ...], how: How) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import typer
 
 from fadoctor.interfaces.cli.options.judging import FailOn
-from fadoctor.model.errors import UsageError
+from fadoctor.model.errors import TargetError, UsageError
+from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,6 +49,8 @@ def request_of(
 
     if target and python:
         raise UsageError("TARGET and --python exclude each other: name one target")
+    if target:
+        _require_target(target)
     overlays = Overlays(tuple(gpu), driver, glibc, python_version, platform)
     named = tuple(map(str, requirements))
     return Request(
@@ -55,6 +58,25 @@ def request_of(
         extras=tuple(extra), groups=tuple(group), config_kind=config_kind,
         contracts=contracts, cache=cache, new=new, new_if_none=new_if_none,
     )  # fmt: skip
+
+
+_TAKEN = (
+    "a log goes to `fadoctor explain`, a configuration to --config, requirements to --requirements"
+)
+
+
+def _require_target(target: str) -> None:
+    """Raise TargetError where nothing has that name, or a file is no program: other options do."""
+    shown = printable(target, 200)
+    try:
+        is_there = os.path.lexists(target)
+    except ValueError:  # a NUL in the name
+        is_there = False
+    if not is_there:
+        what = "file not found. TARGET is an environment's folder or its interpreter"
+        raise TargetError(f"{shown}: {what}; {_TAKEN}")
+    if Path(target).is_file() and not os.access(target, os.X_OK):
+        raise TargetError(f"{shown}: not an interpreter: it is not executable; {_TAKEN}")
 
 
 def no_request() -> Request:
@@ -132,6 +154,13 @@ def with_imports(found: SmokeRun, prognosis: Prognosis, *, quiet: bool) -> Smoke
         return prove_imports(found, prognosis, no_strays, waiting)
 
 
+def is_proved(prognosis: Prognosis, asked: bool | None, *, thorough: bool) -> bool:  # noqa: FBT001 -- a flag typed
+    """Return whether `check` proves its answer by a run: as asked, else where a GPU may be."""
+    from fadoctor.interfaces.commands.measure import may_have_gpu
+
+    return thorough or may_have_gpu(prognosis.environment) if asked is None else asked
+
+
 def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> SmokeRun:
     """Run the default set; without `thorough` nothing whose failure is predicted, and not long."""
     from fadoctor.interfaces.commands.measure import choice_of_check
@@ -169,7 +198,18 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
     failed = has_failure(report.verdicts) and fail_on is not FailOn.NEVER
     if failed or severity_code(report.summary, fail_on):
         return EXIT_FINDINGS
-    return EXIT_COULD_NOT_LOOK if strict and (report.summary.unknown or report.not_looked) else 0
+    return _gate_code(report, fail_on) if strict else 0
+
+
+def _gate_code(report: Report, fail_on: FailOn) -> int:
+    """Return the exit code of `--strict`, where no finding has made one."""
+    from fadoctor.interfaces.commands.gate import gate_of
+    from fadoctor.report.answer import State
+
+    state = gate_of(report)
+    if state is State.FAILS and fail_on is not FailOn.NEVER:
+        return EXIT_FINDINGS
+    return 0 if state is State.WORKS else EXIT_COULD_NOT_LOOK
 
 
 def severity_code(summary: Summary, fail_on: FailOn) -> int:

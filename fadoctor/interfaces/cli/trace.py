@@ -20,6 +20,8 @@ from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fadoctor.model.trace import TraceReport
     from fadoctor.report.style import Style
 
@@ -64,6 +66,7 @@ def trace(
     from fadoctor.proof.trace.settings import Settings, config_of, write_config
 
     log_to_stderr(debug=debug)
+    format_, output = _format_of(output, format_)
     knowledge = load_knowledge(tuple(rules))
     with trace_folder() as folder:
         write_config(config_of(Settings(calls, eager), knowledge), folder)
@@ -88,6 +91,16 @@ def trace(
     else:
         write(text, output, format_.value)
     raise typer.Exit(run.code or (UsageError.exit_code if run.lost else 0))
+
+
+def _format_of(output: Path | None, chosen: TraceFormat) -> tuple[TraceFormat, Path | None]:
+    """Return format and file: by the file's ending unless chosen; UsageError for another."""
+    from fadoctor.interfaces.cli import forms
+
+    if output is None:
+        return chosen, None
+    [sink] = forms.sinks_of([str(output)], chosen)
+    return TraceFormat(sink.form.value), sink.path
 
 
 def _rendered(report: TraceReport, format_: TraceFormat, style: Style) -> str:

@@ -61,6 +61,11 @@ def foreseen(
     from fadoctor.judging.diagnose import foresee
 
     prognosis = foresee(environment, knowledge, ignore)
+    if any(each.startswith("--gpu ") for each in environment.overlays):
+        from fadoctor.interfaces.commands.what_if import answered_by_tables, needs_tables
+
+        if needs_tables(prognosis.environment):
+            return answered_by_tables(prognosis), prognosis
     return prognosis, prognosis
 
 

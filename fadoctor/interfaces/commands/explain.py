@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,6 +12,12 @@ from fadoctor.model.errors import InputError
 from fadoctor.model.explanation import Agreement
 from fadoctor.model.fact import printable
 from fadoctor.model.files import open_stream
+
+_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/][^\n:;\"'()]{0,300}\.(?:log|txt|out|err|json|md)")
+"""What can only be meant as the path of a log, although it has a space in it."""
+
+_WORDS = re.compile(r"\s|^\w{1,80}(?:Error|Exception)\b|^[A-Za-z]\w{0,80}:(?![\\/])")
+"""What a name of a file seldom has: several words, an error's name, a colon after a word."""
 
 CONTRACT = "contract"
 """Kind of what rules about names that packages ask of each other are judged for."""
@@ -36,13 +43,28 @@ def read_text(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
     return reading
 
 
+def is_text(argument: str) -> bool:
+    """Return whether an argument is a text itself: words or an error's name, and no file's.
+
+    A name of a file that is missing stays one, also with a space in its folder's name.
+    """
+    if argument == "-" or not _WORDS.search(argument.strip()):
+        return False
+    try:
+        if os.path.lexists(argument):
+            return False
+    except ValueError:  # a NUL in it
+        return True
+    return not _PATH.fullmatch(argument.strip())
+
+
 def read_file(name: str, knowledge: Knowledge) -> Reading:
     """Read a log of that name."""
     try:
         with open_stream(name, pipes=True) as stream:
             return read_text(stream, name, knowledge)
     except OSError as error:
-        hint = "; a line itself is piped in, for `fadoctor explain -`" if " " in name else ""
+        hint = "" if os.path.lexists(name) else "; a text is given in quotes, or piped in"
         raise InputError(name, f"{error.strerror or error}{hint}") from error
     except ValueError as error:  # a NUL in the name
         raise InputError(printable(name, 200), "not a path") from error

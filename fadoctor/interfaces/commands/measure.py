@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from fadoctor.judging.diagnose import Prognosis
+    from fadoctor.model.environment import Environment
     from fadoctor.model.smoke import SmokeRun
     from fadoctor.proof.smoke.choice import Choice
 
@@ -28,6 +29,22 @@ _CHECK_CELL_S, _CHECK_DEVICE_S = 30.0, 120.0
 def no_guard() -> AbstractContextManager[list[str]]:
     """Return a guard that ends nothing: children of this process may be another's."""
     return nullcontext([])
+
+
+def may_have_gpu(environment: Environment) -> bool:
+    """Return whether torch may compute on a GPU here: one is visible, or cannot be counted.
+
+    A run without one proves torch's attention on a CPU, which nobody has asked for. What may not
+    be run says so itself.
+    """
+    from fadoctor.model.fact import Known, fact_text
+
+    if not environment.target.may_run:
+        return True
+    counts = (environment.fact(name) for name in ("gpu.count", "gpu.visible_count"))
+    if any(isinstance(count, Known) and count.value == 0 for count in counts):
+        return False
+    return fact_text(environment.fact("torch.build"), "") != "cpu"
 
 
 def choice_of_check(prognosis: Prognosis, *, thorough: bool) -> Choice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from fadoctor.model.recipe import Recipe
     from fadoctor.model.report import Report
     from fadoctor.model.rule import Knowledge
+    from fadoctor.repair.apply.agree import Agreed
     from fadoctor.repair.plan.planner import Question
+    from fadoctor.repair.plan.problem import Session
     from fadoctor.repair.resolution.lines import Rewrite
     from fadoctor.sources.examine.request import Request
 
@@ -40,9 +43,12 @@ class Wanted(msgspec.Struct, frozen=True):
     installer: str = "auto"
     ignore: tuple[str, ...] = ()
     verify: bool = False
+    """Whether the installer is asked; an error where it cannot be."""
     no_hub: bool = False
     recipe: bool = False
     """Whether it is taken along: as what an environment made anew holds."""
+    carried_out: bool = False
+    """Whether it is carried out now: the installer is asked first, wherever it can be."""
 
 
 class Made(NamedTuple):
@@ -62,15 +68,21 @@ def plan_of(
     from fadoctor.repair.plan.planner import hiding, make_plan, session_of
 
     question = _question_of(request, environment, wanted)
-    hidden = knowledge.current(wanted.ignore)
-    plan = hiding(make_plan(environment, session_of(knowledge), question), hidden)
-    return _verified(request, plan, environment, question) if wanted.verify else plan
+    session = session_of(knowledge)
+    can_be_asked = _can_be_asked(request, environment)
+    if wanted.verify or (wanted.carried_out and can_be_asked):
+        plan = _verified(request, environment, session, question)
+    else:
+        plan = make_plan(environment, session, question)
+        plan = _saying_who_was_asked(plan) if can_be_asked else plan
+    return hiding(plan, knowledge.current(wanted.ignore))
 
 
 def planned_for(
     request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
 ) -> Made:
     """Return the plan for an environment that is there, or that manifests describe."""
+    as_read = environment
     if is_planned(environment):
         from fadoctor.repair.resolution.judge import plan_base
 
@@ -84,10 +96,47 @@ def planned_for(
         return Made(plan, recipe=recipe)
     from fadoctor.repair.resolution.lines import lines_of
 
-    lines = lines_of(plan, environment, request.requirements, request.fence)
+    worse: tuple[Finding, ...] = ()
+    for whole in (False, True):
+        lines = lines_of(plan, environment, request.requirements, request.fence, whole=whole)
+        worse = _worse(request, knowledge, as_read, lines.rewrites) if lines.rewrites else ()
+        if not worse:
+            break
     notes = (*plan.notes, *lines.notes)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
+    if worse:
+        return Made(_refused(plan, worse), (), recipe)
     return Made(plan, lines.rewrites, recipe)
+
+
+def _worse(
+    request: Request, knowledge: Knowledge, as_read: Environment, rewrites: tuple[Rewrite, ...]
+) -> tuple[Finding, ...]:
+    """Return the errors that the files would have as they would be written, and have not now."""
+    from fadoctor.repair.resolution.rewritten import new_findings
+    from fadoctor.sources.manifests.chosen import choice_of
+    from fadoctor.sources.manifests.source import open_source
+
+    choice = choice_of(request.extras, request.groups)
+    opened = partial(open_source, choice=choice, fence=request.fence)
+    return new_findings(as_read, knowledge, request.requirements, rewrites, opened)
+
+
+def _refused(plan: Plan, worse: tuple[Finding, ...]) -> Plan:
+    """Return a plan that writes no file, because what it would write has errors of its own."""
+    from fadoctor.model.plan import Edit
+    from fadoctor.repair.plan.planner import outcome_of
+
+    found = tuple(dict.fromkeys(each.rule_id for each in worse))
+    proof = msgspec.structs.replace(plan.proof, errors=tuple(sorted({*plan.proof.errors, *found})))
+    text = f"not changed: the new text would have an error of its own: {worse[0].message}"
+    unwritten = (Edit(each.file, text=f"{each.file}: {text}") for each in plan.edits if each.diff)
+    return msgspec.structs.replace(
+        plan,
+        proof=proof,
+        edits=(*unwritten, *(each for each in plan.edits if not each.diff)),
+        outcome=outcome_of(plan.actions, proof, plan.conflicts),
+    )
 
 
 def _with_recipe(
@@ -98,9 +147,12 @@ def _with_recipe(
     question = _question_of(request, environment, wanted)
     # whatever project or folder is here: a recipe is for an environment of its own
     question = msgspec.structs.replace(question, project="", fresh="")
-    plan, recipe = make_recipe(environment, session_of(knowledge), question)
-    plan = hiding(plan, knowledge.current(wanted.ignore))
-    return (_verified(request, plan, environment, question) if wanted.verify else plan), recipe
+    session = session_of(knowledge)
+    if wanted.verify:
+        lessons = _agreed(request, environment, session, question).lessons
+        question = msgspec.structs.replace(question, lessons=lessons)
+    plan, recipe = make_recipe(environment, session, question)
+    return hiding(plan, knowledge.current(wanted.ignore)), recipe
 
 
 _BY_HAND = (StepKind.SETTING, StepKind.SYSTEM, StepKind.ADVICE)
@@ -139,20 +191,39 @@ def _has_something_to_prove(finding: Finding) -> bool:
     )
 
 
-def _verified(request: Request, plan: Plan, environment: Environment, question: Question) -> Plan:
-    """Return the plan with what the installer says of it."""
+def _verified(
+    request: Request, environment: Environment, session: Session, question: Question
+) -> Plan:
+    """Return the plan that the installer agrees to, or the last one with why not."""
+    return _agreed(request, environment, session, question).plan
+
+
+def _saying_who_was_asked(plan: Plan) -> Plan:
+    """Return a plan that says that its commands were not put to the installer."""
+    if not any(action.kind.is_run for action in plan.actions):
+        return plan
+    note = f"not asked of {plan.installer}: `fadoctor fix --dry-run --verify` asks it"
+    return msgspec.structs.replace(plan, notes=(*plan.notes, note))
+
+
+def _can_be_asked(request: Request, environment: Environment) -> bool:
+    return request.is_real and environment.target.may_run and bool(environment.target.python)
+
+
+def _agreed(
+    request: Request, environment: Environment, session: Session, question: Question
+) -> Agreed:
     from fadoctor.interfaces.commands.environment_name import how_to_name
     from fadoctor.model.errors import UsageError
     from fadoctor.processes.run import run
+    from fadoctor.repair.apply.agree import agreed_plan
     from fadoctor.repair.apply.verify import verify
-    from fadoctor.repair.plan.requirements import requirements_of
 
     if not request.is_real:
         raise UsageError("--verify asks the installer of a real environment: name it by --python")
     if not environment.target.may_run:
         raise UsageError(how_to_name(environment.target, "--dry-run", "--verify"))
-    needs = requirements_of(environment, question.requirements)
-    return msgspec.structs.replace(plan, verification=verify(plan, environment, needs, run))
+    return agreed_plan(environment, session, question, lambda plan: verify(plan, environment, run))
 
 
 def _question_of(request: Request, environment: Environment, wanted: Wanted) -> Question:

@@ -133,12 +133,23 @@ def _wanted(cells: Cells) -> WantedCells:
     backends = members(Backend, cells.backend, "backend")
     return Wanted(
         tuple(entry_of(each).backend for each in backends),
-        members(Dtype, cells.dtype, "dtype"),
+        members(Dtype, _renamed(cells.dtype), "dtype"),
         cells.device or AUTO,
         cells.thorough,
         cells.timeout_s,
         online=cells.online,
     )
+
+
+def _renamed(names: object) -> object:
+    """Return dtypes that torch's names mean as ours; what is none is refused later."""
+    from fadoctor.model.verdict import dtype_named
+
+    if isinstance(names, str):
+        return dtype_named(names) or names
+    if not isinstance(names, (list, tuple)):
+        return names
+    return [(dtype_named(each) or each) if isinstance(each, str) else each for each in names]
 
 
 def _measured(prognosis: Prognosis, choice: Choice, *, imports: bool) -> SmokeRun:

@@ -66,6 +66,10 @@ class Scope:
             found = self._rows[name] = self.matrix.find(spec["table"], keys)
         return found
 
+    def put_row(self, name: str, rows: Rows) -> None:
+        """Take rows for one of the rule's look-ups, whatever its keys say."""
+        self._rows = {**(self._rows or {}), name: rows}
+
     def fill(self, template: str) -> str:
         """Return a text with its ``{paths}`` filled in; what is not known reads ``unknown``.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.kernels import NEWEST
@@ -10,7 +11,7 @@ from fadoctor.model.fact import Fact, Known, fact_text
 from fadoctor.model.fix import Step, StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -71,6 +72,28 @@ def shown_frameworks(text: str, matrix: Matrix) -> tuple[str, ...]:
         for row in rows
         if any(part in text for part in _words(row.get("log")))
     )
+
+
+# vllm  0.11.0 | vllm==0.11.0 | vllm 0.11.0 pypi_0 pypi: a list names what is there, not at work
+_LISTED = re.compile(
+    r"\s{0,20}[\w.-]{2,60}(?: {1,60}|[=<>~!]{2} ?)v?\d[\w.+!-]{0,40}(?:\s.{0,80})?"
+)
+
+
+def named_frameworks(lines: Iterable[str], matrix: Matrix) -> tuple[str, ...]:
+    """Return the frameworks that a person names in words; lists of packages name none."""
+    told = "\n".join(line for line in lines if not _LISTED.fullmatch(line)).casefold()
+    return tuple(
+        str(row["framework"])
+        for row in matrix.tables["frameworks"].rows
+        if any(_is_word(word.casefold(), told) for word in _words(row.get("named")))
+    )
+
+
+def _is_word(word: str, text: str) -> bool:
+    if word not in text:
+        return False
+    return re.search(rf"(?a)(?<![\w./-]){re.escape(word)}(?![\w/-])", text) is not None
 
 
 def _told(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.listed import Lists
+from fadoctor.judging.engine.vetoes import is_of_others, is_survived, lines_around
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import LOOKAHEAD, MESSAGE_LIMIT, Rule, Symptom
@@ -148,11 +149,13 @@ class Matcher:
         matches = chain.from_iterable(pattern.finditer(text, *window) for window in windows)
         for found in islice(matches, OCCURRENCES):
             start, end = max(0, found.start() - REACH), found.end() + REACH
-            line = _lines_of(text, found) if symptom.same_line else (start, end)
+            line = lines_around(text, found, 0, REACH) if symptom.same_line else (start, end)
             if (
                 all(regex(each).search(text, *line) for each in symptom.same_line)
                 and all(regex(near).search(text, start, end) for near in symptom.near)
                 and not any(regex(absent).search(text, start, end) for absent in symptom.absent)
+                and not any(is_of_others(regex(x), text, found, REACH) for x in symptom.others)
+                and not any(is_survived(regex(x), text, found, REACH) for x in symptom.survived)
                 and self._lists.has(symptom.listed, found.groupdict())
             ):
                 return found if self._is_given(place) else None
@@ -169,14 +172,6 @@ class Matcher:
             compiled = re.compile(pattern, re.ASCII | (re.IGNORECASE if retyped else 0))
             self._compiled[pattern, retyped] = compiled
         return compiled
-
-
-def _lines_of(text: str, found: re.Match[str]) -> tuple[int, int]:
-    """Return where the lines of a match begin and end, at most `REACH` around it."""
-    start = text.rfind("\n", max(0, found.start() - REACH), found.start()) + 1
-    end = text.find("\n", found.end(), found.end() + REACH)
-    start = start or max(0, found.start() - REACH)
-    return start, end if end >= 0 else found.end() + REACH
 
 
 def _folded(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.attribute_tables import AttributeTables
@@ -14,6 +13,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Value
 from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import PACKAGES
 from fadoctor.sources.targets.missing_names import TOLD, wanted_in
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ FACTS = ("told", "upgrade", "other", "way", "mixed", "instead")
 """The facts that follow, behind ``log.name_``."""
 
 # File "/opt/venv/lib/python3.11/site-packages/peft/peft_model.py", line 37, in <module>
-_FRAME = re.compile(r"(?:site|dist)-packages[\\/]{1,2}(\w{1,60})[\\/][^\"'\n]{0,200}\", line \d")
+_FRAME = compiled(r"(?:site|dist)-packages[\\/]{1,2}(\w{1,60})[\\/][^\"'\n]{0,200}\", line \d")
 
 
 _OF_LOG = Absent("a log names it, not the environment")

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.judging.engine.fixes import begun, possible_fixes
+from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.engine.judge import fingerprint, judge
+from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.symptom_facts import given_by
 from fadoctor.judging.engine.symptoms import Matcher
+from fadoctor.judging.explain.call_sites import broke_at
 from fadoctor.judging.explain.complaints import complaining, complaints
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.judging.explain.notes import notes_on
+from fadoctor.judging.explain.proved import complaining as complains
+from fadoctor.judging.explain.proved import proved
 from fadoctor.judging.explain.quoting import Vocabulary, quote
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
+from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
 from fadoctor.judging.explain.topic import is_on_topic
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.vendor import Vendor
@@ -38,6 +43,7 @@ from fadoctor.syntax.patterns import compiled
 if TYPE_CHECKING:
     from fadoctor.judging.explain.join import Surroundings
     from fadoctor.judging.explain.ranking import Cause
+    from fadoctor.judging.explain.tolerant import Tolerant
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.logs.reading import Readable
@@ -51,6 +57,7 @@ _DULL = compiled(
 )
 """Facts that follow from what a log names, and say nothing to a reader."""
 
+NEAREST = "The nearest pages of rules, which may be about something else:"
 FACTS_ALONE = (
     "The versions and hardware in the text do not go together: "
     "`fadoctor check --facts` shows {} in the same text."
@@ -92,11 +99,17 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
     def facts() -> LogFacts:
         return facts_of(lines, name, matrix)
 
+    def tolerant() -> Tolerant:
+        # Late: most texts hold a wording as it is printed.
+        from fadoctor.judging.explain.pages import load_pages, tolerant_of  # noqa: PLC0415
+
+        return tolerant_of(load_pages(knowledge).wordings)
+
     matcher = Matcher(knowledge, given_by(lambda: facts().environment, matrix))
     sifted = sift(read_blocks(stream), matcher.anchors())
     read = [line for region in sifted.regions for line in clean_lines(region)]
-    lines = without_credentials(read)
-    ranked = rank_causes(failures(lines), matcher, knowledge.rules)
+    lines = tuple(without_credentials(read))
+    ranked = rank_causes(failures(lines), matcher, knowledge.rules, tolerant)
     return Reading(name, sifted, lines, ranked, facts)
 
 
@@ -111,14 +124,23 @@ def explain(
     shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
     is_quiet = all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
-    is_weighed = bool(shown or loud)
-    around = surroundings(reading.facts(), environment, knowledge, is_weighed=is_weighed)
+    told = told_in(reading.lines)
+    is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines)))
+    facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
+    around = surroundings(facts, environment, knowledge, is_weighed=is_weighed)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     known = Vocabulary(knowledge.rules)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
     texts = tuple(line.text for line in reading.lines)
     findings, checks = [], []
-    for each in _weighed(shown, loud, around, knowledge, ignore):
+    more = tuple(told_causes(told, facts, knowledge, around.matrix))
+    if is_quiet:
+        ended = reading.ranked.unexplained
+        more = (*proved(reading.lines, around, knowledge, ended), *more)
+        place = broke_at(reading.lines, knowledge, around.matrix)
+        more = (*more, place) if place is not None and not more else more
+    more = tuple(cause for cause in more if cause.rule.id not in ignore)
+    for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading, known)
         fixes = begun(fix for fix in finding.fixes if vendor.suits(fix))
         if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
@@ -129,10 +151,12 @@ def explain(
         fixes = begun(useful)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
-    if not findings and environment is None and (more := _facts_alone(reading, knowledge)):
-        notes.append(more)
+    if not findings and environment is None and (alone := _facts_alone(reading, knowledge)):
+        notes.append(alone)
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
+    if not findings and is_on_topic(reading.lines):
+        notes += _nearest(texts, knowledge)
     return Explanation(
         fadoctor=__version__,
         rules=rules_info(knowledge),
@@ -145,6 +169,17 @@ def explain(
         overlays=environment.overlays if environment is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
+
+
+def _nearest(texts: tuple[str, ...], knowledge: Knowledge) -> list[str]:
+    """Return a sentence that names the pages of rules nearest to a text; none where none is."""
+    # Late: most texts are recognised.
+    from fadoctor.judging.explain.nearest import Index, asked_by  # noqa: PLC0415
+    from fadoctor.judging.explain.pages import load_pages  # noqa: PLC0415
+
+    near = Index(load_pages(knowledge).pages).near(asked_by(texts))
+    names = ", ".join(each.rule for each in near)
+    return [f"{NEAREST} {names}. `fadoctor rules show ID` prints a page."] if near else []
 
 
 def _facts_alone(reading: Reading, knowledge: Knowledge) -> str:

@@ -228,7 +228,7 @@ def _named(cause: Cause, environment: Environment) -> dict[str, Fact]:
 
 def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     captures = cause.match.captures
-    key = package_of(" ".join(captures.values()))
+    key = captures.get("requirer") or package_of(" ".join(captures.values()))
     kinds = cause.rule.for_each
     is_of_one = bool({"package", "requirer", "extension"} & set(kinds))
     file = captures.get("file", "")

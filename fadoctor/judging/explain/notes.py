@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.explain.quoting import quote
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 120
 
-_FRAME = re.compile(r'\s{0,40}File "[^"]{1,400}", line \d{1,7}')
+_FRAME = compiled(r'\s{0,40}File "[^"]{1,400}", line \d{1,7}')
 _TRACEBACK = "Traceback (most recent call last)"
-_PIP = re.compile(r"subprocess-exited-with-error|Failed to build|metadata-generation-failed")
+_PIP = compiled(r"subprocess-exited-with-error|Failed to build|metadata-generation-failed")
 
 
 def notes_on(

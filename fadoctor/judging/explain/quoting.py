@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.syntax.patterns import compiled
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 LEFT_OUT = "..."
 
-_WORD = re.compile(r"\S+")
+_WORD = compiled(r"\S+")
 _PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+"
 _NUMBER = (
     r"[(\[{<'\"]{0,3}(?:v?\d{1,8}(?:[.,:/x-]\d{1,8}){0,8}(?:[.+](?:post|dev|rc|cu|cpu|git|[ab])?\d{0,8}){0,4}"

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.judging.engine.symptoms import SymptomMatch
 from fadoctor.judging.explain.endings import is_explained, last_exception, quieted
+from fadoctor.judging.explain.repaired import repaired_matches
 from fadoctor.judging.explain.solved_errors import without_settled
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import MESSAGE_LIMIT, Rule
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.messages import Failure, Raised
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fadoctor.judging.engine.symptoms import Matcher
+    from fadoctor.judging.explain.tolerant import Tolerant
 
 FAILURES_LIMIT = 400
 """Most different failures of one log that are matched: its first and its last ones."""
@@ -38,14 +40,14 @@ _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 _DIGITS = str.maketrans("", "", "0123456789")
 
 # A program that names what it does without has gone on.
-_HANDLED = re.compile(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
+_HANDLED = compiled(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
 
 # So has one that names what it takes in place of what failed, but it was asked for the other:
 # Flash Attention failed, using default SDPA: ... | Error running sage: ..., using PyTorch instead.
-_REPLACED = re.compile(
+_REPLACED = compiled(
     r"(?i)\bfailed[,;:]? (?:now )?using [\w' -]{2,40}|[,;:.] ?using [\w' -]{2,40} instead\b"
 )
-_ASIDE = re.compile(r"\(e\.g\.[^()\n]{0,200}\)")
+_ASIDE = compiled(r"\(e\.g\.[^()\n]{0,200}\)")
 """An example in brackets says nothing of what happened."""
 
 
@@ -82,7 +84,12 @@ class _Found(msgspec.Struct):
     """Whether its line says how the program goes on."""
 
 
-def rank_causes(found: list[Failure], matcher: Matcher, rules: Iterable[Rule]) -> Ranked:
+def rank_causes(
+    found: list[Failure],
+    matcher: Matcher,
+    rules: Iterable[Rule],
+    tolerant: Callable[[], Tolerant] | None = None,
+) -> Ranked:
     """Return the causes that failures show, the most likely first.
 
     Errors come before warnings, then what shows earlier in the log; within one failure, what the
@@ -91,6 +98,11 @@ def rank_causes(found: list[Failure], matcher: Matcher, rules: Iterable[Rule]) -
     """
     by_id = {rule.id: rule for rule in rules}
     best = _matched(found, matcher)
+    if tolerant is not None:
+        is_quiet = all(_is_note(each) for each in best.values())
+        known = tolerant if is_quiet else None
+        for whole, match in repaired_matches(_pasted(found), matcher, known):
+            _take_all(best, [(match, False)], whole, found)
     causes = [_cause(each, by_id[each.match.rule_id]) for each in _ordered(best.values())]
     causes = _under_their_roots(causes)
     last = last_exception(found)
@@ -116,6 +128,10 @@ def _matched(found: list[Failure], matcher: Matcher) -> dict[str, _Found]:
         told = [(match, False) for match in matcher.match(retold.text, retyped=True)]
         _take_all(best, told, retold, found)
     return best
+
+
+def _is_note(found: _Found) -> bool:
+    return found.match.severity is Severity.NOTE
 
 
 def _shown(failure: Failure, matcher: Matcher) -> list[tuple[SymptomMatch, bool]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import msgspec
 
 from fadoctor.model.finding import Severity
 from fadoctor.sources.logs.messages import exceptions
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from fadoctor.judging.explain.ranking import Cause
@@ -20,27 +20,27 @@ BELOW, ABOVE = 3, 2
 """Lines below and above a quoted error that may say that it is over."""
 
 # Upgrading the driver solved that. Now: ... | (fixed) | this went away with 2.8.3
-_OVER = re.compile(
+_OVER = compiled(
     r"(?i)(?<!un)(?<!not )\b(?:solved|fixed|resolved|got (?:past|rid of|around) (?:it|that|this)"
     r"|went away|disappeared|is gone|are gone|gone now|worked around)\b"
 )
 # Earlier I got: | the old error was | At first it said; not: can be used to override this check
-_BEFORE = re.compile(
+_BEFORE = compiled(
     r"(?i)\b(?:earlier|previously|at first|the old error|before that|originally"
     r"|(?<!be )(?<!is )(?<!are )(?<!was )(?<!were )(?<!been )used to)\b"
 )
 # Release 2.8.3 fixes "undefined symbol" | The undefined symbol went away: nothing is raised there.
-_FIXES = re.compile(
+_FIXES = compiled(
     r"(?i)(?<!\bnothing )\b(?:fixes|resolves|solves)\b[^\"'`\u201c\n]{0,30}[\"'`\u201c]"
 )
 # If you see "CUDA_HOME environment variable is not set", install the toolkit.
-_ONLY_IF = re.compile(
+_ONLY_IF = compiled(
     r"(?i)[^\w\n]{0,6}(?:note: )?(?:if|in case|should) you (?:see|get|hit|encounter|run into)\b"
     r"(?! (?:this|that|it)\b)"
 )
-_RAISED = re.compile(r"(?i)\b(?:error|warning|fatal|critical)\b ?:")
+_RAISED = compiled(r"(?i)\b(?:error|warning|fatal|critical)\b ?:")
 # not fixed | fixed in 2.9 | how can this be solved? | never resolved | fix it | still
-_OPEN = re.compile(
+_OPEN = compiled(
     r"(?i)\b(?:not|never|cannot|can't|isn't|wasn't|how|should|would|could|to|be|still|until|unless)"
     r" (?:\w{1,12} ){0,2}(?:solved|fixed|resolved)|\?"
     r"|\b(?:solved|fixed|resolved) (?:in|by|with) (?:version|release|v?\d|main\b|master\b|#|PR\b"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.engine.fixes import possible_fixes
+from fadoctor.judging.engine.possible import QUESTION, possible_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.model.fact import Known
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import FixTemplate, Knowledge, Rule
     from fadoctor.model.verdict import Backend
 
-_ABOUT = re.compile(r"(?i)flash[-_ ]?att")
+_ABOUT = compiled(r"(?i)flash[-_ ]?att")
 _HALF = Known("fp16", "asked")
 _FIRST = {"gpu": "gpu[0]"}
 
@@ -31,20 +31,29 @@ def without_vain(
     `log`: the lines that were read, which show the framework at work.
     """
     refusals = {fix.id: _refusal(fix, scope, knowledge.rules) for fix in scope.rule.fixes}
-    left = tuple(fix for fix in fixes if refusals.get(fix.id) is None)
-    if len(left) == len(fixes) or not any(map(_ABOUT.search, log)):
+    refused = {name: refusal for name, refusal in refusals.items() if refusal is not None}
+    if not refused or not any(map(_ABOUT.search, log)):
         return fixes
-    rule = next(refusal for fix in fixes if (refusal := refusals.get(fix.id)))
-    return left or possible_fixes(Scope(scope.environment, scope.matrix, rule, _FIRST), log)
+    asked = [each for each in possible_fixes(scope, log, without=refused) if each.id == QUESTION]
+    left: list[Fix] = []
+    for fix in fixes:
+        if fix.id == QUESTION:
+            left += asked
+        elif fix.id not in refused:
+            left.append(fix)
+    if [fix.title for fix in left] == [fix.title for fix in fixes]:
+        return fixes
+    rule = next(iter(refused.values()))
+    return tuple(left) or possible_fixes(Scope(scope.environment, scope.matrix, rule, _FIRST), log)
 
 
 def _refusal(fix: FixTemplate, scope: Scope, rules: Collection[Rule]) -> Rule | None:
     """Return the rule that says why nothing that a fix brings runs on the one GPU."""
-    found = [_refusal_of(backend, scope, rules) for backend in fix.brings]
+    found = [refusal_of(backend, scope, rules) for backend in fix.brings]
     return found[0] if found and None not in found else None
 
 
-def _refusal_of(backend: Backend, scope: Scope, rules: Collection[Rule]) -> Rule | None:
+def refusal_of(backend: Backend, scope: Scope, rules: Collection[Rule]) -> Rule | None:
     """Return the rule that says why no release runs on the one GPU; None where one may."""
     facts = scope.environment.facts
     capability = facts.get("gpu[0].compute_capability")

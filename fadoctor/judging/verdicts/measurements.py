@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity, Undecided
 from fadoctor.model.smoke import CPU, NO_DEVICE, Failure, SmokeCell, SmokeRun
-from fadoctor.model.smoke_catalogue import PREDICTED
+from fadoctor.model.smoke_catalogue import PREDICTED, untried
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 
 if TYPE_CHECKING:
@@ -150,6 +150,14 @@ def notes(smoke: SmokeRun | None) -> tuple[str, ...]:
 def has_failure(verdicts: tuple[Verdict, ...]) -> bool:
     """Return whether any cell that was run came out wrong."""
     return any(verdict.measured is Measured.FAILED for verdict in verdicts)
+
+
+def what_was_not_tried(smoke: SmokeRun) -> tuple[str, ...]:
+    """Return a note on what the cells that passed say nothing of; none where nothing passed."""
+    passed = [cell for cell in smoke.cells if cell.measured is Measured.PASSED]
+    tries = {cell.case for cell in passed} | {note for cell in passed for note in cell.notes}
+    missing = untried(tries) if passed else ()
+    return (f"not tried: {', '.join(missing)}",) if missing else ()
 
 
 def _by_row(smoke: SmokeRun, gpus: list[Gpu]) -> dict[tuple[str, Backend, Dtype], list[SmokeCell]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.verdicts.audience import serves
 from fadoctor.knowledge.matrix.kernels import (
     Gpu,
     Kernels,
@@ -136,12 +137,14 @@ def _candidates(kernels: Kernels, gpus: list[Gpu]) -> Iterator[Backend]:
     """Yield the backends whose package is there, or may be: there is no attention without torch.
 
     Another way is one only where the first advice names it and nothing of its own is against it.
+    vLLM computes with its own.
     """
     if isinstance(kernels.environment.fact("torch.version"), Absent):
         return
     routes = [each for each in _PREFERRED if kernels.route(each) and kernels.is_installed(each)]
     near = _near(kernels, gpus, routes) if routes else ()
-    for backend in _PREFERRED:
+    own = (Backend.VLLM_FA,) if serves(kernels.environment.facts) else ()
+    for backend in (*own, *_PREFERRED):
         of_torch = kernels.package(backend) == "torch"
         if kernels.route(backend):
             if backend in near:

@@ -45,7 +45,12 @@ def check_symptoms(rule: Rule) -> Iterator[Problem]:
         yield from _check_anchor(symptom, place)
         yield from _check_pattern(symptom, place)
         conditions = ("near", symptom.near), ("same_line", symptom.same_line)
-        for key, patterns in (*conditions, ("absent", symptom.absent)):
+        vetoes = (
+            ("absent", symptom.absent),
+            ("others", symptom.others),
+            ("survived", symptom.survived),
+        )
+        for key, patterns in (*conditions, *vetoes):
             for number, pattern in enumerate(patterns):
                 yield from check_regex(pattern, (*place, key, number))
         severity = symptom.severity or rule.severity

@@ -34,7 +34,7 @@ FILE_LIMIT = 5_000
 """Most files that a rules folder may have."""
 
 _LISTS = {"for_each", "explained_by"}
-_SYMPTOM_LISTS = {"near", "same_line", "absent"}
+_SYMPTOM_LISTS = {"near", "same_line", "absent", "others", "survived"}
 _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
 
 Cases = dict[str, list[dict[str, Any]]]

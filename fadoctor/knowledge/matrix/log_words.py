@@ -15,7 +15,7 @@ TABLE = "log-words"
 # {our-stack}; the number of a repetition, {0,200}, begins with a digit
 NAMED = re.compile(r"(?<!\\)\{([a-z][a-z0-9-]{2,40})\}")
 
-_KEYS = ("near", "same_line", "absent")
+_KEYS = ("near", "same_line", "absent", "others", "survived")
 
 
 def words_of(tables: Mapping[str, Table]) -> dict[str, str]:

@@ -40,3 +40,11 @@ RELEASES = {
     ),
 }
 """Package -> its table of releases, and the columns that are requirements -> of what."""
+
+FRAMEWORK_TABLE = "framework-releases"
+
+FRAMEWORKS = ("sglang", "llamafactory")
+"""Packages that plans decide about by the table of frameworks: they decide which torch there is."""
+
+PLANNED = (*RELEASES, *FRAMEWORKS)
+"""The packages of which plans know the releases, beside torch, triton and files of flash-attn."""

@@ -15,9 +15,10 @@ from fadoctor.knowledge.matrix.kernels import visible_gpus
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Known, printable
 from fadoctor.model.smoke import CPU, CellKey, CellList, ListedCell
-from fadoctor.model.smoke_catalogue import ALL, CATALOGUE, HALF, TRAPS, Entry, OnCpu
+from fadoctor.model.smoke_catalogue import ALL, CATALOGUE, HALF, LIKE, TRAPS, Entry, OnCpu
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.proof.smoke.hub import FROM_HUB, Asked, ask_for, is_missing
+from fadoctor.proof.smoke.like import Like
 
 if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.kernels import Kernels
@@ -47,6 +48,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """Limit of each device, seconds; 0: as many cells as there are."""
     online: bool = False
     """Whether kernels may download from the Hub."""
+    like: Like | None = None
+    """The model whose shape is tried instead of the usual ones."""
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -127,9 +130,12 @@ def _keys(entry: Entry, wanted: Wanted) -> Iterator[CellKey]:
     """Yield the cells of a backend that were asked for, those without kernels among them."""
     plain = entry.dtypes if wanted.thorough else ALL
     cases = (*entry.cases, *entry.thorough) if wanted.thorough else entry.cases
+    if wanted.like is not None:
+        usual = cases if wanted.thorough else ()
+        cases = (*usual, *LIKE) if "causal" in entry.cases else ()
     for dtype in wanted.dtypes or plain:
         own = cases if dtype in HALF else tuple(case for case in cases if case not in TRAPS)
-        for case in ("full",) if dtype is Dtype.FP8 else own:
+        for case in ("full",) if dtype is Dtype.FP8 and wanted.like is None else own:
             yield CellKey(entry.backend, dtype, case)
 
 

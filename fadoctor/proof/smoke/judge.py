@@ -42,6 +42,8 @@ _SDPA = frozenset({*KERNELS, Backend.SDPA_MATH})
 _IN_TORCH = {Dtype.BF16: "bfloat16", Dtype.FP16: "float16", Dtype.FP32: "float32"}
 """Dtype -> its name in torch, where attention gives back what it was given."""
 
+_NO_MODULE = re.compile(r"No module named '([\w.]{1,200})'")
+
 _OURS = frozenset({"inputs", "comparison"})
 """Phases in which nothing of the backend runs."""
 
@@ -57,6 +59,8 @@ _OF_DEVICE = re.compile(
     r"|\bcuDNN error\b|\bMIOpen Error\b",
     re.IGNORECASE,
 )
+# ValueError: Unsupported CUDA architecture: sm75      (SageAttention, before any kernel)
+_NOT_FOR_GPU = re.compile(r"^Unsupported CUDA architecture: sm_?\d{2,3}\b")
 # Flash attention kernel not used because: (Triggered internally at ../aten/src/ATen/...:98.)
 _ORIGIN = re.compile(r"\s*\(Triggered internally at [^()]{1,300}\)")
 # Memory Efficient attention has been runtime disabled.      (because another backend is forced)
@@ -134,6 +138,8 @@ class Judge:
         message = "\n".join([*done.warnings, raised.trace or f"{raised.type}: {raised.text}"])
         if _is_missing(done, raised):
             return Judgement(Measured.NOT_RUN, f"not installed: {text}")
+        if _lacks_companion(done, raised):
+            return Judgement(Measured.NOT_RUN, f"what it needs is not installed: {text}")
         if is_short(raised.text):
             return self._short_of_room(done.phase, raised, done.memory, message)
         rule_id = self.cause_of(message)
@@ -179,10 +185,23 @@ def _is_missing(done: Shown, raised: Raised) -> bool:
     }
 
 
+def _lacks_companion(done: Shown, raised: Raised) -> bool:
+    """Tell whether a package has a backend's sources and not what they need: it is no backend.
+
+    flash-attn 2.8 holds ``flash_attn/cute`` so, which imports ``cutlass`` and ``cuda``.
+    """
+    found = _NO_MODULE.match(raised.text)
+    if raised.type != "ModuleNotFoundError" or done.phase not in ("import", "load") or not found:
+        return False
+    return found[1].partition(".")[0] in entry_of(done.cell.backend).companions
+
+
 def _is_refusal(done: Shown, raised: Raised, rule_id: str, device: str) -> bool:
     """Tell whether a backend declined: it looked at the tensors and launched nothing."""
     if done.poisoned or done.phase == "import" or _OF_DEVICE.search(raised.text):
         return False
+    if _NOT_FOR_GPU.search(raised.text):
+        return True
     if device == "cpu" and _NOT_FOR_DTYPE.search(raised.text):
         return True
     return rule_id in DECLINES or done.cell.case in TRAPS

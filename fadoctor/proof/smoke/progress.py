@@ -88,7 +88,8 @@ class Progress:
             for kind, chosen in self.choice.on.items()
         }
         device = self.imported.device if self.imported else self.wanted
-        return Task(device, kinds, self.choice.wanted.timeout_s, total_s, self.choice.asked)
+        wanted = self.choice.wanted
+        return Task(device, kinds, wanted.timeout_s, total_s, self.choice.asked, wanted.like)
 
     def add(self, report: Report, task: Task) -> bool:
         """Take in one worker's report; return whether another worker is worth starting."""
@@ -115,6 +116,8 @@ class Progress:
                 self._settle(done.cell, judgement, done)
         if account.garbled:
             self.problems.append(GARBLED)
+        if self.interrupted:
+            self._add_proved(report, task)
         if account.ended or self.interrupted:
             return False
         self._add_death(report, task)
@@ -143,10 +146,9 @@ class Progress:
             self._settle(key, judgement)
 
     def _add_proved(self, report: Report, task: Task) -> bool:
-        """Settle a cell of which all but the times was known; False where it died otherwise."""
+        """Settle a cell of which all but the times was known; False where there is none such."""
         proved = report.account.proved
-        timed_out = report.result.ending in (Ending.TIMED_OUT, Ending.STUCK)
-        if proved is None or not timed_out or proved.cell not in self.open:
+        if proved is None or proved.cell not in self.open:
             return False
         note = f"not timed: the worker {report.describe(task)}"
         shown = msgspec.structs.replace(proved, notes=(*proved.notes, note))

@@ -15,6 +15,7 @@ from fadoctor.model.smoke_catalogue import entry_of
 from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.processes.deadline import Pulse
 from fadoctor.proof.smoke.events import Account, read_account
+from fadoctor.proof.smoke.like import Like
 from fadoctor.sources.probes.world import read_text
 
 Tell = Callable[[str], None]
@@ -46,6 +47,8 @@ class Task(msgspec.Struct, frozen=True):
     """Limit of the worker, seconds."""
     asked: dict[str, dict[str, str]] = {}
     """Backend -> what its cells need to know beside."""
+    like: Like | None = None
+    """The shape of a model, where that is asked for."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -89,8 +92,13 @@ class Workers(msgspec.Struct, frozen=True):
         events, pulse = self._new_file(), self._new_file()
         names = {key.backend for keys in task.cells.values() for key in keys}
         modules = {name.value: entry_of(name).module for name in names}
-        request = {"device": task.device, "cells": task.cells, "modules": modules}
+        request: dict[str, object] = {
+            "device": task.device,
+            "cells": task.cells,
+            "modules": modules,
+        }
         request |= {"asked": task.asked} if task.asked else {}
+        request |= {"like": task.like} if task.like else {}
         # -B: looking at an environment leaves no byte code in it.
         words = (str(events), str(pulse), msgspec.json.encode(request, order="sorted").decode())
         command = Command(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.judging.engine.fixes import possible_fixes
 from fadoctor.judging.engine.judge import fingerprint
+from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target

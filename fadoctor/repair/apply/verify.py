@@ -1,4 +1,4 @@
-"""Ask the installer whether it agrees: a dry run with all other pins held, building nothing."""
+"""Ask the installer what it would do: a dry run of what the plan installs, building nothing."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.versions import parse_version
-from fadoctor.model.fact import Known, printable
+from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind, Answer, Verification
 from fadoctor.model.typed import decode
 from fadoctor.processes.command import Command, Ending, child_environment
 from fadoctor.processes.run import NO_TRACES
-from fadoctor.repair.plan.requirements import violations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan
     from fadoctor.processes.command import Result
-    from fadoctor.repair.plan.requirements import Requirements
 
     Run = Callable[[Command], Result]
 
@@ -33,10 +30,15 @@ TIMEOUT_S = 300.0
 OUTPUT_LIMIT = 32 << 20
 
 _UNREACHABLE = re.compile(
-    r"(?i)connection|timed? ?out|name or service|resolve host|network|proxy|certificate|offline"
-    r"|from versions: none"
+    r"(?i)connection|timed? ?out|name or service|resolve host|\bnetwork\b|\bproxy\b"
+    r"|\bcertificate\b|\boffline\b|from versions: none|building from source is disabled"
 )
-"""An index that knows no version at all was not reached, or is another one."""
+"""An index that knows no version at all was not reached, or is another one. Whole words: networkx
+and proxy-tools are packages."""
+
+# ERROR: ResolutionImpossible: for help visit ...
+#   x No solution found when resolving dependencies:
+_ANSWER = re.compile(r"(?im)^(ERROR|error|\s*\S? ?No solution found)\b.{0,400}")
 
 # + torch==2.8.0
 _UV_LINE = re.compile(r" \+ ([A-Za-z0-9._-]{1,100})==(\S{1,60})")
@@ -55,16 +57,14 @@ class _Report(msgspec.Struct, frozen=True):
     install: list[_Item]
 
 
-def verify(
-    plan: Plan, environment: Environment, requirements: Requirements, run: Run
-) -> Verification:
+def verify(plan: Plan, environment: Environment, run: Run) -> Verification:
     """Return what the installer would do. It downloads metadata, and changes nothing.
 
-    Files that are named by their address are not asked about: they would be downloaded whole. Pins
-    that contradict each other already are not held: the installer would refuse everything.
+    It is asked as the plan's commands ask it, without pins for the rest: what it would move beside
+    is part of the answer. Files that are named by their address are not asked about: they would be
+    downloaded whole.
     """
-    loose = {each.needs for each in violations(environment, requirements)}
-    wanted, skipped = _requirements(plan, environment, loose)
+    wanted, skipped = _requirements(plan)
     uv = shutil.which("uv")
     by = "uv" if plan.installer.startswith("uv") and uv else "pip"
     if not wanted:
@@ -95,40 +95,15 @@ def _ask(plan: Plan, python: str, by: str, wanted: list[str], run: Run) -> Resul
         return run(command)
 
 
-def _requirements(
-    plan: Plan, environment: Environment, loose: set[str]
-) -> tuple[list[str], list[str]]:
-    """Return what the plan installs with every other pin, and what cannot be asked about."""
-    fact = environment.fact("packages.installed")
-    there = fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else {}
-    changed = {change.distribution for change in plan.changes}
-    removed = {
-        name
-        for action in plan.actions
-        if action.kind is ActionKind.UNINSTALL
-        for name in action.requirements
-    }
-    items = [
-        item
-        for action in plan.actions
-        if action.kind in (ActionKind.INSTALL, ActionKind.BUILD)
-        for item in action.requirements
-    ]
-    skipped = [item for item in items if " @ " in item]
-    skipped += [
-        item
-        for action in plan.actions
-        if action.kind is ActionKind.BUILD
-        for item in action.requirements
-    ]
-    asked = [item for item in items if item not in skipped]
-    moving = changed | removed | loose | {name for name in there if name.startswith("nvidia-")}
-    pins = [
-        f"{name}=={version}"
-        for name, version in there.items()
-        if name not in moving and parse_version(version) is not None
-    ]
-    return ([*asked, *pins] if asked else []), skipped
+def _requirements(plan: Plan) -> tuple[list[str], list[str]]:
+    """Return what the plan installs, and what cannot be asked about."""
+    items = {ActionKind.INSTALL: [], ActionKind.BUILD: []}  # type: dict[ActionKind, list[str]]
+    for action in plan.actions:
+        if action.kind in items:
+            items[action.kind] += action.requirements
+    skipped = [item for item in items[ActionKind.INSTALL] if " @ " in item]
+    skipped += items[ActionKind.BUILD]
+    return [item for item in items[ActionKind.INSTALL] if item not in skipped], skipped
 
 
 def _judged(result: Result, by: str, skipped: list[str]) -> Verification:
@@ -140,8 +115,9 @@ def _judged(result: Result, by: str, skipped: list[str]) -> Verification:
     lines = [line for line in result.stderr.splitlines() if line.strip()]
     errors = [line for line in lines if not line.startswith("WARNING")]
     words = printable(" ".join(errors[-4:]), _WORDS_LIMIT)
-    has_no_tool = "No module named pip" in result.stderr or "no such option" in result.stderr
-    if has_no_tool or _UNREACHABLE.search(result.stderr):
+    # what does not work says nothing of the plan
+    is_answer = _ANSWER.search(result.stderr) and "no such option" not in result.stderr
+    if not is_answer or _UNREACHABLE.search(result.stderr):
         return Verification(Answer.UNREACHABLE, by, detail=words)
     return Verification(Answer.REFUSED, by, detail=words)
 

@@ -74,10 +74,15 @@ def remove(package: str) -> Choice:
     return Choice(package, Kind.REMOVE, "remove")
 
 
-def follow(package: str) -> Choice:
-    """Return the choice to let the installer find a release that fits the others."""
+def follow(package: str, here: str = "") -> Choice:
+    """Return the choice to let the installer find a release that fits the others.
+
+    `here`: the version that is installed. A bare name would let the installer go back to an old
+    release that declares no bounds, so that nothing older is admitted.
+    """
     name = distribution_of(package)
-    return Choice(package, Kind.FOLLOW, "follow", requirement=name)
+    lowest = f">={here.partition('+')[0]}" if here else ""
+    return Choice(package, Kind.FOLLOW, "follow", requirement=f"{name}{lowest}")
 
 
 def distribution_of(package: str) -> str:

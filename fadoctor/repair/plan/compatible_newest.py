@@ -78,7 +78,7 @@ class Company:
         there = dict(mapping_of(self.environment.fact("packages.installed")))
         there |= {each.distribution: each.version for each in self.followers.values()}
         asked = [
-            self._specifier(asker, there[asker], distribution, needs[distribution])
+            self._specifier(asker, there.get(asker, ""), distribution, needs[distribution])
             for asker, needs in self._needs(there).items()
             if distribution in needs
         ]
@@ -111,13 +111,27 @@ class Company:
         )
 
     def _needs(self, there: Mapping[str, str]) -> Requirements:
-        """Return what everything that is there requires, the followers included."""
+        """Return what everything that is there requires, the followers included.
+
+        Of a release that comes only the tables say it; that of the release that goes is nothing.
+        """
         helpers = self.problem.session.candidates.helpers
+        before = mapping_of(self.problem.environment.fact("packages.installed"))
         found = {name: needs for name, needs in self.requirements.items() if name in there}
-        for each in self.followers.values():
-            if needs := helpers.needs(each.distribution, each.version):
-                found[each.distribution] = needs
+        changed = [name for name, version in there.items() if version != before.get(name)]
+        for name in changed:
+            if needs := helpers.needs(name, there[name]):
+                found[name] = needs
+        for name in changed:
+            found |= self._pinned_by(found.get(name, {}), there)
         return found
+
+    def _pinned_by(self, needs: Mapping[str, str], there: Mapping[str, str]) -> Requirements:
+        """Return what the releases require that a release pins, and that come with it."""
+        helpers = self.problem.session.candidates.helpers
+        pins = {name: s[2:] for name, s in needs.items() if s.startswith("==") and "," not in s}
+        coming = {name: v for name, v in pins.items() if there.get(name) != v}
+        return {name: found for name, v in coming.items() if (found := helpers.needs(name, v))}
 
     def _specifier(self, asker: str, version: str, needs: str, specifier: str) -> str:
         return bounded(self.problem.session.matrix, asker, version, needs, specifier)

@@ -19,6 +19,8 @@ class Cost(msgspec.Struct, frozen=True, order=True):
     can prove because nobody has read for which GPUs a file has code is `unproved`."""
     lost: int = 0
     """Cells that worked and do not any more."""
+    lowered: int = 0
+    """Frameworks that go back to an older release."""
     torch: int = 0
     """1 for another build of the same release, 2 for another release."""
     removed: int = 0

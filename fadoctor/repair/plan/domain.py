@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.release_columns import RELEASES
+from fadoctor.knowledge.matrix.release_columns import FRAMEWORKS, PLANNED
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.plan.build import build_choices
 from fadoctor.repair.plan.choice import Choice, Kind, keep, remove
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.wishes import Wishes
 
 ORDER = (
-    "torch", "vllm", "unsloth", "torchvision", "torchaudio", "xformers", "triton",
-    "flash_attn", "flash_attn_3", "flash_attn_4",
+    "torch", "vllm", "sglang", "unsloth", "llamafactory", "torchvision", "torchaudio",
+    "xformers", "triton", "flash_attn", "flash_attn_3", "flash_attn_4",
 )  # fmt: skip
 """The packages that come first: what pins others goes before them."""
 
-_AT_ONCE = ("torch", "triton", "torchvision", "torchaudio", *PAIR, LIBRARY)
+WHOLE = ("vllm", "sglang", "unsloth", "llamafactory")
+"""Frameworks: an old release that declares few bounds accepts much, and is no better for that."""
+
+_AT_ONCE = ("torch", "sglang", "triton", "torchvision", "torchaudio", *PAIR, LIBRARY)
 """What follows from the choice of torch, where it is there or was asked for; kernels of the Hub,
 and the library that decides whether they and transformers go together."""
 
@@ -45,7 +48,7 @@ def packages_of(
     environment: Environment, asked: Collection[str], offers: Iterable[str]
 ) -> tuple[str, ...]:
     """Return the packages about which there is something to decide, in order."""
-    tabled = (*ORDER, *RELEASES)
+    tabled = (*ORDER, *PLANNED)
     found = {name for name in tabled if is_there(environment, name) or name in asked}
     found |= {"torch", "triton"} | drawn_in(found) | set(offers)
     ordered = [name for name in (*ORDER, *PACKAGES) if name in found]
@@ -88,20 +91,30 @@ def domain(
     kept = keep(package)
     if package in problem.wishes.kept or _is_not_ours(problem, package):
         return [kept]
+    if package in FRAMEWORKS and _is_pinned_in_a_file(problem, package):
+        return [kept]
     pins = _pins(package, environment, decided)
+    wished = problem.wishes.pinned.get(package, "")
+    pins += [wished] if wished else []
     is_new = not is_there(environment, package)
-    if is_new and package in RELEASES and package not in problem.wishes.asked and not pins:
+    if is_new and package in PLANNED and package not in problem.wishes.asked and not pins:
         return [kept]
     others = [
         choice
         for choice in _others(problem, package, environment)
         if choice.kind is Kind.REMOVE or all(accepts(pin, choice.version) for pin in pins)
     ]
-    must_go = is_new and bool(pins) and package in RELEASES
+    must_go = is_new and bool(pins) and package in PLANNED
     if package in BESIDE_TORCH and not is_new:
         must_go = not problem.session.candidates.listed.goes_with_torch(package, environment)
+    if must_go and not others and package in BESIDE_TORCH and _is_other_torch(problem, environment):
+        return []  # nothing of it is known to be there for that torch
     if not is_new and _is_for_other_cuda(problem, package, environment):
         return others
+    if wished and not is_new:
+        must_go = must_go or not accepts(
+            wished, fact_text(environment.fact(f"{package}.version"), "")
+        )
     return others if must_go and others else [kept, *others]
 
 
@@ -113,6 +126,19 @@ def _is_for_other_cuda(problem: Problem, package: str, environment: Environment)
     majors = [version_part(str(each.value), "major") for each in (before, after)
               if isinstance(each, Known)]  # fmt: skip
     return len(set(majors)) > 1 and not names_cuda(environment.facts, package)
+
+
+def _is_pinned_in_a_file(problem: Problem, package: str) -> bool:
+    """Return whether a file names one release, which nobody asked to change: it is the reason."""
+    is_file = problem.environment.target.kind == "manifest"
+    version = problem.environment.fact(f"{package}.version")
+    return is_file and isinstance(version, Known) and package not in problem.wishes.asked
+
+
+def _is_other_torch(problem: Problem, environment: Environment) -> bool:
+    """Return whether a state has another torch, or another build of it, than there is now."""
+    names = ("torch.version", "torch.build")
+    return any(problem.environment.fact(name) != environment.fact(name) for name in names)
 
 
 def _pins(package: str, environment: Environment, decided: Collection[str]) -> list[str]:
@@ -168,7 +194,7 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
         found = [choice for choice in found if not _is_same(choice, problem.environment)]
     if package == "torch":
         found = [_with_requirements(choice, problem.environment) for choice in found]
-    offers = () if package in RELEASES else problem.offers.get(package, ())
+    offers = () if package in PLANNED else problem.offers.get(package, ())
     found += [_exactly(problem, offer, environment) for offer in offers]
     if package in REMOVABLE and there:
         found.append(remove(package))

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.release_columns import FRAMEWORKS
+from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.repair.plan.choice import Choice, Kind, follow
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.offers import bounded, offer
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
+from fadoctor.repair.plan.releases import BESIDE_TORCH
 from fadoctor.repair.plan.requirements import Violation, violations
 from fadoctor.repair.plan.wheel_facts import text_of
 
@@ -69,6 +72,7 @@ def aftermath(
     there = mapping_of(environment.fact("packages.installed"))
     for package in _brought(company, state, followers):
         found[package] = followers[package].distribution in there
+    broken += problem.lessons.broken_by([*state.values(), *followers.values()])
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
     )
@@ -112,10 +116,18 @@ def was_so(problem: Problem, state: State, each: Violation) -> bool:
         return False
     asker = state.get(package_of(each.distribution, each.distribution))
     decided = package_of(each.needs, each.needs) in state
+    if _is_compiled_for(each) and decided:
+        return False
     if asker is None or asker.kind is Kind.REMOVE or not decided:
         return True
     installs = any(c.is_change and c.kind is not Kind.REMOVE for c in state.values())
     return not (asker.is_change or (installs and not each.found))
+
+
+def _is_compiled_for(each: Violation) -> bool:
+    """Return whether a framework names the one torch that its kernels are compiled for."""
+    is_framework = package_of(each.distribution) in FRAMEWORKS
+    return is_framework and each.needs == "torch" and each.specifier.startswith("==")
 
 
 def _follower(state: State, company: Company, each: Violation) -> Choice | None:
@@ -133,19 +145,39 @@ def _follower(state: State, company: Company, each: Violation) -> Choice | None:
         is_lacking = not each.found and is_ours and asker not in problem.wishes.kept
         is_free = needed not in state and needed not in problem.wishes.kept
         return _needed(company, each) if is_lacking and is_free else None
-    if asker in state or asker in problem.wishes.kept or not each.found:
-        return None
+    stays = asker in problem.wishes.kept or each.distribution in problem.lessons.stuck
     # in a file nobody resolves again what it names exactly
-    return None if problem.environment.target.kind == "manifest" else follow(asker)
+    is_file = problem.environment.target.kind == "manifest"
+    if asker in state or stays or is_file or not each.found:
+        return None
+    return _moved_along(company, each)
 
 
-def _needed(company: Company, each: Violation) -> Choice:
-    """Return what installs a requirement: exactly, where the tables know its releases."""
+def _moved_along(company: Company, each: Violation) -> Choice | None:
+    """Return what a package that nobody decides about moves to, no older than it is.
+
+    Where its later releases are known, one of these, or none: what no table accepts is broken.
+    """
+    helpers = company.problem.session.candidates.helpers
+    here = mapping_of(company.environment.fact("packages.installed")).get(each.distribution, "")
+    begins = helpers.begins(each.distribution)
+    if begins and here and version_key(begins) <= version_key(here):
+        return company.newest(each.distribution, f">={here.partition('+')[0]}")
+    return follow(package_of(each.distribution, each.distribution), here)
+
+
+def _needed(company: Company, each: Violation) -> Choice | None:
+    """Return what installs a requirement: exactly, where the tables know its releases.
+
+    None for what is published beside torch, where no release of it is known for that build.
+    """
     candidates, environment = company.problem.session.candidates, company.environment
     needed = package_of(each.needs, each.needs)
     for choice in candidates.releases(needed, environment):
         if accepts(each.specifier, choice.version):
             return choice
+    if needed in BESIDE_TORCH and candidates.indexes.of(text_of(environment, "torch.build")):
+        return None
     if exact := company.newest(each.needs):
         return exact
     asker = package_of(each.distribution, each.distribution)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
+from fadoctor.knowledge.matrix.release_columns import FRAMEWORK_TABLE
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known
 from fadoctor.repair.plan.offers import offer
@@ -35,7 +36,7 @@ class Helpers:
     def __init__(self, matrix: Matrix) -> None:
         """Take the matrix, whose table names their releases."""
         self.matrix = matrix
-        self.rows = matrix.tables["helper-releases"].rows
+        self.rows = (*matrix.tables["helper-releases"].rows, *matrix.tables[FRAMEWORK_TABLE].rows)
         self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
         self._found: dict[object, tuple[Choice, ...]] = {}
 
@@ -72,6 +73,10 @@ class Helpers:
     def knows(self, name: str) -> bool:
         """Return whether any release of a distribution is known."""
         return bool(self._of(name))
+
+    def begins(self, name: str) -> str:
+        """Return the oldest release of a distribution that is known, "" for none."""
+        return self._of(name)[-1][0] if self._of(name) else ""
 
     def closure(self, name: str) -> frozenset[str]:
         """Return a distribution, what its newest release requires by name, and what those do."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -25,13 +25,17 @@ from fadoctor.repair.plan.conflict import explain_conflicts, kept_conflicts
 from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.dialect import choose_dialect, is_windows
 from fadoctor.repair.plan.domain import is_of_another_vendor
+from fadoctor.repair.plan.hopes import hoping
 from fadoctor.repair.plan.hub_ways import hub_instead, is_costly
+from fadoctor.repair.plan.lessons import Lessons
 from fadoctor.repair.plan.problem import Base, Problem, Session
 from fadoctor.repair.plan.proof import prove
+from fadoctor.repair.plan.refusals import instead_notes
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers
 from fadoctor.repair.plan.solution import Solution
 from fadoctor.repair.plan.solve import NODE_LIMIT, solve
 from fadoctor.repair.plan.wishes import Asked, describe, wishes_of
+from fadoctor.repair.plan.worth import worthwhile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -63,6 +67,8 @@ class Question(msgspec.Struct, frozen=True):
     """Folder for a new environment, where the one that is examined must not be changed."""
     requirements: Mapping[str, dict[str, str]] = {}
     """What all installed distributions require, where that was read."""
+    lessons: Lessons = Lessons()
+    """What an installer has refused of earlier plans."""
 
 
 def session_of(knowledge: Knowledge) -> Session:
@@ -73,6 +79,23 @@ def session_of(knowledge: Knowledge) -> Session:
 def make_plan(environment: Environment, session: Session, question: Question) -> Plan:
     """Return the plan for an environment. Pure: the same facts and wishes give the same plan."""
     return _Planning(foresee(environment, session.knowledge), session, question).plan()
+
+
+class Planned(NamedTuple):
+    """A plan, with what it was made from: to judge another result by the same measure."""
+
+    plan: Plan
+    problem: Problem
+    after: Environment
+    """The facts as the plan foresees them."""
+
+
+def make_planned(environment: Environment, session: Session, question: Question) -> Planned:
+    """Return the plan that `make_plan` makes, and what it was made from."""
+    planning = _Planning(foresee(environment, session.knowledge), session, question)
+    solution = planning.solved()
+    after = planning.problem.post.after(planning.problem.environment, solution.changes)
+    return Planned(planning.written(solution, explains=True), planning.problem, after)
 
 
 def plan_quickly(before: Prognosis, session: Session, question: Question) -> Plan | None:
@@ -113,7 +136,7 @@ class _Planning:
         self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
         self.variables = tuple(variable_actions(before.environment, self.findings))
         left_out = frozenset(self.broken_rules) | self.unsure
-        self.base = Base(self.findings, before.verdicts, left_out)
+        self.base = Base(self.findings, before.verdicts, left_out, question.lessons)
         # variables are repaired first: the search judges the environment as it is without them
         environment = _with_variables(before.environment, self.variables)
         self.wishes = wishes_of(
@@ -122,6 +145,7 @@ class _Planning:
             found_ids(self.findings),
             Asked(question.want, question.keep, question.allow_build, question.no_hub),
         )
+        self.wishes = hoping(self.wishes, Kernels(environment, session.matrix))
         self.problem = Problem(session, environment, self.wishes, self.base, question.requirements)
         names = frozenset(name for action in self.variables for name in action.env)
         shown = without_folders(before.environment.facts, names)
@@ -134,7 +158,9 @@ class _Planning:
 
     def solved(self, limit: int = NODE_LIMIT) -> Solution:
         """Return the state to reach; where the packages themselves were not read, as it is."""
-        return Solution((), Cost()) if self.unread else solve(self.problem, limit)
+        if self.unread:
+            return Solution((), Cost())
+        return worthwhile(self.problem, solve(self.problem, limit))
 
     def written(self, solution: Solution, *, explains: bool) -> Plan:
         """Prove a solution and write it out; `explains` says whether conflicts are looked for."""
@@ -245,6 +271,7 @@ class _Planning:
         elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:
             where = self.problem.platform
             yield f"no table has builds of torch with CUDA for {where}: none can be planned there"
+        yield from instead_notes(self.problem, proof)
         for choice in solution.changes:
             made_by = self.problem.environment.fact(f"{choice.package}.installer")
             if isinstance(made_by, Known) and made_by.value == "conda":

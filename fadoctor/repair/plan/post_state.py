@@ -74,6 +74,7 @@ class PostState:
         if choice.package == "triton":
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
+        facts.update(_requirer(environment, choice))
         facts.update(contracts_after(facts, choice, self.matrix))
         after = msgspec.structs.replace(environment, facts=facts)
         if _decides_the_hub(after, choice):
@@ -111,6 +112,23 @@ def _decides_the_hub(environment: Environment, choice: Choice) -> bool:
     """Return whether a choice can change what comes from the Hub, to where kernels is or was."""
     fact = environment.fact("kernels.version")
     return choice.package == "kernels" or not isinstance(fact, Absent)
+
+
+def _requirer(environment: Environment, choice: Choice) -> dict[str, Fact]:
+    """Return the facts of what moves along and has none of its own but what it requires.
+
+    What the release that goes requires is no longer asked; of the one that comes the search knows.
+    """
+    found: dict[str, Fact] = {}
+    for key in environment.requirers():
+        name = environment.fact(f"{key}.distribution")
+        if isinstance(name, Known) and name.value == choice.distribution:
+            is_gone = choice.kind is Kind.REMOVE
+            version = Known(choice.version, AFTER) if choice.version else _UNKNOWN
+            found[f"{key}.version"] = Absent(f"{AFTER}: removed") if is_gone else version
+            found[f"{key}.requires"] = Known({}, AFTER)
+            found |= {f"{key}.{derived}": _MET for derived in DERIVED}
+    return found
 
 
 def _askers(environment: Environment, choice: Choice) -> list[str]:

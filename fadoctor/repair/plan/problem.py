@@ -9,23 +9,25 @@ import msgspec
 from fadoctor.judging.verdicts.predict import concerns, decides, decides_a_verdict, forbids
 from fadoctor.knowledge.matrix.kernels import Kernels, visible_gpus
 from fadoctor.knowledge.matrix.query import Matrix
-from fadoctor.knowledge.matrix.release_columns import RELEASES
+from fadoctor.knowledge.matrix.release_columns import FRAMEWORKS, PLANNED
+from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.model.verdict import Predicted, Verdict
 from fadoctor.repair.plan.backend_predictions import Cells
 from fadoctor.repair.plan.broken_requirements import Quarrels
 from fadoctor.repair.plan.candidates import Candidates
 from fadoctor.repair.plan.contract_state import contract_packages
-from fadoctor.repair.plan.domain import ORDER, decided_in_order, domain, packages_of
+from fadoctor.repair.plan.domain import ORDER, WHOLE, decided_in_order, domain, packages_of
 from fadoctor.repair.plan.hub_preconditions import offers_beside_pair
 from fadoctor.repair.plan.hub_route import HubRoute, hub_packages, is_offered
+from fadoctor.repair.plan.lessons import Lessons
 from fadoctor.repair.plan.name_bounds import NameBounds
 from fadoctor.repair.plan.offers import offers_of
 from fadoctor.repair.plan.post_state import PostState
 from fadoctor.repair.plan.relations import Judge, placed, relations_of
-from fadoctor.repair.plan.released import is_there
+from fadoctor.repair.plan.released import is_there, mapping_of
 from fadoctor.repair.plan.requirements import Requirements, requirements_of, violations, with_pairs
 from fadoctor.repair.plan.wishes import ATTENTION, HALF, PAIR, may_work, without_hub
 from fadoctor.sources.targets.tegra import is_tegra
@@ -75,15 +77,21 @@ class Problem:
         self.session = session
         self.environment = environment
         self.others = dict(requirements)
+        self.lessons = base.lessons
         self.kernels = Kernels(environment, session.matrix)
         self.is_foreign = has_amd(environment)
         self.is_from_nothing = isinstance(environment.fact("torch.version"), Absent)
         self.hub = hub_packages(session.hub, self.kernels, wishes, base.findings)
-        tabled = {*ORDER, *RELEASES, PAIR[1]}
+        tabled = {*ORDER, *PLANNED, PAIR[1]}
         ahead = offers_beside_pair(session, environment, self.hub, wishes.asked, tabled)
         self.offers = ahead | offers_of(base.findings, tabled, environment)
-        there = (*self.offers, *self.hub, *offered_to_ask(base.findings))
+        there = (*self.offers, *self.hub, *offered_to_ask(base.findings), *self.lessons.named)
+        there += session.candidates.listed.drawn_by_frameworks(
+            name for name in FRAMEWORKS if name in wishes.asked or is_there(environment, name)
+        )
         self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
+        self.by_age = tuple(sorted(self.packages, key=lambda name: name not in WHOLE))
+        """The packages whose newest release matters most come first."""
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)
         present = {"", *self._present()}
         judged = (r for r in session.relations if r.rule.id not in base.left_out)
@@ -131,6 +139,13 @@ class Problem:
     ) -> list[Choice]:
         """Return what may be chosen for a package beside what is chosen already, best first."""
         return domain(self, package, environment, decided)
+
+    def lowers(self, choice: Choice) -> bool:
+        """Return whether a choice takes a framework back to a release before the installed one."""
+        here = self.environment.fact(f"{choice.package}.version")
+        if choice.package not in WHOLE or not isinstance(here, Known):
+            return False
+        return bool(choice.version) and is_older(choice.version, str(here.value)) is True
 
     def can_forbid(self, relation: Relation, backends: Iterable[Backend]) -> bool:
         """Return whether a rule can keep one of some backends from working."""
@@ -187,8 +202,17 @@ class Problem:
         affects = each.rule.affects
         if not self.is_from_nothing or affects is None or affects.extension:
             return False
+        if self._is_about_what_was_asked(each):
+            return False
         wished = {backend for _, backend in self.wishes.cells}
         return bool(affects.backends and wished) and wished.isdisjoint(affects.backends)
+
+    def _is_about_what_was_asked(self, each: Judgement) -> bool:
+        """Return whether a rule tells how what comes along goes with what was asked for."""
+        asked = {*self.wishes.asked} - {"torch"}
+        return any(
+            r.rule.id == each.rule.id and not asked.isdisjoint(r.mentions) for r in self.relations
+        )
 
     @property
     def is_beyond_tables(self) -> bool:
@@ -209,8 +233,26 @@ class Problem:
 
     def requirements(self, environment: Environment) -> Requirements:
         """Return what every package requires in an environment, and what it goes with."""
-        found = requirements_of(environment, self.others)
+        found = self._with_what_comes(requirements_of(environment, self.others), environment)
         return with_pairs(found, environment, self.session.matrix, self.session.bounds)
+
+    def _with_what_comes(self, found: Requirements, environment: Environment) -> Requirements:
+        """Return the requirements with those of releases that come: only tables have read them.
+
+        What the release that goes requires says nothing of the one in its place. An installer
+        adds what is missing, so only what is there can be of a wrong version.
+        """
+        needs = self.session.candidates.helpers.needs
+        before = mapping_of(self.environment.fact("packages.installed"))
+        there = mapping_of(environment.fact("packages.installed"))
+        for name, version in there.items():
+            if name in self.others and version != before.get(name) and not package_of(name):
+                found.pop(name, None)
+            if version and name not in found:
+                bounds = {each: s for each, s in needs(name, version).items() if each in there}
+                if bounds:
+                    found[name] = bounds
+        return found
 
 
 def has_amd(environment: Environment) -> bool:
@@ -231,3 +273,5 @@ class Base(msgspec.Struct, frozen=True):
     verdicts: tuple[Verdict, ...] = ()
     left_out: frozenset[str] = frozenset()
     """Ids of rules that broke."""
+    lessons: Lessons = Lessons()
+    """What an installer has refused."""

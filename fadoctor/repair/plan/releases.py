@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
-from fadoctor.knowledge.matrix.release_columns import RELEASES
+from fadoctor.knowledge.matrix.release_columns import FRAMEWORK_TABLE, FRAMEWORKS, PLANNED, RELEASES
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import package_of
@@ -18,7 +19,7 @@ from fadoctor.repair.plan.released import accepts, is_in_specifier, mapping_of, 
 from fadoctor.repair.plan.wheel_facts import known, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.knowledge.matrix.query import Matrix, Row
     from fadoctor.model.environment import Environment
@@ -29,7 +30,7 @@ _DECIDING = (
 )  # fmt: skip
 """Facts that decide which releases fit."""
 
-COMPILED_BESIDE = ("vllm",)
+COMPILED_BESIDE = ("vllm", "sglang")
 """Packages whose wheels are compiled against the torch of PyPI: with its CUDA, and no other."""
 
 BESIDE_TORCH = ("torchvision", "torchaudio")
@@ -54,7 +55,7 @@ class Releases:
 
     def fitting(self, package: str, environment: Environment) -> tuple[Choice, ...]:
         """Return the releases of a package that ask for the environment's torch, newest first."""
-        if package not in RELEASES:
+        if package not in PLANNED:
             return ()
         if isinstance(environment.fact("torch.version"), Absent):
             return ()  # all of them are for some torch
@@ -75,11 +76,39 @@ class Releases:
             and (not choice.pythons or python in choice.pythons)
         ]
         if package in BESIDE_TORCH:
-            found = [self._built_like_torch(choice, environment) for choice in found]
+            found = [
+                self._built_like_torch(choice, environment)
+                for choice in found
+                if not self._is_for_other_cuda(choice, environment)
+            ]
         return found
+
+    def _is_for_other_cuda(self, choice: Choice, environment: Environment) -> bool:
+        """Return whether PyPI's file is for another CUDA, and no other file is known to be there.
+
+        Several releases of torch share such a release: with which builds it was published is not
+        told.
+        """
+        build, mine = text_of(environment, "torch.build"), environment.fact("torch.cuda")
+        if self.published_with(choice.package, choice.version) or build in ("", PYPI):
+            return False
+        theirs = self._cuda_of_file(choice.package, choice.version)
+        return (
+            bool(theirs)
+            and isinstance(mine, Known)
+            and (theirs != version_part(str(mine.value), "major"))
+        )
+
+    def _cuda_of_file(self, package: str, version: str) -> str:
+        """Return the CUDA major whose library PyPI's file loads, "" where nobody has read it."""
+        keys = {"version": Known(version_part(version, "base") or version, "asked")}
+        cell = self.matrix.find(f"{package}-releases", keys).cell("cuda")
+        return str(cell.value) if isinstance(cell, Known) else ""
 
     def every(self, package: str) -> tuple[Choice, ...]:
         """Return all releases of a package, newest first."""
+        if package not in self._all and package in FRAMEWORKS:
+            self._all[package] = tuple(self._frameworks(package))
         if package not in self._all:
             table, columns = RELEASES[package]
             rows = {v: row for row in self.matrix.tables[table].rows for v in words(row["version"])}
@@ -94,6 +123,37 @@ class Releases:
             needs = f"{package}.requires"
             self._all[package] = tuple(c for c in found if "torch" in mapping_of(c.facts[needs]))
         return self._all[package]
+
+    def _frameworks(self, package: str) -> Iterator[Choice]:
+        """Yield the releases of a framework, newest first, by what their metadata require."""
+        name = distribution_of(package)
+        refused = uninstallable(self.matrix, name)
+        rows = {
+            version: row
+            for row in self.matrix.tables[FRAMEWORK_TABLE].rows
+            if row["package"] == name
+            for version in words(row["version"])
+            if version not in refused
+        }
+        for age, version in enumerate(sorted(rows, key=version_key, reverse=True)):
+            needs = {each.name: str(each.specifier) for each in _needs(rows[version])}
+            if "torch" in needs:
+                facts = released(package, version)
+                facts[f"{package}.requires"] = Known(needs, AFTER)
+                if isinstance(rows[version].get("python"), str):
+                    facts[f"{package}.requires_python"] = known(rows[version]["python"])
+                yield Choice(package, Kind.INSTALL, version, version, f"{name}=={version}",
+                             facts=facts, age=age)  # fmt: skip
+
+    def drawn_by_frameworks(self, packages: Iterable[str]) -> tuple[str, ...]:
+        """Return the packages with a table that releases of some frameworks require."""
+        needed = {
+            name
+            for package in packages
+            for choice in self.every(package)
+            for name in mapping_of(choice.facts[f"{package}.requires"])
+        }
+        return tuple(sorted({package_of(name, name) for name in needed} & {*PLANNED}))
 
     def _choice(
         self, package: str, version: str, row: Row, age: int, columns: dict[str, str]
@@ -179,7 +239,13 @@ class Releases:
     def _cuda_of(self, package: str, version: str, platform: str) -> str | None:
         """Return the CUDA of a build, "" for a CPU build, None where it is not known."""
         build = version_part(version, "local") or PYPI
+        if build == PYPI and (read := self._cuda_of_file(package, version)):
+            return read
         return self.indexes.cuda_of(build, self.published_with(package, version), platform)
+
+
+def _needs(row: Row) -> tuple[Requirement, ...]:
+    return tuple(map(Requirement, words(row.get("requires"))))
 
 
 def python_of(environment: Environment) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.fact import Absent
+from fadoctor.model.fact import Absent, fact_text
 from fadoctor.model.finding import Outcome
 from fadoctor.model.verdict import Predicted
+from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.wishes import HALF
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ def missing_packages(
     absent = [
         package
         for package in wishes.packages
-        if isinstance(environment.fact(f"{package}.version"), Absent)
+        if isinstance(version := environment.fact(f"{package}.version"), Absent)
+        or not accepts(wishes.pinned.get(package, ""), fact_text(version, ""))
     ]
     return [
         package

@@ -39,8 +39,12 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.problem import Problem
     from fadoctor.repair.plan.relations import Relation
 
-NODE_LIMIT = 20_000
-"""Partial states that are looked at. The search of a real environment needs a few hundred."""
+NODE_LIMIT = 2_400
+"""Steps of one search: one for each partial state, more where hundreds of packages are installed.
+The search of a real environment needs a few hundred."""
+
+_SLOWED_BY = 30
+"""Installed packages that make a step as long as one more."""
 
 
 class _Node(msgspec.Struct, frozen=True):
@@ -110,6 +114,8 @@ class _Search:
         self.relevant = self._relevant(telling) if any_will_do else set(problem.packages)
         self.best: Solution | None = None
         self.nodes = 0
+        there = mapping_of(problem.environment.fact("packages.installed"))
+        self.step = 1 + len(there) // _SLOWED_BY
 
     def run(self) -> Solution | None:
         self._descend(self._root())
@@ -236,7 +242,7 @@ class _Search:
             least = self._at_least(node.bound, choice)
             if not self._can_win(least):
                 continue
-            self.nodes += 1
+            self.nodes += self.step
             state = {**node.state, package: choice}
             after = self.problem.post.apply(node.environment, choice)
             quarrels = self.problem.quarrels.count(state, after, package)
@@ -249,11 +255,13 @@ class _Search:
         """Return the least that a choice adds, before anything is judged."""
         if not choice.is_change:
             return bound
-        place = self.problem.packages.index(choice.package)
+        problem = self.problem
+        place = problem.by_age.index(choice.package)
         return Cost(
             bound.errors,
             bound.missed,
             bound.lost,
+            bound.lowered + problem.lowers(choice),
             bound.torch + choice.distance,
             bound.removed + (choice.kind is Kind.REMOVE),
             bound.warnings,
@@ -288,6 +296,7 @@ class _Search:
             + (hub and is_of_no_use(node.outlooks, self.from_hub)),
             missed=missed,
             lost=sum(outlook.lost for outlook in node.outlooks.values()),
+            lowered=sum(map(problem.lowers, changes)),
             torch=state["torch"].distance if "torch" in state else 0,
             removed=kinds.count(Kind.REMOVE),
             warnings=failures(node.telling, Severity.WARNING, is_excused),
@@ -296,7 +305,7 @@ class _Search:
             community=kinds.count(Kind.COMMUNITY),
             hub=hub,
             unproved=unproved,
-            ages=tuple(state[name].age if name in state else 0 for name in problem.packages),
+            ages=tuple(state[name].age if name in state else 0 for name in problem.by_age),
             added=len(changes) - replaced,
         )
 
@@ -344,6 +353,7 @@ class _Search:
 
     def _finish(self, node: _Node) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""
+        self.nodes += self.step - 1
         found = aftermath(self.problem, node.state, node.environment)
         cost = msgspec.structs.replace(
             node.bound,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, computing_gpus, visible_gpus
+from fadoctor.knowledge.matrix.versions import parse_specifier
 from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import Absent, Known, printable
 from fadoctor.model.packages import PACKAGES
@@ -33,6 +35,11 @@ _ALIASES = {"fa2": "flash_attn", "fa3": "flash_attn_3", "fa4": "flash_attn_4"}
 
 PAIR = ("transformers", "kernels")
 """The fact prefixes of what brings a kernel of the Hub."""
+
+_WISH = re.compile(
+    r"(?P<name>[A-Za-z0-9._-]{1,60})\s*(?:\[[\w, .-]{0,60}\])?\s*(?P<versions>[=<>!~].{0,100})?"
+)
+"""A wish: a name, and which versions of it."""
 
 _ON_TORCH = frozenset(("torch", "transformers"))
 """Distributions of which whoever requires one computes with torch."""
@@ -74,6 +81,8 @@ class Wishes(msgspec.Struct, frozen=True):
     """Package -> the backends for which another can stand in."""
     hoped: frozenset[Backend] = frozenset()
     """Backends whose wishes are met where nothing known stands against them."""
+    pinned: Mapping[str, str] = {}
+    """Package -> the versions of it that were asked for: ``==0.15.0``."""
 
 
 def package_of(name: str, option: str) -> str:
@@ -91,6 +100,18 @@ def package_of(name: str, option: str) -> str:
     raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows.{hint}")
 
 
+def _with_version(text: str) -> tuple[str, str]:
+    """Return package and versions that a wish means: ``vllm==0.15.0``, ``torch>=2.6,<2.9``."""
+    found = _WISH.fullmatch(text.strip())
+    if found is None or not found["versions"]:
+        return package_of(text, "--want"), ""
+    package = package_of(found["name"], "--want")
+    if parse_specifier(found["versions"]) is None:
+        shown = printable(found["versions"], 60)
+        raise UsageError(f"--want {printable(text, 60)}: {shown} is not a version, such as ==2.8.0")
+    return package, found["versions"].replace(" ", "")
+
+
 def wishes_of(
     kernels: Kernels,
     verdicts: Iterable[Verdict],
@@ -103,7 +124,8 @@ def wishes_of(
     that fail because of a finding, although releases with a kernel for that GPU exist.
     """
     hub, named = _routes(asked_for)
-    asked = tuple(dict.fromkeys(package_of(name, "--want") for name in named))
+    told = [_with_version(name) for name in named]
+    asked = tuple(dict.fromkeys(name for name, _ in told))
     kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
     gpus = computing_gpus(kernels.environment)
     # torch and the frameworks bring several ways to attend: one that is not there is no loss, nor a
@@ -138,6 +160,7 @@ def wishes_of(
         no_hub=asked_for.no_hub,
         instead=(instead := _instead(kernels, asked, asked_for)),
         brings={kernels.package(backend): (backend,) for backend in instead},
+        pinned={name: versions for name, versions in told if versions},
     )
 
 
@@ -308,7 +331,9 @@ def wish_text(cell: tuple[Gpu, Backend]) -> str:
 
 def describe(wishes: Wishes) -> tuple[str, ...]:
     """Return the wishes in words, what was asked for first."""
-    asked = [f"{PACKAGES[name][0]} (asked for)" for name in wishes.asked]
+    asked = [
+        f"{PACKAGES[name][0]}{wishes.pinned.get(name, '')} (asked for)" for name in wishes.asked
+    ]
     kept = [f"{PACKAGES[name][0]} stays as it is" for name in sorted(wishes.kept)]
     hub = ["nothing comes from the Hub"] if wishes.no_hub else []
     return (*asked, *kept, *hub, *(wish_text(cell) for cell in wishes.cells))

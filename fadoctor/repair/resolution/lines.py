@@ -57,17 +57,26 @@ class Lines(msgspec.Struct, frozen=True):
     """Why a plan may know less than it could."""
 
 
-def lines_of(plan: Plan, environment: Environment, names: Iterable[str], fence: str = "") -> Lines:
+def lines_of(
+    plan: Plan,
+    environment: Environment,
+    names: Iterable[str],
+    fence: str = "",
+    *,
+    whole: bool = False,
+) -> Lines:
     """Return what to change in the files; what stands in no file is brought by an installer.
 
-    Nothing is read outside of the `fence`, where there is one.
+    Nothing is read outside of the `fence`, where there is one. `whole`: what the plan moves is
+    named even so, where an installer would bring another release.
     """
     files = _files(names, fence)
     texts = {name: each.source.text.split("\n") for name, each in files.items()}
     edits: list[Edit] = []
     for name, wanted, index in _wanted(plan):
         places = _places(environment, name)
-        if not places and wanted and not _is_brought(environment, name):
+        is_line = whole or not _is_brought(environment, name)
+        if not places and wanted and is_line:
             edits += _added(files, texts, wanted)
         for place in places:
             file = files.get(place.file)

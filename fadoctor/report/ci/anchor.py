@@ -32,24 +32,34 @@ _OF_LOG = re.compile(r"(?P<file>.{1,400}):(?P<line>[0-9]{1,9})")
 
 def place_of(finding: Finding, folder: Path) -> Place:
     """Return the line of the log that shows it, or of the manifest that names its package."""
+    return find_place(finding, folder)[0]
+
+
+def find_place(
+    finding: Finding, folder: Path, manifests: tuple[str, ...] = ()
+) -> tuple[Place, bool]:
+    """Return where a finding is shown, and whether its cause is there.
+
+    `manifests`: the files that were examined, where some were; else those of the project.
+    """
     for evidence in finding.evidence:
         match = _OF_LOG.fullmatch(evidence.source) if evidence.fact == "log" else None
         if match and (folder / match["file"]).is_file():
-            return Place(match["file"], int(match["line"]))
-    return _in_manifest(finding.subject, folder)
+            return Place(match["file"], int(match["line"])), True
+    return _in_manifest(finding.subject, folder, manifests)
 
 
-def _in_manifest(subject: str, folder: Path) -> Place:
+def _in_manifest(subject: str, folder: Path, manifests: tuple[str, ...]) -> tuple[Place, bool]:
     name = "[-_.]".join(map(re.escape, re.split(r"[-_.]+", subject)))
     word = re.compile(rf"(?<![\w.-]){name}(?![\w-])", re.IGNORECASE)
-    first = ""
-    for manifest in _MANIFESTS:
+    first = manifests[0] if manifests else ""
+    for manifest in manifests or _MANIFESTS:
         lines = _lines(folder / manifest)
         first = first or (manifest if lines else "")
         for number, line in enumerate(lines, 1):
-            if word.search(line):
-                return Place(manifest, number)
-    return Place(first or _NOWHERE, 1)
+            if word.search(line) and not line.lstrip().startswith("#"):
+                return Place(manifest, number), True
+    return Place(first or _NOWHERE, 1), False
 
 
 def _lines(path: Path) -> list[str]:

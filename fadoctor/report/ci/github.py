@@ -23,7 +23,10 @@ _SHOWN = 10
 
 
 def render(listing: Listing) -> str:
-    """Return a line for each finding, the worst first; of too many the last says how many."""
+    """Return a line for each finding, the worst first; of too many the last says how many.
+
+    One whose cause is in no line of a file names none.
+    """
     return "".join(f"{line}\n" for line in _lines(listing))
 
 
@@ -41,12 +44,9 @@ def _lines(listing: Listing) -> Iterator[str]:
 
 def _line(command: str, located: Located) -> str:
     place, finding = located.places[0], located.finding
-    properties = {
-        "file": place.file,
-        "line": str(place.line),
-        "col": str(place.column),
-        "title": f"fadoctor {finding.rule_id}: {finding.title}",
-    }
+    where = {"file": place.file, "line": str(place.line), "col": str(place.column)}
+    title = {"title": f"fadoctor {finding.rule_id}: {finding.title}"}
+    properties = {**where, **title} if located.is_exact else title
     said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::{command} {said}::{_data(summary_of(finding))}"
 

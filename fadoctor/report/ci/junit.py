@@ -1,6 +1,7 @@
 """JUnit XML of findings: each is a test case, and fails where it makes the exit code 1.
 
-What could not be decided is skipped, with its reason. Source: Jenkins xunit plugin, junit-10.xsd.
+What could not be decided is one case, skipped, with its reasons.
+Source: Jenkins xunit plugin, junit-10.xsd.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from fadoctor.model.fact import printable
-from fadoctor.report.ci.listing import TEXT_LIMIT, advice_of, summary_of
+from fadoctor.report.ci.listing import TEXT_LIMIT, advice_of, by_reason, summary_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Sequence
 
-    from fadoctor.model.finding import Finding, Severity
+    from fadoctor.model.finding import Finding, Severity, Undecided
     from fadoctor.report.ci.listing import Listing
 
 _TIME = "0"
@@ -32,7 +33,7 @@ def render(listing: Listing, failing: Collection[Severity]) -> str:
 def _suite(listing: Listing, failing: Collection[Severity]) -> ET.Element:
     cases = [
         *(_found(each.finding, each.finding.severity in failing) for each in listing.located),
-        *(_skipped(each.rule_id, each.subject, each.reason) for each in listing.undecided),
+        *_skipped(listing.undecided),
         *(_broken(error.rule_id, error.reason) for error in listing.rule_errors),
     ] or [_case("nothing is wrong", "environment")]
     count = {name: sum(case.find(name) is not None for case in cases) for name in _COUNTED}
@@ -65,10 +66,17 @@ def _found(finding: Finding, fails: bool) -> ET.Element:  # noqa: FBT001 -- priv
     return case
 
 
-def _skipped(rule_id: str, subject: str, reason: str) -> ET.Element:
-    case = _case(rule_id, subject)
-    ET.SubElement(case, "skipped", message=f"could not be decided: {_line(reason)}")
-    return case
+def _skipped(undecided: Sequence[Undecided]) -> Iterator[ET.Element]:
+    """Yield one case for all that stayed open: those are questions, and no tests of their own."""
+    if not undecided:
+        return
+    case = _case("could not be decided", "environment")
+    reasons = by_reason(undecided)
+    count = sum(map(len, reasons.values()))
+    lines = [f"{reason}: {', '.join(names)}" for reason, names in reasons.items()]
+    first = f"{count} could not be decided: {next(iter(reasons))}"
+    ET.SubElement(case, "skipped", message=_line(first)).text = "\n".join(map(_line, lines))
+    yield case
 
 
 def _broken(rule_id: str, reason: str) -> ET.Element:

@@ -11,13 +11,16 @@ from fadoctor.model.fact import printable
 from fadoctor.model.finding import Finding, Severity, Undecided
 from fadoctor.model.place import Place
 from fadoctor.model.report import Report, RuleError
-from fadoctor.report.ci.anchor import place_of
+from fadoctor.report.ci.anchor import find_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from fadoctor.model.fix import Fix
     from fadoctor.model.smoke import SmokeReport
+
+_STEPS_SHOWN = 3
 
 TEXT_LIMIT = 4_000
 """Longest text of one field, in characters."""
@@ -29,6 +32,8 @@ class Located(msgspec.Struct, frozen=True):
     finding: Finding
     places: tuple[Place, ...]
     """At least one; the first is what to edit."""
+    is_exact: bool = True
+    """Whether the place is where the cause is; else some services still want one."""
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -58,28 +63,39 @@ def listing_of(document: Report | SmokeReport | Explanation, folder: Path) -> Li
         command,
         document.fadoctor,
         printable(target),
-        tuple(_located(document.findings, folder, _manifest(document))),
+        tuple(_located(document.findings, folder, _manifests(document))),
         undecided,
         document.rule_errors,
         document.notes,
     )
 
 
-def _manifest(document: Report | SmokeReport | Explanation) -> Place | None:
-    """Return the file that was examined, where one was: what has no line in it is shown there."""
+def _manifests(document: Report | SmokeReport | Explanation) -> tuple[str, ...]:
+    """Return the requirement files that were examined: what has no line is looked for in them."""
     if document.target is None or document.target.kind != "manifest":
-        return None
-    named = [place.file for finding in document.findings for place in finding.locations]
-    return Place((named or [document.target.label])[0], 1)
+        return ()
+    return tuple(document.target.label.split(", "))
 
 
 def _located(
-    findings: Iterable[Finding], folder: Path, manifest: Place | None
+    findings: Iterable[Finding], folder: Path, manifests: tuple[str, ...]
 ) -> Iterable[Located]:
     order = list(Severity)
     for finding in sorted(findings, key=lambda each: order.index(each.severity)):
-        otherwise = manifest or place_of(finding, folder)
-        yield Located(finding, finding.locations or (otherwise,))
+        if finding.locations:
+            yield Located(finding, finding.locations)
+            continue
+        place, is_exact = find_place(finding, folder, manifests)
+        yield Located(finding, (place,), is_exact)
+
+
+def by_reason(undecided: Iterable[Undecided]) -> dict[str, list[str]]:
+    """Return why rules stayed open -> which: one fact that could not be read opens many."""
+    found: dict[str, dict[str, None]] = {}
+    for each in undecided:
+        about = "" if each.subject == "environment" else f" ({each.subject})"
+        found.setdefault(each.reason, {})[f"{each.rule_id}{about}"] = None
+    return {reason: list(names) for reason, names in found.items()}
 
 
 def summary_of(finding: Finding) -> str:
@@ -89,10 +105,15 @@ def summary_of(finding: Finding) -> str:
 
 def advice_of(finding: Finding) -> list[str]:
     """Return each way to repair it, in one line with its commands."""
-    return [
-        _sentence(f"Fix: {': '.join([fix.title, *(step.text for step in fix.steps)][:4])}")
-        for fix in finding.fixes
-    ]
+    return [_sentence(f"Fix: {fix.title}{_steps(fix)}") for fix in finding.fixes]
+
+
+def _steps(fix: Fix) -> str:
+    """Return the first steps, numbered where there are several: they are not one command."""
+    steps = [step.text for step in fix.steps[:_STEPS_SHOWN]]
+    if len(steps) > 1:
+        steps = [f"({number}) {text}" for number, text in enumerate(steps, 1)]
+    return f": {' '.join(steps)}" if steps else ""
 
 
 def _sentence(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fadoctor.model.fact import printable
-from fadoctor.report.ci.listing import TEXT_LIMIT, advice_of, summary_of
+from fadoctor.report.ci.listing import TEXT_LIMIT, advice_of, by_reason, summary_of
 from fadoctor.report.json_ import visible
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ def _notifications(listing: Listing) -> Iterator[dict[str, Any]]:
         yield {"level": "error", "message": _text(f"rule {error.rule_id} broke: {error.reason}")}
     for note in listing.notes:
         yield {"level": "note", "message": _text(note)}
-    for each in listing.undecided:
-        text = f"{each.rule_id} could not be decided: {each.reason}"
+    for reason, names in by_reason(listing.undecided).items():
+        text = f"{', '.join(names)} could not be decided: {reason}"
         yield {"level": "note", "message": _text(text)}
 
 

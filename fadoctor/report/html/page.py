@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.verdicts.audience import serves
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.plan import Plan
 from fadoctor.model.plan_words import alternative_text, change_text, conflict_text
 from fadoctor.model.report import Report
 from fadoctor.report.answer import State, answers_of
+from fadoctor.report.blame import blame_text
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import silence_of
 from fadoctor.report.html.document import document
@@ -17,7 +19,14 @@ from fadoctor.report.html.findings import article
 from fadoctor.report.html.matrix import tables
 from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
-from fadoctor.report.words import becomes_text, counted, frameworks_here, rules_text, setting_text
+from fadoctor.report.words import (
+    becomes_text,
+    counted,
+    frameworks_here,
+    rules_text,
+    setting_text,
+    use_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +60,8 @@ def _report(report: Report) -> Iterator[Html]:
     yield tag("h1", "Does FlashAttention work here?")
     answers = answers_of(report)
     yield from (_answer(answer.state, answer.sentence) for answer in answers)
+    if blame := blame_text(report):
+        yield tag("p", blame)
     said = {answer.sentence for answer in answers}
     yield from (tag("p", text) for text in report.not_looked if text not in said)
     yield from _advice(report)
@@ -73,14 +84,17 @@ def _advice(report: Report) -> Iterator[Html]:
     advice = report.recommendation
     if advice is None:
         return
-    yield tag("h2", f"Use {advice.dtype.value} with {advice.backend.value}")
+    use = f"Use {advice.dtype.value} with {advice.backend.value}"
+    if serves(report.environment):
+        use = use_text(advice.dtype, advice.backend, report.environment)
+    yield tag("h2", use)
     for name in frameworks_here(advice, report.environment):
         settings = advice.settings[name]
         note = settings.get("note", "")
         typed = {key: value for key, value in settings.items() if key != "note"}
         yield tag("p", f"{name}: {note}" if note else name, class_="quiet")
         yield command(setting_text(name, typed)) if typed else Html()
-    if taken := becomes_text(advice):
+    if taken := becomes_text(advice, report.environment):
         yield tag("p", taken, class_="quiet")
     yield tag("p", advice.why)
 

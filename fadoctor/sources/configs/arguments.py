@@ -13,7 +13,7 @@ from fadoctor.sources.configs.tree import Node
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fadoctor.sources.configs.shell_words import Word
+    from fadoctor.sources.configs.shell_commands import Word
 
 # --attn_implementation, --ds.param_dtype, -tp, --dtype=half
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]{0,120})(?:=(.*))?", re.DOTALL)
@@ -49,7 +49,7 @@ def read_arguments(source: Source, words: Iterable[Word]) -> tuple[Arguments, tu
             held.append((option[1].replace("-", "_"), word, value))
         elif (override := _OVERRIDE.fullmatch(word.text)) and "://" not in word.text:
             held.append((override[1], word, [_text(word, override[2])]))
-        elif held and not word.is_operator and _takes(held[-1], word):
+        elif held and _takes(held[-1], word):
             held[-1][2].append(word)
         else:
             loose.append(word)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.configs.shell_commands import Command, Script
-from fadoctor.sources.configs.shell_words import Splitter, Word
+from fadoctor.sources.configs.shell_commands import Command, Word, read_commands
+from fadoctor.syntax.text_lines import line_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from fadoctor.sources.configs.source import Source
 
@@ -22,24 +24,50 @@ def text_commands(
     source: Source, text: str, line: int = 1, variables: Variables = ()
 ) -> list[Command]:
     """Return the commands of a text that begins at a line of the file."""
-    split = Splitter(source, text, line, is_all_text=line == 1).split()
-    return _script(source, variables).commands(split)
+    return read_commands(source, text, _values(variables), place=_below(text, line))
 
 
 def word_commands(
     source: Source, words: Iterable[Word], variables: Variables = ()
 ) -> list[Command]:
     """Return the command that words make, with the commands that it gives another shell."""
-    return _script(source, variables).commands(list(words))
+    listed = list(words)
+    starts, text = [], ""
+    for word in listed:
+        starts.append(len(text))
+        text += f"{_quoted(word.text)} "
+
+    def place(index: int) -> tuple[int, int]:
+        word = listed[max(0, bisect_right(starts, index) - 1)]
+        return word.line, word.column
+
+    return read_commands(source, text, _values(variables), place=place) if listed else []
 
 
 def words_of(source: Source, text: str, line: int) -> list[Word]:
     """Return the words of a text that is one command, whatever lines it is folded into."""
-    split = Splitter(source, text, line, is_all_text=False).split()
-    return [each for each in split if not (each.is_operator and each.text == "\n")]
+    found = read_commands(source, text.replace("\n", " "), place=_below(text, line))
+    return [word for command in found for word in command.words]
 
 
-def _script(source: Source, variables: Variables) -> Script:
-    script = Script(source)
-    script.variables = {name: [value] for name, value in variables}
-    return script
+def _values(variables: Variables) -> dict[str, str | None]:
+    return {name: value.text for name, value in variables}
+
+
+def _quoted(text: str) -> str:
+    """Return a word that a shell reads as it is, but for variables that a file leaves in it."""
+    if "$" not in text or "`" in text:
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _below(text: str, line: int) -> Callable[[int], tuple[int, int]]:
+    """Return what tells line and column of the file for an index of a text within it."""
+    starts = line_starts(text)
+
+    def place(index: int) -> tuple[int, int]:
+        row = bisect_right(starts, max(0, index))
+        return row + line - 1, max(0, index) - starts[row - 1] + 1
+
+    return place

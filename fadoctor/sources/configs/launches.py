@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from fadoctor.sources.configs.shell_words import Word
+from fadoctor.sources.configs.shell_commands import Word
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]{0,6}|\$\{?PYTHON\w{0,12}\}?", re.IGNORECASE)
 

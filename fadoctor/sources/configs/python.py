@@ -10,8 +10,7 @@ from fadoctor.sources.configs.python_calls import read_calls
 from fadoctor.sources.configs.python_meaning import Script
 from fadoctor.sources.configs.python_started import started_commands
 from fadoctor.sources.configs.shell import configuration_of
-from fadoctor.sources.configs.shell_commands import Script as ShellScript
-from fadoctor.sources.configs.shell_words import Splitter
+from fadoctor.sources.configs.shell_commands import read_commands
 from fadoctor.syntax.notebook import Notebook, read_notebook
 
 if TYPE_CHECKING:
@@ -40,9 +39,7 @@ def read(source: Source) -> Configuration:
     for call in answer.found:
         if not python_training.say(script, call):
             python_models.say(script, call)
-    given = configuration_of(
-        source, ShellScript(source).commands(Splitter(source, book.shell).split())
-    )
+    given = configuration_of(source, read_commands(source, book.shell))
     notes = [f"the cell at line {book.line(line)} is no Python" for line in answer.skipped_cells]
     if answer.is_cut:
         notes.append("it calls more than is read")

@@ -14,8 +14,7 @@ from fadoctor.sources.configs.arguments import CALLERS, Arguments, read_argument
 from fadoctor.sources.configs.intent import Computed, Configuration, Intent
 from fadoctor.sources.configs.launches import Launch, find_launch, given_variables
 from fadoctor.sources.configs.serving import SERVERS
-from fadoctor.sources.configs.shell_commands import Command, Script
-from fadoctor.sources.configs.shell_words import Splitter, Word
+from fadoctor.sources.configs.shell_commands import Command, Word, read_commands
 from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.tree import Node
 from fadoctor.sources.configs.variables import is_asked
@@ -41,8 +40,7 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
-    commands = Script(source).commands(Splitter(source, source.text).split())
-    return configuration_of(source, commands)
+    return configuration_of(source, read_commands(source, source.text))
 
 
 def configuration_of(source: Source, commands: list[Command]) -> Configuration:
@@ -51,6 +49,10 @@ def configuration_of(source: Source, commands: list[Command]) -> Configuration:
     started: list[list[Intent]] = []
     named: list[str] = []
     launches = [find_launch(command.words) for command in commands]
+    pairs = zip(commands, launches, strict=True)
+    if any(command.is_called and launch is not None for command, launch in pairs):
+        commands = [command for command in commands if command.is_called]
+        launches = [find_launch(command.words) for command in commands]
     is_only = sum(launch is not None for launch in launches) == 1
     for command, launch in zip(commands, launches, strict=True):
         given = (*command.variables, *given_variables(command.words))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,18 +30,21 @@ from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.replaced import carry_out, is_same_release, moves, outdate
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
-from fadoctor.sources.manifests.shell_words import Command, Word, assignment, read_commands
 from fadoctor.sources.manifests.source import Source
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
+from fadoctor.syntax.shell import read_shell
+from fadoctor.syntax.shell_commands import Command, Depends
+from fadoctor.syntax.shell_filled_words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fadoctor.model.place import Place
     from fadoctor.model.rule import Table
-    from fadoctor.sources.manifests.docker_text import Text
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.planned_stage import Stage
+    from fadoctor.syntax.dockerfile import Text
+    from fadoctor.syntax.shell_events import Redirection
 
 _INSTALLER = re.compile(
     r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b[^\n]{0,200}"
@@ -67,9 +71,6 @@ _LOCKS = {
 # flash_attn*.whl, {package}
 _PATTERN = re.compile(r"[*{}]")
 FOR_A_CONDITION = "runs only under a condition"
-_SHELLS = frozenset(("bash", "sh", "dash", "zsh"))
-_RUNS_TEXT = re.compile(r"-[a-z]{0,8}c")
-_SKIPPED = frozenset(("sudo", "exec", "command", "env", "nice", "nohup"))
 
 
 def shared_by(source: Source, tables: Mapping[str, Table]) -> Shared:
@@ -103,48 +104,52 @@ class Installs:
         self.matrix = shared.matrix
         self.stage, self.text = stage, text
         self.has_cloned, self.is_in_clone = False, False
+        self.has_shell = False
+        """Whether it gives a text to a shell, which was followed."""
 
-    def run(self, script: str, start: int = 0, *, shift: int | None = None) -> None:
-        """Follow a script; `shift`: the one place of all its words, where it was quoted."""
-        variables = dict(self.stage.variables)
-        for command in read_commands(script, variables, start):
-            if shift is not None:
-                words = tuple(msgspec.structs.replace(w, at=shift) for w in command.words)
-                command = msgspec.structs.replace(command, words=words)  # noqa: PLW2901
-            self.command(command, variables)
+    def run(self, script: str, start: int = 0) -> int:
+        """Follow a script; return how many commands it has."""
+        found = read_shell(script, self.stage.variables, start=start)
+        for command in found.commands:
+            if command.words:
+                self.command(command)
+        if found.is_cut:
+            place = self.text.place(start)
+            self.stage.note(place.line, "too long, so its end is not followed")
+        return len(found.commands)
 
     def run_words(self, words: list[Word]) -> None:
         """Follow a command that is written as a JSON list."""
-        self.command(Command(tuple(words)), dict(self.stage.variables))
+        names = [shlex.quote(word.text) for word in words]
+        self.run_at(" ".join(names), words[0].at)
+
+    def run_at(self, script: str, at: int) -> None:
+        """Follow a script whose words all stand in one place."""
+        for command in read_shell(script, self.stage.variables).commands:
+            placed = tuple(msgspec.structs.replace(w, at=at, spans=()) for w in command.words)
+            if placed:
+                self.command(msgspec.structs.replace(command, words=placed))
 
     def line(self, command: Command) -> int:
         """Return the line of a command."""
         return self.text.place(command.words[0].at).line
 
-    def command(self, command: Command, variables: dict[str, str | None]) -> None:
+    def command(self, command: Command) -> None:
         """Follow one command, or note that it cannot be."""
-        words = list(command.words)
-        if words[0].text == "export":
-            words.pop(0)
-        while words and (found := assignment(words[0])):
-            variables[found[0]] = None if words[0].is_open else found[1]
-            words.pop(0)
-        while words and words[0].text in _SKIPPED:
-            words.pop(0)
-            while words and (words[0].text.startswith("-") or assignment(words[0])):
-                words.pop(0)
-        if not words:
+        self.has_shell = self.has_shell or command.is_shell
+        words = list(command.words[command.start :])
+        if not words or command.is_shell or command.is_elsewhere:
             return
         self.watch([word.text for word in words])
         follow = self.follower(words)
         if follow is None:
             if _INSTALLER.search(command.text) and words[0].text not in {"echo", "printf", "which"}:
                 self.stage.note(self.line(command), f"not followed: {command.text[:160]}")
-        elif command.is_conditional:
+        elif command.depends is not Depends.NOTHING:
             note = f"{FOR_A_CONDITION}, so not followed: {command.text[:160]}"
             self.stage.note(self.line(command), note)
         else:
-            if any(name.startswith("=") for name in command.redirected):
+            if any(_is_bound(each) for each in command.redirections):
                 note = "an unquoted > is a redirection here, no bound of a version"
                 self.stage.note(self.line(command), note)
             follow()
@@ -171,10 +176,6 @@ class Installs:
             if verb == "install":
                 return lambda: self.pip(rest, is_uv=True)
             words, name = words[1:], "pip"
-        elif name in _SHELLS and _RUNS_TEXT.fullmatch("".join(names[1:2])) and len(words) > 2:
-            return lambda: self.run(words[2].text, shift=words[2].at)
-        elif name in _CONDA and names[1:2] == ["run"]:
-            return self.inside(words[2:])
         rest, verb = self.verb(words[1:])
         if _PIP.fullmatch(name) and verb == "install":
             return lambda: self.pip(rest)
@@ -202,12 +203,6 @@ class Installs:
             if not word.text.startswith("-"):
                 return tuple(words[index + 1 :]), word.text
         return (), ""
-
-    def inside(self, words: list[Word]) -> Callable[[], None] | None:
-        """Return the follower of what ``conda run`` starts."""
-        while words and words[0].text.startswith("-"):
-            words = words[2:] if words[0].text in {"-n", "-p", "--name", "--prefix"} else words[1:]
-        return self.follower(words) if words else None
 
     def pip(self, words: tuple[Word, ...], *, is_uv: bool = False) -> None:
         """Install what ``pip install``, ``uv pip install`` and ``uv add`` name."""
@@ -361,6 +356,12 @@ class Installs:
             return None
         found: Manifest = read(source)
         return found
+
+
+def _is_bound(redirection: Redirection) -> bool:
+    """Say whether a redirection was meant as the bound of a version: ``torch>=2.0``."""
+    pieces = redirection.target.pieces
+    return redirection.operator == ">" and bool(pieces) and pieces[0].text.startswith("=")
 
 
 def _read_conda_file(source: Source) -> Manifest:

@@ -10,18 +10,20 @@ import msgspec
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.typed import decode
 from fadoctor.sources.manifests.container_image import read_image
-from fadoctor.sources.manifests.docker_installs import Installs, shared_by
-from fadoctor.sources.manifests.docker_text import Instruction, read_instructions
+from fadoctor.sources.manifests.docker_installs import Installs, is_installer, shared_by
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.planned import Setting, open_image, unseen_image
 from fadoctor.sources.manifests.planned_stage import STAGE_LIMIT, Stage
-from fadoctor.sources.manifests.shell_words import Word, assignment, read_commands
 from fadoctor.sources.probes.metadata import clean_url
+from fadoctor.syntax.dockerfile import Instruction, read_instructions
+from fadoctor.syntax.loose_words import pairs, read_words
+from fadoctor.syntax.shell_filled_words import Word
 
 if TYPE_CHECKING:
     from fadoctor.model.errors import InputError
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
+    from fadoctor.syntax.dockerfile import Text
 
 KIND = "Dockerfile"
 _NAME = re.compile(
@@ -45,8 +47,6 @@ _INDEXES = (
 
 _VALUE_LIMIT = 10_000
 """Longest value of a variable that is followed, in characters."""
-
-_SHELLS = re.compile(r"(?:/bin/|/usr/bin/)?(?:ba|da|z)?sh\b(?!\s+-c).{0,100}|\s*")
 
 
 def recognises(name: str, head: str) -> bool:
@@ -135,8 +135,7 @@ class _Build:
 
     def words(self, each: Instruction, variables: dict[str, str | None]) -> list[Word]:
         """Return the arguments as words, variables filled in."""
-        commands = read_commands(each.text.text, variables, each.start)
-        return [word for command in commands for word in command.words]
+        return read_words(each.text.text, variables, each.start)
 
     def begin(self, each: Instruction) -> None:
         """Begin a stage: on an image, or on another stage."""
@@ -169,31 +168,24 @@ class _Build:
         """Take arguments with their defaults; one without is given by whoever builds."""
         known = self.stage.variables if self.stage else self.arguments
         for word in self.words(each, known):
-            found = assignment(word)
-            name = found[0] if found else word.text
-            value = found[1] if found and not word.is_open else None
-            value = None if value is None or len(value) > _VALUE_LIMIT else value
-            if found is None and self.stage is not None:
+            name, equals, said = word.text.partition("=")
+            value = said if equals and not word.is_open and len(said) <= _VALUE_LIMIT else None
+            if not equals and self.stage is not None:
                 value = self.arguments.get(name)
             known[name] = None if name in _OF_BUILDKIT else value
 
     def environment(self, each: Instruction, stage: Stage) -> None:
-        words = self.words(each, dict(stage.variables))
-        pairs = [(assignment(word), word) for word in words]
-        if words and pairs[0][0] is None:  # ENV NAME all the rest
-            rest = " ".join(word.text for word in words[1:])
-            is_open = any(word.is_open for word in words)
-            pairs = [((words[0].text, rest), msgspec.structs.replace(words[0], is_open=is_open))]
-        for pair, word in pairs:
-            if pair is None:
-                raise self.error(each, "not as ENV is written")
-            is_known = not word.is_open and len(pair[1]) <= _VALUE_LIMIT
-            stage.variables[pair[0]] = pair[1] if is_known else None
+        found = pairs(self.words(each, dict(stage.variables)))
+        if found is None:
+            raise self.error(each, "not as ENV is written")
+        for name, word in found:
+            is_known = not word.is_open and len(word.text) <= _VALUE_LIMIT
+            stage.variables[name] = word.text if is_known else None
             if is_known:
-                value = clean_url(pair[1]) if "://" in pair[1] else pair[1]
-                stage.settings[pair[0]] = Setting(value, each.text.place(word.at))
+                value = clean_url(word.text) if "://" in word.text else word.text
+                stage.settings[name] = Setting(value, each.text.place(word.at))
             else:
-                stage.settings.pop(pair[0], None)
+                stage.settings.pop(name, None)
 
     def script(self, each: Instruction, stage: Stage) -> None:
         """Follow the commands of a RUN."""
@@ -202,8 +194,8 @@ class _Build:
             start += 1
         while option := _OPTION.match(text, start):
             start = option.end()
-        if each.heredocs:
-            self.heredocs(each, stage, text[start:])
+        if each.heredocs and each.script is not None:
+            self.heredocs(each, each.script, stage, start)
             return
         installs = Installs(self.shared, stage, each.text)
         if text[start : start + 1] != "[":
@@ -217,14 +209,17 @@ class _Build:
         if words:
             installs.run_words([Word(word, start) for word in words])
 
-    def heredocs(self, each: Instruction, stage: Stage, command: str) -> None:
-        """Follow a here-document that is a shell script; what feeds another program is not."""
-        head = re.sub(r"<<-?\s{0,9}[\"']?\w{1,60}[\"']?", " ", command)
-        if not _SHELLS.fullmatch(head.strip()):
-            stage.note(each.place.line, f"not followed: {command[:120]}")
+    def heredocs(self, each: Instruction, script: Text, stage: Stage, start: int) -> None:
+        """Follow a RUN with here-documents; what feeds another program than a shell is not."""
+        installs = Installs(self.shared, stage, script)
+        if script.text.startswith("<<", start) and installs.run(script.text, start) == 0:
+            for body in each.heredocs:  # no command: Docker gives them to a shell
+                Installs(self.shared, stage, body).run(body.text)
             return
-        for body in each.heredocs:
-            Installs(self.shared, stage, body).run(body.text)
+        if not script.text.startswith("<<", start):
+            installs.run(script.text, start)
+        if any(is_installer(body.text) for body in each.heredocs) and not installs.has_shell:
+            stage.note(each.place.line, f"not followed: {each.text.text[start:][:120]}")
 
     def copy(self, each: Instruction, stage: Stage) -> None:
         """Remember what is copied from beside, and what another stage brings."""

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from fadoctor.sources.manifests.shell_words import Word
+from fadoctor.syntax.shell_filled_words import Word
 
 INDEX = ("-i", "--index-url", "--pypi-url", "--default-index")
 MORE_INDEXES = ("--extra-index-url", "--index")

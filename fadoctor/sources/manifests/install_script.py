@@ -14,12 +14,12 @@ from fadoctor.sources.manifests.docker_installs import (
     is_installer,
     shared_by,
 )
-from fadoctor.sources.manifests.docker_text import Text
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.planned import UNSEEN_BASE
 from fadoctor.sources.manifests.planned_stage import Stage
-from fadoctor.sources.manifests.tree import line_starts
+from fadoctor.syntax.dockerfile import Text
 from fadoctor.syntax.notebook import in_lines, read_notebook
+from fadoctor.syntax.text_lines import line_starts
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest

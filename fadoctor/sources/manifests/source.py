@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -64,6 +65,8 @@ class Source(msgspec.Struct, frozen=True):
     budget: Budget = msgspec.field(default_factory=Budget)
     choice: Choice = Choice()
     """Extras and groups that its reader takes."""
+    instead: Mapping[str, str] = {}
+    """Name of a file -> the text that it would have, for files that this one includes."""
     fence: str = ""
     """Folder that nothing leads out of; "" where this file may include any other."""
 
@@ -94,7 +97,8 @@ class Source(msgspec.Struct, frozen=True):
         if len(self.within) >= DEPTH_LIMIT:
             raise self.error(f"includes go more than {DEPTH_LIMIT} deep")
         name = os.path.join(os.path.dirname(self.name), path)  # noqa: PTH118, PTH120 -- "./" stays
-        return _read(name, self.path.parent / path, self)
+        found = _read(name, self.path.parent / path, self)
+        return msgspec.structs.replace(found, text=self.instead.get(found.name, found.text))
 
 
 def open_source(name: str, choice: Choice | None = None, fence: str = "") -> Source:
@@ -114,7 +118,7 @@ def _read(name: str, path: Path, by: Source) -> Source:
     by.budget.spend(name, len(data))
     text, encoding = _decoded(name, data)
     within = (*by.within, identity)
-    return Source(name, text, path, encoding, within, by.budget, by.choice, by.fence)
+    return Source(name, text, path, encoding, within, by.budget, by.choice, by.instead, by.fence)
 
 
 def _decoded(name: str, data: bytes) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from fadoctor.model.place import Place
+from fadoctor.syntax.text_lines import line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,15 +108,6 @@ class Tree:
                 return None
             node = self.as_table(node).get(key)
         return node
-
-
-def line_starts(text: str) -> list[int]:
-    """Return the offset of the first character of every line."""
-    starts, at = [0], text.find("\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = text.find("\n", at + 1)
-    return starts
 
 
 def key_of(root: Node, wanted: Node) -> str:

@@ -110,7 +110,10 @@ class Combined:
         source = f"{self._name}:{first.line}: {first.tool}"
         hidden = isinstance(self.facts.get("env.CUDA_VISIBLE_DEVICES"), Known)
         seen = self.fact(AVAILABLE)
-        sees_none = isinstance(seen, Known) and seen.value is False
+        build = self.facts.get("torch.build")
+        is_cpu = isinstance(build, Known) and build.value == "cpu"
+        # A torch without CUDA sees no GPU, whatever is there.
+        sees_none = isinstance(seen, Known) and seen.value is False and not is_cpu
         self.facts["gpu.count"] = known(len(indexes), source)
         for index in indexes:
             at = f"gpu[{index}]"

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from fadoctor.judging.diagnose import diagnose
 from fadoctor.model.fact import Known
-from fadoctor.model.finding import Severity
+from fadoctor.model.finding import Evidence, Severity, Undecided
 from fadoctor.report.markdown import render
 from tests.smoke.smoke_recordings import complete
 from tests.unit.judging.engine.builders import environment, shipped
@@ -73,3 +73,26 @@ def test_a_page_that_is_too_long_says_so() -> None:
     text = render(structs.replace(report(), findings=many))
     assert len(text) < 1_000_000
     assert text.endswith("The rest does not fit: `--format json` has all of it.\n")
+
+
+def test_a_cause_is_a_screen_at_most_with_all_its_subjects() -> None:
+    """One rule stood there seven times, without its subject."""
+    evidence = tuple(Evidence(f"fact-{number}", "x", "y") for number in range(90))
+    alike = [
+        structs.replace(finding("any", text="It is too old."), subject=f"gpu[{number}]",
+                        evidence=evidence)
+        for number in range(7)
+    ]  # fmt: skip
+    text = render(structs.replace(report(), findings=tuple(alike), verdicts=(), unknown=()))
+    sections = text.split("#### ")[1:]
+    assert len(sections) == 1
+    assert "gpu\\[6\\]" in sections[0]
+    assert len(sections[0].partition("<summary>Environment")[0].splitlines()) <= 40
+
+
+def test_what_stayed_open_is_told_by_reason() -> None:
+    """It was a line for each of 170 rules."""
+    many = tuple(Undecided(f"rule-{number}", (), "nobody read it") for number in range(170))
+    text = render(structs.replace(report(), unknown=many))
+    [line] = [line for line in text.splitlines() if "nobody read it" in line]
+    assert line.endswith("and 164 more")

@@ -23,7 +23,7 @@ HERE, GONE, OPEN = Known("4.57.1", "test"), Absent("test"), Unknown("not read", 
     [
         (HERE, GONE, ["transformers 4.57.1"]),
         (GONE, HERE, ["vllm 4.57.1"]),
-        (HERE, HERE, ["transformers 4.57.1", "vllm 4.57.1"]),
+        (HERE, HERE, ["vllm 4.57.1"]),  # it requires transformers, which nobody sets there
         (HERE, OPEN, ["transformers 4.57.1"]),
         (OPEN, GONE, ["transformers"]),
         (OPEN, OPEN, ["transformers", "vllm"]),
@@ -63,3 +63,18 @@ def test_gpus_of_which_the_same_is_said_are_one_line() -> None:
         "host", "GPU 0-1: A, 80 GiB", "GPU 2: B", "Packages: torch",
     ]  # fmt: skip
     assert list(with_gpus_alike(["GPU: none"])) == ["GPU: none"]
+
+
+def test_the_framework_that_is_configured_or_trains_comes_first() -> None:
+    settings = {**ADVICE.settings, "unsloth": {"dtype": "torch.float16"}}
+    advice = Recommendation(Dtype.FP16, Backend.SDPA_EFFICIENT, settings, "Why.")
+    here = {f"{name}.version": HERE for name in ("transformers", "vllm", "unsloth")}
+    trained = [label for label, _ in pasted_settings(advice, here)]
+    assert trained == ["unsloth 4.57.1", "transformers 4.57.1", "vllm 4.57.1"]
+    served: dict[str, Fact] = {**here, "config.framework": Known("vllm", "serve.sh")}
+    assert [label for label, _ in pasted_settings(advice, served)] == ["vllm 4.57.1"]
+    nowhere: dict[str, Fact] = {
+        "transformers.version": GONE,
+        "config.framework": Known("unsloth", "train.py"),
+    }
+    assert [label for label, _ in pasted_settings(advice, nowhere)] == ["unsloth"]

@@ -14,16 +14,12 @@ from fadoctor.judging.engine.symptoms import Matcher
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.syntax.patterns import compiled
 
-OTHERS = frozenset({"ranking", "settled", "asked_names", "in_vain", "notes", "weigh", "sieve"})
-"""Modules of sentences that programs print in English; they read no names."""
-
 
 def modules() -> list[str]:
     return [
         f"{room.__name__}.{each.name}"
         for room in (fadoctor.judging.explain, fadoctor.sources.pasted)
         for each in pkgutil.iter_modules(room.__path__)
-        if each.name not in OTHERS
     ]
 
 

@@ -11,6 +11,7 @@ import math
 from typing import Any, Callable, List, NamedTuple, Tuple
 
 from _fadoctor_numbers import (
+    LackingError,
     compare,
     finish,
     generator,
@@ -40,20 +41,42 @@ class Shape(NamedTuple):
     autocast: bool = False
     rows: Tuple[int, ...] = ()
     """Queries that are compared, and alone have an upstream gradient; empty: all."""
+    queries: int = 0
+    """Queries, the last of the sequence; 0: as many as keys."""
+    magnitude: float = 1.0
+    """What q and k are multiplied by: large logits make the softmax steep."""
+    masked: bool = False
+    """Whether a mask hides the last keys of each sequence but the first, as padding does."""
+    window: int = 0
+    """Keys that a query sees, itself the last of them; 0: all."""
+    softcap: float = 0.0
+    """Logits are bounded to this by tanh; 0: they are not."""
+    sinks: bool = False
+    """Whether each head has a sink: a logit without a value."""
 
 
 SAMPLED = (*range(0, 2048, 157), 2047)
 """Some queries of a long sequence, its last one among them: a reference of all takes seconds."""
 
+LONG = 4160
+FAR = (*range(0, LONG, 331), LONG - 1)
+"""The long sequence, and its queries that are compared."""
+
 SHAPES = {
     "full": Shape(head_dim=128),
     "causal": Shape(causal=True),
     "gqa": Shape(batch=1, heads=4, causal=True),
-    "long": Shape(batch=1, heads=1, kv_heads=1, seqlen=2048, causal=True, rows=SAMPLED),
+    "long": Shape(batch=1, heads=1, kv_heads=1, seqlen=LONG, causal=True, rows=FAR),
     "hdim128": Shape(head_dim=128, causal=True),
-    "hdim256": Shape(head_dim=256, causal=True),
+    "hdim256": Shape(batch=1, seqlen=160, head_dim=256, causal=True),
     "varlen": Shape(batch=1, seqlen=320, causal=True, lengths=(130, 1, 189)),
     "kvcache": Shape(batch=3, heads=8, kv_heads=2, seqlen=256, cached=(130, 1, 255)),
+    "hdim96": Shape(batch=1, seqlen=160, head_dim=96, causal=True),
+    "short-q": Shape(batch=1, seqlen=192, queries=65),
+    "masked": Shape(seqlen=160, masked=True),
+    "large": Shape(batch=1, seqlen=160, causal=True, magnitude=2.0),
+    "like": Shape(batch=1, seqlen=320, causal=True),
+    "like-decode": Shape(batch=2, seqlen=320, queries=1),
     "mixed": Shape(causal=True, inputs=("", "fp32", "fp32")),
     "mixed-autocast": Shape(causal=True, inputs=("", "fp32", "fp32"), autocast=True),
     "fp32-autocast": Shape(causal=True, inputs=("fp32", "fp32", "fp32"), autocast=True),
@@ -63,11 +86,20 @@ SHAPES = {
 SPEED_BATCH, SPEED_HEADS, SPEED_SEQLEN = 4, 16, 2048
 """What is timed on a GPU instead: a shape that fills it."""
 
+UNTIMED = ("short-q", "masked", "large", "hdim96", "hdim256", "like-decode")
+"""Cases that are proved alone: their time is that of another."""
+
 TIMED_ON_CPU = "causal"
 """The one case that is timed on a CPU, where a time is only an impression."""
 
 CHECKED_HEADS = (0, -1)
 """Heads of the last sequence whose timed output is compared."""
+
+HIDDEN_KEYS = 37
+"""Keys at the end of a sequence that a mask hides."""
+
+LIKE_HEADS, LIKE_WINDOW = 16, 128
+"""Most query heads and the widest window of a model's shape: the rest is the same once more."""
 
 Attend = Callable[[Any, Any, Any, Shape], Any]
 Tensors = List[Any]
@@ -78,10 +110,11 @@ def prove(torch: Any, trace: Any, attend: Attend, backward: bool = True, **chang
 
     `attend` takes q, k, v and the shape. `changes` replace parts of the case's shape.
     """
-    shape = SHAPES[trace.cell["case"]]._replace(**changes)
+    shape = shape_of(trace)._replace(**changes)
     on_cpu = trace.device == "cpu"
     tracked = backward and trace.cell["dtype"] != "fp8"
     backward = tracked and not (on_cpu and shape.rows)
+    tell_options(trace, shape)
     trace.phase("inputs")
     host = make_inputs(torch, trace, shape)
     q, k, v = given = on_device(torch, trace, shape, host[:3], tracked)
@@ -99,10 +132,10 @@ def prove(torch: Any, trace: Any, attend: Attend, backward: bool = True, **chang
         got += torch.autograd.grad(*pushed(trace.device, out, (q, k, v), upstream.to(out.dtype)))
         finish(torch, trace.device)
     trace.phase("comparison")
-    want = reference(torch, host, visible(torch, shape), backward, shape.rows)
+    want = reference(torch, host, visible(torch, shape), backward, shape.rows, shape.softcap)
     got[:2] = [picked(tensor.detach(), shape.rows) for tensor in got[:2]]
     compare(torch, trace, ("out", "dq", "dk", "dv"), list(zip(got, want)))
-    if not trace.timed or shape.inputs or shape.rows:
+    if not trace.timed or trace.cell["case"] in UNTIMED or shape.inputs or shape.rows:
         return
     if not on_cpu:
         trace.proved()
@@ -131,10 +164,14 @@ def make_inputs(torch: Any, trace: Any, shape: Shape) -> Tensors:
     rng = generator(torch, trace.cell, trace.device)
     dtype = torch_dtype(torch, trace.cell["dtype"])
     batch, seqlen, dim = shape.batch, shape.seqlen, shape.head_dim
-    q_form = (batch, seqlen, shape.heads, dim)
+    q_form = (batch, shape.queries or seqlen, shape.heads, dim)
     kv_form = (batch, seqlen, shape.kv_heads, dim)
     forms = (q_form, kv_form, kv_form, q_form)
-    q, k, v, upstream = (torch.randn(form, generator=rng).to(dtype) for form in forms)
+    factors = (shape.magnitude, shape.magnitude, 1.0, 1.0)
+    q, k, v, upstream = (
+        (torch.randn(form, generator=rng) * factor).to(dtype)
+        for form, factor in zip(forms, factors)
+    )
     if trace.cell["dtype"] == "fp8":  # there is no backward
         upstream = upstream.float()
     if shape.rows:
@@ -164,13 +201,45 @@ def run_forward(torch: Any, trace: Any, attend: Attend, given: Tensors, shape: S
         return attend(given[0], given[1], given[2], shape)
 
 
+def shape_of(trace: Any) -> Shape:
+    """Return the shape of a cell's case; that of a model is told in the request."""
+    shape = SHAPES[trace.cell["case"]]
+    if not trace.cell["case"].startswith("like") or not trace.like:
+        return shape
+    told = trace.like
+    groups = told["heads"] // told["kv_heads"]
+    kv_heads = min(told["kv_heads"], max(LIKE_HEADS // groups, 1))
+    window = min(told.get("window", 0), LIKE_WINDOW)
+    if window and window != told["window"]:
+        trace.note("a window of %d stands for %d" % (window, told["window"]))
+    return shape._replace(
+        heads=groups * kv_heads,
+        kv_heads=kv_heads,
+        head_dim=told["head_dim"],
+        window=window,
+        softcap=told.get("softcap", 0.0),
+        sinks=bool(told.get("sinks")),
+        causal=bool(told.get("causal", True)) and not shape.queries,
+    )
+
+
 def visible(torch: Any, shape: Shape) -> Any:
-    """Return which keys a query sees, (seqlen, seqlen); None where it sees all."""
-    if not shape.causal and not shape.lengths:
+    """Return which keys a query sees; None where it sees all.
+
+    (queries, keys), or (batch, 1, 1, keys) where a mask hides some of each sequence.
+    """
+    if shape.masked:
+        seen = torch.ones(shape.batch, 1, 1, shape.seqlen, dtype=torch.bool)
+        seen[1:, :, :, -HIDDEN_KEYS:] = False
+        return seen
+    if not shape.causal and not shape.lengths and not shape.window:
         return None
-    seen = torch.ones(shape.seqlen, shape.seqlen, dtype=torch.bool)
-    if shape.causal:
-        seen = seen.tril()
+    queries = shape.queries or shape.seqlen
+    at = torch.arange(shape.seqlen - queries, shape.seqlen)[:, None]
+    keys = torch.arange(shape.seqlen)[None, :]
+    seen = (keys <= at) | torch.tensor(not shape.causal and not shape.window)
+    if shape.window:
+        seen = seen & (keys > at - shape.window)
     if shape.lengths:
         owner = torch.repeat_interleave(
             torch.arange(len(shape.lengths)), torch.tensor(shape.lengths)
@@ -179,8 +248,39 @@ def visible(torch: Any, shape: Shape) -> Any:
     return seen
 
 
-def reference(
-    torch: Any, host: Tensors, seen: Any, backward: bool = True, rows: Tuple[int, ...] = ()
+def tell_options(trace: Any, shape: Shape) -> None:
+    """Note what a shape has that the usual cases have not: the other side looks for these words."""
+    options = {
+        "with a sliding window": shape.window,
+        "with a softcap": shape.softcap,
+        "with grouped heads": trace.cell["case"] == "like" and shape.heads != shape.kv_heads,
+        "with sinks": shape.sinks,
+    }
+    for text, value in options.items():
+        if value:
+            trace.note(text)
+
+
+def lacks(shape: Shape, *can: str) -> None:
+    """Raise LackingError where a shape asks for more than a function can be told."""
+    wanted = {
+        "a mask": shape.masked,
+        "a sliding window": shape.window,
+        "a softcap": shape.softcap,
+        "sinks": shape.sinks,
+    }
+    missing = [name for name, value in wanted.items() if value and name not in can]
+    if missing:
+        raise LackingError("it cannot be told of %s here" % " and ".join(missing))
+
+
+def reference(  # noqa: PLR0913, PLR0917 -- what attention consists of
+    torch: Any,
+    host: Tensors,
+    seen: Any,
+    backward: bool = True,
+    rows: Tuple[int, ...] = (),
+    softcap: float = 0.0,
 ) -> Tensors:
     """Return out, dq, dk and dv in float64 on the CPU, by plain softmax of the rounded inputs.
 
@@ -194,6 +294,8 @@ def reference(
     share = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(share, 1), v.repeat_interleave(share, 1)
     scores = (q @ k.transpose(-2, -1)) / math.sqrt(q.shape[-1])
+    if softcap:
+        scores = softcap * (scores / softcap).tanh()
     if seen is not None:
         scores = scores.masked_fill(~seen, -math.inf)
     weights = (scores - scores.amax(-1, keepdim=True)).exp()
@@ -207,22 +309,17 @@ def measure_speed(torch: Any, trace: Any, attend: Attend, shape: Shape, backward
     """On a GPU, time a shape that fills it, compare what the last call computed, note memory."""
     if not shape.lengths:
         ratio = shape.heads // shape.kv_heads
+        kv_heads = max(SPEED_HEADS // ratio, 1)
         shape = shape._replace(
             batch=SPEED_BATCH,
-            heads=SPEED_HEADS,
-            kv_heads=SPEED_HEADS // ratio,
+            heads=kv_heads * ratio,
+            kv_heads=kv_heads,
             seqlen=SPEED_SEQLEN,
         )
-    try:
-        torch.cuda.reset_peak_memory_stats(trace.device)
-        q, k, v, upstream = make_on_gpu(torch, trace, shape)
-        given = [tensor.requires_grad_(backward) for tensor in (q, k, v)]
-        last = time_it(torch, trace, attend, given, upstream if backward else None, shape)
-    except RuntimeError as error:
-        if "out of memory" not in str(error):
-            raise
-        trace.note("not timed: " + str(error).splitlines()[0][:200])
-        return
+    torch.cuda.reset_peak_memory_stats(trace.device)
+    q, k, v, upstream = make_on_gpu(torch, trace, shape)
+    given = [tensor.requires_grad_(backward) for tensor in (q, k, v)]
+    last = time_it(torch, trace, attend, given, upstream if backward else None, shape)
     trace.found["peak_memory_bytes"] = torch.cuda.max_memory_allocated(trace.device)
     trace.found["errors"]["timed"] = timed_error(torch, given, last, shape)
 
@@ -241,7 +338,11 @@ def make_on_gpu(torch: Any, trace: Any, shape: Shape) -> Tensors:
 def time_it(  # noqa: PLR0913, PLR0917 -- what a run consists of
     torch: Any, trace: Any, attend: Attend, given: Tensors, upstream: Any, shape: Shape
 ) -> Any:
-    """Keep the times of warm runs and what they computed; return the last run's output."""
+    """Keep the times of warm runs and what they computed; return the last run's output.
+
+    A backward is timed with a forward of its own, whose time is taken off: what torch.compile made
+    gives its buffers away in its first backward, and refuses a second one of the same graph.
+    """
     results: List[Any] = []
 
     def run_once() -> None:
@@ -249,17 +350,19 @@ def time_it(  # noqa: PLR0913, PLR0917 -- what a run consists of
 
     run_once()
     keep_time(torch, trace, "forward_ms", run_once)
-    out = results[0]
-    if upstream is not None:
-        arguments = pushed(trace.device, out, given, upstream.to(out.dtype))
-
-        def run_back() -> None:
-            torch.autograd.grad(*arguments, retain_graph=True)
-
-        run_back()
-        keep_time(torch, trace, "backward_ms", run_back)
     trace.found["forward_flop"] = flop(shape)
-    return out
+    if upstream is not None:
+
+        def run_both() -> None:
+            run_once()
+            out = results[0]
+            torch.autograd.grad(*pushed(trace.device, out, given, upstream.to(out.dtype)))
+
+        run_both()
+        keep_time(torch, trace, "backward_ms", run_both)
+        forward_ms = trace.found["forward_ms"]
+        trace.found["backward_ms"] = max(trace.found["backward_ms"] - forward_ms, 0.0)
+    return results[0]
 
 
 def timed_error(torch: Any, given: Tensors, last: Any, shape: Shape) -> Any:
@@ -271,7 +374,7 @@ def timed_error(torch: Any, given: Tensors, last: Any, shape: Shape) -> Any:
     q, k, v, got = (each.detach()[-1:].cpu().double() for each in (*given, last))
     above = [head // share for head in heads]
     host = [q[:, :, heads], k[:, :, above], v[:, :, above]]
-    [want] = reference(torch, host, visible(torch, shape), False, rows)
+    [want] = reference(torch, host, visible(torch, shape), False, rows, shape.softcap)
     return relative_error(torch, picked(got[:, :, heads], rows), want)
 
 

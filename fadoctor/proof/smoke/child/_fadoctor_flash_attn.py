@@ -10,9 +10,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-from typing import Any
+from typing import Any, Dict
 
-from _fadoctor_attention import SHAPES, make_inputs, prove, reference
+from _fadoctor_attention import SHAPES, lacks, make_inputs, prove, reference
 from _fadoctor_numbers import LackingError, compare, finish, keep_dtype, poison
 
 MODULES = {
@@ -63,7 +63,16 @@ def plain(function: Any) -> Any:
     """Return attention over whole batches."""
 
     def attend(q: Any, k: Any, v: Any, shape: Any) -> Any:
-        return first(function(q, k, v, causal=shape.causal))
+        lacks(shape, "a sliding window", "a softcap")
+        more: Dict[str, Any] = {}
+        if shape.window:
+            more["window_size"] = (shape.window - 1, 0)
+        if shape.softcap:
+            more["softcap"] = shape.softcap
+        for name in more:
+            if not takes(function, name):
+                raise LackingError("this release has no " + name)
+        return first(function(q, k, v, causal=shape.causal, **more))
 
     return attend
 

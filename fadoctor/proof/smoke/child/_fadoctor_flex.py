@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-from _fadoctor_attention import prove
+from _fadoctor_attention import lacks, prove
 from _fadoctor_numbers import LackingError
 
 SEQLEN = 256
@@ -31,6 +31,7 @@ def run(torch: Any, trace: Any) -> None:
         return query >= key
 
     def attend(q: Any, k: Any, v: Any, shape: Any) -> Any:
+        lacks(shape)
         length = shape.seqlen
         if shape.causal and length not in masks:
             masks[length] = create_block_mask(

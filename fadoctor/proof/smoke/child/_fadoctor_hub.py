@@ -14,7 +14,7 @@ import os
 import threading
 from typing import Any, Dict, List, Tuple
 
-from _fadoctor_attention import prove
+from _fadoctor_attention import lacks, prove
 from _fadoctor_numbers import LackingError
 
 DOWNLOAD_S = 3600
@@ -127,6 +127,7 @@ def sage(torch: Any, function: Any) -> Any:
     """Return SageAttention over whole batches; it knows no gradients."""
 
     def attend(q: Any, k: Any, v: Any, shape: Any) -> Any:
+        lacks(shape)
         with torch.no_grad():
             return function(q, k, v, tensor_layout="NHD", is_causal=shape.causal)
 

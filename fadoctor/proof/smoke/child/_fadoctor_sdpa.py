@@ -5,9 +5,9 @@ Part of a worker under the target's interpreter: stdlib and torch only, Python 3
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict
 
-from _fadoctor_attention import prove
+from _fadoctor_attention import lacks, prove, visible
 from _fadoctor_numbers import LackingError
 
 BACKENDS = {
@@ -27,11 +27,18 @@ def run(torch: Any, trace: Any, backend: str = "") -> None:
     context = forced(torch, backend or trace.cell["backend"])
 
     def attend(q: Any, k: Any, v: Any, shape: Any) -> Any:
+        lacks(shape, "a mask", "a sliding window")
         heads_first = (tensor.transpose(1, 2) for tensor in (q, k, v))
-        more = {"enable_gqa": True} if shape.heads != shape.kv_heads else {}
+        causal = shape.causal and not shape.window
+        more: Dict[str, Any] = {"enable_gqa": True} if shape.heads != shape.kv_heads else {}
+        if shape.masked or shape.window:
+            seen = visible(torch, shape).to(trace.device)
+            more["attn_mask"] = (
+                seen.expand(q.shape[0], -1, q.shape[1], -1) if shape.masked else seen
+            )
         with context():
             try:
-                out = function(*heads_first, is_causal=shape.causal, **more)
+                out = function(*heads_first, is_causal=causal, **more)
             except TypeError as error:  # the argument is younger than the function
                 if more and "enable_gqa" in str(error):
                     raise LackingError("this torch has no grouped heads here") from None

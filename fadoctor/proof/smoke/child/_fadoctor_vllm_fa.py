@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, Dict
 
-from _fadoctor_attention import prove
+from _fadoctor_attention import lacks, prove
+from _fadoctor_numbers import LackingError
 
 
 def run(torch: Any, trace: Any) -> None:
@@ -23,6 +24,9 @@ def run(torch: Any, trace: Any) -> None:
     trace.note("vLLM's own: %s" % kind)
 
     def attend(q: Any, k: Any, v: Any, shape: Any) -> Any:
+        lacks(shape)
+        if shape.queries:
+            raise LackingError("it is packed here, queries and keys alike")
         lengths = shape.lengths or (shape.seqlen,) * shape.batch
         ends = torch.tensor((0, *lengths)).cumsum(0).to(trace.device, torch.int32)
         out = flash_attn_varlen_func(

@@ -62,9 +62,13 @@ class Trace:
         self.cell = cell
         self.asked = asked or {}
         """What the request says of the cell's backend beside its module."""
+        self.like: Dict[str, Any] = {}
+        """The attention of a model, where its shape is asked for."""
         self.worn = False
         """Whether the cell has changed torch for good: the next ones need another process."""
         self.timed = True
+        self.is_proved = False
+        """Whether all but the times is known: what goes wrong from here on is a note."""
         self.patient = False
         """Whether the time limit begins anew with each phase: for what compiles on the spot."""
         self.found: Dict[str, Any] = {"phase": "", "kernels": [], "errors": {}, "notes": []}
@@ -79,6 +83,7 @@ class Trace:
     def proved(self) -> None:
         """Tell what is known, before the times, which are optional: they may take too long."""
         self.phase("timing")
+        self.is_proved = True
         self.events.emit("proved", cell=self.cell, **self.found)
 
     def kernel(self, out: Any) -> None:
@@ -130,6 +135,7 @@ def run_cells(torch: Any, events: Events, device: str, request: Dict[str, Any]) 
         events.beat()
         backend = cell["backend"]
         trace = Trace(events, device, cell, request.get("asked", {}).get(backend))
+        trace.like = request.get("like", {})
         trace.phase("import")
         measure(torch, trace, request["modules"][backend])
         events.emit("done", cell=cell, **trace.found)
@@ -261,15 +267,25 @@ def measure(torch: Any, trace: Trace, module: str) -> None:
                 torch.cuda.set_device(trace.device)
             importlib.import_module(module).run(torch, trace)
         except Exception as error:
-            # Known by its name: an own exception class would be another one in another file.
-            if type(error).__name__ == "LackingError":
-                trace.found["lacking"] = shorten(error)
-            else:
-                trace.found["exception"] = describe(error)
-                if trace.device != "cpu" and "out of memory" in str(error):
-                    trace.found["memory"] = describe_memory(torch, trace.device)
-                trace.found["poisoned"] = is_poisoned(torch, trace.device)
+            keep_exception(torch, trace, error)
     trace.found["warnings"] = texts(caught)
+
+
+def keep_exception(torch: Any, trace: Trace, error: Exception) -> None:
+    """Keep why a cell came to no end; of a cell that is proved only that it was not timed."""
+    # Known by its name: an own exception class would be another one in another file.
+    lacking = type(error).__name__ == "LackingError"
+    if trace.is_proved:
+        first = (shorten(error, 200).strip().splitlines() or [""])[0]
+        trace.note("not timed: %s: %s" % (type(error).__name__, first))
+    elif lacking:
+        trace.found["lacking"] = shorten(error)
+    else:
+        trace.found["exception"] = describe(error)
+        if trace.device != "cpu" and "out of memory" in str(error):
+            trace.found["memory"] = describe_memory(torch, trace.device)
+    if not lacking:
+        trace.found["poisoned"] = is_poisoned(torch, trace.device)
 
 
 def is_poisoned(torch: Any, device: str) -> bool:

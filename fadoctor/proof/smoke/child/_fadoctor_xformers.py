@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from _fadoctor_attention import prove
+from _fadoctor_attention import lacks, prove
 
 
 def run(torch: Any, trace: Any) -> None:
@@ -16,6 +16,7 @@ def run(torch: Any, trace: Any) -> None:
     from xformers.ops import LowerTriangularMask, memory_efficient_attention
 
     def attend(q: Any, k: Any, v: Any, shape: Any) -> Any:
+        lacks(shape)
         mask = LowerTriangularMask() if shape.causal else None
         return memory_efficient_attention(q, k, v, attn_bias=mask)
 

@@ -58,9 +58,9 @@ class Before:
         self.device = self.tensors["q"].device if "q" in self.tensors else torch.device("cpu")
         self.autocast = _autocast(self.device.type)
         self.origins = {letter: tracer.lineage.get(each) for letter, each in self.tensors.items()}
-        chooses = entry["backend"] == "sdpa" and not self._taken_over()
-        self.chosen = why.choice(tracer.choose, self, values) if chooses else ""
-        self.reasons = why.reasons(self) if self.chosen not in why.FLASH else []
+        self.chooses = entry["backend"] == "sdpa" and not self._taken_over()
+        self.scale = values.get("scale")
+        self.grouped = bool(values.get("enable_gqa"))
 
     def _taken_over(self) -> Any:
         """Return whether a class of tensors may do it otherwise than torch would."""
@@ -138,7 +138,8 @@ class Before:
             found = list(dtypes.values())
             common = max(found, key=found.count)
             return [letter for letter in LETTERS if dtypes.get(letter, common) != common]
-        return []
+        bare = [letter for letter in LETTERS if letter in dtypes and self.tensors[letter].is_meta]
+        return bare if len(bare) < len(dtypes) else []
 
     def _culprit(self, letter: Any, call_place: Any) -> Any:
         origin = self.origins.get(letter)

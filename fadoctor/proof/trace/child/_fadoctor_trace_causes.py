@@ -34,11 +34,15 @@ class Causes:
     def __init__(self, roles: Any, table: Any) -> None:
         self.roles = roles
         self.table = table
+        self.elsewhere: Any = lambda _tensor: None
+        """What says where a tensor that no mode saw being made was widened."""
 
     def known(self, tensor: Any) -> Any:
         """Return the origin of a tensor, None where no operation on it was seen."""
         found = self.table.get(storage_of(tensor))
-        if found is None or (tensor.dtype in HALVES and found.dtype != tensor.dtype):
+        if found is None:
+            return self.elsewhere(tensor)
+        if tensor.dtype in HALVES and found.dtype != tensor.dtype:
             return None
         return found
 
@@ -77,17 +81,18 @@ class Causes:
 
     def _inherited(self, name: Any, out: Any, operands: Any, frame: Any) -> Any:
         """Return the origin of a wide result of wide operands alone."""
-        static = None
-        parameter = None
+        static = moving = parameter = None
         for tensor, key in operands:
             if is_parameter(tensor):
                 parameter = parameter or key
                 continue
             known = self.table.get(key)
             if known is not None and not known.static:
-                return known
+                moving = moving or known
             static = static or known
         flows = name in self.roles.flows
+        if moving is not None and not (flows and parameter and _left_autocast(moving)):
+            return moving
         if parameter is not None:
             place, _ = place_of(frame)
             found = Origin(START, name, place, out.dtype, static=not flows)
@@ -98,6 +103,9 @@ class Causes:
             return static.moving()
         if static is not None:
             return static
+        compiled = next(filter(None, (self.elsewhere(each) for each, _ in operands)), None)
+        if compiled is not None:
+            return compiled
         place, at = place_of(frame)
         found = Origin(START, name, place, out.dtype, static=True)
         found.key = operands[0][1]
@@ -114,7 +122,7 @@ class Causes:
             if is_parameter(tensor) or not tensor.numel():
                 continue
             known = self.table.get(key)
-            if known is None or known.static:
+            if known is None or known.static or known.follows:
                 continue
             if name in self.roles.joins or tensor.shape == out.shape:
                 return known
@@ -161,6 +169,7 @@ class Causes:
         follows = bool(lower) and is_parameter(lower[0])  # a weight: what it is put on is to blame
         origin = Origin(CAST, name, place, out.dtype, static=follows)
         origin.key, origin.operand = storage_of(tensor), text
+        origin.follows = is_parameter(tensor) and not follows
         return origin
 
     def _cast_like(self, name: Any, out: Any, pair: Any, frame: Any) -> Any:
@@ -194,3 +203,11 @@ class Causes:
             if tensor.dim() > 1 and tensor.shape[:-1] == out.shape[:-1]:
                 return known
         return None
+
+
+def _left_autocast(origin: Any) -> bool:
+    """Return whether what was wide under autocast, which casts it, is used where there is none.
+
+    Then a wide weight is to blame: nothing was wrong with the other one where it was made.
+    """
+    return origin.autocast and not any_autocast()

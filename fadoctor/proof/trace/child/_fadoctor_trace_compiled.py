@@ -95,6 +95,7 @@ class Compiled:
     def _entered(self) -> None:
         try:
             if self._tracer.lineage.active:
+                self._tracer.graphs.patch()
                 frame = _switcher(sys._getframe(2))
                 name = self._name(frame)
                 if self._tracer.modes.step_aside(id(frame)) and not name.startswith("torch._dyn"):

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from _fadoctor_trace_causes import Causes
 from _fadoctor_trace_frames import place_of, storage_of
+from _fadoctor_trace_operands import called
 from _fadoctor_trace_origin import (
     CAST,
     HALVES,
@@ -23,6 +24,7 @@ from _fadoctor_trace_origin import (
     Operations,
     Origin,
     is_factory,
+    is_parameter,
     plain_name,
     tensors_of,
     unseen,
@@ -68,7 +70,7 @@ class Lineage(TorchFunctionMode):
         if self.active:
             try:
                 told = type(out) is _TENSOR and out.dtype not in WIDE and func not in self._choosers
-                if not told and isinstance(out, _SEEN):
+                if not (told and not out.is_meta) and isinstance(out, _SEEN):
                     with torch._C.DisableTorchFunction():  # a class may have code for each look
                         self._look(func, out, args, kwargs)
                 if len(_MODULES) != self._modules:
@@ -83,6 +85,8 @@ class Lineage(TorchFunctionMode):
         if isinstance(out, _TENSOR):
             if out.dtype in WIDE:
                 self._note(func, out, args, kwargs, sys._getframe(2))
+            elif out.is_meta:
+                self._note_meta(func, out, args, kwargs, sys._getframe(2))
             elif func in self._choosers and out.dtype in HALVES:
                 self._note_half(func, out, args, kwargs, sys._getframe(2))
         else:  # also those with names: sort, max
@@ -141,6 +145,24 @@ class Lineage(TorchFunctionMode):
         place, _ = place_of(frame)
         kind = CAST if given and not is_factory(name) else OTHER
         self._put(key, out, Origin(kind, name, place, out.dtype, static=True))
+
+    def _note_meta(self, func: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
+        """Note where a tensor without values comes from: beside others it fits nowhere."""
+        key = storage_of(out)
+        given = [each for each in tensors_of(args, kwargs or {}) if each.is_meta]
+        moving = [each for each in given if not is_parameter(each)]
+        known = next(filter(None, (self.table.get(storage_of(each)) for each in moving)), None)
+        if not key or out.dtype not in HALVES or any(storage_of(each) == key for each in given):
+            return
+        if known is None:
+            name = plain_name(func)
+            place, at = place_of(frame)
+            known = Origin(OTHER, name, place, out.dtype, static=True, why="on the device meta")
+            if given:
+                known.key = storage_of(given[0])
+                where = (place.code, place.line, name)
+                known.operand = called(given[0], known.key, at, where)
+        self._put(key, out, known)
 
     def _note(self, func: Any, out: Any, args: Any, kwargs: Any, frame: Any) -> None:
         name = plain_name(func)

@@ -33,7 +33,8 @@ class Origin:
     """How a tensor came to be wide."""
 
     __slots__ = (
-        "dtype", "key", "kind", "op", "operand", "place", "static", "sure", "via", "why",
+        "autocast", "dtype", "follows", "key", "kind", "op", "operand", "place", "static", "sure",
+        "via", "why",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +49,10 @@ class Origin:
         self.why = why
         self.operand = ""
         """What the other operand is called where the statement stands."""
+        self.autocast = any_autocast()
+        """Whether autocast was on where it was made."""
+        self.follows = False
+        """Whether it follows the dtype of a parameter: what adds it to a half result is the one."""
         self.via = None
         """Where the other operand was made wide."""
         self.key = 0

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from _fadoctor_trace_origin import RAGGED, RANK, sizes_of
 from _fadoctor_trace_table import PLAIN
-from _fadoctor_trace_why import FLASH
+from _fadoctor_trace_why import FAST, FLASH, reasons
 
 _LISTED = "is not supported because:"
 
@@ -34,7 +34,7 @@ def why_not(before: Any, name: Any, problem: Any) -> Any:
     told = before.tracer.refusals.told
     seen = {**_of_tensors(before), **_of_error(problem)}
     is_sdpa = before.entry["backend"] == "sdpa"
-    if name == "sdpa-flash" and problem is None:
+    if is_sdpa and name in FAST and problem is None:
         return []
     if name in FLASH and problem is None:
         return told(before, {"wide": seen["wide"]}, "kernel")
@@ -47,7 +47,7 @@ def why_not(before: Any, name: Any, problem: Any) -> Any:
     found = told(before, seen, "any", "sdpa" if is_sdpa else "kernel")
     if not is_sdpa and not found:
         found = told(before, {"device": [before.device.type]}, "unexplained")
-    found += [each for each in before.reasons if each not in found]
+    found += [each for each in reasons(before) if each not in found]
     if not found and problem is not None:
         first = (str(problem).splitlines() or [""])[0][:200]
         found = told(before, {"error": [first]}, "unexplained")
@@ -86,7 +86,7 @@ def _of_sdpa(before: Any) -> Any:
     found = {
         "switched-off": [""] if enabled is not None and not enabled() else [],
         "dropout": ["%g" % dropout] if isinstance(dropout, float) and dropout > 0 else [],
-        "heads": [", ".join(map(str, heads))] if len(set(heads)) > 1 else [],
+        "heads": [", ".join(map(str, heads))] if _differ(heads, before.grouped) else [],
         "dimensions": sorted({str(len(shape)) for shape in shapes}),
         "empty": [""] if any(0 in shape for shape in shapes) else [],
     }
@@ -96,6 +96,13 @@ def _of_sdpa(before: Any) -> Any:
         found["mask-gradient"] = [""] if mask.requires_grad else []
         found["mask-dimensions"] = [str(mask.dim())]
     return found
+
+
+def _differ(heads: Any, grouped: Any) -> Any:
+    """Return whether numbers of heads do not fit; of grouped ones several queries share a key."""
+    if grouped and len(heads) == 3 and heads[1] == heads[2] and heads[1]:
+        return heads[0] % heads[1] != 0
+    return len(set(heads)) > 1
 
 
 def _of_error(problem: Any) -> Any:

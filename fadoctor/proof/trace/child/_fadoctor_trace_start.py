@@ -16,6 +16,7 @@ import _fadoctor_trace_frames as frames
 import _fadoctor_trace_why as why
 import torch
 from _fadoctor_trace_compiled import Compiled, Scripted, asks_whether_compiling
+from _fadoctor_trace_graphs import Graphs
 from _fadoctor_trace_hide import hide_our_frames
 from _fadoctor_trace_hub import LOADER, PREFIX, Hub
 from _fadoctor_trace_lineage import Lineage
@@ -84,6 +85,8 @@ class Tracer:
         self.modes = Modes(self.lineage)
         self.scripted = Scripted(self)
         self.compiled = Compiled(self)
+        self.graphs = Graphs(self)
+        self.lineage.causes.elsewhere = self.graphs.get
         self._local = threading.local()
         self._seen: set[str] = set()
         self.patches = Patches(watch.fault)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-import warnings
 from typing import Any
 
 import torch
+from _fadoctor_trace_quiet import heard
 
 FLASH = frozenset(
     ("fa1", "fa2", "fa3", "fa4", "hub-fa2", "hub-fa3", "hub-fa4", "torch-fa3", "torch-fa4",
      "sdpa-flash", "vllm-fa")
 )  # fmt: skip
 
+FAST = FLASH | {"sdpa-cudnn"}
+"""Kernels that never hold all scores: cuDNN's is torch's first choice on some GPUs."""
+
 _SETTING = re.compile(r"flash[-_](?:attn|attention)[-_]?([234]?)")
-_LARGEST = 1 << 25
-"""Elements of a stand-in for a tensor that autocast will cast."""
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 class Kernels:
@@ -26,28 +28,24 @@ class Kernels:
         self.by_node = [(row["node"], row["backend"]) for row in rows if row["node"]]
 
 
-def choice(choose: Any, before: Any, values: Any) -> Any:
-    """Return which kernel scaled_dot_product_attention will take, "" where nobody knows."""
-    if choose is None or len(before.tensors) < 3:
+def choice(choose: Any, before: Any) -> Any:
+    """Return which kernel scaled_dot_product_attention takes, "" where nobody knows.
+
+    It is asked once the call has run: what torch warns of once, it has told the patient by then.
+    """
+    if choose is None or not before.chooses or len(before.tensors) < 3:
         return ""
+    values = before.values
     tensors = [_as_cast(before.tensors[letter], before.autocast) for letter in "qkv"]
-    mask = _as_cast(values.get("attn_mask"), before.autocast)
+    given = [*tensors, _as_cast(values.get("mask"), before.autocast),
+             float(values.get("dropout") or 0.0), bool(values.get("causal"))]  # fmt: skip
+    more = {"scale": before.scale}
     try:
         with torch._C.DisableTorchFunction():
-            number = choose(
-                *tensors, mask, float(values.get("dropout_p") or 0.0),
-                bool(values.get("is_causal")), scale=values.get("scale"),
-                enable_gqa=bool(values.get("enable_gqa")),
-            )  # fmt: skip
+            number, _ = heard(lambda: choose(*given, **more, enable_gqa=before.grouped))
     except TypeError:
         try:
-            number = choose(
-                *tensors,
-                mask,
-                float(values.get("dropout_p") or 0.0),
-                bool(values.get("is_causal")),
-                scale=values.get("scale"),
-            )
+            number, _ = heard(lambda: choose(*given, **more))
         except (RuntimeError, TypeError):
             return ""
     except RuntimeError:  # shapes that do not fit: the call itself says so
@@ -56,18 +54,25 @@ def choice(choose: Any, before: Any, values: Any) -> Any:
 
 
 def _as_cast(tensor: Any, autocast: Any) -> Any:
-    """Return a tensor of the dtype that autocast will give it, without its values."""
+    """Return a tensor of the dtype that autocast will give it, whose values mean nothing.
+
+    It lies in the memory of the tensor itself: nothing is allocated, and nothing is read.
+    """
     if not isinstance(tensor, torch.Tensor) or autocast is None:
         return tensor
     dtype = getattr(torch, autocast)
-    if tensor.dtype == dtype or tensor.dtype not in (torch.float32, torch.float16, torch.bfloat16):
-        return tensor
-    if tensor.numel() > _LARGEST:
+    if tensor.dtype == dtype or tensor.dtype not in _FLOATS:
         return tensor
     with torch._C.DisableTorchFunction(), torch.no_grad():
-        found = torch.empty_strided(
-            tensor.shape, tensor.stride(), dtype=dtype, device=tensor.device
-        )
+        found = torch.empty(0, dtype=dtype, device=tensor.device)
+        times, rest = divmod(tensor.element_size(), found.element_size())
+        if rest or not times:  # it would need more memory than there is
+            return tensor
+        start = tensor.storage_offset() * times
+        try:
+            found.set_(tensor.untyped_storage(), start, tensor.shape, tensor.stride())
+        except (RuntimeError, NotImplementedError):  # a tensor without a storage
+            return tensor
         return found.requires_grad_(tensor.requires_grad)
 
 
@@ -81,7 +86,7 @@ def backend(before: Any, out: Any) -> Any:
     for part, name in before.tracer.kernels.by_node:
         if part in node:
             return name
-    return before.chosen or "unknown"
+    return choice(before.tracer.choose, before) or "unknown"
 
 
 def _by_setting(config: Any) -> str:
@@ -102,16 +107,15 @@ def reasons(before: Any) -> Any:
     cuda = torch.backends.cuda
     params = getattr(cuda, "SDPAParams", None)
     ask = getattr(cuda, "can_use_flash_attention", None)
-    if params is None or ask is None:
+    if params is None or ask is None or len(before.tensors) < 3:
         return []
     found = before.values
     tensors = [_as_cast(before.tensors[letter], before.autocast) for letter in "qkv"]
-    given = [*tensors, found.get("mask"), float(found.get("dropout") or 0.0),
-             bool(found.get("causal"))]  # fmt: skip
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            ask(params(*given, False), debug=True)
-        except TypeError:
-            ask(params(*given), debug=True)
-    return [str(each.message).split(" (Triggered internally")[0][:300] for each in said][:8]
+    given = [*tensors, _as_cast(found.get("mask"), before.autocast),
+             float(found.get("dropout") or 0.0), bool(found.get("causal"))]  # fmt: skip
+    try:
+        asked = params(*given, before.grouped)
+    except TypeError:  # older than grouped heads
+        asked = params(*given)
+    _, said = heard(lambda: ask(asked, debug=True))
+    return [each.split(" (Triggered internally")[0][:300] for each in said][:8]

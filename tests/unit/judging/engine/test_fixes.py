@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from packaging.requirements import InvalidRequirement, Requirement
 
-from fadoctor.judging.engine.fixes import possible_fixes
+from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fix import Fix, Safety, Step, StepKind

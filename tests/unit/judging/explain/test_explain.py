@@ -135,14 +135,15 @@ def test_what_a_log_names(knowledge: Knowledge, line: str, named: dict[str, str]
 def test_without_an_environment_a_fix_says_what_it_depends_on(knowledge: Knowledge) -> None:
     (finding,) = explained(knowledge, CAUSES["triton-torch-version"]).findings
     steps = [step.text for fix in finding.fixes for step in fix.steps]
-    assert any("name it with --python PATH" in text for text in steps)
+    assert any("pip show torch" in text for text in steps)
+    assert not any(step.items for fix in finding.fixes for step in fix.steps)
 
 
 def test_where_one_is_named_it_does_not_ask_for_one(knowledge: Knowledge) -> None:
     here = environment()  # nothing could be read in it
     (finding,) = explained(knowledge, CAUSES["triton-torch-version"], here).findings
     steps = [step.text for fix in finding.fixes for step in fix.steps]
-    assert any(text.endswith(", which could not be read.") for text in steps)
+    assert any(", which could not be read" in text for text in steps)
     assert not any("name it with" in text for text in steps)
 
 
@@ -239,7 +240,7 @@ def test_what_is_missing_decides_which_fixes_are_offered(
 def test_what_hangs_on_packages_that_nobody_named_comes_later(knowledge: Knowledge) -> None:
     said = "AutoModel requires the PyTorch library but it was not found in your environment."
     (finding,) = explained(knowledge, said).findings
-    assert [fix.id for fix in finding.fixes][:2] == ["install-torch", "install-torch-of-vllm"]
+    assert [fix.id for fix in finding.fixes] == ["install-torch"]
     (finding,) = explained(knowledge, f"vllm 0.11.0\n{said}").findings
     assert finding.fixes[0].id == "install-torch-of-vllm"
 

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.repair.plan.choice import Choice, follow, keep, remove
+from fadoctor.repair.plan.choice import Choice, Kind, follow, keep, remove
+from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.post_state import PostState, old_cuda_wheels
 from tests.unit.repair.plan.problems import golden, session, with_package
 
@@ -96,3 +97,16 @@ def test_wheels_that_another_package_requires_stay() -> None:
         "vllm", "0.11.0", needs,
     )  # fmt: skip
     assert old_cuda_wheels(before, torch("2.13.0")) == ()
+
+
+def test_what_moves_along_is_no_longer_asked_for_its_old_requirements() -> None:
+    """Regression: «look for a release that accepts torch 2.14.1» stood beside the step to it."""
+    facts = {
+        "requirer.count": 1, "requirer[0].distribution": "sgl-deep-ep",
+        "requirer[0].version": "0.1.2", "requirer[0].requires": {"torch": "==2.13.0"},
+    }  # fmt: skip
+    there = golden("linux-a100-healthy", **{k.replace(".", "__"): v for k, v in facts.items()})
+    choice = Choice("sgl-deep-ep", Kind.INSTALL, "0.1.3", "0.1.3", "sgl-deep-ep==0.1.3")
+    after = PostState(session().matrix).apply(there, choice)
+    assert after.fact("requirer[0].version") == Known("0.1.3", AFTER)
+    assert isinstance(after.fact("requirer[0].unmet"), Absent)

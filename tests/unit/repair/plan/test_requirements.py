@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.repair.plan.requirements import requirements_of, violations
+from fadoctor.repair.plan.compatible_newest import Company
+from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.requirements import requirements_of, satisfies, violations
+from tests.states.starts import start
 from tests.unit.judging.engine.builders import UNREAD, environment
+from tests.unit.repair.plan.problems import problem
 
 OTHERS = {"torchtext": {"torch": "==2.6.0"}, "torch": {"numpy": ""}, "old": {"x": ""}}
 
@@ -48,3 +52,21 @@ def test_facts_go_before_what_was_read_elsewhere() -> None:
     found = requirements_of(facts, OTHERS)
     assert found["torch"] == {"triton": "==3.4.0"}
     assert found["torchtext"] == {"torch": "==2.6.0"}
+
+
+def test_a_release_that_comes_is_asked_for_its_own_requirements() -> None:
+    """huggingface-hub 2.4.0 was planned beside transformers 4.57.6, which pip refuses."""
+    there = start("transformers alone", ("NVIDIA A100-SXM4-80GB", "8.0", "580.65.06"))
+    made = problem(there)
+    before = made.requirements(there)["transformers"]["huggingface-hub"]
+    older = offer("transformers==4.57.6")
+    assert older is not None
+    after = made.post.apply(there, older)
+    wanted = made.requirements(after)["transformers"]["huggingface-hub"]
+    assert satisfies("1.31.0", before)
+    assert not satisfies("1.31.0", wanted)
+    assert satisfies("0.36.0", wanted)
+    newest = Company(made, after, made.requirements(after), {}, careful=False).newest
+    choice = newest("huggingface-hub")
+    assert choice is not None
+    assert satisfies(choice.version, wanted)

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from fadoctor.model.finding import Evidence, Finding
 from fadoctor.model.place import Place
-from fadoctor.report.ci.anchor import place_of
+from fadoctor.report.ci.anchor import find_place, place_of
 from tests.unit.report.ci.hostile import finding
 
 if TYPE_CHECKING:
@@ -54,3 +54,14 @@ def test_a_folder_of_that_name_and_a_subject_full_of_signs_are_passed_over(tmp_p
     (tmp_path / "requirements.txt").mkdir()
     (tmp_path / "pyproject.toml").write_bytes(b"\xff\x00(((\n" * 3)
     assert place_of(about("a(((b\\"), tmp_path) == Place("pyproject.toml", 1)
+
+
+def test_a_file_that_was_examined_goes_before_others(tmp_path: Path) -> None:
+    """A warning about torchaudio stood at train.yaml:1:1, which names neither."""
+    (tmp_path / "requirements.txt").write_text("torchaudio\n", encoding="utf-8")
+    (tmp_path / "gpu.txt").write_text(
+        "# torchaudio later\ntorch\ntorchaudio==2.8\n", encoding="utf-8"
+    )
+    assert find_place(about("torchaudio"), tmp_path, ("gpu.txt",)) == (Place("gpu.txt", 3), True)
+    assert find_place(about("vllm"), tmp_path, ("gpu.txt",)) == (Place("gpu.txt", 1), False)
+    assert find_place(about("torchaudio"), tmp_path) == (Place("requirements.txt", 1), True)

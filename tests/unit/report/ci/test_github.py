@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec import structs
 
 from fadoctor.model.finding import Severity
 from fadoctor.report.ci.github import render
@@ -57,3 +58,18 @@ def test_of_more_than_are_shown_the_last_says_how_many(count: int, shown: int) -
     assert len(found) == shown
     if count > shown:
         assert found[-1][2] == f"{count - 9} more warnings"
+
+
+def test_a_cause_that_is_in_no_file_has_no_place() -> None:
+    everywhere = structs.replace(located(finding("torch-too-old")), is_exact=False)
+    [(command, said, _)] = read(render(structs.replace(EMPTY, located=(everywhere,))))
+    assert (command, list(said)) == ("error", ["title"])
+
+
+def test_steps_are_told_apart() -> None:
+    """They were glued: `Fix: A: pip uninstall x: pip install y`."""
+    one = finding("torch-too-old", text="y")
+    fix = structs.replace(one.fixes[0], steps=(one.fixes[0].steps * 2))
+    two = structs.replace(one, fixes=(fix,))
+    [(_, _, message)] = read(render(structs.replace(EMPTY, located=(located(two),))))
+    assert message == "y. Fix: y: (1) pip install y (2) pip install y."

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec import structs
 
-from fadoctor.model.finding import Severity
+from fadoctor.model.finding import Severity, Undecided
 from fadoctor.report.ci.junit import render
 from tests.unit.report.ci.hostile import ALL, EMPTY, FULL
 
@@ -49,3 +50,17 @@ def test_any_text_is_well_formed(name: str) -> None:
     text = render(ALL[name], tuple(Severity))
     assert all(char.isprintable() or char == "\n" for char in text)
     assert read(text).tag == "testsuites"
+
+
+def test_what_stayed_open_is_one_case() -> None:
+    """It was 170 skipped tests of 175."""
+    many = tuple(
+        Undecided(f"rule-{number}", (), "nobody read it" if number % 2 else "no driver", "gpu[0]")
+        for number in range(170)
+    )
+    found = suite(structs.replace(FULL, undecided=many), Severity.ERROR)
+    assert (found.get("tests"), found.get("skipped")) == ("5", "1")
+    (skipped,) = found.iter("skipped")
+    assert (skipped.get("message") or "").startswith("170 could not be decided: ")
+    assert (skipped.text or "").count("\n") == 1
+    assert "rule-169 (gpu[0])" in (skipped.text or "")

@@ -7,8 +7,7 @@ from contextlib import suppress
 import pytest
 
 from fadoctor.model.errors import InputError
-from fadoctor.sources.configs.shell_commands import Script
-from fadoctor.sources.configs.shell_words import Splitter
+from fadoctor.sources.configs.shell_commands import read_commands
 from fadoctor.sources.configs.source import Source
 from tests.unit.sources.configs.read import UNREAD, facts, intents, read
 from tests.work import calls_of, which_ends
@@ -16,7 +15,7 @@ from tests.work import calls_of, which_ends
 
 def commands(text: str) -> list[list[str]]:
     source = Source("run.sh", text)
-    found = Script(source).commands(Splitter(source, text).split())
+    found = read_commands(source, text)
     return [[word.text for word in one.words] for one in found if one.words]
 
 
@@ -38,34 +37,31 @@ def script(text: str) -> dict[str, object]:
         ('a "say \\"x\\""', ["a", 'say "x"']),
         ("a > out.txt 2>&1", ["a"]),
         ("a 2> err b", ["a", "b"]),
-        ("a <<EOF b\nnot this\nEOF\n", ["a", "not this", "b"]),
+        ("a <<EOF b\nnot this\nEOF\n", ["a", "b"]),
         ('V=x\na $V ${V}y "$V z"', ["a", "x", "xy", "x z"]),
         ("V='b c'\na $V", ["a", "b", "c"]),
         ("V='b c'\na \"$V\"", ["a", "b c"]),
         ("V=(b 'c d')\na \"${V[@]}\"", ["a", "b", "c d"]),
         ("V=(b)\nV+=(c)\na ${V[@]}", ["a", "b", "c"]),
-        ("V=x\nV=y\na $V", ["a", "$V"]),
+        ("V=x\nV=y\na $V", ["a", "y"]),
         ("if t; then V=x; fi\na $V", ["t", "a", "$V"]),
         ("a $(b c) `d e` $1", ["a", "${command}", "${command}", "${1}"]),
         ("a ${V:-x} $((1 + 2))", ["a", "${V:-x}", "${command}"]),
         ("V=$V\na $V", ["a", "$V"]),
-        ("A=$B\nB=$A\na $A", ["a", "$A"]),
+        ("A=$B\nB=$A\na $A", ["a", "$B"]),
         ("export A=b\nlocal c=d\nA=b", []),
         ("A=b c d", ["c", "d"]),
     ],
 )
 def test_words_of_a_script(text: str, words: list[str]) -> None:
     found = [word for one in commands(text) for word in one]
-    if "<<" in text:
-        found = [word for word in found if word != "<<"]
-        words = [word for word in words if word != "not this"]
-    assert [word for word in found if word != ""] == words
+    assert found == words
 
 
 def test_commands_are_taken_apart() -> None:
     text = "a && b; c | d &\n(e)\nfor i in 1 2; do f $i; done\n{ g; }\nh() { i; }\n"
     found = [one[0] for one in commands(text)]
-    assert found == ["a", "b", "c", "d", "e", "for", "f", "g", "h", "i"]
+    assert found == ["a", "b", "c", "d", "e", "f", "g", "i"]
 
 
 MODULE = "python3 -m vllm.entrypoints.openai.api_server"
@@ -257,6 +253,32 @@ def test_a_dockerfile() -> None:
 )
 def test_what_an_image_starts(text: str) -> None:
     assert facts(("Dockerfile", text))["dtype"] == "fp16"
+
+
+def test_words_of_a_list_have_their_places() -> None:
+    text = 'FROM x\nENTRYPOINT ["bash", "-c"]\nCMD ["exec vllm serve m --dtype half"]\n'
+    found = {each.name: each for each in read(text, "Dockerfile").intents}
+    assert str(found["config.model"].place) == "Dockerfile:3:23"
+    assert found["config.weights_dtype"].written == "--dtype half"
+
+
+def test_a_line_of_the_shell_as_entry_takes_no_command() -> None:
+    lines = "FROM x\nCMD --dtype half\nENTRYPOINT vllm serve m\n"
+    assert "weights_dtype" not in {
+        k for k, v in facts(("Dockerfile", lines)).items() if v == "fp16"
+    }
+
+
+def test_a_stage_begins_with_what_it_stands_on() -> None:
+    base = "FROM x AS base\nENV D=half\nENTRYPOINT vllm serve m --dtype $D\n"
+    assert facts(("Dockerfile", f"{base}FROM base\n"))["dtype"] == "fp16"
+    assert "dtype" not in facts(("Dockerfile", f"{base}FROM other\nENV A=b\n"))
+
+
+def test_what_nothing_calls_is_left_out() -> None:
+    text = "old() { vllm serve a --dtype float; }\nvllm serve b --dtype half\n"
+    assert script(text)["weights_dtype"] == "fp16"
+    assert script("go() { vllm serve b --dtype half; }\n")["weights_dtype"] == "fp16"
 
 
 HOSTILE = {

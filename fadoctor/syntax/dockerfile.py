@@ -9,12 +9,26 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.place import Place
-from fadoctor.sources.manifests.tree import line_starts
+from fadoctor.syntax.text_lines import line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Protocol
 
-    from fadoctor.sources.manifests.source import Source
+    class Source(Protocol):
+        """A file, read."""
+
+        @property
+        def name(self) -> str:
+            """As it was named."""
+
+        @property
+        def text(self) -> str:
+            """All of it."""
+
+        def error(self, problem: str, *, line: int = 0) -> Exception:
+            """Return the error to raise about it."""
+
 
 INSTRUCTION_LIMIT = 2_000
 LINE_LIMIT = 100_000
@@ -25,8 +39,10 @@ LENGTH_LIMIT = 200_000
 _ESCAPE = re.compile(r"#\s{0,20}escape\s{0,20}=\s{0,20}([\\`])\s{0,20}", re.IGNORECASE)
 _DIRECTIVE = re.compile(r"#\s{0,20}\w{1,30}\s{0,20}=[^\n]{0,300}")
 _KEYWORD = re.compile(r"\s{0,200}([A-Za-z]{1,20})(?:\s|$)")
-# <<EOF, <<-"EOF"
-_HEREDOC = re.compile(r"(?<![<\d])<<(-?)\s{0,9}([\"']?)([A-Za-z_][A-Za-z0-9_]{0,60})\2")
+# <<EOF, <<-"EOF", <<\EOF
+_HEREDOC = re.compile(
+    r"(?<![<\d])<<(-?)\s{0,9}(?:\\|([\"']?))([A-Za-z_][A-Za-z0-9_]{0,60})(?(2)\2)"
+)
 
 
 class Text:
@@ -53,6 +69,14 @@ class Text:
         self.text = "".join(self._pieces)
         return self
 
+    def and_then(self, start: int, end: int) -> Text:
+        """Return it with one more piece of the file."""
+        found = Text(self._source, self._lines)
+        found._starts, found._offsets = list(self._starts), list(self._offsets)
+        found._pieces, found._length = list(self._pieces), self._length
+        found.add(start, end)
+        return found.close()
+
     def place(self, index: int) -> Place:
         """Return where a character of the text stands in the file."""
         piece = max(0, bisect_right(self._starts, index) - 1)
@@ -72,6 +96,8 @@ class Instruction(msgspec.Struct, frozen=True):
     start: int
     """Where in the text the arguments begin."""
     heredocs: tuple[Text, ...] = ()
+    script: Text | None = None
+    """Whole, with the here-documents and their ends."""
 
 
 def read_instructions(source: Source) -> Iterator[Instruction]:
@@ -86,7 +112,7 @@ class _Reader:
         if source.text.count("\n") > LINE_LIMIT:
             raise source.error(f"more than {LINE_LIMIT:,} lines")
         self.source = source
-        self.lines = source.lines()
+        self.lines = [line.removesuffix("\r") for line in source.text.split("\n")]
         self.starts = line_starts(source.text)
         self.escape = "\\"
         self.at = 0
@@ -121,10 +147,17 @@ class _Reader:
         if keyword is None:
             raise self.source.error("no instruction of a Dockerfile", line=first + 1)
         heredocs: list[Text] = []
+        script = joined
         if keyword[1].upper() in {"RUN", "COPY", "ADD"}:
+            before = self.at
             heredocs = [self.heredoc(found) for found in _HEREDOC.finditer(joined.text)]
-        place = joined.place(keyword.start(1))
-        return Instruction(keyword[1].upper(), place, joined, keyword.end(1), tuple(heredocs))
+            if heredocs:
+                end = self.starts[self.at] if self.at < len(self.starts) else len(self.source.text)
+                script = joined.and_then(self.starts[before] - 1, end)
+        return Instruction(
+            keyword[1].upper(), joined.place(keyword.start(1)), joined, keyword.end(1),
+            tuple(heredocs), script,
+        )  # fmt: skip
 
     def joined(self) -> Text:
         """Join a line with those that continue it; comments and empty lines between them go."""

@@ -1,0 +1,176 @@
+"""Whether tables speak against a fix that was written out, under the facts that are known."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.engine.fixes import command
+from fadoctor.judging.engine.foreign import is_foreign
+from fadoctor.judging.engine.operators import is_below
+from fadoctor.knowledge.matrix.query import typed_cell
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.fix import Step, StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.judging.engine.scope import Scope
+    from fadoctor.knowledge.matrix.query import Matrix, Row
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.fix import Fix
+    from fadoctor.model.rule import StepTemplate
+
+_TORCH = re.compile(r"torch ?== ?(?P<version>\d[\w.]{0,30}?)(?:\+(?P<build>[a-z]{2,4}[\d.]{0,8}))?")
+_PYPI, _WINDOWS = "pypi", "win_amd64"
+
+
+class _Torch(msgspec.Struct, frozen=True):
+    """A torch that a step installs."""
+
+    version: str
+    build: str
+
+
+def fitted(fix: Fix, environment: Environment, matrix: Matrix) -> Fix | None:
+    """Return a fix whose commands suit the facts; None where a table speaks against one.
+
+    Where the index of Python has no CUDA build for the platform, the one of torch is named.
+    """
+    if is_foreign(fix, environment, matrix):
+        return None
+    steps = []
+    for step in fix.steps:
+        found = _suited(step, environment, matrix) if step.kind is StepKind.INSTALL else step
+        if found is None or _is_refuted(found, environment, matrix):
+            return None
+        steps.append(found)
+    return msgspec.structs.replace(fix, steps=tuple(steps))
+
+
+def is_hopeless(templates: Iterable[StepTemplate], scope: Scope) -> bool:
+    """Return whether no build that a fix may bring, whichever its release, can work here."""
+    matrix = scope.matrix
+    builds = {_build_of(step.index, matrix) for step in templates if step.install and step.index}
+    cuda = {build for build in builds if build.startswith("cu")}
+    if not cuda or "torch-builds" not in matrix.tables:
+        return False
+    rows = [
+        row
+        for row in matrix.tables["torch-builds"].rows
+        if not cuda.isdisjoint(str(row["build"]).split())
+    ]
+    environment = scope.environment
+    read = [row for row in rows if not isinstance(row.get("sm"), dict)]
+    return bool(rows) and (
+        all(_outruns_driver(row, environment, matrix) for row in rows)
+        or (bool(read) and all(_lacks_code(row, environment, matrix) for row in read))
+    )
+
+
+def _suited(step: Step, environment: Environment, matrix: Matrix) -> Step | None:
+    """Return a step with the index of a CUDA build, where Python's own index has none."""
+    wanted = _torch_of(step, matrix)
+    platform = fact_text(environment.fact("host.platform"), "")
+    if wanted is None or wanted.build != _PYPI or platform != _WINDOWS:
+        return step
+    build = _default_build(wanted.version, matrix)
+    row = matrix.find("torch-indexes", {"build": Known(build, "asked")}).cell("index")
+    if not build or not isinstance(row, Known) or len(step.items) > 1:
+        return None
+    items = (f"torch=={wanted.version}+{build}",)
+    index = str(row.value)
+    text = command(step.kind, items, step.options, index, windows=True)
+    return msgspec.structs.replace(step, items=items, index=index, text=text)
+
+
+def _default_build(version: str, matrix: Matrix) -> str:
+    """Return the CUDA build that a release of torch has on Python's own index for Linux."""
+    asked = {"version": Known(version, "asked"), "platform": Known("linux_x86_64", "asked")}
+    cuda = matrix.find("torch-releases", asked).cell("pypi_cuda")
+    return "cu" + str(cuda.value).replace(".", "") if isinstance(cuda, Known) else ""
+
+
+def _torch_of(step: Step, matrix: Matrix) -> _Torch | None:
+    found = next(filter(None, map(_TORCH.fullmatch, step.items)), None)
+    if found is None or "torch-builds" not in matrix.tables:
+        return None
+    return _Torch(found["version"], found["build"] or _build_of(step.index, matrix) or _PYPI)
+
+
+def _build_of(index: str, matrix: Matrix) -> str:
+    table = matrix.tables.get("torch-indexes")
+    rows = table.rows if table is not None else ()
+    return next((str(row["build"]) for row in rows if index and row["index"] == index), "")
+
+
+def _is_refuted(step: Step, environment: Environment, matrix: Matrix) -> bool:
+    """Return whether the torch of a step does not exist, or cannot work here."""
+    wanted = _torch_of(step, matrix)
+    if wanted is None or not (wanted.build == _PYPI or wanted.build.startswith("cu")):
+        return False
+    if _is_for_another_python(wanted, environment, matrix):
+        return True
+    rows = _rows(wanted, environment, matrix)
+    if rows is None:
+        return False
+    return all(
+        _lacks_code(row, environment, matrix) or _outruns_driver(row, environment, matrix)
+        for row in rows
+    )
+
+
+def _rows(wanted: _Torch, environment: Environment, matrix: Matrix) -> list[Row] | None:
+    """Return the builds that are meant, none where there is no such; None: nobody knows."""
+    asked = {"version": Known(wanted.version, "asked")}
+    platform = environment.fact("host.platform")
+    if isinstance(platform, Known) and str(platform.value).startswith("linux"):
+        asked["platform"] = Known(str(platform.value), platform.source)
+    known = matrix.find("torch-builds", asked).rows
+    if not known:
+        return None
+    return [row for row in known if wanted.build in str(row["build"]).split()]
+
+
+def _is_for_another_python(wanted: _Torch, environment: Environment, matrix: Matrix) -> bool:
+    python = environment.fact("python.version")
+    platform = environment.fact("host.platform")
+    if not isinstance(python, Known) or not isinstance(platform, Known):
+        return False
+    asked = {"version": Known(wanted.version, "asked"), "platform": platform}
+    tags = matrix.find("torch-releases", asked).cell("python")
+    minor = version_part(str(python.value), "minor")
+    return isinstance(tags, Known) and isinstance(tags.value, tuple) and minor not in tags.value
+
+
+def _lacks_code(row: Row, environment: Environment, matrix: Matrix) -> bool:
+    """Return whether a build has no code for the one GPU that is named."""
+    facts = environment.facts
+    capability = facts.get("gpu[0].compute_capability")
+    if not isinstance(capability, Known) or "gpu[1].compute_capability" in facts:
+        return False
+    runs = matrix.find("architectures", {"cc": capability}).cell("runs")
+    held, ptx = typed_cell(row.get("sm"), "list"), row.get("ptx")
+    if not isinstance(runs, Known) or not isinstance(runs.value, tuple):
+        return False
+    if not isinstance(held, tuple) or isinstance(ptx, dict):
+        return False
+    by_ptx = ptx is not None and is_below(capability.value, str(ptx)) is False
+    return not by_ptx and set(held).isdisjoint(runs.value)
+
+
+def _outruns_driver(row: Row, environment: Environment, matrix: Matrix) -> bool:
+    """Return whether a build's CUDA needs a newer driver than the one that is named."""
+    major = version_part(str(row.get("cuda")), "major")
+    said = environment.facts.get("driver.cuda")
+    if isinstance(said, Known) and is_below(said.value, f"{major}.0"):
+        return True
+    driver, system = environment.facts.get("driver.version"), environment.facts.get("host.os")
+    if not isinstance(driver, Known) or not isinstance(system, Known) or major is None:
+        return False
+    asked = {"cuda": Known(major, "asked"), "os": system}
+    floor = matrix.find("driver-floors", asked).cell("driver")
+    return isinstance(floor, Known) and is_below(driver.value, floor.value) is True

@@ -1,0 +1,211 @@
+"""The fixes of a cause that a text shows: what is proved, one question, and advice.
+
+A command is shown only where each of its conditions is known to hold and no table speaks against
+it. Where that is open, one question names the fact that decides most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.engine.condition import Truth, holds
+from fadoctor.judging.engine.contradicted import fitted, is_hopeless
+from fadoctor.judging.engine.fixes import (
+    aside_of,
+    begun,
+    can_write,
+    is_unsaid,
+    steps_of,
+    texts_of,
+    written,
+)
+from fadoctor.judging.engine.questions import Question, question_about
+from fadoctor.judging.engine.remaining import truth_of
+from fadoctor.judging.engine.settings import named_frameworks, shown_frameworks
+from fadoctor.model.environment import OF_A_LOG
+from fadoctor.model.fact import Known
+from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.model.packages import PACKAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from fadoctor.judging.engine.scope import Scope
+    from fadoctor.model.rule import FixTemplate
+
+QUESTION = "question"
+"""The id of what is asked where the facts do not decide between fixes."""
+
+CHOICES = 4
+"""Most fixes that one question names."""
+
+_OR = "Or "
+
+
+class _Sorted:
+    """The fixes of a rule by how sure they are."""
+
+    def __init__(self, scope: Scope, log: tuple[str, ...], others: tuple[str, ...]) -> None:
+        """Take what fixes see, the lines of a log, and those that are not the failure itself."""
+        self._scope = scope
+        self._shown = _shown(scope, log)
+        self._log = others
+        self.proved: list[Fix] = []
+        self.advice: list[Fix] = []
+        self.of_others: list[Fix] = []
+        self.tried: list[Fix] = []
+        self.waiting: list[tuple[str, tuple[str, ...]]] = []
+        """Titles of fixes with commands whose conditions are open, and the facts that decide."""
+        self.waiting_for_others: list[tuple[str, tuple[str, ...]]] = []
+
+    def put(self, template: FixTemplate) -> None:
+        """Put one fix where it belongs; one that does not hold nowhere."""
+        truth = truth_of(self._scope, template)
+        aside = aside_of(self._scope, template)
+        if truth is Truth.TRUE and can_write(aside, template):
+            fix = fitted(written(aside, template, self._shown), aside.environment, aside.matrix)
+            self._keep(fix, template, self.proved)
+        elif truth in (Truth.TRUE, Truth.UNKNOWN):
+            self._put_open(template, aside, truth)
+
+    def _put_open(self, template: FixTemplate, aside: Scope, truth: Truth) -> None:
+        is_of_others = truth is Truth.UNKNOWN and _is_of_others(self._scope, template)
+        if not _runs(template):
+            rank = self.of_others if is_of_others else self.advice
+            self._keep(_told(aside, template, self._shown), template, rank)
+        elif not _is_tried(template, self._log) and not is_hopeless(template.steps, aside):
+            waiting = self.waiting_for_others if is_of_others else self.waiting
+            waiting.append((_title(aside, template), _deciding(aside, template)))
+
+    def _keep(self, fix: Fix | None, template: FixTemplate, rank: list[Fix]) -> None:
+        if fix is None or not fix.steps:
+            return
+        if _is_tried(template, self._log):
+            self.tried.append(_marked(fix))
+        else:
+            rank.append(fix)
+
+
+def possible_fixes(
+    scope: Scope,
+    log: tuple[str, ...] = (),
+    said: tuple[str, ...] = (),
+    without: Container[str] = (),
+) -> tuple[Fix, ...]:
+    """Return what is proved, then one question about what else may fit, then advice.
+
+    `log`: the lines that were read. What they show to be tried already comes last, and says so;
+    before it comes what depends on packages that the log does not name. `said`: those lines with
+    which the program fails; what stands in them is its own advice. `without`: ids of fixes that
+    are left out.
+    """
+    found = _Sorted(scope, log, tuple(line for line in log if line not in said))
+    for template in scope.rule.fixes:
+        if template.id not in without:
+            found.put(template)
+    by_title: dict[str, Fix] = {}
+    asked = _asked(found.waiting, scope)
+    sure = (*found.proved, *asked, *found.advice, *found.of_others)
+    rest = () if sure else _asked(found.waiting_for_others, scope)
+    for each in (*sure, *rest, *found.tried):
+        # What differs only by a fact that nobody knows reads alike.
+        by_title.setdefault(each.title.removeprefix(_OR).casefold(), each)
+    return begun(tuple(by_title.values()))
+
+
+def _shown(scope: Scope, log: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the frameworks that a log shows, where a fix tells frameworks something."""
+    if not any(step.settings for fix in scope.rule.fixes for step in fix.steps):
+        return ()
+    at_work = {name for line in log for name in shown_frameworks(line, scope.matrix)}
+    return tuple(at_work) or named_frameworks(log, scope.matrix)
+
+
+def _is_tried(fix: FixTemplate, log: tuple[str, ...]) -> bool:
+    """Return whether a log shows that somebody has done this already."""
+    patterns = [re.compile(pattern, re.ASCII) for pattern in fix.tried]
+    return any(pattern.search(line) for line in log for pattern in patterns)
+
+
+def _marked(fix: Fix) -> Fix:
+    said = Step(StepKind.ADVICE, "The log shows that this was tried.")
+    return msgspec.structs.replace(fix, steps=(*fix.steps, said))
+
+
+def _runs(template: FixTemplate) -> bool:
+    """Return whether a fix holds a command."""
+    return any(
+        step.install or step.uninstall or step.set or step.unset or step.system
+        for step in template.steps
+    )
+
+
+def _deciding(aside: Scope, template: FixTemplate) -> tuple[str, ...]:
+    """Return the facts that nobody knows and a fix waits for; what a table lacks is none."""
+    if template.when:
+        holds(template.when, aside)
+    can_write(aside, template)
+    tables = aside.matrix.tables
+    return tuple(name for name in aside.unknown_facts() if name.partition(".")[0] not in tables)
+
+
+def _told(aside: Scope, template: FixTemplate, shown: tuple[str, ...]) -> Fix:
+    """Return what can be said of an open fix, which holds no command."""
+    parts = [
+        steps_of(aside, step, shown) if all(map(aside.can_fill, texts_of(step))) else ()
+        for step in template.steps
+    ]
+    unsaid = is_unsaid(template, parts)
+    return Fix(
+        id=template.id,
+        title=_title(aside, template),
+        safety=template.safety,
+        steps=() if unsaid else tuple(chain(*parts)),
+        side_effects=aside.fill(template.side_effects)
+        if aside.can_fill(template.side_effects)
+        else "",
+    )
+
+
+def _title(aside: Scope, template: FixTemplate) -> str:
+    can_fill = aside.can_fill(template.title)
+    return aside.fill(template.title) if can_fill else template.id.replace("-", " ").capitalize()
+
+
+def _is_of_others(scope: Scope, template: FixTemplate) -> bool:
+    """Return whether a fix needs facts of a package that a log, read as it is, does not name."""
+    fact = scope.environment.facts.get("log.packages")
+    named = fact.value if isinstance(fact, Known) else ()
+    if scope.environment.target.kind != OF_A_LOG or not isinstance(named, tuple):
+        return False
+    aside = aside_of(scope, template)
+    holds(template.when, aside)  # what it reads is what it needs
+    about = {name.partition(".")[0] for name in aside.unknown_facts()} & PACKAGES.keys()
+    return not about <= {*named, "torch", scope.rule.subject.replace("-", "_")}
+
+
+def _asked(waiting: Iterable[tuple[str, tuple[str, ...]]], scope: Scope) -> tuple[Fix, ...]:
+    """Return the one question that decides most between fixes that wait for facts."""
+    votes: Counter[Question] = Counter()
+    titles: dict[Question, list[str]] = {}
+    for title, facts in waiting:
+        plain = title.removeprefix(_OR)
+        questions = {question_about(name, scope) for name in facts}
+        for question in filter(None, questions):
+            votes[question] += 1
+            titles.setdefault(question, []).append(plain[:1].upper() + plain[1:])
+    if not votes:
+        return ()
+    best = max(votes, key=lambda each: (votes[each], -each.rank))
+    choices = list(dict.fromkeys(titles[best]))[:CHOICES]
+    alone = len(choices) == 1
+    then = (
+        () if alone else (Step(StepKind.ADVICE, f"The answer decides on: {'; '.join(choices)}."),)
+    )
+    steps = (Step(StepKind.ADVICE, best.how), *then)
+    return (Fix(QUESTION, choices[0] if alone else best.title, Safety.SAFE, steps),)

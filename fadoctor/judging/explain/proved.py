@@ -1,0 +1,158 @@
+"""What a text's own facts prove where a complaint stands beside them, without any wording.
+
+Facts alone are no cause: a line must complain, and be about what a finding is about.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.judging.engine.scope import Scope
+from fadoctor.judging.engine.symptoms import SymptomMatch
+from fadoctor.judging.explain.ranking import Cause
+from fadoctor.judging.explain.useless_fixes import refusal_of
+from fadoctor.model.fact import Known
+from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.verdict import Backend
+from fadoctor.sources.logs.messages import Failure
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fadoctor.judging.explain.join import Surroundings
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.rule import Knowledge, Rule
+    from fadoctor.sources.logs.cleaning import Line
+    from fadoctor.sources.logs.messages import Raised
+
+LINES_LIMIT = 400
+"""Most lines in which a complaint is looked for: a report that a person has written is short."""
+
+# It fails, crashes, does not run; False; in the words of several languages.
+_COMPLAINT = compiled(
+    r"(?i)\b(?:errors?|fail(?:s|ed|ing|ure)?|exception|crash(?:es|ed|ing)?|broken|abort(?:s|ed)?"
+    r"|segfaults?|segmentation fault|unable|cannot|can.?not|can.?t"
+    r"|not (?:be )?(?:run(?:nable|able|ning|ing)?|work(?:ing)?|load(?:ed)?|available|supported"
+    r"|compatible|usable|recogni[sz]ed|found)"
+    r"|(?:does|do|did|is|are|was|wo)(?:n.?t| not) (?:be )?(?:run|work|load|start|support|compile)"
+    r"\w{0,4}|unsupported|incompatible|available\W{1,4}(?:is )?false)\b"
+    r"|\u62a5\u9519|\u5931\u8d25|\u65e0\u6cd5|\u4e0d\u652f\u6301|\u4e0d\u80fd|\u51fa\u9519"
+    r"|\u5d29\u6e83|\u30a8\u30e9\u30fc|\u5931\u6557|\u52d5\u304b\u306a|\u52d5\u4f5c\u3057\u306a"
+    r"|\uc624\ub958|\uc2e4\ud328"
+)
+
+_TOPICS = {
+    "gpu": r"cuda|gpus?|cards?|nvidia|rtx|gtx|tesla|\u663e\u5361",
+    "torch": r"torch|pytorch|cuda|gpus?",
+    "driver": r"drivers?|cuda|nvidia[- ]smi|\u9a71\u52a8",
+    "toolkit": r"nvcc|cuda|toolkit|compil\w{1,6}",
+    "triton": r"triton|inductor",
+    "flash_attn": r"flash[-_ ]?att\w{0,8}|fa-?2|flash2",
+    "xformers": r"xformers|memory[-_ ]efficient",
+    "vllm": r"vllm",
+    "sglang": r"sglang|sgl[-_]kernel",
+    "bitsandbytes": r"bitsandbytes|bnb|4-?bit|8-?bit",
+    "transformers": r"transformers",
+    "unsloth": r"unsloth",
+}
+"""The part of a fact's name before the first dot, and the words that are about it."""
+
+_GROUND = frozenset({"gpu", "torch", "driver", "toolkit"})
+"""What is in most findings: where another package is, too, the complaint must be about that."""
+
+# flash-attn does not work on my V100. | Flash Attention 2 fails
+_FLASH = compiled(r"(?i)\bflash[-_ ]?att(?:n|ention)\b(?![-_ ]?[34])|\bFA-?2\b")
+_GGML = compiled(r"(?i)llama\.cpp|ggml|gguf|kobold|ollama|(?<!\w)-fa\b")
+_STACK = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
+_OURS = compiled(r"(?i)cuda|torch|flash|attn|attention|xformers|triton|nvcc|gpu|dtype|device")
+
+
+def complaining(lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """Return the lines of a short text that complain of something."""
+    if len(lines) > LINES_LIMIT:
+        return ()
+    return tuple(line for line in lines if _COMPLAINT.search(line.text))
+
+
+def proved(
+    lines: tuple[Line, ...],
+    around: Surroundings,
+    knowledge: Knowledge,
+    unexplained: Raised | None,
+) -> Iterator[Cause]:
+    """Yield the errors that a text's facts show where its lines complain of just that.
+
+    `unexplained`: the exception in which it ends; where that is about something else, none.
+    """
+    if unexplained is not None and not _OURS.search(unexplained.text):
+        return
+    loud = complaining(lines)
+    if not loud or around.own is None or _is_of_ggml(lines):
+        return
+    rules = {rule.id: rule for rule in knowledge.rules}
+    shown = set()
+    for finding in around.own.findings:
+        line = _line_about(finding, loud)
+        if finding.severity is Severity.ERROR and line is not None:
+            shown.add(finding.rule_id)
+            yield _cause(rules[finding.rule_id], finding.message, line, finding.consequences)
+    refused = _refused(loud, lines, around, knowledge)
+    if refused is not None and refused[0].id not in shown:
+        yield _cause(refused[0], refused[1], refused[2], ())
+
+
+def _is_of_ggml(lines: tuple[Line, ...]) -> bool:
+    """Return whether a text is about llama.cpp and its kin alone: their attention is another."""
+    if not any(_GGML.search(line.text) for line in lines):
+        return False
+    return not any(_STACK.search(line.text) for line in lines)
+
+
+def _line_about(finding: Finding, loud: Iterable[Line]) -> Line | None:
+    """Return the line that complains of what a finding is about."""
+    heads = {re.split(r"[.\[]", each.fact, maxsplit=1)[0] for each in finding.evidence}
+    named = heads & _TOPICS.keys()
+    words = [_TOPICS[head] for head in sorted(named - _GROUND or named)]
+    if not words:
+        return None
+    pattern = compiled(rf"(?i)(?<![A-Za-z])(?:{'|'.join(words)})(?![A-Za-z])")
+    return next((line for line in loud if pattern.search(line.text)), None)
+
+
+def _refused(
+    loud: Iterable[Line], lines: Iterable[Line], around: Surroundings, knowledge: Knowledge
+) -> tuple[Rule, str, Line] | None:
+    """Return the rule by which flash-attn, of which a line complains, runs on no such GPU."""
+    line = next((line for line in loud if _FLASH.search(line.text)), None)
+    if line is None or any(_GGML.search(each.text) for each in lines):
+        return None
+    facts: Mapping[str, object] = around.environment.facts
+    scope = Scope(around.environment, around.matrix, knowledge.rules[0], {})
+    rule = refusal_of(Backend.FA2, scope, knowledge.rules)
+    name, cc = facts.get("gpu[0].name"), facts.get("gpu[0].compute_capability")
+    if rule is None or not isinstance(cc, Known):
+        return None
+    who = str(name.value) if isinstance(name, Known) else "This GPU"
+    return (
+        rule,
+        f"{who} has compute capability {cc.value}, on which no FlashAttention-2 runs.",
+        line,
+    )
+
+
+def _cause(rule: Rule, message: str, line: Line, consequences: tuple[str, ...]) -> Cause:
+    match = SymptomMatch(
+        rule_id=rule.id,
+        index=0,
+        severity=rule.severity,
+        confidence=Confidence.MEDIUM,
+        captures={},
+        message=message,
+        specific=0,
+        start=0,
+        end=len(line.text),
+    )
+    failure = Failure(line.channel, (line,))
+    return Cause(rule, match, rule.severity, (line,), failure, consequences)

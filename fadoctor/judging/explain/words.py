@@ -1,0 +1,76 @@
+"""Words of texts, as they are compared where no pattern fits: small, of ASCII letters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEXT_LIMIT = 20_000
+"""Characters of one text that are read."""
+
+# 1Torch, flash_attn_2_cuda: a word ends where a digit or another sign begins.
+_WORD = compiled(r"[A-Za-z]{2,40}")
+
+NEGATIONS = frozenset({
+    "not", "no", "cannot", "can", "without", "unable", "never", "none", "nor", "isn", "doesn",
+    "wasn", "didn", "won", "couldn", "instead", "fixed", "solved", "unless", "except",
+})  # fmt: skip
+"""Words that turn what a line says into its opposite."""
+
+
+STATES = frozenset({
+    "error", "errors", "exception", "fail", "fails", "failed", "failure", "fatal", "warning",
+})  # fmt: skip
+"""Words that say that something went wrong: no text is given one."""
+
+
+class Word(msgspec.Struct, frozen=True):
+    """A word, and where it stands."""
+
+    text: str
+    """In small letters."""
+    start: int
+    end: int
+
+
+def words_in(text: str) -> tuple[Word, ...]:
+    """Return the words of a text in order."""
+    found = _WORD.finditer(text[:TEXT_LIMIT])
+    return tuple(Word(each[0].lower(), each.start(), each.end()) for each in found)
+
+
+def plain_words(text: str) -> Iterator[str]:
+    """Yield the words of a text in small letters."""
+    for found in _WORD.finditer(text[:TEXT_LIMIT]):
+        yield found[0].lower()
+
+
+def is_alike(one: str, other: str) -> bool:
+    """Return whether two words differ by no more than one typing error; short ones not at all."""
+    if one == other:
+        return True
+    short, long = sorted((one, other), key=len)
+    if len(short) < _SHORT or len(long) - len(short) > 1:
+        return False
+    if len(short) == len(long):
+        differs = [at for at in range(len(short)) if short[at] != long[at]]
+        if len(differs) == 1:
+            return True
+        swapped = len(differs) == 2 and differs[1] == differs[0] + 1
+        return (
+            swapped
+            and short[differs[0]] == long[differs[1]]
+            and short[differs[1]] == long[differs[0]]
+        )
+    at = next((at for at in range(len(short)) if short[at] != long[at]), len(short))
+    return short[at:] == long[at + 1 :]
+
+
+_SHORT = 5
+"""Fewest letters of a word that may be misspelt."""

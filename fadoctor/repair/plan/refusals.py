@@ -1,0 +1,75 @@
+"""What works instead where no package for attention can be installed, and who else builds one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.knowledge.matrix.wheels import COMMUNITY
+from fadoctor.repair.plan.released import words
+from fadoctor.repair.plan.releases import python_of
+from fadoctor.repair.plan.wishes import ATTENTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.knowledge.matrix.query import Row
+    from fadoctor.model.plan import Proof
+    from fadoctor.repair.plan.problem import Problem
+
+_COMMUNITY = "flash-attn-wheels-community"
+_URLS = "flash-attn-wheel-urls"
+
+
+def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
+    """Yield what works where a package for attention was asked for and cannot be planned."""
+    if not proof.missed or {*ATTENTION}.isdisjoint(problem.wishes.asked):
+        return
+    platform = problem.platform
+    if platform.startswith("macosx"):
+        yield (
+            "packages for FlashAttention need CUDA, which macOS does not have; torch's own "
+            'attention works there: transformers takes attn_implementation="sdpa"'
+        )
+    elif platform.startswith("win"):
+        yield (
+            "torch's own attention works on Windows without another package: transformers takes "
+            'attn_implementation="sdpa"'
+        )
+        if "flash_attn" in problem.wishes.asked:
+            yield from _of_others(problem, platform)
+
+
+def _of_others(problem: Problem, platform: str) -> Iterator[str]:
+    """Yield where somebody else than the authors publishes flash-attn for a platform."""
+    python = "cp" + python_of(problem.environment).replace(".", "")
+    rows = [
+        row
+        for row in problem.session.matrix.tables[_COMMUNITY].rows
+        if row["package"] == "flash-attn"
+        and platform in words(row["platform"])
+        and python in words(row["python"])
+    ]
+    if rows:
+        row = max(rows, key=_newest)
+        version = max(words(row["version"]), key=version_key)
+        torch, cuda = (", ".join(words(row[name])) for name in ("torch", "cuda"))
+        page = _page(problem, str(row["tag"]))
+        owner = page.split("/")[3]
+        yield (
+            f"{owner}, a third party, publishes flash-attn {version} for {platform} and {python}, "
+            f"beside torch {torch} of {cuda}: {page}"
+        )
+
+
+def _page(problem: Problem, tag: str) -> str:
+    """Return the page of a release of the third party."""
+    rows = problem.session.matrix.tables[_URLS].rows
+    found = next(row for row in rows if row["source"] == COMMUNITY)
+    page = str(found["page"]).replace("{release}", tag)
+    return page.replace("/releases/download/", "/releases/tag/").rstrip("/")
+
+
+def _newest(row: Row) -> tuple[object, object]:
+    versions = max(version_key(version) for version in words(row["version"]))
+    return versions, version_key(str(row["tag"]).removeprefix("v"))

@@ -1,0 +1,28 @@
+"""No step for a purpose that something unrepaired vetoes: then settings and a person are left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.repair.plan.shortfall import FAILS
+
+if TYPE_CHECKING:
+    from fadoctor.repair.plan.problem import Problem
+    from fadoctor.repair.plan.solution import Solution
+
+
+def worthwhile(problem: Problem, solution: Solution) -> Solution:
+    """Return a solution, or that of changing nothing where its changes help nobody.
+
+    Nobody asked for them by name, something stays wrong all the same, and either what worked stops
+    working or no wished backend works afterwards.
+    """
+    cost, cells = solution.cost, problem.wishes.cells
+    if problem.wishes.asked or not solution.changes or not cost.errors:
+        return solution
+    all_fail = bool(cells) and cost.missed >= FAILS[0] * len(cells)
+    if cost.lost or all_fail:
+        return msgspec.structs.replace(solution, choices=())
+    return solution

@@ -1,0 +1,54 @@
+"""Judge manifests as they would be written: what a plan proves is what their text says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.diagnose import foresee
+from fadoctor.knowledge.matrix.load import load_apart
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.finding import Severity
+from fadoctor.repair.resolution.judge import plan_base
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.read import read_source
+from fadoctor.sources.manifests.source import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.repair.resolution.lines import Rewrite
+    from fadoctor.sources.manifests.source import Source
+
+
+def new_findings(
+    environment: Environment,
+    knowledge: Knowledge,
+    names: Iterable[str],
+    rewrites: Iterable[Rewrite],
+    opened: Callable[[str], Source] = open_source,
+) -> tuple[Finding, ...]:
+    """Return the errors that the new texts have, and the old ones have not.
+
+    `environment`: what the old texts make of the machine. A text that no reader takes any more
+    raises InputError. `opened` reads a file for what was chosen, within a fence if there is one.
+    """
+    texts = {rewrite.source.name: rewrite.text for rewrite in rewrites}
+    manifests = []
+    for name in names:
+        source = opened(name)
+        text = texts.get(source.name, source.text)
+        manifests.append(read_source(msgspec.structs.replace(source, text=text, instead=texts)))
+    matrix = Matrix(load_apart(knowledge.tables))
+    after = planned_environment(environment, manifests, matrix)
+    before = {each.rule_id for each in _errors(environment, knowledge)}
+    return tuple(each for each in _errors(after, knowledge) if each.rule_id not in before)
+
+
+def _errors(environment: Environment, knowledge: Knowledge) -> Iterable[Finding]:
+    found = foresee(plan_base(environment, knowledge), knowledge).assessment.findings
+    return (each for each in found if each.severity is Severity.ERROR)

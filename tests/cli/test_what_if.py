@@ -1,0 +1,116 @@
+"""What if: a GPU and a configuration suffice; no package need be installed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cli.environments import add_package, add_torch, make_environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+TRAINING = (
+    "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\nflash_attn: fa2\nbf16: true\n"
+)
+SCRIPT = (
+    "from transformers import AutoModel\n"
+    'AutoModel.from_pretrained("m", attn_implementation="flash_attention_2")\n'
+)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    make_environment(tmp_path / "empty")
+    return tmp_path / "empty"
+
+
+@pytest.fixture
+def cpu(tmp_path: Path) -> Path:
+    site = make_environment(tmp_path / "cpu")
+    add_torch(site, "2.8.0+cpu", None)
+    return tmp_path / "cpu"
+
+
+def cells(report: dict[str, Any]) -> dict[tuple[str, str], str]:
+    return {(v["backend"], v["dtype"]): v["predicted"] for v in report["verdicts"]}
+
+
+@pytest.mark.parametrize(("file", "text"), [("train.yaml", TRAINING), ("train.py", SCRIPT)])
+def test_a_gpu_and_a_configuration_suffice(
+    run: Run, empty: Path, tmp_path: Path, file: str, text: str
+) -> None:
+    """It was "None of the packages that fadoctor checks is installed here"."""
+    (tmp_path / file).write_text(text)
+    base = ("check", "--python", str(empty), "--config", str(tmp_path / file), "--gpu", "V100")
+    said = run(*base).stdout
+    head = said.partition("error:")[0]
+    assert "V100: FlashAttention-2 cannot run on this GPU." in head
+    assert "Use float16 with torch's memory-efficient attention" in head
+    assert "wheel" not in said
+    report = json.loads(run(*base, "--format", "json").stdout)
+    assert cells(report)["fa2", "fp16"] == "fails"
+    assert report["recommendation"]["backend"] == "sdpa-efficient"
+
+
+@pytest.mark.parametrize("gpu", ["A100", "H100", "L4", "RTX 4090", "B200"])
+def test_a_gpu_that_is_new_enough(run: Run, empty: Path, gpu: str) -> None:
+    base = ("check", "--python", str(empty), "--gpu", gpu)
+    assert "FlashAttention-2 supports this GPU; add --driver" in run(*base).stdout
+    known = run(*base, "--driver", "580.65.06")
+    assert f"{gpu}: FlashAttention-2 works in bf16 and fp16 once it is installed." in known.stdout
+    assert "which are not installed here." in known.stdout
+    assert run(*base, "--driver", "580.65.06", "--strict").returncode == 3
+
+
+@pytest.mark.parametrize("gpu", ["V100", "T4", "A100", "H100"])
+def test_a_cpu_build_is_one_finding_and_the_table_still_answers(
+    run: Run, cpu: Path, gpu: str
+) -> None:
+    """Each GPU got "torch is a CPU build" and a table in which all fails."""
+    base = ("check", "--python", str(cpu), "--gpu", gpu, "--driver", "580.65.06")
+    report = json.loads(run(*base, "--format", "json").stdout)
+    assert [each["rule_id"] for each in report["findings"]] == ["torch-cpu-only"]
+    found = cells(report)
+    assert found["fa2", "fp16"] == ("fails" if gpu in ("V100", "T4") else "works")
+    assert found["sdpa-math", "fp32"] == "works"
+    assert run(*base).stdout.startswith("✗ torch is a CPU build, but the machine has a GPU.")
+    assert run(*base, "--strict", "--fail-on", "never").returncode == 3
+
+
+def test_a_table_that_is_not_asked_for_is_not_made(run: Run, empty: Path, cpu: Path) -> None:
+    for folder in (empty, cpu):
+        for more in ((), ("--gpu", "none")):
+            found = run("check", "--python", str(folder), *more, "--format", "json").stdout
+            assert json.loads(found)["verdicts"] == []
+
+
+def test_what_is_installed_is_what_the_table_is_about(run: Run, tmp_path: Path) -> None:
+    site = make_environment(tmp_path / "env")
+    add_torch(site, "2.6.0", "12.4")
+    add_package(site, "transformers", "4.55.0")
+    report = run("check", "--python", str(tmp_path / "env"), "--gpu", "A100", "--format", "json")
+    versions = {v["package_version"] for v in json.loads(report.stdout)["verdicts"]}
+    assert versions == {"2.6.0"}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "words"),
+    [
+        ("A100", ("vLLM's FlashAttention supports this GPU", "vllm: --dtype bfloat16")),
+        ("T4", ("vLLM's FlashAttention cannot run on this GPU", "--dtype half")),
+        ("V100", ("vLLM's FlashAttention cannot run on this GPU", "--dtype half")),
+    ],
+)
+def test_a_server_gets_its_own_words(
+    run: Run, empty: Path, tmp_path: Path, gpu: str, words: tuple[str, str]
+) -> None:
+    script = tmp_path / "serve.sh"
+    script.write_text("vllm serve a/b --dtype bfloat16\n")
+    found = run("check", "--python", str(empty), "--config", str(script), "--gpu", gpu).stdout
+    assert all(each in found for each in words)
+    assert "attn_implementation" not in found.partition("error:")[0]

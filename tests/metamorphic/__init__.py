@@ -1,0 +1,1 @@
+"""Logs that are told otherwise keep their cause."""

@@ -1,0 +1,104 @@
+"""A log keeps its cause when it is told otherwise: the share of causes kept, with a floor each.
+
+The logs are all that the rules' own cases and the tests of `explain` hold.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+import yaml
+
+from fadoctor.judging.engine.suite import cases_of, is_log, load_suite, outcome_of
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.model.finding import Finding, Outcome, Severity
+from tests.metamorphic.changes import CHANGES
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+CAUSES = Path(__file__).parents[1] / "unit" / "explain" / "causes.yaml"
+SEED = 20261126
+EVERY = 4
+"""Of the logs of cases each fourth one is changed, so that the test takes about a minute."""
+
+FEWEST = 150
+"""Least number of logs that are changed: fewer would say little."""
+
+
+class Log(msgspec.Struct, frozen=True):
+    """A log, its cause, and where that shows."""
+
+    text: str
+    rule: str
+    place: int
+
+
+@cache
+def knowledge() -> Knowledge:
+    """Return what is known, loaded once."""
+    return load_knowledge()
+
+
+def first(text: str) -> Finding | None:
+    known = knowledge()
+    findings = explain(read_log(io.BytesIO(text.encode()), "a.log", known), known).findings
+    loud = [each for each in findings if each.severity is not Severity.NOTE]
+    return next(iter((*loud, *findings)), None)
+
+
+def texts() -> list[str]:
+    found: list[str] = list(yaml.safe_load(CAUSES.read_text(encoding="utf-8")).values())
+    of_cases = []
+    for file in load_suite().rules().values():
+        of_cases += [
+            str(raw["log"])
+            for raw in cases_of(file)
+            if is_log(raw) and outcome_of(raw) is Outcome.FAIL
+        ]
+    return list(dict.fromkeys((*found, *of_cases[::EVERY])))
+
+
+@cache
+def logs() -> tuple[Log, ...]:
+    """Return the logs of which the cause shows in one line."""
+    found = []
+    for text in texts():
+        finding = first(text)
+        if finding is None:
+            continue
+        places = [
+            int(each.source.rpartition(":")[2]) for each in finding.evidence if each.fact == "log"
+        ]
+        if places and text.split("\n")[places[-1] - 1].strip():
+            found.append(Log(text, finding.rule_id, places[-1] - 1))
+    return tuple(found)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_cause_stays(name: str) -> None:
+    change, floor = CHANGES[name]
+    chance = random.Random(SEED)  # noqa: S311 -- the same changes every time
+    tried, lost = 0, []
+    for log in logs():
+        changed = change(log.text, log.place, chance)
+        if changed == log.text:
+            continue
+        tried += 1
+        finding = first(changed)
+        if finding is None or finding.rule_id != log.rule:
+            lost.append((log.rule, finding and finding.rule_id, changed[:200]))
+    share = 1 - len(lost) / max(1, tried)
+    print(f"{name}: {tried - len(lost)} of {tried}, {share:.3f}")  # noqa: T201 -- for the report
+    assert share >= floor, lost
+
+
+def test_there_is_enough_to_change() -> None:
+    assert len(logs()) >= FEWEST

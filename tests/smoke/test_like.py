@@ -1,0 +1,104 @@
+"""What ``smoke --like`` reads of a model's configuration."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fadoctor.model.errors import UsageError
+from fadoctor.model.smoke_catalogue import LIKE, TRIED, untried
+from fadoctor.model.verdict import Backend
+from fadoctor.proof.smoke.choice import Wanted, _keys
+from fadoctor.proof.smoke.like import Like, like_of, read_like
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SINKS = frozenset({"gpt_oss"})
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (
+            {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096},
+            Like(32, 8, 128),
+        ),
+        ({"n_head": 12, "n_embd": 768}, Like(12, 12, 64)),
+        ({"n_head": 71, "hidden_size": 4544, "multi_query": True}, Like(71, 1, 64)),
+        (
+            {
+                "model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"],
+                "text_config": {
+                    "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+                    "hidden_size": 2560, "sliding_window": 1024, "attn_logit_softcapping": None,
+                },
+            },
+            Like(8, 4, 256, window=1024),
+        ),
+        (
+            {"num_attention_heads": 8, "head_dim": 256, "attn_logit_softcapping": 50.0},
+            Like(8, 8, 256, softcap=50.0),
+        ),
+        (
+            {"num_attention_heads": 28, "num_key_value_heads": 4, "hidden_size": 3584,
+             "sliding_window": 131072, "use_sliding_window": False},
+            Like(28, 4, 128),
+        ),
+        (
+            {"num_attention_heads": 8, "head_dim": 64, "sliding_window": 128,
+             "layer_types": ["full_attention"]},
+            Like(8, 8, 64),
+        ),
+        (
+            {"model_type": "gpt_oss", "num_attention_heads": 64, "num_key_value_heads": 8,
+             "head_dim": 64, "sliding_window": 128},
+            Like(64, 8, 64, window=128, sinks=True),
+        ),
+        (
+            {"num_attention_heads": 12, "hidden_size": 768, "architectures": ["BertForMaskedLM"]},
+            Like(12, 12, 64, causal=False),
+        ),
+        ({"num_attention_heads": True, "hidden_size": 768}, None),
+        ({"num_attention_heads": 10**9, "hidden_size": 768}, None),
+        ({"num_attention_heads": 12, "num_key_value_heads": 5, "head_dim": 64}, None),
+        ({"num_attention_heads": 12}, None),
+    ],
+)  # fmt: skip
+def test_attention_of_a_configuration(config: dict[str, Any], expected: Like | None) -> None:
+    assert like_of(config, SINKS) == expected
+
+
+def test_a_folder_or_its_file_is_read(tmp_path: Path) -> None:
+    config = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    found = read_like(tmp_path, SINKS)
+    assert found == read_like(tmp_path / "config.json", SINKS) == Like(4, 2, 64)
+    assert str(found) == "4 heads, 2 of keys, head dimension 64, causal"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "[" * 10**5, '{"num_attention_heads": 4}'])
+def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(UsageError, match="--like"):
+        read_like(tmp_path, SINKS)
+    with pytest.raises(UsageError, match="No such file"):
+        read_like(tmp_path / "missing", SINKS)
+
+
+def test_only_attention_is_tried_and_only_in_that_shape() -> None:
+    from fadoctor.model.smoke_catalogue import entry_of  # noqa: PLC0415
+
+    wanted = Wanted(like=Like(4, 2, 64))
+    assert {key.case for key in _keys(entry_of(Backend.FA2), wanted)} == {*LIKE}
+    assert not list(_keys(entry_of(Backend.FA_ROTARY), wanted))
+
+
+def test_what_no_cell_tried_is_told() -> None:
+    assert untried(set()) == tuple(TRIED)
+    left = untried({"gqa", "hdim96", "with a softcap"})
+    assert "grouped heads" not in left
+    assert "softcaps" not in left
+    assert {"masks", "sinks", "sliding windows"} <= set(left)

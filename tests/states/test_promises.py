@@ -1,0 +1,68 @@
+"""What no plan may do: told off what it says, and kept from everything that people start from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fadoctor.model.environment import Target
+from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome, Proof
+from tests.states.promises import broken_promise
+from tests.states.starts import STARTS, start
+from tests.unit.repair.plan.problems import plan
+
+MACHINES = (
+    ("Tesla V100-SXM2-16GB", "7.0", "535.129.03"),
+    ("NVIDIA H100 80GB HBM3", "9.0", "550.54.15"),
+    ("NVIDIA GeForce RTX 5090", "12.0", "580.65.06"),
+)
+MOVES = (Change("flash-attn", "", "2.8.3.post1"),)
+BY_HAND = Action(ActionKind.ADVICE, "pip install 'flash-attn>=2.7.1,<2.8.3'")
+
+
+def made(**parts: Any) -> Plan:
+    given = {"actions": (), "changes": MOVES, **parts}
+    return Plan(PlanOutcome.REPAIRS, Target("environment", "x", "test"), "pip", **given)
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({"actions": (BY_HAND,)}, "becomes 2.8.3.post1"),
+        ({"proof": Proof(errors=("x",), lost=("gpu[0] flex bf16",))}, "stops working"),
+        (
+            {"actions": (Action(ActionKind.INSTALL, "x", ("x",), requirements=("sglang",)),)},
+            "a bare name",
+        ),
+    ],
+)
+def test_what_is_broken_is_told(parts: dict[str, Any], told: str) -> None:
+    assert told in broken_promise(made(**parts))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"actions": (Action(ActionKind.ADVICE, "pip install 'flash-attn>=2.7.1,<3'"),)},
+        {"proof": Proof(lost=("gpu[0] flex bf16",))},
+        {
+            "proof": Proof(errors=("x",), lost=("gpu[0] flex bf16",)),
+            "wishes": ("flash-attn (asked for)",),
+        },
+    ],
+)
+def test_what_is_kept_is_not(parts: dict[str, Any]) -> None:
+    assert broken_promise(made(**parts)) == ""
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda each: each[1])
+@pytest.mark.parametrize("name", STARTS)
+def test_every_start_keeps_the_promises(name: str, machine: tuple[str, str, str]) -> None:
+    assert broken_promise(plan(start(name, machine))) == ""
+
+
+@pytest.mark.parametrize("want", ["flash-attn", "unsloth", "vllm", "sglang", "xformers"])
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda each: each[1])
+def test_every_wish_keeps_the_promises(want: str, machine: tuple[str, str, str]) -> None:
+    assert broken_promise(plan(start("empty", machine), want=(want,))) == ""

@@ -1,0 +1,71 @@
+"""Tables speak against a command: no such build, no code for the GPU, a driver too old."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fadoctor.judging.engine.contradicted import fitted
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.fix import Fix, Step, StepKind
+from tests.unit.judging.engine.builders import environment
+
+INDEX = "https://download.pytorch.org/whl/"
+LINUX = {"host.os": "linux", "host.platform": "linux_x86_64"}
+
+
+def installing(item: str, index: str = "") -> Fix:
+    text = f"pip install {item}"
+    return Fix("one", "Install it", steps=(Step(StepKind.INSTALL, text, (item,), index),))
+
+
+def fit(facts: dict[str, Any], item: str, index: str = "") -> Fix | None:
+    return fitted(installing(item, index), environment(facts), Matrix(load_knowledge().tables))
+
+
+@pytest.mark.parametrize(
+    ("facts", "item"),
+    [
+        ({}, "torch==2.1.0+cu126"),  # there is no such build
+        ({"gpu[0].compute_capability": "12.0"}, "torch==2.7.1"),
+        ({"gpu[0].compute_capability": "7.0"}, "torch==2.13.0"),
+        ({"driver.cuda": "12.2"}, "torch==2.13.0"),
+        ({"driver.version": "535.183.01"}, "torch==2.13.0"),
+        ({"python.version": "3.8.10"}, "torch==2.6.0"),
+    ],
+)
+def test_what_a_table_excludes(facts: dict[str, Any], item: str) -> None:
+    assert fit({**LINUX, **facts}, item) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "item"),
+    [
+        ({}, "torch==2.6.0+cu124"),
+        ({}, "torch==99.0"),  # newer than the tables
+        ({"gpu[0].compute_capability": "12.0"}, "torch==2.10.0"),
+        ({"gpu[0].compute_capability": "12.0", "gpu[1].compute_capability": "8.0"}, "torch==2.7.1"),
+        ({"driver.cuda": "13.0", "driver.version": "580.65.06"}, "torch==2.13.0"),
+        ({"python.version": "3.12.3"}, "torch==2.6.0"),
+        ({"gpu[0].compute_capability": "12.0"}, "einops==0.8.2"),
+    ],
+)
+def test_what_none_excludes(facts: dict[str, Any], item: str) -> None:
+    assert fit({**LINUX, **facts}, item) is not None
+
+
+def test_windows_takes_the_index_of_torch() -> None:
+    windows = {"host.os": "windows", "host.platform": "win_amd64"}
+    found = fit(windows, "torch==2.1.0")
+    assert found is not None
+    assert found.steps[0].items == ("torch==2.1.0+cu121",)
+    assert found.steps[0].text == f"pip install --index-url {INDEX}cu121 torch==2.1.0+cu121"
+    assert fit({**windows, "gpu[0].compute_capability": "12.0"}, "torch==2.1.0") is None
+
+
+@pytest.mark.parametrize("item", ["flash-attn==2.8.3", "torch==2.10.0+cu128", "xformers==0.0.35"])
+def test_a_mac_installs_nothing_of_cuda(item: str) -> None:
+    assert fit({"host.os": "macos", "host.platform": "macosx_arm64"}, item) is None
+    assert fit(LINUX, item) is not None

@@ -1,0 +1,41 @@
+"""A frame says what failed where the exception below it was cut."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.judging.explain.explain import explain, read_log
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+SETUP = r'  File "{}setup.py", line 89, in get_cuda_bare_metal_version'
+LINUX = "/tmp/pip-install-a1b2/flash-attn_0123456789abcdef0123456789abcdef/"
+WINDOWS = "C:\\T\\pip-install-a1b2\\flash-attn_0123456789abcdef0123456789abcdef\\"
+CALL = "    raw_output = subprocess.check_output([cuda_dir + '/bin/x', '-V'])\n"
+
+
+def loud(knowledge: Knowledge, log: str) -> list[str]:
+    report = explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge)
+    return [each.rule_id for each in report.findings if each.severity.value != "note"]
+
+
+@pytest.mark.parametrize("folder", [LINUX, WINDOWS])
+def test_the_last_frame_speaks(knowledge: Knowledge, folder: str) -> None:
+    log = f"Traceback (most recent call last):\n{SETUP.format(folder)}\n{CALL}"
+    assert loud(knowledge, log) == ["build-nvcc-missing"]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        f"{SETUP.format('/srv/other/')}\n{CALL}",
+        f"{SETUP.format(LINUX)}\n{CALL}KeyboardInterrupt\n",
+        f'{SETUP.format(LINUX)}\n{CALL}  File "/srv/a.py", line 3, in read\n    x()\n',
+    ],
+)
+def test_what_is_not_the_end_says_nothing(knowledge: Knowledge, log: str) -> None:
+    assert loud(knowledge, log) == []

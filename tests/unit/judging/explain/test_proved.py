@@ -1,0 +1,68 @@
+"""The facts of a text and a complaint about just that, in no wording that a rule has."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.proved import LINES_LIMIT, complaining
+from fadoctor.sources.logs.cleaning import Line
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+
+def ids(knowledge: Knowledge, log: str) -> list[str]:
+    report = explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge)
+    return [each.rule_id for each in report.findings if each.severity.value != "note"]
+
+
+BLACKWELL = "NVIDIA GeForce RTX 5090\ntorch 2.6.0+cu124\n"
+CPU = "NVIDIA GeForce RTX 4090\ntorch 2.8.0+cpu\n"
+VOLTA = "Tesla V100-SXM2-32GB\ntorch 2.6.0+cu124\n"
+
+
+@pytest.mark.parametrize(
+    ("facts", "complaint", "rule_id"),
+    [
+        (BLACKWELL, "It crashes on the new card.", "torch-arch-unsupported"),
+        (BLACKWELL, "新しい GPU では動かない", "torch-arch-unsupported"),
+        (BLACKWELL, "换了显卡就报错", "torch-arch-unsupported"),
+        (CPU, "CUDA available: False", "torch-cpu-only"),
+        (CPU, "My GPU is not used, CUDA does not work.", "torch-cpu-only"),
+        (VOLTA, "FlashAttention does not work there.", "gpu-too-old-fa2"),
+        (VOLTA, "FA2 crashes", "gpu-too-old-fa2"),
+    ],
+)
+def test_a_complaint_beside_facts(
+    knowledge: Knowledge, facts: str, complaint: str, rule_id: str
+) -> None:
+    assert ids(knowledge, facts + complaint + "\n")[:1] == [rule_id]
+    assert ids(knowledge, facts + "It is fast.\n") == []
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "KeyError: 'tokens'",
+        "The disk fails.",
+        "ConnectionError: the server does not answer on this GPU node",
+        "huggingface_hub.errors.GatedRepoError: 401 Client Error. cannot access",
+    ],
+)
+def test_a_complaint_about_something_else(knowledge: Knowledge, complaint: str) -> None:
+    assert ids(knowledge, f"{BLACKWELL}{complaint}\n") == []
+
+
+def test_another_flash_attention_is_not_meant(knowledge: Knowledge) -> None:
+    log = "Tesla V100-SXM2-32GB\nllama.cpp with -fa: flash attention fails\n"
+    assert ids(knowledge, log) == []
+
+
+def test_of_a_long_log_no_sentence_is_a_complaint() -> None:
+    lines = tuple(Line(number, "it fails", "") for number in range(LINES_LIMIT + 1))
+    assert complaining(lines) == ()
+    assert len(complaining(lines[:3])) == 3

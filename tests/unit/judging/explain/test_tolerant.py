@@ -1,0 +1,93 @@
+"""A message of which a word was lost, added or misspelt is recognised; what says less is not."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.pages import load_pages, tolerant_of
+from fadoctor.judging.explain.words import is_alike, words_in
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+
+def loud(knowledge: Knowledge, log: str) -> list[tuple[str, str]]:
+    report = explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge)
+    return [
+        (each.rule_id, each.confidence.value)
+        for each in report.findings
+        if each.severity.value != "note"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "rule_id"),
+    [
+        ("AssertionError: Torch not being compiled with CUDA enabled", "torch-cpu-only"),
+        ("RuntimeError: FlashAttention only suports Ampere GPUs or newer.", "gpu-too-old-fa2"),
+        ("RuntimeError: FlashAttention supports Ampere GPUs or newer.", "gpu-too-old-fa2"),
+        ("RuntimeError: query and key have the same dtype", "fa2-mixed-qkv-dtype"),
+        ("RuntimeError: query query and key must have have the same dtype", "fa2-mixed-qkv-dtype"),
+        (
+            "SM89 kernel is not available. Make sure you have GPUs with compute capability 8.9.",
+            "sage-kernel-missing",
+        ),
+    ],
+)
+def test_one_word_is_not_all(knowledge: Knowledge, line: str, rule_id: str) -> None:
+    assert loud(knowledge, f"{line}\n")[:1] in (
+        [(rule_id, "high")],
+        [(rule_id, "medium")],
+        [(rule_id, "low")],
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Torch was compiled with CUDA enabled",  # the sense is the opposite
+        "fastai 2.7.19 requires torch<2.7,>=1.10, but you have torch 2.8.0 which is incompatible.",
+        "Flash Attn is not installed!",
+        "Everything must have the same colour",
+        "The kernel is available for execution on the device",
+    ],
+)
+def test_no_word_is_given_that_changes_the_sense(knowledge: Knowledge, line: str) -> None:
+    assert loud(knowledge, f"{line}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("attention", "attention", True),
+        ("attention", "attetion", True),
+        ("attention", "attenttion", True),
+        ("attention", "atetntion", True),
+        ("attention", "attentive", False),
+        ("dtype", "dtypo", True),
+        ("key", "kay", False),  # short words say too much
+    ],
+)
+def test_one_typing_error(one: str, other: str, *, expected: bool) -> None:
+    assert is_alike(one, other) is expected
+    assert is_alike(other, one) is expected
+
+
+def test_a_word_ends_where_a_digit_begins() -> None:
+    assert [word.text for word in words_in("1Torch flash_attn_2_cuda")] == [
+        "torch", "flash", "attn", "cuda",
+    ]  # fmt: skip
+
+
+def test_every_wording_is_recognised_as_it_is(knowledge: Knowledge) -> None:
+    pages = load_pages(knowledge)
+    assert len(pages.wordings) > 500
+    tolerant = tolerant_of(pages.wordings)
+    one = next(each for each in pages.wordings if each.rule == "gpu-too-old-fa2")
+    words = one.text.split()
+    lost = " ".join(words[:1] + words[2:])
+    assert one.rule in {each.rule for each in tolerant.repaired([lost])}

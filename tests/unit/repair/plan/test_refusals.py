@@ -1,0 +1,35 @@
+"""What works instead, where a package for attention cannot be installed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fadoctor.model.fact import Known
+from tests.states.starts import start
+from tests.unit.repair.plan.problems import plan
+
+GPU = ("NVIDIA GeForce RTX 4090", "8.9", "580.65.06")
+
+
+def notes(platform: str, want: str = "flash-attn") -> str:
+    there = start("empty", GPU, "3.11")
+    facts = {**there.facts, "host.platform": Known(platform, "test")}
+    return " ".join(plan(msgspec.structs.replace(there, facts=facts), want=(want,)).notes)
+
+
+def test_windows_has_torch_s_own_attention_and_files_of_a_third_party() -> None:
+    found = notes("win_amd64")
+    assert 'attn_implementation="sdpa"' in found
+    assert "mjun0812, a third party, publishes flash-attn" in found
+    assert "https://github.com/mjun0812/flash-attention-prebuild-wheels/releases/tag/v" in found
+
+
+def test_macos_has_no_cuda() -> None:
+    found = notes("macosx_14_0_arm64")
+    assert "macOS does not have" in found
+    assert "third party" not in found
+
+
+def test_what_can_be_planned_needs_no_word() -> None:
+    assert "sdpa" not in notes("linux_x86_64")
+    assert "sdpa" not in notes("win_amd64", "transformers")

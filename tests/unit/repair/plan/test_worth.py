@@ -1,0 +1,37 @@
+"""No step for a purpose that something unrepaired vetoes."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.cost import Cost
+from fadoctor.repair.plan.solution import Solution
+from fadoctor.repair.plan.worth import worthwhile
+from tests.states.starts import start
+from tests.unit.repair.plan.problems import problem
+
+GPU = ("NVIDIA A100-SXM4-80GB", "8.0", "580.65.06")
+CHOICE = Choice("torch", Kind.INSTALL, "2.8.0", "2.8.0", "torch==2.8.0")
+
+
+@pytest.mark.parametrize(
+    ("cost", "is_kept"),
+    [
+        (Cost(), True),
+        (Cost(errors=1), True),
+        (Cost(lost=1), True),
+        (Cost(errors=1, lost=1), False),
+    ],
+)
+def test_nothing_is_lost_for_a_half_repair(cost: Cost, *, is_kept: bool) -> None:
+    made = problem(start("torch of another index", GPU))
+    found = worthwhile(made, Solution((CHOICE,), cost))
+    assert bool(found.changes) is is_kept
+    assert found.cost == cost
+
+
+def test_what_was_asked_for_is_done() -> None:
+    made = problem(start("torch of another index", GPU), want=("flash-attn",))
+    found = worthwhile(made, Solution((CHOICE,), Cost(errors=1, lost=1)))
+    assert found.changes

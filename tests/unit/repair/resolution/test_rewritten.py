@@ -1,0 +1,49 @@
+"""The text that would be written is read again and judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fadoctor.repair.resolution.lines import Rewrite
+from fadoctor.repair.resolution.rewritten import new_findings
+from fadoctor.sources.manifests.source import open_source
+from tests.unit.repair.plan.problems import session
+from tests.unit.repair.resolution.test_judge import on
+
+WHEEL = (
+    "flash-attn @ https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3/"
+    "flash_attn-2.8.3%2Bcu12torch2.7cxx11abiTRUE-cp312-cp312-linux_x86_64.whl\n"
+)
+
+
+def judged(folder: Path, before: str, after: str) -> set[str]:
+    environment = on(folder, before, "A100", "550.54.15")
+    name = str(folder / "0" / "requirements.txt")
+    rewrite = Rewrite(open_source(name), after)
+    found = new_findings(environment, session().knowledge, (name,), (rewrite,))
+    assert Path(name).read_text("utf-8") == before
+    return {each.rule_id for each in found}
+
+
+def test_a_wheel_without_its_torch_is_worse(tmp_path: Path) -> None:
+    """A file of two lines got a wheel for torch 2.8, no torch, and two more errors."""
+    assert "wheel-torch-mismatch" in judged(tmp_path, "flash-attn==2.6.3\n", WHEEL)
+
+
+def test_with_its_torch_it_is_not(tmp_path: Path) -> None:
+    assert judged(tmp_path, "flash-attn==2.6.3\n", f"torch==2.7.1\n{WHEEL}") == set()
+
+
+def test_what_was_wrong_before_is_not_new(tmp_path: Path) -> None:
+    assert judged(tmp_path, f"torch==2.6.0\n{WHEEL}", f"torch==2.5.1\n{WHEEL}") == set()
+
+
+def test_an_included_file_is_read_as_it_would_be(tmp_path: Path) -> None:
+    environment = on(tmp_path, "flash-attn==2.6.3\n", "A100", "550.54.15")
+    name = str(tmp_path / "0" / "requirements.txt")
+    Path(name).with_name("more.txt").write_text("torch==2.7.1\n", "utf-8")
+    Path(name).write_text("-r more.txt\n", "utf-8")
+    included = open_source(str(Path(name).with_name("more.txt")))
+    rewrite = Rewrite(included, f"torch==2.6.0\n{WHEEL}")
+    found = new_findings(environment, session().knowledge, (name,), (rewrite,))
+    assert {each.subject for each in found} == {"flash-attn"}
