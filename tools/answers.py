@@ -4,8 +4,8 @@
     python -m tools.answers record             # keep the answers of this checkout
     python -m tools.answers show FOLDER        # write each answer as a file, to be compared by diff
 
-A change that only moves code changes no answer. What differs on purpose has a line in
-tests/answers/differences.txt: a pattern over names of answers, and the reason.
+A change that only moves code changes no answer: record before it, compare after it. What differs on
+purpose has a line in tests/answers/differences.txt: a pattern over names of answers, and the reason.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SCRUBBED = (
 
 def digest(answer: str) -> str:
     """Return a short digest of an answer."""
-    return hashlib.sha256(answer.encode()).hexdigest()[:_DIGITS]
+    return hashlib.sha256(answer.replace(str(ROOT), ".").encode()).hexdigest()[:_DIGITS]
 
 
 def read_recorded(text: str) -> dict[str, str]:
