@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.judging.engine.condition import tests_of
 from fadoctor.model.catalogue import (
     FactSpec,
     build_catalogue,
@@ -108,18 +109,18 @@ def _first_of(paths: tuple[str, ...]) -> str:
 
 
 def _test(test: Any) -> Spans:
-    operators = test if isinstance(test, dict) else {"is": test}
     found: list[Span] = []
-    for name, operand in operators.items():
-        found += spans(" and " if found else " ", *_operator(name, operand))
+    for name, operand in tests_of(test).items():
+        found += spans(" and " if found else " ", *operator_words(name, operand))
     return tuple(found)
 
 
-def _operator(name: str, operand: Any) -> Spans:
+def operator_words(name: str, operand: Any) -> Spans:
+    """Return an operator with its operand: ``is below 2.6``."""
     if name == "present":
         return spans("is there" if operand else "is not there")
     words = _WORDS.get(name, name.replace("_", " "))
-    operands = operand if isinstance(operand, list) else [operand]
+    operands = operand if isinstance(operand, (list, tuple)) else [operand]
     return spans(f"{words} ", *joined([code(_value(each)) for each in operands]))
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from fadoctor.judging.engine.condition import Truth
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.explanation import Agreement
-from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.finding import Confidence, Outcome, Severity
 from fadoctor.model.fix import Safety, StepKind
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
 _FORMAT = {
     "known", "absent", "unknown", "environment", "site-packages", "facts", "manifest",
+    "comparison", "group", "all", "any",
     *(
         str(item.value)
         for kind in (
             Severity, Confidence, Safety, StepKind, Backend, Dtype, Predicted, Measured, Failure,
-            Agreement, ActionKind, PlanOutcome, Answer,
+            Agreement, ActionKind, PlanOutcome, Answer, Outcome, Truth,
         )
         for item in kind
     ),

@@ -81,7 +81,8 @@ def check(
         settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
         failing = support.failing_from(fail_on, settings)
         how = forms.How(color.value, quiet, verbose, redact, failing)
-        asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, failing)
+        asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, failing,
+                      debug=debug)  # fmt: skip
         asked = asked.by(settings)
         leave(_examine(asked, sinks, how, save), exit_zero=exit_zero)
 
@@ -98,6 +99,8 @@ class Asked(msgspec.Struct, frozen=True):
     strict: bool = False
     fail_on: judging.FailOn = judging.FailOn.ERROR
     settings: Settings | None = None
+    debug: bool = False
+    """Whether standard error says why each rule came out as it did."""
 
     def by(self, settings: Settings) -> Asked:
         """Return the same with what a project's settings say beside it."""
@@ -139,6 +142,8 @@ def _examine(
         from fadoctor.judging.diagnose import conclude
 
         prognosis, planned = foreseen(environment, knowledge, ignore)
+    if asked.debug:
+        support.tell_reasons(prognosis, redact=how.redact)
     run = None
     may_run = request.is_real and not environment.overlays
     if may_run and support.is_proved(prognosis, asked.smoke, thorough=asked.thorough):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,9 @@ from fadoctor.interfaces.cli.rules_update import update
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
+
+if TYPE_CHECKING:
+    from fadoctor.report.page import Page
 
 app = typer.Typer(
     name="rules",
@@ -98,6 +101,17 @@ def show(
         str,
         typer.Argument(metavar="ID", autocompletion=proposals.rule_ids, help="The rule's id."),
     ],
+    facts: Annotated[
+        str,
+        typer.Option(
+            "--facts",
+            metavar="FILE|-",
+            help="Show why the rule comes out as it does for saved facts, the output of "
+            "`fadoctor facts`, or a pasted report: each condition, the fact that it met, and the "
+            "outcome.",
+            show_default=False,
+        ),
+    ] = "",
     rules: judging.Rules = [],  # noqa: B006
     format_: Annotated[
         PageFormat,
@@ -106,11 +120,13 @@ def show(
     output: showing.Output = None,
     color: showing.ColourOption = showing.Colour.AUTO,
 ) -> None:
-    """Show the page of a rule: what, why, how to confirm, what to do, sources."""
-    from fadoctor.interfaces.cli.terminal import style_of
+    """Show the page of a rule: what, why, how to confirm, what to do, sources.
+
+    With --facts: why it is found for them, or why not.
+    """
     from fadoctor.interfaces.commands.examine import is_retired, no_such_rule
     from fadoctor.judging.engine.suite import load_suite
-    from fadoctor.report import page_markdown, page_text, rule_page
+    from fadoctor.report import rule_page
 
     suite = load_suite(rules)
     files = suite.rules()
@@ -119,10 +135,31 @@ def show(
         rule_id = current
     if rule_id not in files:
         raise UsageError(no_such_rule(rule_id, files))
-    if format_ is PageFormat.JSON:
+    is_json = format_ is PageFormat.JSON
+    if facts:
+        from fadoctor.interfaces.cli.support import without_credentials
+        from fadoctor.interfaces.commands.reasons import reasons_for
+        from fadoctor.report import reasons_page
+
+        told = without_credentials(reasons_for(rule_id, facts, rules))
+        if is_json:
+            write(reasons_page.render_json(rule_id, told), output, "json")
+            return
+        page = reasons_page.build_reasons_page(files[rule_id].rule, told)
+    elif is_json:
         write(rule_page.render_json(rule_id, files), output, "json")
         return
-    page = rule_page.build_page(rule_id, files, suite.knowledge)
+    else:
+        page = rule_page.build_page(rule_id, files, suite.knowledge)
+    _write_page(page, format_, output, color)
+
+
+def _write_page(
+    page: Page, format_: PageFormat, output: Path | None, color: showing.Colour
+) -> None:
+    from fadoctor.interfaces.cli.terminal import style_of
+    from fadoctor.report import page_markdown, page_text
+
     if format_ is PageFormat.MARKDOWN:
         write(page_markdown.render(page), output)
     else:

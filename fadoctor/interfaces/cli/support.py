@@ -183,6 +183,16 @@ def redacted(document: _T) -> _T:
     return redact(document, os.environ, os.uname().nodename if hasattr(os, "uname") else "")
 
 
+def tell_reasons(prognosis: Prognosis, *, redact: bool) -> None:
+    """Say on standard error why each rule came out as it did."""
+    from fadoctor.interfaces.commands.reasons import reasons_in
+    from fadoctor.report.reasons_page import debug_lines
+
+    told = reasons_in(prognosis)
+    told = redacted(told) if redact else without_credentials(told)
+    sys.stderr.writelines(f"fadoctor.rules: {line}\n" for line in debug_lines(told))
+
+
 def leave(code: int, *, exit_zero: bool) -> NoReturn:
     """End the command with a code; `exit_zero` forgives findings and blind spots."""
     forgiven = exit_zero and code in (EXIT_FINDINGS, EXIT_COULD_NOT_LOOK)

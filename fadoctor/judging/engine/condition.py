@@ -55,10 +55,10 @@ def holds(condition: Condition, scope: Scope) -> Truth:
 def _every_key(condition: Condition, rule: Rule) -> Asked:
     """Make a condition of a rule ready: its paths and operators are looked up once."""
     keys = [_key(path, test, rule) for path, test in condition.items()]
-    return keys[0] if len(keys) == 1 else partial(_all, keys)
+    return keys[0] if len(keys) == 1 else partial(all_of, keys)
 
 
-def _all(keys: Iterable[Asked], scope: Scope) -> Truth:
+def all_of(keys: Iterable[Asked], scope: Scope) -> Truth:
     """Ask in order: the first that is false decides, else one that is unknown does."""
     worst = _TRUE
     for key in keys:
@@ -74,14 +74,17 @@ def _key(path: str, test: Any, rule: Rule) -> Asked:
     """Make one key of a condition ready."""
     if path == "any":
         branches = [_every_key(branch, rule) for branch in test]
-        return partial(_any, branches)
-    read = reader(rule, path)
-    tests = test if isinstance(test, dict) else {"is": test}
-    ready = [_tested(read, name, operand, rule) for name, operand in tests.items()]
-    return ready[0] if len(ready) == 1 else partial(_all, ready)
+        return partial(any_of, branches)
+    ready = [tested(path, name, operand, rule) for name, operand in tests_of(test).items()]
+    return ready[0] if len(ready) == 1 else partial(all_of, ready)
 
 
-def _any(branches: Iterable[Asked], scope: Scope) -> Truth:
+def tests_of(test: Any) -> dict[str, Any]:
+    """Return the operators of one key of a condition, with their operands; a plain value is one."""
+    return test if isinstance(test, dict) else {"is": test}
+
+
+def any_of(branches: Iterable[Asked], scope: Scope) -> Truth:
     """Ask all branches, so that a failure names all its evidence."""
     found = [branch(scope) for branch in branches]
     for decisive in (_TRUE, _UNKNOWN, _FALSE):
@@ -90,8 +93,9 @@ def _any(branches: Iterable[Asked], scope: Scope) -> Truth:
     return _NOT_THERE
 
 
-def _tested(read: Reader, name: str, operand: Any, rule: Rule) -> Asked:
+def tested(path: str, name: str, operand: Any, rule: Rule) -> Asked:
     """Make one test of a fact ready; what is absent weighs more than what is unknown."""
+    read = reader(rule, path)
     if name == "present":
         return partial(_is_present if operand else _is_absent, read)
     operator = OPERATORS[name]
@@ -99,13 +103,13 @@ def _tested(read: Reader, name: str, operand: Any, rule: Rule) -> Asked:
         return partial(_compared, operator, read, reader(rule, operand[1:]))
     value = tuple(operand) if isinstance(operand, list) else operand
 
-    def tested(scope: Scope) -> Truth:
+    def compared(scope: Scope) -> Truth:
         fact = read(scope)
         if isinstance(fact, Known):
             return _TRUTHS[operator(fact.value, value)]
         return _NOT_THERE if isinstance(fact, Absent) else _UNKNOWN
 
-    return tested
+    return compared
 
 
 def _compared(operator: Operator, read: Reader, read_other: Reader, scope: Scope) -> Truth:

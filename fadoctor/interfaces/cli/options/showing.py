@@ -92,7 +92,8 @@ Debug = Annotated[
     bool,
     typer.Option(
         "--debug",
-        help="Log what is read, and show stacks of internal errors.",
+        help="Log what is read, and show stacks of internal errors. check: also why each rule came "
+        "out as it did.",
         rich_help_panel=_OUTPUT,
     ),
 ]
