@@ -228,3 +228,24 @@ def test_an_environment_that_was_only_found_is_read_and_not_run(run: Run, tmp_pa
     assert "torch 2.8.0" in result.stdout
     assert "--python" in result.stdout
     assert not (tmp_path / "was-run").exists()
+
+
+def test_debug_says_why_each_rule_came_out_as_it_did(run: Run) -> None:
+    facts = Path(__file__).parents[1] / "golden" / "linux-v100-torch210" / "facts.json"
+    document = json.loads(facts.read_text(encoding="utf-8"))
+    document["facts"]["driver.version"]["source"] = "https://kim:s3cr3tpassw0rd@example.org"
+    told = json.dumps(document)
+    plain, debug = (run("check", "--facts", "-", *more, input=told) for more in ((), ("--debug",)))
+    assert (debug.stdout, debug.returncode) == (plain.stdout, plain.returncode)
+    lines = debug.stderr.splitlines()
+    found = (
+        "fadoctor.rules: gpu-too-old-fa2 for gpu[0]: Found, severity error: all conditions hold."
+    )
+    assert found in lines
+    head = "fadoctor.rules: driver-too-old for environment: Not found. This is false: "
+    assert any(line.startswith(f"{head}driver.version is below floor.driver (") for line in lines)
+    assert "s3cr3tpassw0rd" not in debug.stderr
+    redacted = run("check", "--facts", "-", "--debug", "--redact", input=told).stderr
+    assert "example.org" not in redacted
+    assert found in redacted
+    assert "fadoctor.rules" not in plain.stderr

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
 RULES = Path(__file__).parents[2] / "rules"
+GOLDEN = RULES.parent / "tests" / "golden"
 HOSTILE = r'"\e[31mred\e]0;title\a [bold]x[/bold] \u202e"'
 CASES = """
   - {name: here, facts: {host.os: linux}, expect: {outcome: fail}}
@@ -105,6 +106,43 @@ def test_show_as_markdown_and_as_json(run: Run, tmp_path: Path) -> None:
     document = json.loads(run("rules", "show", "driver-too-old", "--format", "json").stdout)
     assert document["rule"]["id"] == "driver-too-old"
     assert document["cases"]
+
+
+def test_show_with_facts_says_why_and_why_not(run: Run) -> None:
+    old = str(GOLDEN / "linux-v100-torch210" / "facts.json")
+    why = run("rules", "show", "gpu-too-old-fa2", "--facts", old)
+    assert why.returncode == 0
+    assert "gpu[0]: found\n" in why.stdout
+    assert "- gpu[0].compute_capability is 7.0 (NVML" in why.stdout
+    facts = (GOLDEN / "linux-a100-healthy" / "facts.json").read_text(encoding="utf-8")
+    arguments = ("rules", "show", "gpu-too-old-fa2", "--facts", "-")
+    why_not = run(*arguments, input=facts).stdout
+    assert "Not found. This is false: gpu.compute_capability is below 8.0.\n" in why_not
+    document = json.loads(run(*arguments, "--format", "json", input=facts).stdout)
+    assert [each["outcome"] for each in document["subjects"]] == ["pass"]
+    assert (
+        "not found\n\nNot found. This is false: `gpu."
+        in run(*arguments, "--format", "markdown", input=facts).stdout
+    )
+
+
+def test_show_with_facts_hides_credentials(run: Run) -> None:
+    document = json.loads((GOLDEN / "linux-a100-healthy" / "facts.json").read_text())
+    document["facts"]["driver.version"]["source"] = "https://kim:s3cr3tpassw0rd@example.org"
+    text = run("rules", "show", "driver-too-old", "--facts", "-", input=json.dumps(document))
+    assert text.returncode == 0
+    assert "s3cr3tpassw0rd" not in text.stdout
+    assert "example.org" in text.stdout
+
+
+def test_show_with_facts_follows_a_retired_id_and_own_rules(run: Run, own: Path) -> None:
+    facts = ("--facts", str(GOLDEN / "linux-a100-healthy" / "facts.json"))
+    text = run("rules", "show", "trl-requirement-unmet", *facts)
+    assert "requirement-unmet replaces it" in text.stderr
+    assert "requirement-unmet, judged on" in text.stdout
+    mine = run("rules", "show", "some-rule", "--rules", str(own), *facts).stdout
+    assert "environment: found\n" in mine
+    assert refused(run, "show", "some-rule", "--rules", str(own), "--facts", "nowhere.json")
 
 
 def test_show_of_an_unknown_rule_names_near_ones(run: Run) -> None:

@@ -66,7 +66,7 @@ def check(
     exit_zero: judging.ExitZero = False,
     quiet: showing.Quiet = False,
     verbose: showing.Verbose = False,
-    debug: showing.Debug = False,
+    debug: showing.CheckDebug = False,
 ) -> None:
     """Say whether FlashAttention works here, if not why, and what to do."""
     from fadoctor.interfaces.cli.terminal import log_to_stderr

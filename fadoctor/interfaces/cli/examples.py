@@ -38,7 +38,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "mcp": ("fadoctor mcp", "fadoctor mcp --folder project"),
     "hook": ("fadoctor hook requirements requirements.txt --gpu A100",),
     "rules list": ("fadoctor rules list --area gpu-arch",),
-    "rules show": ("fadoctor rules show gpu-too-old-fa2",),
+    "rules show": (
+        "fadoctor rules show gpu-too-old-fa2",
+        "fadoctor rules show gpu-too-old-fa2 --facts facts.json",
+    ),
     "rules search": ("fadoctor rules search undefined symbol after an upgrade of torch",),
     "rules test": ("fadoctor rules test my-rules",),
     "rules update": (

@@ -88,12 +88,12 @@ PlanVerbose = Annotated[bool, _verbose("all that changes, and the hash and index
 SmokeVerbose = Annotated[bool, _verbose("the evidence, every fix, and what was seen in each cell")]
 TraceVerbose = Annotated[bool, _verbose("the evidence, every fix, and all kinds of calls")]
 FleetVerbose = Annotated[bool, _verbose("the evidence, every fix, and all groups and differences")]
-Debug = Annotated[
-    bool,
-    typer.Option(
-        "--debug",
-        help="Log what is read, and show stacks of internal errors. check: also why each rule came "
-        "out as it did.",
-        rich_help_panel=_OUTPUT,
-    ),
-]
+
+
+def _debug(more: str = "") -> Any:
+    what = f"Log what is read{more}, and show stacks of internal errors."
+    return typer.Option("--debug", help=what, rich_help_panel=_OUTPUT)
+
+
+Debug = Annotated[bool, _debug()]
+CheckDebug = Annotated[bool, _debug(" and why each rule came out as it did")]
