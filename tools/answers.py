@@ -4,8 +4,8 @@
     python -m tools.answers record             # keep the answers of this checkout
     python -m tools.answers show FOLDER        # write each answer as a file, to be compared by diff
 
-A change that only moves code changes no answer: record before it, compare after it. What differs on
-purpose has a line in tests/answers/differences.txt: a pattern over names of answers, and the reason.
+A change that only moves code changes no answer: record before it, compare after it. What differs
+on purpose has a line in tests/answers/differences.txt: a pattern over names, and the reason.
 """
 
 from __future__ import annotations
