@@ -32,7 +32,7 @@ LINES_LIMIT = 400
 
 # It fails, crashes, does not run; False; in the words of several languages.
 _COMPLAINT = compiled(
-    r"(?i)\b(?:errors?|fail(?:s|ed|ing|ure)?|exception|crash(?:es|ed|ing)?|broken|abort(?:s|ed)?"
+    r"(?i)\b(?:errors?|fail(?:s|ed|ing)?|failures?|exception|crash(?:es|ed|ing)?|broken|abort(?:s|ed)?"
     r"|segfaults?|segmentation fault|unable|cannot|can.?not|can.?t"
     r"|not (?:be )?(?:run(?:nable|able|ning|ing)?|work(?:ing)?|load(?:ed)?|available|supported"
     r"|compatible|usable|recogni[sz]ed|found)"
