@@ -41,7 +41,7 @@ def refused(run: Run, *arguments: str, **options: object) -> str:
         ('{"fadoctor": "1", "target": 3, "facts": {}}', "$.target"),
         (f'{{"fadoctor": "1", {TARGET}, "facts": {{"a": {{"state": "perhaps"}}}}}}', "perhaps"),
         (f'{{"fadoctor": "1", "schema_version": 9, {TARGET}, "facts": {{}}}}', "version 9"),
-        ("[" * 100_000, "not facts: nested too deeply"),
+        ("[" * 100_000, "not JSON: nested too deeply"),
     ],
 )  # fmt: skip
 def test_malformed_facts(run: Run, tmp_path: Path, content: str, words: str) -> None:

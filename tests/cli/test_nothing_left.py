@@ -66,7 +66,7 @@ class Started:
             try:
                 assert self.wait(lambda: self.sees(waits_for, command.pid), 60)
                 command.send_signal(number)
-                status = command.wait(30)
+                status = command.wait(60)
             finally:
                 command.kill()
         return status

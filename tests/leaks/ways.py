@@ -183,7 +183,7 @@ def through_trace(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
         if plant.kind.startswith(("option", "command")) and plant.text[0] not in '["':
             words += shlex.split(plant.text)
     for form in trace.TraceFormat:
-        out = folder / f"trace.{form.value}"
+        out = folder / f"trace.{'txt' if form.value == 'text' else form.value}"
         command = [sys.executable, "-S", "-c", "pass", *words]
         _said(partial(trace.trace, command, format_=form, output=out, redact=redact, verbose=True))
         yield from leaks(f"trace {form.value}", plants, out.read_text(encoding="utf-8"))

@@ -24,7 +24,7 @@ from tests.metamorphic.changes import CHANGES
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
-CAUSES = Path(__file__).parents[1] / "unit" / "explain" / "causes.yaml"
+CAUSES = Path(__file__).parents[1] / "unit" / "judging" / "explain" / "causes.yaml"
 SEED = 20261126
 EVERY = 4
 """Of the logs of cases each fourth one is changed, so that the test takes about a minute."""

@@ -49,5 +49,5 @@ def test_pipes_in_the_folder_are_not_waited_for(tmp_path: Path) -> None:
         "print(len(read_processes(Path(sys.argv[1]))[1]))"
     )
     argv = [sys.executable, "-c", code, str(tmp_path)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "1\n", done.stderr

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tools.fuzz.loop import Read
 
-_TESTS = Path(__file__).parents[2] / "tests" / "unit"
+_TESTS = Path(__file__).parents[2] / "tests" / "unit" / "sources"
 _HOST = {"host.os": "linux", "host.machine": "x86_64", "host.platform": "linux_x86_64",
          "python.version": "3.12.3", "python.implementation": "cpython"}  # fmt: skip
 _STARTS = ("python", "shell")

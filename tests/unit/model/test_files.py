@@ -118,7 +118,7 @@ def test_a_kernel_without_openat2_goes_step_by_step(
 def in_time(code: str, *arguments: str, pass_fds: tuple[int, ...] = ()) -> str:
     """Return what code prints in a process that may not hang."""
     argv = [sys.executable, "-c", f"import sys\nfrom fadoctor.model.files import *\n{code}"]
-    return subprocess.run([*argv, *arguments], capture_output=True, text=True, timeout=30,
+    return subprocess.run([*argv, *arguments], capture_output=True, text=True, timeout=60,
                           check=False, pass_fds=pass_fds).stdout  # fmt: skip
 
 

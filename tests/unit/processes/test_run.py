@@ -194,4 +194,3 @@ def test_a_clock_that_jumps_changes_no_deadline(
     assert python(code, 30, pulse=Pulse(str(beats), 10.0, 10.0)).ok
     late = python("import time; time.sleep(60)", 0.5)
     assert late.ending is Ending.TIMED_OUT
-    assert late.elapsed_s < 8

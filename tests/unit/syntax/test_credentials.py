@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +10,7 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.syntax.credentials import hide_credentials, hide_in_lines, is_secret_name
 from fadoctor.syntax.credentials.document import hide_in
 from tests.leaks.plants import HEX, HEX_LONG, Plant, credentials
+from tests.work import which_ends
 
 
 @pytest.mark.parametrize("plant", credentials(), ids=lambda each: each.kind)
@@ -103,6 +102,5 @@ def test_no_text_raises_and_no_line_is_lost(text: str) -> None:
     ],
 )  # fmt: skip
 def test_hostile_texts_take_bounded_time(piece: str) -> None:
-    begun = time.process_time()
-    hide_credentials(piece * (60_000 // len(piece)))
-    assert time.process_time() - begun < 5
+    with which_ends():
+        hide_credentials(piece * (60_000 // len(piece)))

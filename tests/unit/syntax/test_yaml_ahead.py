@@ -131,7 +131,7 @@ def test_other_faults_stay_what_they_are(reader: str, name: str) -> None:
 
 PIECES = st.sampled_from([
     "[", "{", "[ ", "{a: ", "[b, ", "- ", "a: ", '"x[": ', "'q{',", "},", "],", "] ", "}", "[[[[[",
-    "{'k': ", '{"a":', "? ", "\n", "x y ", ": ", ", ",
+    "{'k': ", '{"a":', "\n", "x y ", ": ", ", ",
 ])  # fmt: skip
 
 
@@ -140,7 +140,10 @@ PIECES = st.sampled_from([
 @generated(st.lists(PIECES, min_size=1, max_size=3), st.integers(1, 1_100), st.sampled_from(
     ["", "a: ", "- ", "a:\n  b: ", "x: [1, 2, {c: d, e: ", "{a: {b: c}, d: "]))  # fmt: skip
 def test_every_parser_gives_the_same_answer(pieces: list[str], times: int, head: str) -> None:
-    """Of what is not valid the parsers speak in their own words."""
+    """Of what is not valid the parsers speak in their own words.
+
+    Keys by `? ` are left out: how far libyaml looks ahead decides which of two faults it tells.
+    """
     text = head + "".join(pieces) * times
     answers = {reader: list(_answers(reader, text)) for reader in READERS}
     for reader, found in answers.items():

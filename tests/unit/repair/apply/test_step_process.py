@@ -35,7 +35,7 @@ def test_ends_the_step() -> None:
     with subprocess.Popen(_SLEEPER, start_new_session=True, env=marked(step)) as child:
         time.sleep(0.1)
         assert end_step(begun(step, child.pid))
-        assert child.wait(5) == -9
+        assert child.wait(60) == -9
 
 
 def test_ends_what_left_the_group_of_a_step_that_is_gone() -> None:
@@ -61,7 +61,7 @@ def test_a_number_that_came_again_is_left_alone(*, is_leader_gone: bool) -> None
         assert leader.stdout is not None
         stranger = int(leader.stdout.readline()) if is_leader_gone else leader.pid
         if is_leader_gone:
-            leader.wait(20)
+            leader.wait(60)
         step = msgspec.structs.replace(new_step(), pid=leader.pid, started=1)
         try:
             assert end_step(step)
