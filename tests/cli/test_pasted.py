@@ -114,7 +114,12 @@ def test_real_output_says_what_the_probes_read(run: Run, tool: str) -> None:
     pasted = _facts(run("facts", "--facts", "-", input=printed).stdout)
     both = {name for name in pasted if name in probed} - _NAMED_OTHERWISE
     assert both
-    assert {name: pasted[name] for name in both} == {name: probed[name] for name in both}
+    assert [name for name in both if not _agree(pasted[name], probed[name])] == []
+
+
+def _agree(pasted: object, probed: object) -> bool:
+    """Return whether a paste says what is so; a folder tells 3.11 of Python 3.11.7."""
+    return pasted == probed or str(probed).startswith(f"{pasted}.")
 
 
 _NAMED_OTHERWISE = {

@@ -102,8 +102,14 @@ def _names(text: str, values: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(
         place
         for place, word in enumerate(words_in(text))
-        if place not in values and (word.text in _NAMES or _is_in(word, varies))
+        if place not in values
+        and (word.text in _NAMES or _is_in(word, varies) or _is_acronym(text, word))
     )
+
+
+def _is_acronym(text: str, word: Word) -> bool:
+    """Return whether a word is written like HIP or CUDA: a CUDA error is none of HIP's."""
+    return sum(map(str.isupper, text[word.start : word.end])) > 1
 
 
 def _is_in(word: Word, spans: Iterable[tuple[int, int]]) -> bool:
