@@ -101,7 +101,7 @@ def _homes() -> Iterator[Plant]:
 def _folders() -> Iterator[Plant]:
     for folder in (
         "/scratch/users/{}", "/scratch/{}", "/gscratch/{}", "/fs/scratch/PAS1234/{}",
-        "/data/users/{}", "/data/people/{}", "/lustre/users/{}", "/work/staff/{}",
+        "/data/users/{}", "/data/people/{}", "/lustre/users/{}", "/data/staff/{}",
         "/afs/cell/user/w/{}", "/mnt/students/{}", "/u/{}", "/scratch-ssd/{}", "/netscratch/{}",
         "/run/user/{}", "/data/users/w/{}",
     ):  # fmt: skip

@@ -183,7 +183,7 @@ def test_an_index_that_a_project_is_tied_to_has_builds_of_its_own(tmp_path: Path
         ("--index-url " + CU121 + "\nvllm\n", {"torch": "cu121"}),
         ("--extra-index-url " + CU121 + "\ntorch>=2.2\n", {}),
         (
-            "-i https://pypi.org/simple\n--extra-index-url " + CU121 + "\ntorch>=2.2\n",
+            "-i https://pypi.python.org/simple\n--extra-index-url " + CU121 + "\ntorch>=2.2\n",
             {},
         ),
         ("--index-url " + CU121 + "\ntorch==2.2.0\n", {}),
