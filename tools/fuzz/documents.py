@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from unittest.mock import patch
 
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
@@ -156,9 +157,18 @@ def _both(folder: Path, *, configs: bool) -> Read:
 
 
 def yaml_reader(folder: Path) -> Read:
-    """Return what reads YAML as a manifest, as a configuration and as rules."""
-    _no_process()
-    return _both(folder, configs=True)
+    """Return what reads YAML as a manifest, as a configuration and as rules.
+
+    Readers that start a process are left out: what runs in it is a target of its own.
+    """
+    both = _both(folder, configs=True)
+    harmless = {kind: module for kind, module in READERS.items() if kind not in _STARTS}
+
+    def read(data: bytes) -> bool:
+        with patch("fadoctor.sources.configs.reading.READERS", harmless):
+            return both(data)
+
+    return read
 
 
 def toml_reader(folder: Path) -> Read:
@@ -167,12 +177,6 @@ def toml_reader(folder: Path) -> Read:
 
 
 locks_reader = lists_reader = toml_reader
-
-
-def _no_process() -> None:
-    """Leave out the readers that start a process: what runs in it is a target of its own."""
-    for kind in _STARTS:
-        READERS.pop(kind, None)
 
 
 class _Text(NamedTuple):
