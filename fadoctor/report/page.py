@@ -52,7 +52,13 @@ class Listing(msgspec.Struct, frozen=True):
     numbered: bool = False
 
 
-Block = Heading | Paragraph | Listing
+class Command(msgspec.Struct, frozen=True):
+    """What is typed, a line each."""
+
+    lines: tuple[str, ...]
+
+
+Block = Heading | Paragraph | Listing | Command
 Page = tuple[Block, ...]
 
 
