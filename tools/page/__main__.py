@@ -9,6 +9,7 @@ and node for Pyodide, pip for two wheels; what they have fetched is kept in buil
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,9 @@ def main(arguments: list[str]) -> int:
     if given.only_page:
         return 0
     argv = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(given.site_dir)]
-    return subprocess.run(argv, cwd=ROOT, check=False).returncode
+    # The theme prints an advertisement for its successor (docs/dependencies.md).
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(argv, cwd=ROOT, env=env, check=False).returncode
 
 
 if __name__ == "__main__":

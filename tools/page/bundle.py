@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -80,7 +81,8 @@ def _assets(page: Path) -> None:
     for file in ASSETS.iterdir():
         shutil.copy(file, page)
     own = (ASSETS / "page.css").read_text(encoding="utf-8")
-    (page / "page.css").write_text(STYLE.read_text(encoding="utf-8") + own, encoding="utf-8")
+    style = STYLE.read_text(encoding="utf-8")
+    (page / "page.css").write_text(style + _chosen(style) + own, encoding="utf-8")
     files = sorted(file for file in page.iterdir() if file.name not in ("sw.js", "compile.mjs"))
     (page / "compile.mjs").unlink()
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
@@ -90,6 +92,16 @@ def _assets(page: Path) -> None:
     worker = (ASSETS / "sw.js").read_text(encoding="utf-8")
     worker = worker.replace("VERSION_OF_THE_PAGE", digest)
     (page / "sw.js").write_text(worker, encoding="utf-8")
+
+
+def _chosen(style: str) -> str:
+    """Return the colours of both themes, for a site that has a switch."""
+    light, dark = re.findall(r"^\s*:root \{([^}]*)\}", style, re.MULTILINE)
+    light = light.replace("color-scheme: light dark;", "")
+    return "".join(
+        f':root[data-scheme="{name}"] {{ color-scheme: {name}; {" ".join(colours.split())} }}\n'
+        for name, colours in (("light", light), ("dark", dark))
+    )
 
 
 def _packages(wheel: Path, pyodide: Path, page: Path) -> None:

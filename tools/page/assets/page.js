@@ -172,8 +172,13 @@ const linked = () => {
   else if (parts.has("gpu")) ask();
 };
 const grown = () => {
-  if (within) parent.postMessage({ fadoctor: document.documentElement.scrollHeight }, location.origin);
+  if (within) parent.postMessage({ fadoctor: Math.ceil(document.body.offsetHeight) + 2 }, location.origin);
 };
+addEventListener("message", ({ data, origin }) => {
+  if (within && origin === location.origin && data && ["dark", "light"].includes(data.scheme)) {
+    document.documentElement.dataset.scheme = data.scheme;
+  }
+});
 if (within) new ResizeObserver(grown).observe(document.body);
 addEventListener("hashchange", linked);
 linked();
