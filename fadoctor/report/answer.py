@@ -13,6 +13,7 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
+from fadoctor.report.headline import headline, headline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,8 +117,7 @@ def with_cause(report: Report, answers: Sequence[Answer]) -> tuple[Answer, ...]:
     ids = {worst.rule_id, *worst.consequences}
     if any(ids & set(each.because) for each in failing):
         return tuple(_explained(each, report) for each in failing)
-    subject = "" if worst.subject == "environment" else f" ({worst.subject})"
-    first = Answer(State.FAILS, f"{worst.title}{subject}.")
+    first = Answer(State.FAILS, f"{headline_of(worst)}.")
     open_ = [each for each in answers if each.state is State.UNKNOWN and is_tabled(report)]
     return (first, *(_explained(each, report) for each in failing if each.because), *open_)
 
@@ -134,7 +134,7 @@ def _explained(answer: Answer, report: Report) -> Answer:
     causes = (each for each in report.findings if each.severity is Severity.ERROR)
     for each in causes:
         if {each.rule_id, *each.consequences} & set(answer.because):
-            return msgspec.structs.replace(answer, sentence=f"{answer.sentence} {each.title}.")
+            return msgspec.structs.replace(answer, sentence=f"{answer.sentence} {headline(each)}.")
     return answer
 
 
@@ -262,7 +262,7 @@ def _why_no_table(report: Report) -> str:
     """Return why no answer is possible for torch on a GPU: the premise, and its cause if known."""
     facts = report.environment
     count, visible = facts.get("gpu.count"), facts.get("gpu.visible_count")
-    cause = "".join(f" {each.title}." for each in _about_gpus(report)[:1])
+    cause = "".join(f" {headline(each)}." for each in _about_gpus(report)[:1])
     if isinstance(count, Known) and count.value == 0:
         return f"There is no GPU here.{cause} {_ASK}"
     if isinstance(count, Unknown):
