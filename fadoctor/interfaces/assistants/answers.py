@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from fadoctor.interfaces.commands.examine import foreseen, look
+from fadoctor.interfaces.commands.examine import look
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.overlays import Overlays
@@ -68,15 +68,11 @@ def check(asked: Asked, folder: Path) -> Answer:
 
     Files that are named must lie in `folder`.
     """
-    from fadoctor.interfaces.commands.plan import with_advice  # noqa: PLC0415 -- no check, no planner
-    from fadoctor.judging.diagnose import conclude  # noqa: PLC0415
+    from fadoctor.interfaces.commands import check as commands  # noqa: PLC0415 -- when asked
     from fadoctor.report.text import render  # noqa: PLC0415
 
-    request = _request(asked, folder, follow=True)
-    knowledge, environment = look(request)
-    prognosis, planned = foreseen(environment, knowledge)
-    report = with_advice(conclude(prognosis), request, planned)
-    return _answer(report, render)
+    found = commands.check(commands.CheckRequest(_request(asked, folder, follow=True)))
+    return _answer(found.report, render)
 
 
 def explain(log: str, asked: Asked, folder: Path) -> Answer:

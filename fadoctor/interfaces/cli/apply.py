@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.interfaces.cli.support import EXIT_FINDINGS, environment_of, smoke_of_check
+from fadoctor.interfaces.cli.support import EXIT_FINDINGS, environment_of
 from fadoctor.interfaces.cli.undo import agreed, say, store_of, way_back
 from fadoctor.interfaces.commands.environment_name import how_to_name
 from fadoctor.sources.examine.request import Request
@@ -135,11 +135,13 @@ def _workshop(job: Job, run: Run) -> Workshop:
 
 
 def _report_after(environment: Environment, job: Job) -> Report:
+    from fadoctor.interfaces.cli.person import Person
+    from fadoctor.interfaces.commands.check import proof_of
     from fadoctor.judging.diagnose import conclude, foresee
     from fadoctor.knowledge.matrix.load import load_knowledge
 
     prognosis = foresee(environment, load_knowledge(job.rules), job.ignore)
-    run = smoke_of_check(prognosis, thorough=False, quiet=True) if job.smoke else None
+    run = proof_of(prognosis, Person(quiet=True)) if job.smoke else None
     if run is not None and run.interrupted:
         raise KeyboardInterrupt
     return conclude(prognosis, run)

@@ -142,6 +142,8 @@ def smoke(
     request = settings.applied(support.request_of(target, python), assumes=False)
     with spinner("reading the environment", quiet=quiet):
         knowledge, environment = support.environment_of(request, rules, "fadoctor.judging.diagnose")
+    from fadoctor.interfaces.cli.person import Person
+    from fadoctor.interfaces.commands.measure import measured
     from fadoctor.judging.diagnose import conclude_smoke, foresee
 
     wanted = _with_like(wanted, like, knowledge)
@@ -150,10 +152,9 @@ def smoke(
     if list_:
         _list(prognosis, wanted, sinks, how)
         return
+    choice = choose(wanted, prognosis.kernels)
     with interrupted_by_term() as came:
-        run = support.smoke_of(prognosis, choose(wanted, prognosis.kernels), quiet=quiet)
-        if imports and not run.interrupted:
-            run = support.with_imports(run, prognosis, quiet=quiet)
+        run = measured(prognosis, choice, Person(quiet=quiet), imports=imports)
         report = conclude_smoke(prognosis, run)
         forms.deliver(report, sinks, how)
     if came:

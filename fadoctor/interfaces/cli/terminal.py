@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from fadoctor.interfaces.commands.observer import unheard
 from fadoctor.report.style import Style
 
 if TYPE_CHECKING:
@@ -70,10 +71,6 @@ def _can_show_marks(stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def unheard(_: str) -> None:
-    """Say nothing: what a spinner gives where nobody sees it."""
 
 
 @contextmanager

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.interfaces.commands.examine import foreseen, look
+from fadoctor.interfaces.commands import check as commands
+from fadoctor.interfaces.commands.check import CheckRequest
+from fadoctor.interfaces.commands.examine import look
+from fadoctor.interfaces.commands.observer import Observer
 from fadoctor.interfaces.commands.request import What, folders, known_ids, members, request_of
 from fadoctor.model.errors import UsageError
 from fadoctor.report.results import (
@@ -24,11 +27,9 @@ from fadoctor.report.results import (
 
 if TYPE_CHECKING:
     from fadoctor.interfaces.commands.plan import Wanted
-    from fadoctor.judging.diagnose import Prognosis
     from fadoctor.judging.explain.explain import Reading
     from fadoctor.model.rule import Knowledge
     from fadoctor.model.smoke import SmokeRun
-    from fadoctor.proof.smoke.choice import Choice
     from fadoctor.proof.smoke.choice import Wanted as WantedCells
 
 _LONGEST_S = 86_400
@@ -50,21 +51,15 @@ class Cells(msgspec.Struct, frozen=True):
 def check(
     what: What, *, smoke: bool, thorough: bool, cache: bool, ignore: object, rules: object
 ) -> CheckResult:
-    """Return the report of `check`."""
-    from fadoctor.interfaces.commands.measure import choice_of_check
-    from fadoctor.interfaces.commands.plan import with_advice
-    from fadoctor.judging.diagnose import conclude
-
-    request = request_of(what, thorough=thorough, cache=cache)
-    knowledge, environment = look(request, folders(rules, "rules"))
-    ignored = known_ids(ignore, knowledge)
-    prognosis, planned = foreseen(environment, knowledge, ignored)
-    run = None
-    if smoke and request.is_real:
-        choice = choice_of_check(prognosis, thorough=thorough)
-        run = _measured(prognosis, choice, imports=thorough)
-    report = with_advice(conclude(prognosis, run), request, planned)
-    return shown_as(CheckResult, report)
+    """Return the report of `check`; KeyboardInterrupt where Ctrl-C ended a run."""
+    request = CheckRequest(
+        request_of(what, thorough=thorough, cache=cache),
+        folders(rules, "rules"),
+        lambda knowledge: known_ids(ignore, knowledge),
+        smoke,
+        thorough,
+    )
+    return shown_as(CheckResult, commands.check(request, _Program()).report)
 
 
 def facts(what: What, *, thorough: bool, cache: bool, rules: object) -> FactsResult:
@@ -111,13 +106,15 @@ def plan(what: What, wanted: Wanted, *, rules: object) -> PlanResult:
 
 def smoke(target: object, cells: Cells, *, rules: object) -> SmokeResult:
     """Return what was measured; KeyboardInterrupt where Ctrl-C ended it."""
+    from fadoctor.interfaces.commands.measure import measured
     from fadoctor.judging.diagnose import conclude_smoke, foresee
     from fadoctor.proof.smoke.choice import choose
 
     wanted = _wanted(cells)
     knowledge, environment = look(request_of(What(target)), folders(rules, "rules"))
     prognosis = foresee(environment, knowledge)
-    run = _measured(prognosis, choose(wanted, prognosis.kernels), imports=cells.imports)
+    choice = choose(wanted, prognosis.kernels)
+    run = measured(prognosis, choice, _Program(), imports=cells.imports)
     return shown_as(SmokeResult, conclude_smoke(prognosis, run))
 
 
@@ -152,15 +149,12 @@ def _renamed(names: object) -> object:
     return [(dtype_named(each) or each) if isinstance(each, str) else each for each in names]
 
 
-def _measured(prognosis: Prognosis, choice: Choice, *, imports: bool) -> SmokeRun:
-    """Return what ran. Other children of this process are the program's own, and left alone."""
-    from fadoctor.interfaces.commands.measure import measure, prove_imports
+class _Program(Observer):
+    """A program that calls fadoctor. Other children of its process are its own, and left alone."""
 
-    run = measure(prognosis, choice)
-    run = prove_imports(run, prognosis) if imports else run
-    if run.interrupted:
-        raise KeyboardInterrupt
-    return run
+    def measured(self, run: SmokeRun) -> None:
+        if run.interrupted:
+            raise KeyboardInterrupt
 
 
 def _read(log: object, knowledge: Knowledge) -> Reading:
