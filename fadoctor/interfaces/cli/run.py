@@ -57,11 +57,13 @@ def _explain_failure(tail: bytes, rules: list[Path], color: showing.Colour, *, q
 
     knowledge = load_knowledge(tuple(rules))
     reading = read_log(io.BytesIO(tail), "output", knowledge)
-    environment = None
+    judged = None
     if lies_in_active(reading):
         request = with_imports(support.no_request(), reading, knowledge)
-        _, environment = support.environment_of(request, rules)
-    report = support.without_credentials(explain_reading(reading, knowledge, environment))
+        from fadoctor.judging.diagnose import Judged
+
+        judged = Judged(support.environment_of(request, rules)[1], knowledge)
+    report = support.without_credentials(explain_reading(reading, knowledge, judged))
     if report.findings:
         style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)
         sys.stderr.write(harmless("\n" + render(report, style), "text", os.environ))

@@ -23,6 +23,7 @@ CONTRACT = "contract"
 """Kind of what rules about names that packages ask of each other are judged for."""
 
 if TYPE_CHECKING:
+    from fadoctor.judging.diagnose import Judged, Prognosis
     from fadoctor.judging.explain.explain import Reading
     from fadoctor.model.environment import Environment
     from fadoctor.model.explanation import Explanation
@@ -95,42 +96,39 @@ def explained(
     """Return what a log comes from; with an environment, what it confirms and what repairs it."""
     from fadoctor.judging.explain.explain import explain
 
-    report = explain(reading, knowledge, environment, ignored)
     if environment is None:
-        return report
-    return _with_plan(report, request, knowledge, environment, ignored)
+        return explain(reading, knowledge, None, ignored)
+    from fadoctor.judging.diagnose import Judged
+
+    judged = Judged(environment, knowledge)
+    report = explain(reading, knowledge, judged, ignored)
+    # The facts are judged once, for the report and for the plan.
+    return _with_plan(report, request, judged, environment, ignored)
 
 
 def _with_plan(
     report: Explanation,
     request: Request,
-    knowledge: Knowledge,
+    judged: Judged,
     environment: Environment,
     ignored: tuple[str, ...],
 ) -> Explanation:
     """Return the report with what repairs the environment, where that confirms a cause."""
-    from fadoctor.interfaces.commands.plan import Wanted, plan_of
+    from fadoctor.interfaces.commands.plan import Wanted, plan_on
 
     if not any(check.agreement is Agreement.CONFIRMED for check in report.checks):
         return report
-    plan = plan_of(request, knowledge, environment, Wanted(ignore=ignored))
-    report = _advised(report, request, knowledge, environment, plan)
+    before = judged.foresee()
+    plan = plan_on(request, before, environment, Wanted(ignore=ignored))
+    report = _advised(report, request, before, plan)
     does = any(action.is_step for action in plan.actions)
     return msgspec.structs.replace(report, plan=plan) if does else report
 
 
-def _advised(
-    report: Explanation,
-    request: Request,
-    knowledge: Knowledge,
-    environment: Environment,
-    plan: Plan,
-) -> Explanation:
+def _advised(report: Explanation, request: Request, before: Prognosis, plan: Plan) -> Explanation:
     """Return the report with the fixes that hold for what the environment confirms."""
     from fadoctor.interfaces.commands.plan import advised_findings
-    from fadoctor.judging.diagnose import foresee
 
-    before = foresee(environment, knowledge)
     shown = {
         finding.rule_id: finding.fixes
         for finding in advised_findings(request, before, before.assessment.findings, plan)

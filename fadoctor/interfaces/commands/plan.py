@@ -65,16 +65,27 @@ def plan_of(
     request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
 ) -> Plan:
     """Return the plan for an environment; UsageError for names that nobody knows."""
-    from fadoctor.repair.plan.planner import hiding, make_plan, session_of
+    from fadoctor.judging.diagnose import foresee
+    from fadoctor.repair.plan.planner import hiding, session_of
 
+    if wanted.verify or (wanted.carried_out and _can_be_asked(request, environment)):
+        question = _question_of(request, environment, wanted)
+        plan = _verified(request, environment, session_of(knowledge), question)
+        return hiding(plan, knowledge.current(wanted.ignore))
+    return plan_on(request, foresee(environment, knowledge), environment, wanted)
+
+
+def plan_on(request: Request, before: Prognosis, environment: Environment, wanted: Wanted) -> Plan:
+    """Return the plan for an environment that is judged already; no installer is asked.
+
+    `environment` is as it was read.
+    """
+    from fadoctor.repair.plan.planner import hiding, make_plan_on, session_of
+
+    knowledge = before.knowledge
     question = _question_of(request, environment, wanted)
-    session = session_of(knowledge)
-    can_be_asked = _can_be_asked(request, environment)
-    if wanted.verify or (wanted.carried_out and can_be_asked):
-        plan = _verified(request, environment, session, question)
-    else:
-        plan = make_plan(environment, session, question)
-        plan = _saying_who_was_asked(plan) if can_be_asked else plan
+    plan = make_plan_on(before, session_of(knowledge), question)
+    plan = _saying_who_was_asked(plan) if _can_be_asked(request, environment) else plan
     return hiding(plan, knowledge.current(wanted.ignore))
 
 

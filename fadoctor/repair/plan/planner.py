@@ -78,7 +78,12 @@ def session_of(knowledge: Knowledge) -> Session:
 
 def make_plan(environment: Environment, session: Session, question: Question) -> Plan:
     """Return the plan for an environment. Pure: the same facts and wishes give the same plan."""
-    return _Planning(foresee(environment, session.knowledge), session, question).plan()
+    return make_plan_on(foresee(environment, session.knowledge), session, question)
+
+
+def make_plan_on(before: Prognosis, session: Session, question: Question) -> Plan:
+    """Return the plan for an environment that is judged already."""
+    return _Planning(before, session, question).plan()
 
 
 class Planned(NamedTuple):
