@@ -20,7 +20,6 @@ from fadoctor.sources.examine.request import Request
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fadoctor.model.environment import Environment
 
 TEXT_LIMIT = 1_000_000
 """Characters of a log or a report."""
@@ -77,19 +76,17 @@ def check(asked: Asked, folder: Path) -> Answer:
 
 def explain(log: str, asked: Asked, folder: Path) -> Answer:
     """Say what a log comes from; held against an environment where one is named."""
-    from fadoctor.interfaces.commands.explain import explained, read_text  # noqa: PLC0415
-    from fadoctor.knowledge.matrix.load import load_knowledge  # noqa: PLC0415
+    from fadoctor.interfaces.commands import explain as commands  # noqa: PLC0415 -- when asked
     from fadoctor.report.explanation_text import render  # noqa: PLC0415
 
-    _bounded("log", log, TEXT_LIMIT)
-    request = _request(asked, folder, follow=False)
-    environment: Environment | None = None
-    if asked == Asked():
-        knowledge = load_knowledge()
-    else:
-        knowledge, environment = look(request)
-    reading = read_text(io.BytesIO(log.encode("utf-8", "replace")), "the log", knowledge)
-    return _answer(explained(reading, knowledge, request, environment, ()), render)
+    sent = io.BytesIO(_bounded("log", log, TEXT_LIMIT).encode("utf-8", "replace"))
+    request = commands.ExplainRequest(
+        lambda knowledge: commands.read_text(sent, "the log", knowledge),
+        _request(asked, folder, follow=False),
+        lambda _: asked != Asked(),
+        follows=False,
+    )
+    return _answer(commands.explain_log(request), render)
 
 
 def plan(asked: Asked, want: Sequence[str], keep: Sequence[str], folder: Path) -> Answer:

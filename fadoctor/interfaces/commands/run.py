@@ -73,20 +73,16 @@ def explain(
     log: str | bytes | PathLike[str] | BaseException, what: What, *, ignore: object, rules: object
 ) -> ExplainResult:
     """Return what a log comes from; an environment that was named, or that it lies in, is asked."""
-    from fadoctor.interfaces.commands.explain import explained, lies_in_active, with_imports
-    from fadoctor.knowledge.matrix.load import load_knowledge
+    from fadoctor.interfaces.commands.explain import ExplainRequest, explain_log, lies_in_active
 
-    folders_of_rules = folders(rules, "rules")
-    knowledge = load_knowledge(folders_of_rules)
-    ignored = known_ids(ignore, knowledge)
-    reading = _read(log, knowledge)
-    request = request_of(what)
-    environment = None
-    if what != What() or lies_in_active(reading, sys.prefix):
-        request = with_imports(request, reading, knowledge)
-        _, environment = look(request, folders_of_rules)
-    report = explained(reading, knowledge, request, environment, ignored)
-    return shown_as(ExplainResult, report)
+    request = ExplainRequest(
+        lambda knowledge: _read(log, knowledge),
+        request_of(what),
+        lambda reading: what != What() or lies_in_active(reading, sys.prefix),
+        folders(rules, "rules"),
+        lambda knowledge: known_ids(ignore, knowledge),
+    )
+    return shown_as(ExplainResult, explain_log(request))
 
 
 def plan(what: What, wanted: Wanted, *, rules: object) -> PlanResult:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import io
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.interfaces.commands.examine import look
-from fadoctor.interfaces.commands.explain import explained, read_text
+from fadoctor.interfaces.assistants import answers
+from fadoctor.interfaces.assistants.answers import Asked
+from fadoctor.interfaces.commands import run
+from fadoctor.interfaces.commands.explain import ExplainRequest, explain_log, read_text
+from fadoctor.interfaces.commands.observer import Observer
+from fadoctor.interfaces.commands.request import What
 from fadoctor.judging.engine.judge import judge
 from fadoctor.model.explanation import Agreement
 from fadoctor.sources.examine.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from fadoctor.model.environment import Environment
@@ -51,9 +56,49 @@ def test_facts_are_judged_once_where_a_plan_follows(judged: list[Environment]) -
     assert len(judged) > 1, "the end of the plan is judged, too"
 
 
-def explained_on(name: str, log: str) -> list[Agreement]:
-    request = Request(facts=str(GOLDEN / name / "facts.json"))
-    knowledge, environment = look(request)
-    reading = read_text(io.BytesIO(log.encode()), "the log", knowledge)
-    report = explained(reading, knowledge, request, environment, ())
+def test_facts_are_judged_once_where_no_repair_is_looked_for(judged: list[Environment]) -> None:
+    assert explained_on("linux-v100-torch210", AMPERE, repairs=False) == [Agreement.CONFIRMED]
+    assert len(judged) == 1
+
+
+def test_programs_and_assistants_get_the_same_report(tmp_path: Path) -> None:
+    facts = GOLDEN / "linux-v100-torch210" / "facts.json"
+    report = explain_log(request_for("linux-v100-torch210", AMPERE))
+    program = run.explain(AMPERE, What(facts=str(facts)), ignore=(), rules=())
+    assert [each.fixes for each in program.findings] == [each.fixes for each in report.findings]
+    assert (program.checks, program.plan) == (report.checks, report.plan)
+    sent = Asked(report=facts.read_text(encoding="utf-8"))
+    told = answers.explain(AMPERE, sent, tmp_path).document
+    assert [each["rule_id"] for each in told["findings"]] == ["gpu-too-old-fa2"]
+    assert [each.rule_id for each in report.findings] == ["gpu-too-old-fa2"]
+    assert told["checks"][0]["agreement"] == "confirmed"
+
+
+def test_an_observer_hears_that_the_environment_is_read_where_it_is_asked() -> None:
+    told: list[str] = []
+
+    class Listener(Observer):
+        @contextmanager
+        def doing(self, what: str) -> Iterator[Callable[[str], None]]:
+            told.append(what)
+            yield told.append
+
+    request = request_for("linux-v100-torch210", AMPERE)
+    explain_log(request, Listener())
+    assert told == ["reading the log", "reading the environment", "looking for causes"]
+    told.clear()
+    explain_log(request._replace(is_held=lambda _: False), Listener())
+    assert told == ["reading the log", "looking for causes"]
+
+
+def explained_on(name: str, log: str, *, repairs: bool = True) -> list[Agreement]:
+    report = explain_log(request_for(name, log)._replace(repairs=repairs))
     return [each.agreement for each in report.checks]
+
+
+def request_for(name: str, log: str) -> ExplainRequest:
+    return ExplainRequest(
+        lambda knowledge: read_text(io.BytesIO(log.encode()), "the log", knowledge),
+        Request(facts=str(GOLDEN / name / "facts.json")),
+        lambda _: True,
+    )
