@@ -76,17 +76,21 @@ def check(asked: Asked, folder: Path) -> Answer:
 
 def explain(log: str, asked: Asked, folder: Path) -> Answer:
     """Say what a log comes from; held against an environment where one is named."""
-    from fadoctor.interfaces.commands import explain as commands  # noqa: PLC0415 -- when asked
+    from fadoctor.interfaces.commands.explain import (  # noqa: PLC0415 -- when asked
+        ExplainRequest,
+        explain_log,
+        read_text,
+    )
     from fadoctor.report.explanation_text import render  # noqa: PLC0415
 
     sent = io.BytesIO(_bounded("log", log, TEXT_LIMIT).encode("utf-8", "replace"))
-    request = commands.ExplainRequest(
-        lambda knowledge: commands.read_text(sent, "the log", knowledge),
+    request = ExplainRequest(
+        lambda knowledge: read_text(sent, "the log", knowledge),
         _request(asked, folder, follow=False),
         lambda _: asked != Asked(),
         follows=False,
     )
-    return _answer(commands.explain_log(request), render)
+    return _answer(explain_log(request), render)
 
 
 def plan(asked: Asked, want: Sequence[str], keep: Sequence[str], folder: Path) -> Answer:
