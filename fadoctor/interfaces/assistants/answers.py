@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from fadoctor.interfaces.commands.examine import look
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.overlays import Overlays
@@ -95,13 +94,13 @@ def explain(log: str, asked: Asked, folder: Path) -> Answer:
 
 def plan(asked: Asked, want: Sequence[str], keep: Sequence[str], folder: Path) -> Answer:
     """Say which smallest change ends in a working environment; nothing is carried out."""
-    from fadoctor.interfaces.commands.plan import Wanted, planned_for  # noqa: PLC0415
+    from fadoctor.interfaces.commands.fix import FixRequest, make_plan  # noqa: PLC0415 -- when asked
+    from fadoctor.interfaces.commands.plan import Wanted  # noqa: PLC0415
     from fadoctor.report.plan_text import render  # noqa: PLC0415
 
     wanted = Wanted(_listed("want", want), _listed("keep", keep))
-    request = _request(asked, folder, follow=True)
-    knowledge, environment = look(request, needed=("fadoctor.repair.plan.planner",))
-    return _answer(planned_for(request, knowledge, environment, wanted).plan, render)
+    request = FixRequest(_request(asked, folder, follow=True), wanted)
+    return _answer(make_plan(request).plan, render)
 
 
 def _request(asked: Asked, folder: Path, *, follow: bool) -> Request:

@@ -124,10 +124,12 @@ def smoke(
     debug: showing.Debug = False,
 ) -> None:
     """Run attention forward and backward on this machine, and compare it with float64."""
-    from fadoctor.interfaces.cli.terminal import log_to_stderr, spinner
+    from fadoctor.interfaces.cli.person import Person
+    from fadoctor.interfaces.cli.terminal import log_to_stderr
+    from fadoctor.interfaces.commands import smoke as commands
     from fadoctor.model.smoke_catalogue import backend_of
     from fadoctor.processes.ending import die_of, interrupted_by_term
-    from fadoctor.proof.smoke.choice import AUTO, Wanted, choose, refuse_device
+    from fadoctor.proof.smoke.choice import AUTO, Wanted, refuse_device
 
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of(output, format_)
@@ -140,22 +142,15 @@ def smoke(
     settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
     rules = [*settings.rules, *rules]
     request = settings.applied(support.request_of(target, python), assumes=False)
-    with spinner("reading the environment", quiet=quiet):
-        knowledge, environment = support.environment_of(request, rules, "fadoctor.judging.diagnose")
-    from fadoctor.interfaces.cli.person import Person
-    from fadoctor.interfaces.commands.measure import measured
-    from fadoctor.judging.diagnose import conclude_smoke, foresee
-
-    wanted = _with_like(wanted, like, knowledge)
-    prognosis = foresee(environment, knowledge)
+    observer = Person(quiet=quiet)
+    prognosis = commands.foresee_cells(request, tuple(rules), observer)
+    wanted = _with_like(wanted, like, prognosis.knowledge)
     how = forms.How(color.value, quiet, verbose, redact)
     if list_:
         _list(prognosis, wanted, sinks, how)
         return
-    choice = choose(wanted, prognosis.kernels)
     with interrupted_by_term() as came:
-        run = measured(prognosis, choice, Person(quiet=quiet), imports=imports)
-        report = conclude_smoke(prognosis, run)
+        report, run = commands.smoke(prognosis, wanted, observer, imports=imports)
         forms.deliver(report, sinks, how)
     if came:
         sys.stdout.flush()

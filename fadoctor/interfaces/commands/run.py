@@ -87,31 +87,28 @@ def explain(
 
 def plan(what: What, wanted: Wanted, *, rules: object) -> PlanResult:
     """Return the plan of ``fix --dry-run``."""
-    from fadoctor.interfaces.commands.plan import planned_for
+    from fadoctor.interfaces.commands.fix import FixRequest, make_plan
     from fadoctor.repair.plan.dialect import INSTALLERS
 
     if wanted.installer not in INSTALLERS:
         raise UsageError(f"installer: {wanted.installer!r} is none of {', '.join(INSTALLERS)}")
-    request = request_of(what, cache=True)
-    knowledge, environment = look(
-        request, folders(rules, "rules"), ("fadoctor.repair.plan.planner",)
+    request = FixRequest(
+        request_of(what, cache=True),
+        wanted,
+        folders(rules, "rules"),
+        lambda knowledge: known_ids(wanted.ignore, knowledge),
     )
-    known_ids(wanted.ignore, knowledge)
-    return shown_as(PlanResult, planned_for(request, knowledge, environment, wanted).plan)
+    return shown_as(PlanResult, make_plan(request).plan)
 
 
 def smoke(target: object, cells: Cells, *, rules: object) -> SmokeResult:
     """Return what was measured; KeyboardInterrupt where Ctrl-C ended it."""
-    from fadoctor.interfaces.commands.measure import measured
-    from fadoctor.judging.diagnose import conclude_smoke, foresee
-    from fadoctor.proof.smoke.choice import choose
+    from fadoctor.interfaces.commands import smoke as commands
 
-    wanted = _wanted(cells)
-    knowledge, environment = look(request_of(What(target)), folders(rules, "rules"))
-    prognosis = foresee(environment, knowledge)
-    choice = choose(wanted, prognosis.kernels)
-    run = measured(prognosis, choice, _Program(), imports=cells.imports)
-    return shown_as(SmokeResult, conclude_smoke(prognosis, run))
+    wanted, observer = _wanted(cells), _Program()
+    prognosis = commands.foresee_cells(request_of(What(target)), folders(rules, "rules"), observer)
+    found = commands.smoke(prognosis, wanted, observer, imports=cells.imports)
+    return shown_as(SmokeResult, found.report)
 
 
 def _wanted(cells: Cells) -> WantedCells:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,39 +10,16 @@ import pytest
 
 from fadoctor.interfaces.assistants import answers
 from fadoctor.interfaces.commands import check, run
-from fadoctor.interfaces.commands.observer import Observer
 from fadoctor.interfaces.commands.request import What, known_ids
 from fadoctor.model.errors import UsageError
 from fadoctor.model.typed import encode
 from fadoctor.sources.examine.request import Request
+from tests.unit.interfaces.commands.listener import Listener
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.rule import Knowledge
-    from fadoctor.model.smoke import SmokeRun
 
 FACTS = str(Path(__file__).parents[3] / "golden" / "linux-v100-torch210" / "facts.json")
-
-
-class Listener(Observer):
-    """Keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    @contextmanager
-    def doing(self, what: str) -> Iterator[Callable[[str], None]]:
-        self.told.append(what)
-        yield self.told.append
-        self.told.append(f"end of {what}")
-
-    def foreseen(self, prognosis: Prognosis) -> None:
-        self.told.append(f"{len(prognosis.assessment.findings)} findings")
-
-    def measured(self, run: SmokeRun) -> None:
-        self.told.append(run.problem or "ran")
 
 
 def test_an_observer_hears_each_stage_in_order() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,14 @@ from fadoctor.interfaces.assistants import answers
 from fadoctor.interfaces.assistants.answers import Asked
 from fadoctor.interfaces.commands import run
 from fadoctor.interfaces.commands.explain import ExplainRequest, explain_log, read_text
-from fadoctor.interfaces.commands.observer import Observer
 from fadoctor.interfaces.commands.request import What
 from fadoctor.judging.engine.judge import judge
 from fadoctor.model.explanation import Agreement
 from fadoctor.sources.examine.request import Request
+from tests.unit.interfaces.commands.listener import Listener
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import FrameType
 
     from fadoctor.model.environment import Environment
@@ -75,20 +74,13 @@ def test_programs_and_assistants_get_the_same_report(tmp_path: Path) -> None:
 
 
 def test_an_observer_hears_that_the_environment_is_read_where_it_is_asked() -> None:
-    told: list[str] = []
-
-    class Listener(Observer):
-        @contextmanager
-        def doing(self, what: str) -> Iterator[Callable[[str], None]]:
-            told.append(what)
-            yield told.append
-
-    request = request_for("linux-v100-torch210", AMPERE)
-    explain_log(request, Listener())
-    assert told == ["reading the log", "reading the environment", "looking for causes"]
-    told.clear()
-    explain_log(request._replace(is_held=lambda _: False), Listener())
-    assert told == ["reading the log", "looking for causes"]
+    listener, request = Listener(), request_for("linux-v100-torch210", AMPERE)
+    explain_log(request, listener)
+    said = ["reading the log", "reading the environment", "looking for causes"]
+    assert listener.told == [*said, "end of reading the log"]
+    alone = Listener()
+    explain_log(request._replace(is_held=lambda _: False), alone)
+    assert alone.told == ["reading the log", "looking for causes", "end of reading the log"]
 
 
 def explained_on(name: str, log: str, *, repairs: bool = True) -> list[Agreement]:
