@@ -38,7 +38,7 @@ _SENT = "the report that was sent"
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 
-class Asked(msgspec.Struct, frozen=True):
+class AssistantRequest(msgspec.Struct, frozen=True):
     """What is examined, and what is assumed of it; the active environment where nothing is said."""
 
     environment: str = ""
@@ -54,14 +54,14 @@ class Asked(msgspec.Struct, frozen=True):
     platform: str = ""
 
 
-class Answer(NamedTuple):
+class AssistantAnswer(NamedTuple):
     """What is answered."""
 
     text: str
     document: dict[str, Any]
 
 
-def check(asked: Asked, folder: Path) -> Answer:
+def check(asked: AssistantRequest, folder: Path) -> AssistantAnswer:
     """Say whether FlashAttention works, if not why, and what to do.
 
     Files that are named must lie in `folder`.
@@ -73,7 +73,7 @@ def check(asked: Asked, folder: Path) -> Answer:
     return _answer(found.report, render)
 
 
-def explain(log: str, asked: Asked, folder: Path) -> Answer:
+def explain(log: str, asked: AssistantRequest, folder: Path) -> AssistantAnswer:
     """Say what a log comes from; held against an environment where one is named."""
     from fadoctor.interfaces.commands.explain import (  # noqa: PLC0415 -- when asked
         ExplainRequest,
@@ -86,24 +86,26 @@ def explain(log: str, asked: Asked, folder: Path) -> Answer:
     request = ExplainRequest(
         lambda knowledge: read_text(sent, "the log", knowledge),
         _request(asked, folder, follow=False),
-        lambda _: asked != Asked(),
+        lambda _: asked != AssistantRequest(),
         follows=False,
     )
     return _answer(explain_log(request), render)
 
 
-def plan(asked: Asked, want: Sequence[str], keep: Sequence[str], folder: Path) -> Answer:
+def plan(
+    asked: AssistantRequest, want: Sequence[str], keep: Sequence[str], folder: Path
+) -> AssistantAnswer:
     """Say which smallest change ends in a working environment; nothing is carried out."""
     from fadoctor.interfaces.commands.fix import FixRequest, make_plan  # noqa: PLC0415 -- when asked
-    from fadoctor.interfaces.commands.plan import Wanted  # noqa: PLC0415
+    from fadoctor.interfaces.commands.plan import PlanRequest  # noqa: PLC0415
     from fadoctor.report.plan_text import render  # noqa: PLC0415
 
-    wanted = Wanted(_listed("want", want), _listed("keep", keep))
+    wanted = PlanRequest(_listed("want", want), _listed("keep", keep))
     request = FixRequest(_request(asked, folder, follow=True), wanted)
     return _answer(make_plan(request).plan, render)
 
 
-def _request(asked: Asked, folder: Path, *, follow: bool) -> Request:
+def _request(asked: AssistantRequest, folder: Path, *, follow: bool) -> Request:
     """Return the request. What is named is read, and never run."""
     for name in ("environment", "driver", "glibc", "python_version", "platform"):
         _bounded(name, getattr(asked, name), NAME_LIMIT)
@@ -151,7 +153,7 @@ def _files(name: str, values: Sequence[str], folder: Path) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _answer(document: _T, render: Callable[[_T, Style], str]) -> Answer:
+def _answer(document: _T, render: Callable[[_T, Style], str]) -> AssistantAnswer:
     """Return a document as text and as plain data, without what names a person or a machine."""
     from fadoctor.report.redact import redact  # noqa: PLC0415 -- loaded while the facts are read
 
@@ -160,4 +162,6 @@ def _answer(document: _T, render: Callable[[_T, Style], str]) -> Answer:
     if len(text) > ANSWER_LIMIT:
         text = f"{text[:ANSWER_LIMIT]}\n... ({len(text)} characters in all)\n"
     plain: dict[str, Any] = msgspec.json.decode(encode(found))
-    return Answer(text, {key: value for key, value in plain.items() if key != "environment"})
+    return AssistantAnswer(
+        text, {key: value for key, value in plain.items() if key != "environment"}
+    )

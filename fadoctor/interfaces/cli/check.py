@@ -84,7 +84,7 @@ def check(
                            contracts=True, cache=not no_cache)  # fmt: skip
         settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
         failing = support.failing_from(fail_on, settings)
-        how = forms.How(color.value, quiet, verbose, redact, failing)
+        how = forms.Looks(color.value, quiet, verbose, redact, failing)
         asked = _request_of(request, tuple(rules), tuple(ignore), settings)
         asked = asked._replace(smoke=smoke, thorough=thorough)
         observer = Person(quiet=quiet, debug=debug, redact=redact)
@@ -97,7 +97,7 @@ def judge_file(
 ) -> int:
     """Report what is wrong with a file, and nothing else; return the exit code."""
     failing = support.failing_from(fail_on, settings)
-    how = forms.How(showing.Colour.AUTO.value, fail_on=failing, brief=True)
+    how = forms.Looks(showing.Colour.AUTO.value, fail_on=failing, brief=True)
     sinks = forms.sinks_of([], formats.ReportFormat.TEXT)
     return _examine(_request_of(request, (), ignore, settings), sinks, how, Person())
 
@@ -117,7 +117,7 @@ def _request_of(
 def _examine(
     request: CheckRequest,
     sinks: tuple[forms.Sink, ...],
-    how: forms.How,
+    how: forms.Looks,
     observer: Person,
     save: forms.Save | None = None,
     *,

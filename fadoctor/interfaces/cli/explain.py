@@ -82,7 +82,7 @@ def explain(
     report = commands.explain_log(asked, Person(quiet=quiet or log == "-"))
     if settings.notes:
         report = msgspec.structs.replace(report, notes=(*report.notes, *settings.notes))
-    forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, failing))
+    forms.deliver(report, sinks, forms.Looks(color.value, quiet, verbose, redact, failing))
     code = support.severity_code(report.summary, failing)
     if report.rule_errors:
         raise typer.Exit(support.EXIT_INTERNAL)

@@ -21,7 +21,7 @@ from fadoctor.interfaces.cli.support import (
     refuse_unknown_ids,
 )
 from fadoctor.interfaces.commands.fix import FixRequest, make_plan
-from fadoctor.interfaces.commands.plan import Wanted
+from fadoctor.interfaces.commands.plan import PlanRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,13 +127,13 @@ def fix(
     settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
     rules = [*settings.rules, *rules]
     request = settings.applied(request, assumes=dry_run or write_files)
-    wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
-                            verify, no_hub, forms.is_recipe(sinks),
-                            not (dry_run or write_files))  # fmt: skip
+    wanted = PlanRequest(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
+                         verify, no_hub, forms.is_recipe(sinks),
+                         not (dry_run or write_files))  # fmt: skip
     made, code = _plan_for(request, rules, wanted, settings, Person(quiet=quiet))
     in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
-    how = forms.How(color.value, quiet=in_short, verbose=verbose, redact=redact,
-                    recipe=made.recipe)  # fmt: skip
+    how = forms.Looks(color.value, quiet=in_short, verbose=verbose, redact=redact,
+                      recipe=made.recipe)  # fmt: skip
     forms.deliver(made.plan, sinks, how)
     if write_files:
         from fadoctor.repair.resolution.write import write_all
@@ -142,7 +142,7 @@ def fix(
             way_back.say(f"{name} is written")
     if not (dry_run or write_files) and code == EXIT_FINDINGS:
         hidden = (*ignore, *(each.rule for each in settings.ignored))
-        job = apply.Job(request, tuple(rules), hidden, yes, smoke)
+        job = apply.ApplyRequest(request, tuple(rules), hidden, yes, smoke)
         code = apply.apply_for(job, made.plan)
     leave(code, exit_zero=exit_zero)
 
@@ -186,7 +186,7 @@ def refuse_unwritable(named: bool, *, dry_run: bool, write_files: bool, other: b
 
 
 def _plan_for(
-    examine: Request, rules: list[Path], wanted: Wanted, settings: Settings, observer: Observer
+    examine: Request, rules: list[Path], wanted: PlanRequest, settings: Settings, observer: Observer
 ) -> tuple[Made, int]:
     """Read the environment and plan; return that with its exit code. Errors as `check` has them."""
     from fadoctor.model.plan import PlanOutcome

@@ -23,11 +23,11 @@ from fadoctor.model.smoke_catalogue import RUN
 from fadoctor.model.verdict import Dtype, dtype_named
 
 if TYPE_CHECKING:
-    from fadoctor.interfaces.cli.forms import How, Sink
+    from fadoctor.interfaces.cli.forms import Looks, Sink
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.rule import Knowledge
     from fadoctor.model.smoke import SmokeReport
-    from fadoctor.proof.smoke.choice import Wanted
+    from fadoctor.proof.smoke.choice import CellsRequest
 
 _WITH_SINKS = "models-with-sinks"
 
@@ -129,7 +129,7 @@ def smoke(
     from fadoctor.interfaces.commands import smoke as commands
     from fadoctor.model.smoke_catalogue import backend_of
     from fadoctor.processes.ending import die_of, interrupted_by_term
-    from fadoctor.proof.smoke.choice import AUTO, Wanted, refuse_device
+    from fadoctor.proof.smoke.choice import AUTO, CellsRequest, refuse_device
 
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of(output, format_)
@@ -138,14 +138,14 @@ def smoke(
     where = device or ("all" if require_gpu else AUTO)
     backends = tuple(map(backend_of, backend))  # refuses before anything is read
     dtypes = tuple(map(_dtype_of, dtype))
-    wanted = Wanted(backends, dtypes, where, thorough, timeout, total, online)
+    wanted = CellsRequest(backends, dtypes, where, thorough, timeout, total, online)
     settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
     rules = [*settings.rules, *rules]
     request = settings.applied(support.request_of(target, python), assumes=False)
     observer = Person(quiet=quiet)
     prognosis = commands.foresee_cells(request, tuple(rules), observer)
     wanted = _with_like(wanted, like, prognosis.knowledge)
-    how = forms.How(color.value, quiet, verbose, redact)
+    how = forms.Looks(color.value, quiet, verbose, redact)
     if list_:
         _list(prognosis, wanted, sinks, how)
         return
@@ -169,7 +169,7 @@ def _dtype_of(name: str) -> Dtype:
     return found
 
 
-def _with_like(wanted: Wanted, like: str, knowledge: Knowledge) -> Wanted:
+def _with_like(wanted: CellsRequest, like: str, knowledge: Knowledge) -> CellsRequest:
     """Return what is wanted with the model that is named, as far as one is."""
     import msgspec
 
@@ -183,7 +183,7 @@ def _with_like(wanted: Wanted, like: str, knowledge: Knowledge) -> Wanted:
     return msgspec.structs.replace(wanted, like=read_like(Path(like), models))
 
 
-def _list(prognosis: Prognosis, asked: Wanted, sinks: tuple[Sink, ...], how: How) -> None:
+def _list(prognosis: Prognosis, asked: CellsRequest, sinks: tuple[Sink, ...], how: Looks) -> None:
     import msgspec
 
     from fadoctor.interfaces.cli.output import write

@@ -84,9 +84,9 @@ def spinner(
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield unheard
         return
-    from fadoctor.interfaces.cli.progress import Progress
+    from fadoctor.interfaces.cli.progress import ProgressLine
 
-    progress = Progress(sys.stderr, what, ascii_only=not _can_show_marks(sys.stderr))
+    progress = ProgressLine(sys.stderr, what, ascii_only=not _can_show_marks(sys.stderr))
     progress.start(after_s)
     try:
         yield progress.say

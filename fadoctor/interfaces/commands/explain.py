@@ -157,12 +157,12 @@ def _with_plan(
     ignored: tuple[str, ...],
 ) -> Explanation:
     """Return the report with what repairs the environment, where that confirms a cause."""
-    from fadoctor.interfaces.commands.plan import Wanted, plan_on
+    from fadoctor.interfaces.commands.plan import PlanRequest, plan_on
 
     if not any(check.agreement is Agreement.CONFIRMED for check in report.checks):
         return report
     before = judged.foresee()
-    plan = plan_on(request, before, environment, Wanted(ignore=ignored))
+    plan = plan_on(request, before, environment, PlanRequest(ignore=ignored))
     report = _advised(report, request, before, plan)
     does = any(action.is_step for action in plan.actions)
     return msgspec.structs.replace(report, plan=plan) if does else report

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fadoctor.interfaces.commands.plan import Made, Wanted
+    from fadoctor.interfaces.commands.plan import Made, PlanRequest
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.examine.request import Request
 
@@ -24,7 +24,7 @@ class FixRequest(NamedTuple):
     """What is repaired, by what, and what must hold afterwards."""
 
     examine: Request
-    wanted: Wanted
+    wanted: PlanRequest
     rules: tuple[Path, ...] = ()
     ignored: Callable[[Knowledge], tuple[str, ...]] = ignoring_nothing
     """Returns the rules whose findings are hidden; refuses ids that no rule has."""

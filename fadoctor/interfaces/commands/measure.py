@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.environment import Environment
     from fadoctor.model.smoke import SmokeRun
-    from fadoctor.proof.smoke.choice import Choice
+    from fadoctor.proof.smoke.choice import CellChoice
 
 _CHECK_CELL_S, _CHECK_DEVICE_S = 30.0, 120.0
 """Limits of the smoke run of ``check``, seconds."""
@@ -36,19 +36,19 @@ def may_have_gpu(environment: Environment) -> bool:
     return fact_text(environment.fact("torch.build"), "") != "cpu"
 
 
-def choice_of_check(prognosis: Prognosis, *, thorough: bool) -> Choice:
+def choice_of_check(prognosis: Prognosis, *, thorough: bool) -> CellChoice:
     """Return the default set; without `thorough` nothing whose failure is predicted, not long."""
     from fadoctor.judging.verdicts.measurements import doomed
-    from fadoctor.proof.smoke.choice import Wanted, choose
+    from fadoctor.proof.smoke.choice import CellsRequest, choose
 
     if thorough:
-        return choose(Wanted(thorough=True), prognosis.kernels)
-    wanted = Wanted(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
+        return choose(CellsRequest(thorough=True), prognosis.kernels)
+    wanted = CellsRequest(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
     return choose(wanted, prognosis.kernels, doomed(prognosis.verdicts))
 
 
 def measured(
-    prognosis: Prognosis, choice: Choice, observer: Observer = SILENT, *, imports: bool = False
+    prognosis: Prognosis, choice: CellChoice, observer: Observer = SILENT, *, imports: bool = False
 ) -> SmokeRun:
     """Run the chosen cells; with `imports`, also prove what is installed of the stack by import."""
     with observer.ending(), observer.doing("running forward and backward") as say:
@@ -61,14 +61,14 @@ def measured(
 
 
 def _measure(
-    prognosis: Prognosis, choice: Choice, observer: Observer, tell: Say | None
+    prognosis: Prognosis, choice: CellChoice, observer: Observer, tell: Say | None
 ) -> SmokeRun:
     """Run the chosen cells; `tell` is told what goes on, where somebody waits."""
     from fadoctor.processes.run import run
-    from fadoctor.proof.smoke.judge import Judge
+    from fadoctor.proof.smoke.judge import CellJudge
     from fadoctor.proof.smoke.parent import run_smoke
 
-    target, judge = prognosis.environment.target, Judge(prognosis.knowledge)
+    target, judge = prognosis.environment.target, CellJudge(prognosis.knowledge)
     with observer.guard() as stuck:
         found = run_smoke(target, os.environ, run, choice, judge, tell=tell)
     problem = "; ".join(part for part in (found.problem, *stuck) if part)
@@ -79,14 +79,16 @@ def _prove_imports(found: SmokeRun, prognosis: Prognosis, observer: Observer) ->
     """Return a run with the proof by import of all that is installed of the stack."""
     from fadoctor.processes.run import run
     from fadoctor.proof.smoke.imports import entries, run_imports
-    from fadoctor.proof.smoke.judge import Judge
+    from fadoctor.proof.smoke.judge import CellJudge
 
     environment, knowledge = prognosis.environment, prognosis.knowledge
     wanted = entries(environment, knowledge.tables)
     what = f"importing {len(wanted)} packages, one by one"
     try:
         with observer.doing(what) as tell, observer.guard():
-            proofs = run_imports(environment, wanted, os.environ, run, Judge(knowledge), tell=tell)
+            proofs = run_imports(
+                environment, wanted, os.environ, run, CellJudge(knowledge), tell=tell
+            )
     except KeyboardInterrupt:
         return msgspec.structs.replace(found, interrupted=True)
     return msgspec.structs.replace(found, imports=proofs)

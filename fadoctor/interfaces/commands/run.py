@@ -14,7 +14,13 @@ from fadoctor.interfaces.commands import check as commands
 from fadoctor.interfaces.commands.check import CheckRequest
 from fadoctor.interfaces.commands.examine import look
 from fadoctor.interfaces.commands.observer import Observer
-from fadoctor.interfaces.commands.request import What, folders, known_ids, members, request_of
+from fadoctor.interfaces.commands.request import (
+    ProgramRequest,
+    folders,
+    known_ids,
+    members,
+    request_of,
+)
 from fadoctor.model.errors import UsageError
 from fadoctor.report.results import (
     CheckResult,
@@ -26,17 +32,17 @@ from fadoctor.report.results import (
 )
 
 if TYPE_CHECKING:
-    from fadoctor.interfaces.commands.plan import Wanted
+    from fadoctor.interfaces.commands.plan import PlanRequest
     from fadoctor.judging.explain.explain import Reading
     from fadoctor.model.rule import Knowledge
     from fadoctor.model.smoke import SmokeRun
-    from fadoctor.proof.smoke.choice import Wanted as WantedCells
+    from fadoctor.proof.smoke.choice import CellsRequest
 
 _LONGEST_S = 86_400
 """Limit of a cell, seconds."""
 
 
-class Cells(msgspec.Struct, frozen=True):
+class SmokeRequest(msgspec.Struct, frozen=True):
     """Which cells a program asks for."""
 
     dtype: Any = ()
@@ -49,7 +55,7 @@ class Cells(msgspec.Struct, frozen=True):
 
 
 def check(
-    what: What, *, smoke: bool, thorough: bool, cache: bool, ignore: object, rules: object
+    what: ProgramRequest, *, smoke: bool, thorough: bool, cache: bool, ignore: object, rules: object
 ) -> CheckResult:
     """Return the report of `check`; KeyboardInterrupt where Ctrl-C ended a run."""
     request = CheckRequest(
@@ -62,7 +68,7 @@ def check(
     return shown_as(CheckResult, commands.check(request, _Program()).report)
 
 
-def facts(what: What, *, thorough: bool, cache: bool, rules: object) -> FactsResult:
+def facts(what: ProgramRequest, *, thorough: bool, cache: bool, rules: object) -> FactsResult:
     """Return everything that was read."""
     request = request_of(what, thorough=thorough, cache=cache)
     _, environment = look(request, folders(rules, "rules"))
@@ -70,7 +76,11 @@ def facts(what: What, *, thorough: bool, cache: bool, rules: object) -> FactsRes
 
 
 def explain(
-    log: str | bytes | PathLike[str] | BaseException, what: What, *, ignore: object, rules: object
+    log: str | bytes | PathLike[str] | BaseException,
+    what: ProgramRequest,
+    *,
+    ignore: object,
+    rules: object,
 ) -> ExplainResult:
     """Return what a log comes from; an environment that was named, or that it lies in, is asked."""
     from fadoctor.interfaces.commands.explain import ExplainRequest, explain_log, lies_in_active
@@ -78,14 +88,14 @@ def explain(
     request = ExplainRequest(
         lambda knowledge: _read(log, knowledge),
         request_of(what),
-        lambda reading: what != What() or lies_in_active(reading, sys.prefix),
+        lambda reading: what != ProgramRequest() or lies_in_active(reading, sys.prefix),
         folders(rules, "rules"),
         lambda knowledge: known_ids(ignore, knowledge),
     )
     return shown_as(ExplainResult, explain_log(request))
 
 
-def plan(what: What, wanted: Wanted, *, rules: object) -> PlanResult:
+def plan(what: ProgramRequest, wanted: PlanRequest, *, rules: object) -> PlanResult:
     """Return the plan of ``fix --dry-run``."""
     from fadoctor.interfaces.commands.fix import FixRequest, make_plan
     from fadoctor.repair.plan.dialect import INSTALLERS
@@ -101,27 +111,29 @@ def plan(what: What, wanted: Wanted, *, rules: object) -> PlanResult:
     return shown_as(PlanResult, make_plan(request).plan)
 
 
-def smoke(target: object, cells: Cells, *, rules: object) -> SmokeResult:
+def smoke(target: object, cells: SmokeRequest, *, rules: object) -> SmokeResult:
     """Return what was measured; KeyboardInterrupt where Ctrl-C ended it."""
     from fadoctor.interfaces.commands import smoke as commands
 
     wanted, observer = _wanted(cells), _Program()
-    prognosis = commands.foresee_cells(request_of(What(target)), folders(rules, "rules"), observer)
+    prognosis = commands.foresee_cells(
+        request_of(ProgramRequest(target)), folders(rules, "rules"), observer
+    )
     found = commands.smoke(prognosis, wanted, observer, imports=cells.imports)
     return shown_as(SmokeResult, found.report)
 
 
-def _wanted(cells: Cells) -> WantedCells:
+def _wanted(cells: SmokeRequest) -> CellsRequest:
     from fadoctor.model.smoke_catalogue import entry_of
     from fadoctor.model.verdict import Backend, Dtype
-    from fadoctor.proof.smoke.choice import AUTO, Wanted, refuse_device
+    from fadoctor.proof.smoke.choice import AUTO, CellsRequest, refuse_device
 
     if not 0 < cells.timeout_s <= _LONGEST_S:
         raise UsageError(f"timeout: give seconds, more than 0 and at most {_LONGEST_S}")
     if cells.device:
         refuse_device(cells.device, "device")
     backends = members(Backend, cells.backend, "backend")
-    return Wanted(
+    return CellsRequest(
         tuple(entry_of(each).backend for each in backends),
         members(Dtype, _renamed(cells.dtype), "dtype"),
         cells.device or AUTO,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.smoke import SmokeReport, SmokeRun
-    from fadoctor.proof.smoke.choice import Wanted
+    from fadoctor.proof.smoke.choice import CellsRequest
     from fadoctor.sources.examine.request import Request
 
 
@@ -37,7 +37,11 @@ def foresee_cells(
 
 
 def smoke(
-    prognosis: Prognosis, wanted: Wanted, observer: Observer = SILENT, *, imports: bool = False
+    prognosis: Prognosis,
+    wanted: CellsRequest,
+    observer: Observer = SILENT,
+    *,
+    imports: bool = False,
 ) -> Smoked:
     """Run the cells that are wanted and exist there; with `imports`, import each package too."""
     from fadoctor.interfaces.commands.measure import measured

@@ -174,10 +174,10 @@ def explain(
 def _nearest(texts: tuple[str, ...], knowledge: Knowledge) -> list[str]:
     """Return a sentence that names the pages of rules nearest to a text; none where none is."""
     # Late: most texts are recognised.
-    from fadoctor.judging.explain.nearest import Index, asked_by  # noqa: PLC0415
+    from fadoctor.judging.explain.nearest import PageIndex, asked_by  # noqa: PLC0415
     from fadoctor.judging.explain.pages import load_pages  # noqa: PLC0415
 
-    near = Index(load_pages(knowledge).pages).near(asked_by(texts))
+    near = PageIndex(load_pages(knowledge).pages).near(asked_by(texts))
     names = ", ".join(each.rule for each in near)
     return [f"{NEAREST} {names}. `fadoctor rules show ID` prints a page."] if near else []
 

@@ -10,7 +10,7 @@ import pytest
 
 from fadoctor.interfaces.assistants import answers
 from fadoctor.interfaces.commands import check, run
-from fadoctor.interfaces.commands.request import What, known_ids
+from fadoctor.interfaces.commands.request import ProgramRequest, known_ids
 from fadoctor.model.errors import UsageError
 from fadoctor.model.typed import encode
 from fadoctor.sources.examine.request import Request
@@ -50,11 +50,11 @@ def test_ids_that_no_rule_has_are_refused_before_anything_is_judged() -> None:
 def test_programs_and_assistants_get_the_same_report(tmp_path: Path) -> None:
     report, _ = check.check(check.CheckRequest(Request(facts=FACTS)))
     result = run.check(
-        What(facts=FACTS), smoke=False, thorough=False, cache=True, ignore=(), rules=()
+        ProgramRequest(facts=FACTS), smoke=False, thorough=False, cache=True, ignore=(), rules=()
     )
     assert json.loads(encode(report)) == json.loads(encode(result))
     text = Path(FACTS).read_text(encoding="utf-8")
-    told = answers.check(answers.Asked(report=text), tmp_path).document
+    told = answers.check(answers.AssistantRequest(report=text), tmp_path).document
     assert [each["message"] for each in told["findings"]] == [
         each.message for each in report.findings
     ]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.interfaces.assistants import answers
-from fadoctor.interfaces.assistants.answers import Asked
+from fadoctor.interfaces.assistants.answers import AssistantRequest
 from fadoctor.interfaces.commands import run
 from fadoctor.interfaces.commands.explain import ExplainRequest, explain_log, read_text
-from fadoctor.interfaces.commands.request import What
+from fadoctor.interfaces.commands.request import ProgramRequest
 from fadoctor.judging.engine.judge import judge
 from fadoctor.model.explanation import Agreement
 from fadoctor.sources.examine.request import Request
@@ -63,10 +63,10 @@ def test_facts_are_judged_once_where_no_repair_is_looked_for(judged: list[Enviro
 def test_programs_and_assistants_get_the_same_report(tmp_path: Path) -> None:
     facts = GOLDEN / "linux-v100-torch210" / "facts.json"
     report = explain_log(request_for("linux-v100-torch210", AMPERE))
-    program = run.explain(AMPERE, What(facts=str(facts)), ignore=(), rules=())
+    program = run.explain(AMPERE, ProgramRequest(facts=str(facts)), ignore=(), rules=())
     assert [each.fixes for each in program.findings] == [each.fixes for each in report.findings]
     assert (program.checks, program.plan) == (report.checks, report.plan)
-    sent = Asked(report=facts.read_text(encoding="utf-8"))
+    sent = AssistantRequest(report=facts.read_text(encoding="utf-8"))
     told = answers.explain(AMPERE, sent, tmp_path).document
     assert [each["rule_id"] for each in told["findings"]] == ["gpu-too-old-fa2"]
     assert [each.rule_id for each in report.findings] == ["gpu-too-old-fa2"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.interfaces.commands import smoke
-from fadoctor.interfaces.commands.run import Cells
+from fadoctor.interfaces.commands.run import SmokeRequest
 from fadoctor.interfaces.commands.run import smoke as run_smoke
-from fadoctor.proof.smoke.choice import Wanted
+from fadoctor.proof.smoke.choice import CellsRequest
 from fadoctor.sources.examine.request import Request
 from tests.unit.interfaces.commands.listener import Listener
 
@@ -35,14 +35,14 @@ def test_an_observer_hears_the_stages_in_order(without_torch: str) -> None:
     listener = Listener()
     prognosis = smoke.foresee_cells(Request(python=without_torch), (), listener)
     assert listener.told == [ENVIRONMENT, f"end of {ENVIRONMENT}"]
-    found = smoke.smoke(prognosis, Wanted(), listener)
+    found = smoke.smoke(prognosis, CellsRequest(), listener)
     assert listener.told[2:4] == [RUNNING, f"end of {RUNNING}"]
     assert listener.told[4:] == [found.run.problem or "ran"]
 
 
 def test_programs_get_the_same_report(without_torch: str) -> None:
     prognosis = smoke.foresee_cells(Request(python=without_torch))
-    found = smoke.smoke(prognosis, Wanted()).report
-    result = run_smoke(without_torch, Cells(), rules=())
+    found = smoke.smoke(prognosis, CellsRequest()).report
+    result = run_smoke(without_torch, SmokeRequest(), rules=())
     assert (result.summary, result.notes) == (found.summary, found.notes)
     assert not result.gpu_tested
