@@ -19,7 +19,7 @@ from fadoctor.processes.run import remember, run
 from fadoctor.sources.probes.interpreter import (
     SCRIPT,
     InterpreterAnswer,
-    Problem,
+    InterpreterProblem,
     ask_interpreter,
     probe,
 )
@@ -179,7 +179,7 @@ def test_a_broken_interpreter_leaves_what_files_tell(tmp_path: Path) -> None:
 def test_an_answer_with_a_strange_version_is_none(tmp_path: Path) -> None:
     told = json.dumps({"schema": 1, "ok": True, "version": "three"})
     result = Result(Ending.EXITED, 0, told, "", 0.0)
-    assert isinstance(ask_interpreter("python", lambda _: result, {}), Problem)
+    assert isinstance(ask_interpreter("python", lambda _: result, {}), InterpreterProblem)
 
 
 @pytest.mark.parametrize(
