@@ -45,20 +45,20 @@ class Paragraph(msgspec.Struct, frozen=True):
     spans: Spans
 
 
-class Listing(msgspec.Struct, frozen=True):
+class PageList(msgspec.Struct, frozen=True):
     """A list, numbered or not."""
 
     items: tuple[Item, ...]
     numbered: bool = False
 
 
-class Command(msgspec.Struct, frozen=True):
+class PageCommand(msgspec.Struct, frozen=True):
     """What is typed, a line each."""
 
     lines: tuple[str, ...]
 
 
-Block = Heading | Paragraph | Listing | Command
+Block = Heading | Paragraph | PageList | PageCommand
 Page = tuple[Block, ...]
 
 

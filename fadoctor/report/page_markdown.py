@@ -10,10 +10,10 @@ from fadoctor.model.fact import printable
 from fadoctor.report.page import (
     TEXT_LIMIT,
     Block,
-    Command,
     Heading,
     Item,
     Page,
+    PageCommand,
     Paragraph,
     Span,
     Spans,
@@ -44,7 +44,7 @@ def _block(block: Block) -> str:
             return f"{'#' * level} {escape(text).strip()}"
         case Paragraph(spans=spans):
             return _line(spans)
-        case Command(lines=lines):
+        case PageCommand(lines=lines):
             return fenced(lines)
         case listing:
             return "\n".join(_items(listing.items, listing.numbered, ""))

@@ -14,11 +14,11 @@ from fadoctor.model.fact import printable
 from fadoctor.report.page import (
     TEXT_LIMIT,
     Block,
-    Command,
     Heading,
     Item,
-    Listing,
     Page,
+    PageCommand,
+    PageList,
     Paragraph,
     Spans,
 )
@@ -36,7 +36,9 @@ def render(page: Page, style: Style) -> str:
     """Return the page as text. The words alone carry the meaning; colour only repeats it."""
     writer = _Writer(style)
     for index, block in enumerate(page):
-        if index and (isinstance(block, Heading) or isinstance(page[index - 1], Listing | Command)):
+        if index and (
+            isinstance(block, Heading) or isinstance(page[index - 1], PageList | PageCommand)
+        ):
             writer.console.print()
         writer.block(block)
     return writer.text()
@@ -80,7 +82,7 @@ class _Writer:
                 self.line("", Text(printable(text, TEXT_LIMIT), style="bold"))
             case Paragraph(spans=spans):
                 self.line(" " * _INDENT, _line(spans))
-            case Command(lines=lines):
+            case PageCommand(lines=lines):
                 for typed in lines:
                     self.line(" " * (2 * _INDENT), Text(printable(typed, TEXT_LIMIT), style="cyan"))
             case listing:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fadoctor.judging.engine.case_examples import LogExample, log_examples
 from fadoctor.judging.engine.suite import cases_of, is_log, outcome_of
 from fadoctor.model.finding import Outcome
-from fadoctor.report.page import Heading, Item, Listing, Paragraph, code, spans
+from fadoctor.report.page import Heading, Item, PageList, Paragraph, code, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def other_messages(examples: tuple[LogExample, ...]) -> Iterator[Block]:
     if len(examples) < 2:
         return
     yield Heading("Other forms of the message")
-    yield Listing(
+    yield PageList(
         tuple(
             Item(spans(code(each.line)), (Item(spans(each.message)),) if each.message else ())
             for each in examples[1:]
@@ -58,10 +58,10 @@ def wrong_and_right(file: RuleFile) -> Iterator[Block]:
         return
     yield Heading("Wrong and right")
     if pair is not None:
-        yield Listing(tuple(_sides(*pair)))
+        yield PageList(tuple(_sides(*pair)))
     if alike is not None:
         yield Paragraph(spans(f"Looks alike, and is something else ({alike.get('name', '')}):"))
-        yield Listing((Item(spans(code(_line_of(str(alike["log"]))))),))
+        yield PageList((Item(spans(code(_line_of(str(alike["log"]))))),))
 
 
 def _pair(cases: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]] | None:

@@ -17,11 +17,11 @@ from fadoctor.model.rule import with_rows
 from fadoctor.report.condition_words import ConditionWords
 from fadoctor.report.page import (
     Block,
-    Command,
     Heading,
     Item,
-    Listing,
     Page,
+    PageCommand,
+    PageList,
     Paragraph,
     Span,
     Spans,
@@ -154,16 +154,16 @@ def _conditions(file: RuleFile, *, linked: bool) -> Iterator[Block]:
     words = ConditionWords(rule)
     each = f"Judged for each {_subject(rule)}. " if rule.for_each else ""
     yield Paragraph(spans(f"{each}It is found where all of this holds:"))
-    yield Listing(words.condition(rule.when))
+    yield PageList(words.condition(rule.when))
     if names := (*words.look_ups("../matrix.md" if linked else ""), *words.names()):
         yield Paragraph(spans("Names in these conditions:"))
-        yield Listing(names)
+        yield PageList(names)
     if rule.overruled_by:
         yield Paragraph(spans("Evidence beats metadata: it is not found where all of this holds:"))
-        yield Listing(words.condition(rule.overruled_by))
+        yield PageList(words.condition(rule.overruled_by))
     if cases := tuple(_case_items(file)):
         yield Paragraph(spans("Its own cases say the same by example:"))
-        yield Listing(cases)
+        yield PageList(cases)
 
 
 def _case_items(file: RuleFile) -> Iterator[Item]:
@@ -190,7 +190,7 @@ def _repair(rule: Rule, fix: FixTemplate) -> Iterator[Block]:
     yield Heading(fix.title + (_SAFE if fix.safety is Safety.SAFE else ""), 3)
     commands = [line for step in fix.steps for line in _typed(step)]
     if commands:
-        yield Command(tuple(commands))
+        yield PageCommand(tuple(commands))
     rest = [Item(part) for step in fix.steps if not _typed(step) for part in _step(step)]
     rest += [Item(spans(step.advice)) for step in fix.steps if _typed(step) and step.advice]
     if fix.when:
@@ -199,7 +199,7 @@ def _repair(rule: Rule, fix: FixTemplate) -> Iterator[Block]:
     if fix.side_effects:
         rest.append(Item(spans(f"side effects: {fix.side_effects}")))
     if rest:
-        yield Listing(tuple(rest))
+        yield PageList(tuple(rest))
 
 
 def _typed(step: StepTemplate) -> tuple[str, ...]:
@@ -248,7 +248,7 @@ def _related(rule: Rule, files: Mapping[str, RuleFile], *, linked: bool) -> Iter
         )
     if effects:
         items.append(Item(spans("explains ", *joined(effects))))
-    yield Listing(tuple(items))
+    yield PageList(tuple(items))
 
 
 def _explains(rule: Rule, files: Mapping[str, RuleFile]) -> list[str]:
@@ -262,7 +262,7 @@ def _link(rule_id: str, *, linked: bool) -> Span:
 def _sources(file: RuleFile, *, linked: bool) -> Iterator[Block]:
     yield Heading("Sources")
     yield Paragraph(_facts_about(file.rule))
-    yield Listing(tuple(map(reference_item, file.rule.references)))
+    yield PageList(tuple(map(reference_item, file.rule.references)))
     href = f"../../{file.path}" if linked else ""
     verified = _VERIFIED.get(file.rule.verified, file.rule.verified)
     yield Paragraph(

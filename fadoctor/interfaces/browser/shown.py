@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.interfaces.commands.answer import Judged, advised, judge
+from fadoctor.interfaces.commands.answer import TextAnswer, advised, judge
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import typed_cell
 from fadoctor.model.errors import FadoctorError, UsageError
@@ -53,7 +53,7 @@ class Answering:
 
     def __init__(self) -> None:
         """Begin without a text."""
-        self._judged: Judged | None = None
+        self._judged: TextAnswer | None = None
 
     def first(self, text: str, gpu: str) -> str:
         """Return the answer without what has to be planned, as JSON."""

@@ -45,7 +45,7 @@ _SAVED, _MACHINE = "facts were read by", "; from this machine only hardware, sys
 _ASIDE = ("python.version", "torch.version")
 
 
-class Judged(NamedTuple):
+class TextAnswer(NamedTuple):
     """What a text is, and what is said of it; fixes that change packages are not planned yet."""
 
     kind: TextKind
@@ -64,7 +64,7 @@ def answer(text: str, gpus: tuple[str, ...]) -> AnswerResult:
     return AnswerResult(judged.kind, shown_as(CheckResult, document))
 
 
-def judge(text: str, gpus: tuple[str, ...]) -> Judged:
+def judge(text: str, gpus: tuple[str, ...]) -> TextAnswer:
     """Return the answer without a plan: what takes longest can follow.
 
     InputError where there is neither a text nor a GPU, UsageError for a GPU that nobody knows.
@@ -98,7 +98,7 @@ def _refuse_unknown(gpus: tuple[str, ...], knowledge: Knowledge) -> None:
             find_gpu(gpu, knowledge.tables)
 
 
-def advised(judged: Judged) -> Judged:
+def advised(judged: TextAnswer) -> TextAnswer:
     """Return the answer with the fixes that hold, and that ``fix`` agrees with."""
     from fadoctor.interfaces.commands.plan import with_advice
 
@@ -145,7 +145,7 @@ def _read(text: str, gpus: tuple[str, ...]) -> Request:
     return Request(facts=NAME, text=data, overlays=Overlays(gpu=gpus))
 
 
-def _checked(kind: TextKind, request: Request, knowledge: Knowledge) -> Judged:
+def _checked(kind: TextKind, request: Request, knowledge: Knowledge) -> TextAnswer:
     from fadoctor.interfaces.commands.examine import foreseen, look
     from fadoctor.judging.diagnose import conclude
 
@@ -155,7 +155,7 @@ def _checked(kind: TextKind, request: Request, knowledge: Knowledge) -> Judged:
     shown, planned = foreseen(environment, knowledge)
     if request.given is not None and not request.requirements and request.overlays.gpu:
         shown = _by_tables(shown)
-    return Judged(kind, conclude(shown), request, planned)
+    return TextAnswer(kind, conclude(shown), request, planned)
 
 
 def _of_the_text(environment: Environment) -> Environment:
@@ -191,19 +191,20 @@ def _says_something(environment: Environment) -> bool:
     )
 
 
-def _as_text(text: str, gpus: tuple[str, ...], knowledge: Knowledge) -> Judged:
+def _as_text(text: str, gpus: tuple[str, ...], knowledge: Knowledge) -> TextAnswer:
     """Return what a log, an issue or a pasted report shows."""
-    from fadoctor.interfaces.commands.explain import explained, read_text
+    from fadoctor.interfaces.commands.explain import read_text
+    from fadoctor.judging.explain.explain import explain
 
     stream = io.BytesIO(text.encode("utf-8", "replace"))
-    explanation = explained(read_text(stream, NAME, knowledge), knowledge, Request(), None, ())
+    explanation = explain(read_text(stream, NAME, knowledge), knowledge)
     issue = is_issue(text)
     shows = any(each.severity is not Severity.NOTE for each in explanation.findings)
     kind = TextKind.ISSUE if issue else TextKind.ERROR
     if shows and not gpus:
-        return Judged(kind, explanation)
+        return TextAnswer(kind, explanation)
     kind = kind if shows else TextKind.ISSUE if issue else TextKind.REPORT
     try:
         return _checked(kind, _read(text, gpus), knowledge)
     except InputError:  # it names no version, no GPU, no driver, and shows nothing
-        return Judged(TextKind.ISSUE if issue else TextKind.ERROR, explanation)
+        return TextAnswer(TextKind.ISSUE if issue else TextKind.ERROR, explanation)

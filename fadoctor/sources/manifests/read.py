@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.manifests import READERS
-from fadoctor.sources.manifests.chosen import Choice
+from fadoctor.sources.manifests.chosen import ManifestRequest
 from fadoctor.sources.manifests.garbage_collector import collector_paused
 from fadoctor.sources.manifests.source import Source, open_source
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
 
 
-def read_manifest(name: str, choice: Choice | None = None, fence: str = "") -> Manifest:
+def read_manifest(name: str, choice: ManifestRequest | None = None, fence: str = "") -> Manifest:
     """Return what a file asks for; InputError where nobody knows its kind, or it cannot be read.
 
     Nothing is read outside of the `fence`, where there is one.
@@ -24,9 +24,11 @@ def read_manifest(name: str, choice: Choice | None = None, fence: str = "") -> M
     return read_source(open_source(name, choice, fence))
 
 
-def read_held(name: str, text: str, choice: Choice | None = None) -> Manifest:
+def read_held(name: str, text: str, choice: ManifestRequest | None = None) -> Manifest:
     """Return what a text asks for that a program hands over under a name: no file is opened."""
-    return read_source(Source(name, text, Path(name), choice=choice or Choice(), fence=os.devnull))
+    return read_source(
+        Source(name, text, Path(name), choice=choice or ManifestRequest(), fence=os.devnull)
+    )
 
 
 def read_source(source: Source) -> Manifest:
