@@ -121,7 +121,12 @@ const decorate = () => {
     button.addEventListener("click", () => copy(pre.textContent, button));
     box.append(button);
   }
-  for (const link of answer.querySelectorAll("a[data-rule]")) link.target = "_top";
+  for (const name of answer.querySelectorAll("code[data-rule]")) {
+    const address = `../rules/${encodeURIComponent(name.dataset.rule)}.html`;
+    const link = Object.assign(document.createElement("a"), { href: address, target: "_top" });
+    name.replaceWith(link);
+    link.append(name);
+  }
 };
 const copy = async (words, button) => {
   const before = button.textContent;
