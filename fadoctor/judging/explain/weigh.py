@@ -76,7 +76,8 @@ def _weighed(cause: Cause, assessment: Assessment, by_id: dict[str, Rule]) -> We
         if follows or shown & {finding.rule_id, *finding.consequences}:
             return Weighed(cause, Agreement.CONFIRMED, finding)
     mine = [each for each in assessment.judgements if each.rule.id == cause.rule.id]
-    excluded = bool(mine) and all(each.outcome is Outcome.PASS for each in mine)
+    passed = bool(mine) and all(each.outcome is Outcome.PASS for each in mine)
+    excluded = passed and cause.rule.refutes
     is_open = excluded or not is_sure
     decided = _decided_by(cause, assessment.findings) if is_open else None
     if decided is not None:
