@@ -27,7 +27,7 @@ XFORMERS = "xformers"
 """Code has a case of its own for it: built without CUDA it has no extension."""
 
 TRANSFORMERS = "transformers"
-"""Code has a case of its own for it: it takes kernels of the Hub by itself."""
+"""Code has a case of its own for it: it loads Hub kernels by itself."""
 
 VLLM = "vllm"
 """Code has a case of its own for it: it computes with its own attention, and its settings say
@@ -35,13 +35,13 @@ which.
 """
 
 KERNELS = "kernels"
-"""Code has a case of its own for it: it fetches kernels of the Hub."""
+"""Code has a case of its own for it: it fetches Hub kernels."""
 
 HUGGINGFACE_HUB = "huggingface-hub"
 """Code has a case of its own for it: it decides whether kernels and transformers go together."""
 
 DIFFUSERS = "diffusers"
-"""Code has a case of its own for it: it takes a kernel of the Hub where it is told to."""
+"""Code has a case of its own for it: it loads a Hub kernel where it is told to."""
 
 PACKAGES: dict[str, tuple[str, ...]] = {
     "torch": ("torch",),
