@@ -12,7 +12,15 @@ from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, computing_gpus, visi
 from fadoctor.knowledge.matrix.versions import parse_specifier
 from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import Absent, Known, printable
-from fadoctor.model.packages import ATTENTION, BACKENDS, KERNELS, PACKAGES, TORCH, TRANSFORMERS
+from fadoctor.model.packages import (
+    ATTENTION,
+    BACKENDS,
+    KERNELS,
+    MAIN,
+    PACKAGES,
+    TORCH,
+    TRANSFORMERS,
+)
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from fadoctor.repair.plan.helpers import Helpers
 
@@ -220,8 +228,7 @@ def _cells(
 
 def _is_main(kernels: Kernels, backend: Backend) -> bool:
     """Return whether a package is installed for a backend, rather than brings it beside."""
-    beside = backend.value.startswith("fa-") or kernels.route(backend)
-    return not (beside or kernels.is_replaced(backend))
+    return backend.value in MAIN and not kernels.is_replaced(backend)
 
 
 def _broken(
