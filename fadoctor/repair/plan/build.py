@@ -9,7 +9,7 @@ from fadoctor.knowledge.matrix.versions import is_in, version_key, version_part
 from fadoctor.knowledge.matrix.wheel_label import STEM, wheel_facts
 from fadoctor.model.fact import Fact, Known
 from fadoctor.model.packages import ALWAYS, FLASH_ATTN, TORCH
-from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.released import is_in_specifier, released
 from fadoctor.repair.plan.wheel_facts import known
 
@@ -114,7 +114,7 @@ def _choice(environment: Environment, version: str, age: int) -> Choice:
         "flash_attn.binary.glibc": environment.fact("host.glibc"),
     }
     return Choice(
-        FLASH_ATTN, Kind.BUILD, f"build {version}", version, f"flash-attn=={version}",
+        FLASH_ATTN, ChoiceKind.BUILD, f"build {version}", version, f"flash-attn=={version}",
         facts={**facts, **inside}, age=age, env=build_variables(environment),
     )  # fmt: skip
 

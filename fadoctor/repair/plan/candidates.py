@@ -14,7 +14,7 @@ from fadoctor.knowledge.matrix.query import typed_cell
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import TORCH, TRITON
-from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.files import Files
 from fadoctor.repair.plan.helpers import Helpers
@@ -101,7 +101,7 @@ class Candidates:
         )
         facts["torch.requires"] = Known(requires, AFTER)
         return Choice(
-            TORCH, Kind.INSTALL, full, full, f"torch=={full}", index, facts=facts, age=age
+            TORCH, ChoiceKind.INSTALL, full, full, f"torch=={full}", index, facts=facts, age=age
         )
 
     def triton(self, environment: Environment) -> tuple[Choice, ...]:
@@ -150,7 +150,7 @@ def _triton(version: str, row: Row) -> Choice:
     facts = released(TRITON, version)
     facts["triton.requires"] = Known({}, AFTER)
     facts["toolkit.ptxas.version"] = known(row.get("ptxas"))
-    return Choice(TRITON, Kind.INSTALL, version, version, f"triton=={version}", facts=facts)
+    return Choice(TRITON, ChoiceKind.INSTALL, version, version, f"triton=={version}", facts=facts)
 
 
 def _at_distance(choice: Choice, here: str | None) -> Choice:
