@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests.kept import keep_knowledge
 from tests.work import examples
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 # A busy machine is no fault of what is tested.
 settings.register_profile("patient", settings(), deadline=None, max_examples=examples(100))
 settings.load_profile("patient")
+
+keep_knowledge()
 
 _INHERITED: dict[int, Any] = {signal.SIGINT: signal.default_int_handler}
 if hasattr(signal, "SIGHUP"):
