@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Known, Unknown, printable
+from tests.work import examples
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_what_is_too_long_ends_with_dots(length: int) -> None:
     assert printable("x" * length) == "x" * 237 + "..."
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=examples(150), deadline=None, database=None)
 @given(
     st.text(alphabet=st.characters(categories=("Cc", "Cf", "Cs", "Ll", "Zl", "Zp")), max_size=60)
 )
