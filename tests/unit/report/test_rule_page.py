@@ -117,12 +117,13 @@ pip install --no-deps --index-url https://example.org/whl torch==2.6.0 triton
 
 Old drivers load nothing new.
 
-## Wrong and right
+## A wrong and a right example
 
-- Wrong: one behind
-  - `driver.version`: `470.1`
-- Right: a new one
-  - `driver.version`: `580.1`
+- wrong: one behind
+  - `driver.version` is `470.1`
+  - `host.os` is `linux`
+- right: a new one
+  - `driver.version` is `580.1`
 
 ## When it is found
 
@@ -254,7 +255,7 @@ def test_other_messages_stand_below_and_none_twice(tmp_path: Path) -> None:
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
     assert "## OSError: lib one is gone\n" in text
     assert "## Other forms of the message\n\n- `OSError: lib two is gone`\n  - two\n" in text
-    assert "something else (near):\n\n- `OSError: lib one is here`\n" in text
+    assert "## A message of something else\n\n- near: `OSError: lib one is here`\n" in text
 
 
 def test_a_long_message_is_cut(tmp_path: Path) -> None:
@@ -287,6 +288,46 @@ def test_a_rule_that_shows_only_in_logs_has_its_example_from_one(tmp_path: Path)
     assert "## x.so: undefined symbol: abc\n\nFor example" in text
     assert "Only a text shows it" in text
     assert "It is found where" not in text
+
+
+def test_a_message_of_something_else_stands_beside_those_of_a_rule_about_logs(
+    tmp_path: Path,
+) -> None:
+    rule = rule_text(
+        when="{}",
+        message="It broke.",
+        symptoms="[{anchor: it broke}]",
+        cases='[{name: a, log: "it broke", expect: {outcome: fail}},\n'
+        '  {name: a neighbour, log: "one\\nit bent\\n", expect: {outcome: pass}}]',
+    )
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "## A message of something else\n\n- a neighbour: `it bent`\n" in text
+    assert "## it broke\n\nFor example: A title\n" in text
+
+
+def test_the_right_example_is_the_one_with_the_fewest_changes(tmp_path: Path) -> None:
+    cases = """
+  - name: wrong
+    facts: {host.os: linux, host.kernel: "6.1", host.wsl: true}
+    expect: {outcome: fail}
+  - {name: far, facts: {host.os: macos, host.machine: arm64}, expect: {outcome: pass}}
+  - {name: near, facts: {host.os: null, host.wsl: true}, expect: {outcome: not_applicable}}
+  - {name: open, facts: {host.kernel: "6.1"}, unknown: [host.os], expect: {outcome: pass}}"""
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text(cases=cases)))
+    # The kernel is not there either, but no condition asks for it.
+    assert "- right: near\n  - `host.os` is not there\n\n" in text
+    wrong = ("`host.os` is `linux`", "`host.kernel` is `6.1`", "`host.wsl` is `true`")
+    assert "".join(("- wrong: wrong\n", *(f"  - {each}\n" for each in wrong))) in text
+
+
+def test_an_example_shows_the_difference_first_and_only_some_facts(tmp_path: Path) -> None:
+    facts = ", ".join(f"env.A{number}: x" for number in range(9))
+    cases = f"""
+  - {{name: wrong, facts: {{{facts}, host.os: linux}}, expect: {{outcome: fail}}}}
+  - {{name: right, facts: {{{facts}, host.os: macos}}, expect: {{outcome: pass}}}}"""
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text(cases=cases)))
+    assert "- wrong: wrong\n  - `host.os` is `linux`\n  - `env.A0` is `x`\n" in text
+    assert "  - and 2 more facts\n- right: right\n  - `host.os` is `macos`\n" in text
 
 
 def test_a_rule_without_fix_and_cases_says_so(tmp_path: Path) -> None:
@@ -395,6 +436,6 @@ def test_no_page_shows_a_hole_in_a_sentence() -> None:
     for rule_id, file in files.items():
         if file.rule.symptoms:
             page = page_markdown.render(build_page(rule_id, files, knowledge))
-            section = page.partition("## How it shows in a log")[2].partition("\n## ")[0]
+            section = page.partition("## Other forms of the message")[2].partition("\n## ")[0]
             prose = re.sub(r"``[^`]*(?:`[^`]+)*``|`[^`]*`", "", section)
             assert not re.search(r"\{\w+\}", prose), rule_id
