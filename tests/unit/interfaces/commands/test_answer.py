@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +13,6 @@ from fadoctor.api import answer
 from fadoctor.model.errors import InputError, UsageError
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.report import Report
-from fadoctor.processes import run as processes
 from fadoctor.report.answer import answers_of
 from fadoctor.sources.configs import python_calls
 from tools.page.kinds import KINDS
@@ -93,8 +94,8 @@ def test_no_process_and_no_thread_is_started(monkeypatch: pytest.MonkeyPatch) ->
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a process")
 
-    monkeypatch.setattr(processes.subprocess, "Popen", refused)
-    monkeypatch.setattr(processes.threading.Thread, "start", refused)
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    monkeypatch.setattr(threading.Thread, "start", refused)
     monkeypatch.setattr(python_calls, "HAS_PROCESSES", False)
     for example in KINDS.values():
         answer(example["text"], example.get("gpu"))
