@@ -20,6 +20,7 @@ from fadoctor.knowledge.matrix.check_condition import RuleNames
 from fadoctor.knowledge.matrix.check_symptoms import longest_match
 from fadoctor.knowledge.matrix.log_words import TABLE as WORDS
 from fadoctor.knowledge.matrix.log_words import spell_out, words_of
+from fadoctor.knowledge.matrix.same_cause import same_causes
 from fadoctor.knowledge.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
@@ -77,7 +78,9 @@ def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
     knowledge = _knowledge(folder, documents, rules.values(), tables, base)
     problems += _check(knowledge, rules, tables, documents)
     if base is None:
-        problems += _retired(knowledge, _read(folder / "knowledge.yaml"))
+        stated = _read(folder / "knowledge.yaml")
+        problems += _retired(knowledge, stated)
+        problems += same_causes(knowledge.rules, stated)
     return Compiled(knowledge, cases, tuple(problems))
 
 
