@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -42,6 +43,13 @@ def test_what_fits_is_kept(length: int) -> None:
 @pytest.mark.parametrize("length", [241, 10_000_000])
 def test_what_is_too_long_ends_with_dots(length: int) -> None:
     assert printable("x" * length) == "x" * 237 + "..."
+
+
+def test_no_word_is_cut_in_two() -> None:
+    """Half of an address no longer shows that a password stands in it."""
+    text = "Looking in indexes: https://bob:swordfishery@example.org/simple"
+    for limit in range(30, len(text)):
+        assert not re.search(r"swordf\w*\.\.\.", printable(text, limit))
 
 
 @settings(max_examples=examples(150), deadline=None, database=None)

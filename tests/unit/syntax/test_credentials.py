@@ -65,6 +65,17 @@ def test_no_fact_has_the_name_of_a_secret() -> None:
     assert [name for name in build_catalogue() if is_secret_name(name)] == []
 
 
+def test_a_quote_that_was_cut_off_hides_no_name_of_the_next() -> None:
+    """Regression: the next quote was its other half, and what stood in that one was shown."""
+    for cut in ('export HF_TOKEN="sword...', '{"token": "sword...', "token='sword..."):
+        for following in (
+            '; MYSQL_PASS="ocean blue"',
+            ', "password": "ocean blue"',
+            " db_pwd='ocean blue'",
+        ):
+            assert "ocean" not in hide_credentials(cut + following)
+
+
 def test_lines_stay_lines() -> None:
     lines = [
         "-----BEGIN PRIVATE KEY-----",
