@@ -64,7 +64,7 @@ class Source(msgspec.Struct, frozen=True, dict=True):
 
             return read_json(self)
         if self.base.endswith(".toml"):
-            from fadoctor.sources.configs.toml_lines import read_toml  # noqa: PLC0415
+            from fadoctor.sources.configs.toml_nodes import read_toml  # noqa: PLC0415
 
             return read_toml(self)
         if not self.is_yaml:
