@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _NAMES = {name for pair in OPERATORS for name in pair}
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_CAUSES = "log.causes"
+"""The fact whose values are ids of rules."""
 _OPTIONAL = re.compile(r"\[\[.{1,400}?\]\]", re.DOTALL)
 
 
@@ -144,6 +146,11 @@ def _check_test(
             yield from check_path(operand[1:], here, rule, names)
         elif (problem := _operand_problem(name, operand, kind)) is not None:
             yield here, problem
+        elif path == _CAUSES and name != "present":
+            named = operand if isinstance(operand, list) else [operand]
+            yield from (
+                (here, f"there is no rule {each}") for each in named if each not in names.rules
+            )
 
 
 def _operand_problem(name: str, operand: Any, kind: str) -> str | None:
