@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.configs.tree import DEPTH_LIMIT, NODE_LIMIT, Node
 from fadoctor.syntax.toml_tree import read_toml as read_tree
+from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source

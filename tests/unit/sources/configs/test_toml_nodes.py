@@ -7,7 +7,7 @@ import pytest
 from fadoctor.model.errors import InputError
 from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.toml_nodes import read_toml
-from fadoctor.sources.configs.tree import Node, walk
+from fadoctor.syntax.tree import Node, walk
 
 TEXT = """\
 # a job
