@@ -149,7 +149,7 @@ def test_a_check_without_settings_reads_none(tmp_path: Path) -> None:
     assert "fadoctor.interfaces.commands.settings" in modules
     unwanted = {
         "fadoctor.interfaces.commands.settings_file",
-        "fadoctor.sources.manifests.toml_tree",
+        "fadoctor.syntax.toml_tree",
     }
     assert sorted(modules & unwanted) == []
     (tmp_path / "fadoctor.toml").write_text("")
