@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fadoctor.judging.engine.suite import RuleFile, cases_of, is_log, outcome_of
 from fadoctor.model.finding import Outcome
 from fadoctor.model.rule import TABLE
-from fadoctor.report.page import Block, Heading, Item, Listing, Span, Spans, code, spans
+from fadoctor.report.page import Block, Heading, Item, PageList, Span, Spans, code, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ def messages(rule: Rule, shown: Mapping[int, LogExample]) -> Iterator[Block]:
             )
             for _, each in sorted(shown.items())
         )
-        yield Listing(tuple(dict.fromkeys(items)))
+        yield PageList(tuple(dict.fromkeys(items)))
 
 
 def wrong_and_right(file: RuleFile) -> Iterator[Block]:
@@ -57,10 +57,10 @@ def wrong_and_right(file: RuleFile) -> Iterator[Block]:
         changed = _told(_changed(_facts(wrong), _facts(right)), file.rule)
         both = {**_told(_changed(_facts(right), _facts(wrong)), file.rule), **_facts(wrong)}
         yield Heading("A wrong and a right example")
-        yield Listing((_example("wrong", wrong, both), _example("right", right, changed)))
+        yield PageList((_example("wrong", wrong, both), _example("right", right, changed)))
     elif (other := _near_miss(file)) is not None:
         yield Heading("A message of something else")
-        yield Listing((Item(spans(f"{other.get('name', 'another')}: ", code(_last_line(other)))),))
+        yield PageList((Item(spans(f"{other.get('name', 'another')}: ", code(_last_line(other)))),))
 
 
 def patterns(rule: Rule, shown: Mapping[int, LogExample]) -> Iterator[Block]:
@@ -68,7 +68,7 @@ def patterns(rule: Rule, shown: Mapping[int, LogExample]) -> Iterator[Block]:
     if rule.symptoms:
         yield Heading("Patterns")
         items = (_pattern_item(each, at in shown) for at, each in enumerate(rule.symptoms))
-        yield Listing(tuple(dict.fromkeys(items)))
+        yield PageList(tuple(dict.fromkeys(items)))
 
 
 def _nearest_pair(file: RuleFile) -> tuple[dict[str, Any], dict[str, Any]] | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.judging.diagnose import Judged
 from fadoctor.judging.engine.judge import judge
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.model.environment import Environment, Target
@@ -46,8 +47,8 @@ def beside(facts: dict[str, Value | None]) -> Environment:
 
 
 def held(knowledge: Knowledge, log: str, facts: dict[str, Value | None]) -> Explanation:
-    environment = beside({"host.os": "linux", **TORCH, **facts})
-    return explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge, environment)
+    judged = Judged(beside({"host.os": "linux", **TORCH, **facts}), knowledge)
+    return explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge, judged)
 
 
 @pytest.mark.parametrize(
