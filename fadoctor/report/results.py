@@ -12,6 +12,7 @@ from fadoctor.model.explanation import Explanation
 from fadoctor.model.plan import Plan
 from fadoctor.model.report import Report
 from fadoctor.model.smoke import SmokeReport
+from fadoctor.syntax.credentials.document import hide_in_document
 
 if TYPE_CHECKING:
     import msgspec
@@ -57,7 +58,8 @@ class SmokeResult(SmokeReport, frozen=True):
 
 
 def shown_as(kind: type[_T], document: msgspec.Struct) -> _T:
-    """Return a document as the type of it that a notebook shows."""
+    """Return a document as the type of it that a notebook shows: without credentials."""
+    document = hide_in_document(document)
     return kind(**{name: getattr(document, name) for name in document.__struct_fields__})
 
 

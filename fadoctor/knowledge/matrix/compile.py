@@ -38,6 +38,9 @@ _LISTS = {"for_each", "explained_by"}
 _SYMPTOM_LISTS = {"near", "same_line", "absent", "others", "survived"}
 _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
 
+BUILT_IN = ("packages", "backends")
+"""Tables that the program has as literals: it reads no rows of these."""
+
 Cases = dict[str, list[dict[str, Any]]]
 
 
@@ -254,17 +257,24 @@ def _conflicts(
     """Yield where own tables contradict those below them, naming both places."""
     for table in tables.values():
         below, document = base.get(table.table), documents[table.file]
-        if below is None:
-            continue
-        places = dict(zip((_keys(row, below) for row in below.rows), below.places, strict=True))
-        for part in ("keys", "columns"):
-            if getattr(table, part) != getattr(below, part):
-                where = below.places[0].rpartition(":")[0] if below.places else below.file
-                problem = f"table {table.table} has other {part} in {where}"
-                yield document.error((part,), problem)
-        for index, row in enumerate(table.rows):
-            if (place := places.get(_keys(row, below))) is not None:
-                yield document.error(("rows", index), f"this row is already defined in {place}")
+        if table.table in BUILT_IN:
+            problem = f"table {table.table} is part of fadoctor itself, and takes no rows of others"
+            yield document.error(("table",), problem)
+        elif below is not None:
+            yield from _contradicted(table, below, document)
+
+
+def _contradicted(table: Table, below: Table, document: Document) -> Iterator[RuleDataError]:
+    """Yield where a table contradicts the one below it."""
+    places = dict(zip((_keys(row, below) for row in below.rows), below.places, strict=True))
+    for part in ("keys", "columns"):
+        if getattr(table, part) != getattr(below, part):
+            where = below.places[0].rpartition(":")[0] if below.places else below.file
+            problem = f"table {table.table} has other {part} in {where}"
+            yield document.error((part,), problem)
+    for index, row in enumerate(table.rows):
+        if (place := places.get(_keys(row, below))) is not None:
+            yield document.error(("rows", index), f"this row is already defined in {place}")
 
 
 def _keys(row: dict[str, Cell], table: Table) -> tuple[str, ...]:

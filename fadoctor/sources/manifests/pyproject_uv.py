@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.model.packages import SETUPS
 from fadoctor.sources.manifests.entries import (
     address,
     all_of,
@@ -14,7 +15,6 @@ from fadoctor.sources.manifests.entries import (
     pep508,
     repository,
 )
-from fadoctor.sources.manifests.isolated import BUILT_FROM_SOURCES
 from fadoctor.sources.manifests.marker_text import opposite
 from fadoctor.sources.manifests.planned import unseen_files
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -47,7 +47,7 @@ def built_apart(tree: DataTree) -> set[str]:
     if _is_set(tree, uv, "no-build-isolation") or (
         pip and _is_set(tree, pip, "no-build-isolation")
     ):
-        return set(BUILT_FROM_SOURCES)
+        return set(SETUPS)
     found = {
         normalise_name(tree.as_text(item))
         for keys in (("no-build-isolation-package",), ("pip", "no-build-isolation-package"))

@@ -60,7 +60,7 @@ def named_secrets(text: str) -> Iterator[tuple[int, int]]:
     done = 0
     for word in compiled(_NAME).finditer(small(text)):
         at, end = word.span()
-        if at < done or _is_prose(text, at, end):
+        if (at < done and not _announces(text, end, done)) or _is_prose(text, at, end):
             continue
         start = at - _length_before(text, at)
         name = text[start:end].rstrip(".-")
@@ -68,6 +68,15 @@ def named_secrets(text: str) -> Iterator[tuple[int, int]]:
         if span is not None:
             yield span
             done = span[1]
+
+
+def _announces(text: str, end: int, quote: int) -> bool:
+    """Return whether a name stands right before a quote, which then opens and does not close.
+
+    Where a text was cut, the quote of a value can lack its other half: the next one is not that.
+    """
+    between = compiled(rf"{_Q}?[ \t]{{0,8}}(?:=>|:=|==?|:)[ \t]{{0,8}}").match(text, end)
+    return between is not None and between.end() == quote
 
 
 def _is_prose(text: str, at: int, end: int) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fadoctor.api import explain
-from fadoctor.interfaces.triage.answer import Answer, Kind, answer_to, defused, digest_of
+from tools.triage.answer import Answer, Kind, answer_to, defused, digest_of
 
 CERTAIN = """
 flash-attn on our cluster

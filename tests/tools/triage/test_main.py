@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from fadoctor.interfaces.triage import thread as threads
-from fadoctor.interfaces.triage.__main__ import BOT, main
 from fadoctor.model.errors import UsageError
+from tools.triage import thread as threads
+from tools.triage.__main__ import BOT, main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Answer one issue: ``python -m fadoctor.interfaces.triage [--dry-run] [EVENT]``.
+"""Answer one issue: ``python -m tools.triage [--dry-run] [EVENT]``.
 
 Reads ``GITHUB_EVENT_PATH``, ``GITHUB_REPOSITORY``, ``GITHUB_API_URL`` and ``GITHUB_TOKEN``, as
 GitHub's runner sets them. Prints one line: what was done, or why nothing was.
@@ -12,15 +12,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from fadoctor.api import explain
-from fadoctor.interfaces.triage.answer import Answer, answer_to, digest_of
-from fadoctor.interfaces.triage.event import Question, question_of, read_event, text_of
-from fadoctor.interfaces.triage.thread import Thread
 from fadoctor.model.errors import FadoctorError
+from tools.triage.answer import Answer, answer_to, digest_of
+from tools.triage.event import Question, question_of, read_event, text_of
+from tools.triage.thread import Thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fadoctor.interfaces.triage.event import Comment
+    from tools.triage.event import Comment
 
 BOT = "github-actions[bot]"
 """Whose comments are ours, where the workflow's own token writes them."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tools.triage_rate import main
+from tools.triage.rate import main
 
 if TYPE_CHECKING:
     from pathlib import Path

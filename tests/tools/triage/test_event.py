@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from fadoctor.interfaces.triage import event as events
-from fadoctor.interfaces.triage.event import Comment, Question, User, question_of, text_of
 from fadoctor.model.errors import InputError
+from tools.triage import event as events
+from tools.triage.event import Comment, Question, User, question_of, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,6 @@
 """How often triage comments, and how often it should not have: over labelled issues.
 
-    python -m tools.triage_rate ISSUES.jsonl
+    python -m tools.triage.rate ISSUES.jsonl
 
 A line of the file is an object: ``text``, and ``categories``, the ids of rules that name its cause;
 none for an issue about something else. Issues are other people's words and stay out of the
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.api import explain
-from fadoctor.interfaces.triage.answer import Kind, answer_to
+from tools.triage.answer import Kind, answer_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,7 +55,7 @@ def rate(issues: Iterable[Labelled]) -> dict[str, int]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the counts, and the share of comments that should not be there."""
-    parser = argparse.ArgumentParser(prog="python -m tools.triage_rate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.triage.rate", description=__doc__)
     parser.add_argument("file", type=Path)
     lines = parser.parse_args(arguments).file.read_bytes().splitlines()
     counts = rate(msgspec.json.decode(line, type=Labelled) for line in lines if line.strip())

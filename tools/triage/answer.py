@@ -7,10 +7,10 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fadoctor.interfaces.triage.event import COMMAND
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.report import markdown
 from fadoctor.report.explanation_text import silence_of
+from tools.triage.event import COMMAND
 
 if TYPE_CHECKING:
     from fadoctor.model.explanation import Explanation

@@ -11,8 +11,8 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 import msgspec
 
-from fadoctor.interfaces.triage.event import Comment
 from fadoctor.model.errors import InputError, UsageError
+from tools.triage.event import Comment
 
 if TYPE_CHECKING:
     from urllib.request import OpenerDirector
