@@ -18,11 +18,11 @@ from fadoctor.fleet.root_causes import findings_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fadoctor.fleet.gathered import Gathered, Group
+    from fadoctor.fleet.gathered import AlikeNodes, Gathered
     from fadoctor.model.rule import Knowledge
 
 
-class Asked(NamedTuple):
+class FleetRequest(NamedTuple):
     """What the command line says of a fleet."""
 
     expected: tuple[str, ...] | int | None = None
@@ -39,11 +39,14 @@ class Alike(NamedTuple):
     nodes: list[str]
 
 
-def summarise(gathered: Gathered, knowledge: Knowledge, asked: Asked) -> FleetReport:
+def summarise(gathered: Gathered, knowledge: Knowledge, asked: FleetRequest) -> FleetReport:
     """Return the page of a fleet."""
     agreements = Agreements(knowledge.tables["fleet-agreement"])
-    members = _members(gathered)
-    reference = asked.baseline or _reference(members)
+    members = [
+        each._replace(content=_renamed(each.content, knowledge)) for each in _members(gathered)
+    ]
+    baseline = _renamed(asked.baseline, knowledge) if asked.baseline is not None else None
+    reference = baseline or _reference(members)
     groups = _groups(members, reference, agreements, gathered)
     silent, silent_count, expected = _silent(gathered, asked)
     answered = len(gathered.nodes)
@@ -70,9 +73,19 @@ def summarise(gathered: Gathered, knowledge: Knowledge, asked: Asked) -> FleetRe
     )
 
 
+def _renamed(content: Content, knowledge: Knowledge) -> Content:
+    """Return what a node says, with the ids that rules have now: an older fadoctor wrote others."""
+    ids = knowledge.current(each[2:] for each in content.f)
+    found = {f"{each[:2]}{name}" for each, name in zip(content.f, ids, strict=True)}
+    if found <= set(content.f):
+        return content
+    order = sorted(found, key=lambda each: ("ewn".find(each[:1]), each))
+    return msgspec.structs.replace(content, f=tuple(order))
+
+
 def _members(gathered: Gathered) -> list[Alike]:
     """Return the nodes by what they say; records that only dropped more are together."""
-    names: dict[Group, list[str]] = defaultdict(list)
+    names: dict[AlikeNodes, list[str]] = defaultdict(list)
     for name, group in gathered.nodes.items():
         names[group].append(name)
     merged: dict[tuple[object, ...], Alike] = {}
@@ -145,7 +158,7 @@ def _group(nodes: list[str], content: Content, *, alike: bool) -> NodeGroup:
     )
 
 
-def _silent(gathered: Gathered, asked: Asked) -> tuple[set[str], int, int | None]:
+def _silent(gathered: Gathered, asked: FleetRequest) -> tuple[set[str], int, int | None]:
     """Return who is silent, as far as names are known, how many, and how many are expected."""
     nodes = gathered.nodes
     shared = {name.partition("#")[0] for name in nodes if "#" in name}

@@ -1,25 +1,24 @@
-"""The page of a rule, made from its data: what, why, how to confirm, what to do, sources."""
+"""The page of a rule, made from its data: messages, cause, examples, repair, check, sources."""
 
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.case_examples import LogExample, example_message, log_examples
+from fadoctor.judging.engine.case_examples import example_message, log_examples
 from fadoctor.judging.engine.suite import RuleFile, cases_of, outcome_of
 from fadoctor.model.finding import Outcome, Reference
 from fadoctor.model.fix import Safety
-from fadoctor.model.rule import TABLE, with_rows
+from fadoctor.model.rule import with_rows
 from fadoctor.report.condition_words import ConditionWords
 from fadoctor.report.page import (
     Block,
     Heading,
     Item,
-    Listing,
     Page,
+    PageList,
     Paragraph,
     Span,
     Spans,
@@ -27,20 +26,15 @@ from fadoctor.report.page import (
     joined,
     spans,
 )
+from fadoctor.report.rule_examples import messages, patterns, wrong_and_right
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fadoctor.model.rule import FixTemplate, Knowledge, Rule, StepTemplate, Symptom
+    from fadoctor.model.rule import FixTemplate, Knowledge, Rule, StepTemplate
 
 CASES_SHOWN = 6
 """Most cases of one outcome that a page names."""
-
-# a hole: FlashAttention-{generation} needs ...
-_HOLE = re.compile(r"\{\w{1,40}\}")
-
-PATTERN_SHOWN = 60
-"""Longest regular expression that a page shows, in characters."""
 
 _KINDS = {
     "gpu": "GPU",
@@ -72,17 +66,20 @@ def build_page(
     """
     file = files[rule_id]
     rule = file.rule
+    shown = log_examples(file, knowledge) if rule.symptoms else {}
     return (
         Heading(rule.title, 1),
         Paragraph(_facts_about(rule)),
+        *messages(rule, shown),
         *_what(rule, example_message(file, knowledge)),
         Heading("Why"),
         Paragraph(spans(rule.why)),
-        *_logs(file, knowledge),
-        *_confirm(file, linked=linked),
+        *wrong_and_right(file),
         *_repairs(rule),
+        *_confirm(file, linked=linked),
         *_related(rule, files, linked=linked),
         *_sources(file, linked=linked),
+        *patterns(rule, shown),
     )
 
 
@@ -130,52 +127,24 @@ def _what(rule: Rule, example: str) -> Iterator[Block]:
     yield Paragraph(spans(rule.message if is_same else f"For example: {example}"))
 
 
-def _logs(file: RuleFile, knowledge: Knowledge) -> Iterator[Block]:
-    symptoms = file.rule.symptoms
-    if symptoms:
-        yield Heading("How it shows in a log")
-        shown = log_examples(file, knowledge)
-        items = (_log_item(symptom, shown.get(i)) for i, symptom in enumerate(symptoms))
-        yield Listing(tuple(dict.fromkeys(items)))
-
-
-def _log_item(symptom: Symptom, example: LogExample | None) -> Item:
-    line = (code(example.line),) if example else spans("a line with ", code(symptom.anchor))
-    says = example.message if example else _HOLE.sub("...", symptom.message)
-    below = [Item(spans(says))] if says else []
-    below += [Item(spans("in the same line with ", _pattern(text))) for text in symptom.same_line]
-    below += [Item(spans("together with ", _pattern(text))) for text in symptom.near]
-    below += [Item(spans("and without ", _pattern(text))) for text in symptom.absent]
-    below += [Item(spans("and not raised by ", _pattern(text))) for text in symptom.others]
-    below += [Item(spans("and not followed by ", _pattern(text))) for text in symptom.survived]
-    if symptom.listed:
-        below.append(Item(spans("of what the table ", code(symptom.listed[TABLE]), " lists")))
-    return Item(line, tuple(below))
-
-
-def _pattern(text: str) -> Span:
-    """Return a regular expression; one that nobody reads is left to the rule's file."""
-    return code(text) if len(text) <= PATTERN_SHOWN else Span("words that the rule's file lists")
-
-
 def _confirm(file: RuleFile, *, linked: bool) -> Iterator[Block]:
     rule = file.rule
-    yield Heading("How to confirm it")
+    yield Heading("How to check it")
     yield Paragraph(_commands(rule))
     words = ConditionWords(rule)
     if rule.when:
         each = f"Judged for each {_subject(rule)}. " if rule.for_each else ""
         yield Paragraph(spans(f"{each}It is found where all of this holds:"))
-        yield Listing(words.condition(rule.when))
+        yield PageList(words.condition(rule.when))
     if names := (*words.look_ups("../matrix.md" if linked else ""), *words.names()):
         yield Paragraph(spans("Names in these conditions:"))
-        yield Listing(names)
+        yield PageList(names)
     if rule.overruled_by:
         yield Paragraph(spans("Evidence beats metadata: it is not found where all of this holds:"))
-        yield Listing(words.condition(rule.overruled_by))
+        yield PageList(words.condition(rule.overruled_by))
     if cases := tuple(_case_items(file)):
         yield Paragraph(spans("Its own cases say the same by example:"))
-        yield Listing(cases)
+        yield PageList(cases)
 
 
 def _commands(rule: Rule) -> Spans:
@@ -201,7 +170,7 @@ def _repairs(rule: Rule) -> Iterator[Block]:
         return
     if len(rule.fixes) > 1:
         yield Paragraph(spans("The best one first."))
-    yield Listing(tuple(_repair(rule, fix) for fix in rule.fixes), numbered=True)
+    yield PageList(tuple(_repair(rule, fix) for fix in rule.fixes), numbered=True)
 
 
 def _repair(rule: Rule, fix: FixTemplate) -> Item:
@@ -252,7 +221,7 @@ def _related(rule: Rule, files: Mapping[str, RuleFile], *, linked: bool) -> Iter
         )
     if effects:
         items.append(Item(spans("explains ", *joined(effects))))
-    yield Listing(tuple(items))
+    yield PageList(tuple(items))
 
 
 def _explains(rule: Rule, files: Mapping[str, RuleFile]) -> list[str]:
@@ -265,7 +234,7 @@ def _link(rule_id: str, *, linked: bool) -> Span:
 
 def _sources(file: RuleFile, *, linked: bool) -> Iterator[Block]:
     yield Heading("Sources")
-    yield Listing(tuple(map(reference_item, file.rule.references)))
+    yield PageList(tuple(map(reference_item, file.rule.references)))
     href = f"../../{file.path}" if linked else ""
     verified = _VERIFIED.get(file.rule.verified, file.rule.verified)
     yield Paragraph(

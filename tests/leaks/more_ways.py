@@ -13,7 +13,7 @@ import msgspec
 
 from fadoctor import api
 from fadoctor.interfaces.assistants import answers
-from fadoctor.interfaces.assistants.answers import Asked
+from fadoctor.interfaces.assistants.answers import AssistantRequest
 from fadoctor.interfaces.cli import facts, hook, rules, smoke, support, terminal, undo
 from fadoctor.interfaces.cli import run as run_command
 from fadoctor.interfaces.cli import trace as trace_command
@@ -127,22 +127,26 @@ def through_mcp(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Itera
     for at in range(0, len(plants), BATCH):
         batch = plants[at : at + BATCH]
         report = json.dumps(saved(batch), ensure_ascii=False)
-        asked = Asked(report=report)
+        asked = AssistantRequest(report=report)
         yield from _answered(batch, partial(answers.check, asked, folder), "check")
         yield from _answered(batch, partial(answers.plan, asked, (), (), folder), "plan")
         named = (folder / "requirements.txt", folder / "train.yaml")
         named[0].write_text("".join(f"flash-attn=={each.text}\n" for each in batch))
         named[1].write_text("".join(f"bf16: {json.dumps(each.text)}\n" for each in batch))
-        both = Asked(gpu=("V100",), requirements=(str(named[0]),), config=(str(named[1]),))
+        both = AssistantRequest(
+            gpu=("V100",), requirements=(str(named[0]),), config=(str(named[1]),)
+        )
         yield from _answered(batch, partial(answers.check, both, folder), "check of files")
     for at in range(0, len(plants), len(LINES)):
         few = plants[at : at + len(LINES)]
         log = log_of(few)
-        yield from _answered(few, partial(answers.explain, log, Asked(), folder), "explain")
+        yield from _answered(
+            few, partial(answers.explain, log, AssistantRequest(), folder), "explain"
+        )
 
 
 def _answered(
-    plants: Sequence[Plant], asked: Callable[[], answers.Answer], tool: str
+    plants: Sequence[Plant], asked: Callable[[], answers.AssistantAnswer], tool: str
 ) -> Iterator[Leak]:
     try:
         text, document = asked()
@@ -198,7 +202,7 @@ def through_words(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
     for plant in names[::4]:
         name = plant.text
         ways: dict[str, Callable[[], None]] = {
-            "hook": partial(hook.hook, hook.Kind.CONFIG, [folder / name]),
+            "hook": partial(hook.hook, hook.HookKind.CONFIG, [folder / name]),
             "run": partial(run_command.run, [f"./{name}"]),
             "trace": partial(trace_command.trace, [f"./{name}"]),
         }

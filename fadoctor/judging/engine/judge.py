@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from fadoctor.model.place import Place
     from fadoctor.model.rule import Knowledge, Rule
 
+_OF_A_LOG = "log."
+"""How facts begin that are no evidence: a log's evidence are its lines."""
+
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 
 
@@ -194,7 +197,7 @@ def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
     return Finding(
         rule_id=rule.id,
         severity=each.shown_severity,
-        confidence=rule.confidence,
+        confidence=each.confidence,
         title=rule.title,
         message=each.scope.fill(rule.message),
         why=each.scope.fill(rule.why),
@@ -218,6 +221,8 @@ def fingerprint(rule_id: str, subject: str) -> str:
 def _evidence(scope: Scope) -> tuple[Evidence, ...]:
     found = []
     for name, fact in scope.read.items():
+        if name.startswith(_OF_A_LOG):
+            continue
         if isinstance(fact, Known):
             found.append(Evidence(name, fact.value, fact.source))
         elif isinstance(fact, Absent):

@@ -14,8 +14,8 @@ import msgspec
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.packages import PACKAGES
-from fadoctor.repair.plan.choice import Kind
+from fadoctor.model.packages import KERNELS, PACKAGES, TORCH, TRITON
+from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.contract_state import contracts_after
 from fadoctor.repair.plan.hub_states import HubStates
@@ -56,7 +56,7 @@ class PostState:
 
     def after(self, environment: Environment, choices: Iterable[Choice]) -> Environment:
         """Return the environment after all choices, torch's first."""
-        ordered = sorted(choices, key=lambda choice: choice.package != "torch")
+        ordered = sorted(choices, key=lambda choice: choice.package != TORCH)
         for choice in ordered:
             environment = self.apply(environment, choice)
         return environment
@@ -68,10 +68,10 @@ class PostState:
         facts = dict(environment.facts)
         if choice.package in PACKAGES:
             facts.update(self._facts(facts, choice))
-        if choice.package == "torch":
+        if choice.package == TORCH:
             facts.update(beside_other_torch(environment.facts, choice.facts))
             facts.update(_without(facts, old_cuda_wheels(environment, choice)))
-        if choice.package == "triton":
+        if choice.package == TRITON:
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
         facts.update(_requirer(environment, choice))
@@ -91,7 +91,7 @@ class PostState:
 
     def _facts(self, facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
         names = self._names[choice.package]
-        if choice.kind is Kind.REMOVE:
+        if choice.kind is ChoiceKind.REMOVE:
             return dict.fromkeys(names, Absent(f"{AFTER}: removed"))
         given = {name: _UNKNOWN for name in names if name in facts or name not in self._later}
         return {**given, **choice.facts}
@@ -111,7 +111,7 @@ def _known_names() -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
 def _decides_the_hub(environment: Environment, choice: Choice) -> bool:
     """Return whether a choice can change what comes from the Hub, to where kernels is or was."""
     fact = environment.fact("kernels.version")
-    return choice.package == "kernels" or not isinstance(fact, Absent)
+    return choice.package == KERNELS or not isinstance(fact, Absent)
 
 
 def _requirer(environment: Environment, choice: Choice) -> dict[str, Fact]:
@@ -123,7 +123,7 @@ def _requirer(environment: Environment, choice: Choice) -> dict[str, Fact]:
     for key in environment.requirers():
         name = environment.fact(f"{key}.distribution")
         if isinstance(name, Known) and name.value == choice.distribution:
-            is_gone = choice.kind is Kind.REMOVE
+            is_gone = choice.kind is ChoiceKind.REMOVE
             version = Known(choice.version, AFTER) if choice.version else _UNKNOWN
             found[f"{key}.version"] = Absent(f"{AFTER}: removed") if is_gone else version
             found[f"{key}.requires"] = Known({}, AFTER)
@@ -137,7 +137,7 @@ def _askers(environment: Environment, choice: Choice) -> list[str]:
     found = []
     for package in (*PACKAGES, *environment.requirers()):
         needs = mapping_of(environment.fact(f"{package}.requires"))
-        gone = choice.package == "torch" and any(name.startswith("nvidia-") for name in needs)
+        gone = choice.package == TORCH and any(name.startswith("nvidia-") for name in needs)
         if gone or package == choice.package or not moved.isdisjoint(needs):
             found.append(package)
     return found
@@ -171,7 +171,7 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
     old = {name for name in wheels if name[-5:-2] == "-cu" and not name.endswith(ending)}
     for package in PACKAGES:
         needs = environment.fact(f"{package}.requires")
-        if package != "torch" and isinstance(needs, Known) and isinstance(needs.value, dict):
+        if package != TORCH and isinstance(needs, Known) and isinstance(needs.value, dict):
             old -= needs.value.keys()
     return tuple(sorted(old))
 
@@ -195,7 +195,7 @@ def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
         if not isinstance(fact, Known) or not isinstance(fact.value, dict):
             continue
         left = {name: value for name, value in fact.value.items() if name not in names}
-        if fact_name == "packages.installed" and choice.kind is not Kind.REMOVE:
+        if fact_name == "packages.installed" and choice.kind is not ChoiceKind.REMOVE:
             left |= {choice.distribution: choice.version, **choice.brings}
         changed[fact_name] = Known(left, AFTER)
     return changed
@@ -204,7 +204,7 @@ def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
 def _ptxas(choice: Choice) -> dict[str, Fact]:
     """Return the ptxas that a triton brings."""
     version = choice.facts.get("toolkit.ptxas.version", Unknown("another triton", AFTER))
-    if choice.kind is Kind.REMOVE:
+    if choice.kind is ChoiceKind.REMOVE:
         version = Absent(f"{AFTER}: triton is removed")
     place = version if isinstance(version, Absent) else Unknown("another triton", AFTER)
     return {"toolkit.ptxas.version": version, "toolkit.ptxas.path": place}

@@ -11,6 +11,7 @@ import msgspec
 from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.knowledge.matrix.wheels import OFFICIAL_TABLE, Wheels
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES
 from fadoctor.repair.plan.files import Files
 from fadoctor.repair.plan.wheel_facts import inside, needs_newer_glibc, text_of, wanted_of
 from fadoctor.sources.targets.gpu_code import gpu_code
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
-    from fadoctor.knowledge.matrix.wheels import Wanted, WheelFile
+    from fadoctor.knowledge.matrix.wheels import WheelFile, WheelRequest
     from fadoctor.model.environment import Environment
 
-NAME = "flash-attn"
+NAME = PACKAGES[FLASH_ATTN][0]
 PREBUILT = "flash_attn.wheel.prebuilt"
 _CODE = "flash_attn.binary.code"
 _GLIBC = "flash_attn.binary.glibc"
@@ -38,7 +39,7 @@ class Prebuilt:
         """Take the matrix."""
         self._matrix = matrix
         self._wheels = Wheels(matrix.tables)
-        self._found: dict[tuple[str, Wanted], tuple[dict[str, Fact], WheelFile | None]] = {}
+        self._found: dict[tuple[str, WheelRequest], tuple[dict[str, Fact], WheelFile | None]] = {}
         self._files: dict[str, dict[str, WheelFile]] = {}
 
     @cached_property
@@ -85,7 +86,7 @@ class Prebuilt:
             found |= self._plans.sure_code(environment, file) or open_
         if _CODE in found:
             there = msgspec.structs.replace(environment, facts=environment.facts | found)
-            found |= gpu_code(there, self._matrix, ("flash_attn",))
+            found |= gpu_code(there, self._matrix, (FLASH_ATTN,))
         return {n: msgspec.structs.replace(fact, source=source) for n, fact in found.items()}
 
     def _at_address(self, environment: Environment, version: str, address: str) -> dict[str, Fact]:
@@ -115,7 +116,9 @@ class Prebuilt:
             self._files[version] = {f.name: f for f in files if f.version == version}
         return self._files[version].get(name)
 
-    def _judged(self, version: str, wanted: Wanted) -> tuple[dict[str, Fact], WheelFile | None]:
+    def _judged(
+        self, version: str, wanted: WheelRequest
+    ) -> tuple[dict[str, Fact], WheelFile | None]:
         """Return whether there is a file, and which; nothing where others have one."""
         asked = self._wheels.asked_for(version, wanted)
         if asked.file is not None:
@@ -137,7 +140,7 @@ class Prebuilt:
                 "cuda_major": Known("12", "any")}  # fmt: skip
         return not isinstance(self._matrix.find("flash-attn-lookup", keys).cell("label"), Known)
 
-    def _has_any(self, wanted: Wanted) -> bool:
+    def _has_any(self, wanted: WheelRequest) -> bool:
         """Return whether a release has a file for this torch and Python."""
         keys: dict[str, Fact] = {
             "torch": Known(wanted.torch, "asked"),

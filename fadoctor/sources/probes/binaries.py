@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from fadoctor.binary.coverage import summarise
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.fatbin import read_fatbins
-from fadoctor.binary.interpreter_process import Target
+from fadoctor.binary.interpreter_process import LoaderTarget
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.search import Origin
+from fadoctor.binary.search import FoundBy
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Fact, Known, Unknown, printable
 from fadoctor.model.files import read_bytes
+from fadoctor.model.packages import LOADS_ALONE, TORCH
 from fadoctor.sources.probes.binary_facts import Naming, loader_facts, loads_fact
 from fadoctor.sources.probes.extensions import Extension, absent_extension, find_extensions
 from fadoctor.sources.probes.foreign_cuda import CUDA, foreign_facts
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from fadoctor.binary.prediction import Prediction
     from fadoctor.sources.probes.world import Facts, World
 
-_ALONE = ("triton",)
-"""Packages that need nothing of torch, and are loaded whether it is or not."""
 _MACHINES = ("x86_64", "aarch64")
 _CODE = ("code", "arch_list", "ptx")
 SMALLEST = 4096
@@ -53,7 +52,7 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:
             if each.path
         }
     found = _all(absent("its package is not there"))
-    torch = next((each.path for each in extensions if each.key == "torch"), "")
+    torch = next((each.path for each in extensions if each.key == TORCH), "")
     with Predictor(loader_target(world, facts, torch)) as predictor:
         naming = Naming(world, predictor)
         for key in dict.fromkeys(each.key for each in extensions):
@@ -83,11 +82,11 @@ def _all(fact: Fact) -> Facts:
     return dict.fromkeys(names, fact)
 
 
-def loader_target(world: World, facts: Mapping[str, Fact], torch: str) -> Target:
+def loader_target(world: World, facts: Mapping[str, Fact], torch: str) -> LoaderTarget:
     """Return what the loader of the target has to do with; ``torch``: the file of torch._C."""
     suffix = facts.get("python.ext_suffix")
     variables = ("LD_LIBRARY_PATH", "LD_PRELOAD")
-    return Target(
+    return LoaderTarget(
         executable=world.inside(world.target.python or ""),
         torch=world.inside(torch).rpartition("/")[0],
         sys_path=tuple(world.inside(site) for site in world.target.site),
@@ -114,8 +113,8 @@ def _is_library(extension: Extension) -> bool:
 
 def _predict(extension: Extension, naming: Naming) -> Prediction:
     path = naming.world.inside(extension.path)
-    if extension.key != "torch":
-        return naming.predictor.predict(path, after_torch=extension.key not in _ALONE)
+    if extension.key != TORCH:
+        return naming.predictor.predict(path, after_torch=extension.key not in LOADS_ALONE)
     prediction = naming.predictor.predict(path)
     # Looking up all of torch's own symbols takes a tenth of a second.
     if prediction.loads and (naming.world.thorough or _has_foreign_cuda(naming.predictor)):
@@ -126,7 +125,7 @@ def _predict(extension: Extension, naming: Naming) -> Prediction:
 def _has_foreign_cuda(predictor: Predictor) -> bool:
     """Return whether a variable puts CUDA libraries in the place of those that torch brings."""
     return any(
-        library.origin is Origin.LD_LIBRARY_PATH and library.soname.startswith(CUDA)
+        library.origin is FoundBy.LD_LIBRARY_PATH and library.soname.startswith(CUDA)
         for library in predictor.libraries()
     )
 
@@ -159,7 +158,7 @@ def _sizes(extension: Extension, naming: Naming) -> Facts:
 def _code_of(extension: Extension, naming: Naming, facts: Mapping[str, Fact]) -> Facts:
     """Return which GPUs an extension holds code for."""
     path = Path(extension.path)
-    if extension.key == "torch":
+    if extension.key == TORCH:
         build = facts.get("torch.build")
         published = isinstance(build, Known) and build.value != "other"
         if published and not naming.world.thorough:
@@ -176,5 +175,5 @@ def _code_of(extension: Extension, naming: Naming, facts: Mapping[str, Fact]) ->
     if not summary.code:
         return dict.fromkeys(_CODE, absent(f"{source}: no GPU code"))
     ptx = known(summary.ptx, source) if summary.ptx else absent(f"{source}: no PTX")
-    targets = summary.common if extension.key == "torch" else summary.targets
+    targets = summary.common if extension.key == TORCH else summary.targets
     return {"code": known(summary.code, source), "arch_list": known(targets, source), "ptx": ptx}

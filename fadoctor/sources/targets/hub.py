@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import KERNELS
 from fadoctor.model.typed import convert
-from fadoctor.sources.hub.choice import Choice, Habits, System, choose
+from fadoctor.sources.hub.choice import Habits, HubChoice, System, choose
 from fadoctor.sources.hub.local import KIND as LOCAL
 from fadoctor.sources.hub.variant import Interface, Variant, parse_variant
 from fadoctor.sources.targets.hub_builds import SOURCE, Published, choose_published, published
@@ -32,7 +33,7 @@ _SHOWN = 3
 
 def habits_of(version: str, matrix: Matrix) -> Habits | None:
     """Return how a release of kernels chooses; None where nobody has read it."""
-    rows = matrix.find("kernels-releases", {"version": Known(version, "kernels")})
+    rows = matrix.find("kernels-releases", {"version": Known(version, KERNELS)})
     cells = {name: rows.cell(name) for name in Habits.__struct_fields__}
     known = {name: cell.value for name, cell in cells.items() if isinstance(cell, Known)}
     if not {"by_name", "python_only", "stable_abi", "everywhere"} <= known.keys():
@@ -196,7 +197,7 @@ def _download(
     return out | {f"{prefix}.archs": _any_gpu(choice.best, listed)}
 
 
-def _chosen(prefix: str, choice: Choice, source: str) -> dict[str, Fact]:
+def _chosen(prefix: str, choice: HubChoice, source: str) -> dict[str, Fact]:
     if choice.best is not None:
         return {f"{prefix}.build": Known(choice.best.name, source)}
     return {
@@ -224,7 +225,7 @@ def _any_gpu(build: Variant | None, named: Fact) -> Fact:
     return named
 
 
-def _refused(choice: Choice, source: str) -> Fact:
+def _refused(choice: HubChoice, source: str) -> Fact:
     why = [f"{build}: {reason}" for build, reason in choice.refused.items()]
     more = len(why) - _SHOWN
     tail = f"; and {more} more" if more > 0 else ""

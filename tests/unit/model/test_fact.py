@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Known, Unknown, printable
+from tests.work import examples
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_no_word_is_cut_in_two() -> None:
         assert not re.search(r"swordf\w*\.\.\.", printable(text, limit))
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=examples(150), deadline=None, database=None)
 @given(
     st.text(alphabet=st.characters(categories=("Cc", "Cf", "Cs", "Ll", "Zl", "Zp")), max_size=60)
 )

@@ -97,7 +97,28 @@ For example: Driver 470.1 is older than 525.60.13.
 
 Old drivers load nothing new.
 
-## How to confirm it
+## A wrong and a right example
+
+- wrong: one behind
+  - `driver.version` is `470.1`
+  - `host.os` is `linux`
+- right: a new one
+  - `driver.version` is `580.1`
+
+## What to do
+
+The best one first.
+
+1. Install a newer driver
+   - offered only where:
+     - `host.os` is one of `linux`, `windows` - linux, windows or macos
+   - run by hand: `apt install driver`
+   - Restart.
+   - side effects: The machine restarts.
+2. Install a torch that is content with it (what worked before keeps working)
+   - install `--no-deps` `torch==2.6.0` `triton` (index https://example.org/whl)
+
+## How to check it
 
 `fadoctor check --verbose` names it with its evidence; \
 `fadoctor facts` prints everything that was read.
@@ -124,19 +145,6 @@ Its own cases say the same by example:
 
 - found: one behind
 - not found: a new one
-
-## What to do
-
-The best one first.
-
-1. Install a newer driver
-   - offered only where:
-     - `host.os` is one of `linux`, `windows` - linux, windows or macos
-   - run by hand: `apt install driver`
-   - Restart.
-   - side effects: The machine restarts.
-2. Install a torch that is content with it (what worked before keeps working)
-   - install `--no-deps` `torch==2.6.0` `triton` (index https://example.org/whl)
 
 ## Related
 
@@ -225,7 +233,8 @@ def test_symptoms_say_how_it_shows_in_a_log(tmp_path: Path) -> None:
     line = "- a line with `undefined symbol`\n"
     shown = f"{line}  - it broke\n  - together with `flash_attn`\n  - and without `vllm`\n"
     shown += f"{line}  - together with words that the rule's file lists"
-    assert f"## How it shows in a log\n\n{shown}\n" in text
+    assert text.endswith(f"## Patterns\n\n{shown}\n")
+    assert "Messages that it answers" not in text
 
 
 def test_a_rule_that_shows_only_in_logs_has_its_example_from_one(tmp_path: Path) -> None:
@@ -239,9 +248,51 @@ def test_a_rule_that_shows_only_in_logs_has_its_example_from_one(tmp_path: Path)
     )
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
     assert "For example: nothing provides abc\n" in text
-    assert "- `x.so: undefined symbol: abc`\n  - nothing provides abc\n" in text
+    leads = text.partition("## Messages that it answers\n\n")[2]
+    assert leads.startswith("- `x.so: undefined symbol: abc`\n  - nothing provides abc\n\n## What")
+    assert "## Patterns\n\n- a line with `undefined symbol`\n  - which matches `undefined" in text
     assert "Only the log shows it." in text
     assert "It is found where" not in text
+
+
+def test_a_message_of_something_else_stands_beside_those_of_a_rule_about_logs(
+    tmp_path: Path,
+) -> None:
+    rule = rule_text(
+        when="{}",
+        message="It broke.",
+        symptoms="[{anchor: it broke}]",
+        cases='[{name: a, log: "it broke", expect: {outcome: fail}},\n'
+        '  {name: a neighbour, log: "one\\nit bent\\n", expect: {outcome: pass}}]',
+    )
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "## A message of something else\n\n- a neighbour: `it bent`\n" in text
+    assert "- `it broke`\n\n## What is wrong" in text
+
+
+def test_the_right_example_is_the_one_with_the_fewest_changes(tmp_path: Path) -> None:
+    cases = """
+  - name: wrong
+    facts: {host.os: linux, host.kernel: "6.1", host.wsl: true}
+    expect: {outcome: fail}
+  - {name: far, facts: {host.os: macos, host.machine: arm64}, expect: {outcome: pass}}
+  - {name: near, facts: {host.os: null, host.wsl: true}, expect: {outcome: not_applicable}}
+  - {name: open, facts: {host.kernel: "6.1"}, unknown: [host.os], expect: {outcome: pass}}"""
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text(cases=cases)))
+    # The kernel is not there either, but no condition asks for it.
+    assert "- right: near\n  - `host.os` is not there\n\n" in text
+    wrong = ("`host.os` is `linux`", "`host.kernel` is `6.1`", "`host.wsl` is `true`")
+    assert "".join(("- wrong: wrong\n", *(f"  - {each}\n" for each in wrong))) in text
+
+
+def test_an_example_shows_the_difference_first_and_only_some_facts(tmp_path: Path) -> None:
+    facts = ", ".join(f"env.A{number}: x" for number in range(9))
+    cases = f"""
+  - {{name: wrong, facts: {{{facts}, host.os: linux}}, expect: {{outcome: fail}}}}
+  - {{name: right, facts: {{{facts}, host.os: macos}}, expect: {{outcome: pass}}}}"""
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text(cases=cases)))
+    assert "- wrong: wrong\n  - `host.os` is `linux`\n  - `env.A0` is `x`\n" in text
+    assert "  - and 2 more facts\n- right: right\n  - `host.os` is `macos`\n" in text
 
 
 def test_a_rule_without_fix_and_cases_says_so(tmp_path: Path) -> None:
@@ -349,6 +400,7 @@ def test_no_page_shows_a_hole_in_a_sentence() -> None:
     for rule_id, file in files.items():
         if file.rule.symptoms:
             page = page_markdown.render(build_page(rule_id, files, knowledge))
-            section = page.partition("## How it shows in a log")[2].partition("\n## ")[0]
+            section = page.partition("## Messages that it answers")[2].partition("\n## ")[0]
+            section += page.partition("## Patterns")[2]
             prose = re.sub(r"``[^`]*(?:`[^`]+)*``|`[^`]*`", "", section)
             assert not re.search(r"\{\w+\}", prose), rule_id

@@ -10,7 +10,7 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.syntax.credentials import hide_credentials, hide_in_lines, is_secret_name
 from fadoctor.syntax.credentials.document import hide_in
 from tests.leaks.plants import HEX, HEX_LONG, Plant, credentials
-from tests.work import which_ends
+from tests.work import examples, which_ends
 
 
 @pytest.mark.parametrize("plant", credentials(), ids=lambda each: each.kind)
@@ -97,7 +97,7 @@ def test_a_value_is_hidden_by_the_key_of_its_mapping_and_by_the_option_before_it
     }
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=examples(150), deadline=None, database=None)
 @given(st.text(alphabet="ab:/=@\"'\\\n -_.TOKENtokenpassword{}[]<>%", max_size=80))
 def test_no_text_raises_and_no_line_is_lost(text: str) -> None:
     assert hide_credentials(text).count("\n") == text.count("\n")

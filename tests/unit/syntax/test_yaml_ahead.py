@@ -17,7 +17,7 @@ from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.yaml_tree import read_yaml as read_configuration
 from fadoctor.sources.manifests.yaml_tree import read_yaml as read_manifest
 from tests.unit.sources.manifests.given import given
-from tests.work import which_ends
+from tests.work import examples, which_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -137,7 +137,7 @@ PIECES = st.sampled_from([
 
 
 @pytest.mark.property
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @generated(st.lists(PIECES, min_size=1, max_size=3), st.integers(1, 1_100), st.sampled_from(
     ["", "a: ", "- ", "a:\n  b: ", "x: [1, 2, {c: d, e: ", "{a: {b: c}, d: "]))  # fmt: skip
 def test_every_parser_gives_the_same_answer(pieces: list[str], times: int, head: str) -> None:

@@ -21,6 +21,14 @@ INPUT_LIMIT = 16 << 20
 MEMORY_LIMIT = 240 << 20
 CPU_S = 1.7
 
+_TOO_DEEP = "nested too deeply or too large to be parsed"
+_LIMITS = (
+    ("too many nested", _TOO_DEEP),
+    ("too many levels of indentation", _TOO_DEEP),
+    ("Exceeds the limit", "a number has too many digits"),
+)
+"""How Python words limits of its own, and how we do."""
+
 
 def parse(source: str, cells: list[int]) -> tuple[ast.AST, list[int]]:
     """Return the tree, and the first lines of the cells that are no Python and were left out."""
@@ -68,14 +76,19 @@ def main() -> None:
         request = json.loads(sys.stdin.buffer.read(INPUT_LIMIT).decode("utf-8"))
         answer = {"schema": SCHEMA, "ok": True, **read(request)}
     except SyntaxError as error:
-        answer = _trouble(str(error.msg), error.lineno or 0, error.offset or 0)
+        answer = _trouble(_said(str(error.msg)), error.lineno or 0, error.offset or 0)
     except RecursionError:
-        answer = _trouble("nested too deeply")
+        answer = _trouble(_TOO_DEEP)
     except MemoryError:  # the parser raises it for its own stack, too
-        answer = _trouble("nested too deeply or too large to be parsed")
+        answer = _trouble(_TOO_DEEP)
     except ValueError as error:
         answer = _trouble(str(error))
     sys.stdout.write(json.dumps(answer) + "\n")
+
+
+def _said(problem: str) -> str:
+    """Return a limit of the parser in our words: each Python has others, and another limit."""
+    return next((ours for theirs, ours in _LIMITS if problem.startswith(theirs)), problem)
 
 
 def _trouble(problem: str, line: int = 0, column: int = 0) -> dict[str, object]:

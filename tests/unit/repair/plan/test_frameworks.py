@@ -7,7 +7,8 @@ import pytest
 
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known
-from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.model.packages import FRAMEWORKS, PACKAGES, PLANNED
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.requirements import satisfies
@@ -51,7 +52,7 @@ def test_a_framework_that_goes_back_is_a_cost() -> None:
     releases = {each.version: each for each in session().candidates.listed.every("sglang")}
     assert made.lowers(releases["0.5.10"])
     assert not made.lowers(releases["0.5.22"])
-    assert not made.lowers(Choice("torch", Kind.INSTALL, "2.1.0", "2.1.0"))
+    assert not made.lowers(Choice("torch", ChoiceKind.INSTALL, "2.1.0", "2.1.0"))
 
 
 def test_sglang_needs_the_one_torch_that_its_kernels_are_compiled_for() -> None:
@@ -78,3 +79,17 @@ def test_an_old_release_with_few_bounds_is_no_better() -> None:
     found = changed(plan(start("empty", (H100, "9.0", "550.54.15")), want=("unsloth",)))
     assert version_key(found["unsloth"]) > version_key("2026.1")
     assert found["torchvision"].endswith(found["torch"].partition("+")[2])
+
+
+@pytest.mark.parametrize("package", FRAMEWORKS)
+def test_a_table_has_the_releases_of_every_framework(package: str) -> None:
+    assert package in PLANNED
+    found = session().candidates.listed.every(package)
+    assert found
+    assert all("torch" in mapping_of(each.facts[f"{package}.requires"]) for each in found)
+
+
+@pytest.mark.parametrize("package", FRAMEWORKS)
+def test_every_framework_can_be_asked_for(package: str) -> None:
+    found = plan(start("torch 2.11", NEW), want=(package,))
+    assert PACKAGES[package][0] in changed(found)

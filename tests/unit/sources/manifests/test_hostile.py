@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests.read import read_manifest, read_source
 from tests.unit.sources.manifests.given import SAMPLES, given, sample
-from tests.work import calls_of, which_ends
+from tests.work import calls_of, examples, which_ends
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -187,7 +187,7 @@ def test_includes_go_round_in_no_circle(tmp_path: Path) -> None:
         read_manifest(str(path))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @generated(st.data())
 @pytest.mark.property
 def test_a_damaged_sample_is_read_or_refused(data: st.DataObject) -> None:

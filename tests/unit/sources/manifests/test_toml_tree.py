@@ -11,6 +11,7 @@ from fadoctor.model.place import Place
 from fadoctor.sources.manifests.toml_tree import read_toml
 from tests.unit.sources.manifests.given import given as source
 from tests.unit.sources.manifests.given import place
+from tests.work import examples
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.tree import Node
@@ -131,7 +132,7 @@ def test_what_is_refused_is_what_the_library_refuses(text: str) -> None:
     agrees(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 @pytest.mark.property
 def test_mutations_are_read_as_the_library_reads_them(data: st.DataObject) -> None:
@@ -147,7 +148,7 @@ def test_mutations_are_read_as_the_library_reads_them(data: st.DataObject) -> No
 
 @example("a = [")
 @given(st.text(alphabet="ab[]{}=\"'.,# \n\\1-", max_size=30))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @pytest.mark.property
 def test_any_text_is_read_as_the_library_reads_it(text: str) -> None:
     agrees(text)
