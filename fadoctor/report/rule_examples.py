@@ -1,29 +1,26 @@
-"""What a rule answers by example: messages word for word, a wrong and a right state, patterns."""
+"""What a rule answers by example: messages word for word, a wrong and a right state."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
+from fadoctor.judging.engine.case_examples import LogExample, log_examples
 from fadoctor.judging.engine.suite import RuleFile, cases_of, is_log, outcome_of
 from fadoctor.model.finding import Outcome
-from fadoctor.model.rule import TABLE
-from fadoctor.report.page import Block, Heading, Item, PageList, Span, Spans, code, spans
+from fadoctor.report.page import Heading, Item, PageList, Spans, code, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fadoctor.judging.engine.case_examples import LogExample
-    from fadoctor.model.rule import Rule, Symptom
-
-# a hole: FlashAttention-{generation} needs ...
-_HOLE = re.compile(r"\{\w{1,40}\}")
+    from fadoctor.model.rule import Knowledge, Rule
+    from fadoctor.report.page import Block
 
 # gpu[0].name: what a rule calls gpu.name
 _NUMBER = re.compile(r"\[\d{1,3}\]")
 
-PATTERN_SHOWN = 60
-"""Longest regular expression that a page shows, in characters."""
+MESSAGE_LIMIT = 400
+"""Characters of a message that a page shows."""
 
 FACTS_SHOWN = 8
 """Most facts of an example that a page shows."""
@@ -35,18 +32,28 @@ _FINE = (Outcome.PASS, Outcome.NOT_APPLICABLE)
 _ABSENT = object()
 
 
-def messages(rule: Rule, shown: Mapping[int, LogExample]) -> Iterator[Block]:
-    """Yield the messages that a rule answers, word for word, each with what it says of them."""
-    if shown:
-        yield Heading("Messages that it answers")
-        items = (
-            Item(
-                (code(each.line),),
-                () if each.message == rule.title else (Item(spans(each.message)),),
-            )
-            for _, each in sorted(shown.items())
+def messages_of(file: RuleFile, knowledge: Knowledge) -> tuple[LogExample, ...]:
+    """Return each message that shows a rule, verbatim, with what is said of it; none twice."""
+    found = log_examples(file, knowledge)
+    seen: dict[str, LogExample] = {}
+    for index in sorted(found):
+        example = found[index]
+        line = _cut(example.line)
+        seen.setdefault(line.lower(), LogExample(line, example.message))
+    return tuple(seen.values())
+
+
+def other_messages(examples: tuple[LogExample, ...]) -> Iterator[Block]:
+    """Yield the messages after the first one."""
+    if len(examples) < 2:
+        return
+    yield Heading("Other forms of the message")
+    yield PageList(
+        tuple(
+            Item(spans(code(each.line)), (Item(spans(each.message)),) if each.message else ())
+            for each in examples[1:]
         )
-        yield PageList(tuple(dict.fromkeys(items)))
+    )
 
 
 def wrong_and_right(file: RuleFile) -> Iterator[Block]:
@@ -61,14 +68,6 @@ def wrong_and_right(file: RuleFile) -> Iterator[Block]:
     elif (other := _near_miss(file)) is not None:
         yield Heading("A message of something else")
         yield PageList((Item(spans(f"{other.get('name', 'another')}: ", code(_last_line(other)))),))
-
-
-def patterns(rule: Rule, shown: Mapping[int, LogExample]) -> Iterator[Block]:
-    """Yield by what a rule knows its messages."""
-    if rule.symptoms:
-        yield Heading("Patterns")
-        items = (_pattern_item(each, at in shown) for at, each in enumerate(rule.symptoms))
-        yield PageList(tuple(dict.fromkeys(items)))
 
 
 def _nearest_pair(file: RuleFile) -> tuple[dict[str, Any], dict[str, Any]] | None:
@@ -87,7 +86,11 @@ def _near_miss(file: RuleFile) -> dict[str, Any] | None:
 
 def _last_line(raw: Mapping[str, Any]) -> str:
     lines = str(raw.get("log")).strip().splitlines()
-    return lines[-1].strip() if lines else ""
+    return _cut(lines[-1].strip()) if lines else ""
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MESSAGE_LIMIT else line[:MESSAGE_LIMIT].rstrip() + "..."
 
 
 def _facts(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,24 +136,3 @@ def _text(value: Any) -> str:
         value = ", ".join(map(str, value)) or "empty"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= VALUE_SHOWN else f"{text[: VALUE_SHOWN - 3]}..."
-
-
-def _pattern_item(symptom: Symptom, has_example: bool) -> Item:  # noqa: FBT001 -- one of a pair
-    below = []
-    if not has_example and symptom.message:
-        below.append(Item(spans(_HOLE.sub("...", symptom.message))))
-    if symptom.pattern:
-        below.append(Item(spans("which matches ", _pattern(symptom.pattern))))
-    below += [Item(spans("in the same line with ", _pattern(text))) for text in symptom.same_line]
-    below += [Item(spans("together with ", _pattern(text))) for text in symptom.near]
-    below += [Item(spans("and without ", _pattern(text))) for text in symptom.absent]
-    below += [Item(spans("and not raised by ", _pattern(text))) for text in symptom.others]
-    below += [Item(spans("and not followed by ", _pattern(text))) for text in symptom.survived]
-    if symptom.listed:
-        below.append(Item(spans("of what the table ", code(symptom.listed[TABLE]), " lists")))
-    return Item(spans("a line with ", code(symptom.anchor)), tuple(below))
-
-
-def _pattern(text: str) -> Span:
-    """Return a regular expression; one that nobody reads is left to the rule's file."""
-    return code(text) if len(text) <= PATTERN_SHOWN else Span("words that the rule's file lists")

@@ -86,12 +86,32 @@ cases:
 MARKDOWN = """\
 # A driver that is behind
 
-`driver-behind`: warning, confidence medium, area area, about the package torch, since fadoctor \
-0.2.0. It decides the verdicts of `fa2`, `triton` in `bf16`.
-
-## What is wrong
-
 For example: Driver 470.1 is older than 525.60.13.
+
+## What to do
+
+The best one first.
+
+### Install a newer driver
+
+```sh
+apt install driver
+```
+
+- Restart.
+- offered only where:
+  - `host.os` is one of `linux`, `windows` - linux, windows or macos
+- side effects: The machine restarts.
+
+### Install a torch that is content with it (what worked before keeps working)
+
+```sh
+pip install --no-deps --index-url https://example.org/whl torch==2.6.0 triton
+```
+
+## How to check
+
+`fadoctor check` names it with its evidence; `fadoctor facts` prints everything that was read.
 
 ## Why
 
@@ -105,23 +125,7 @@ Old drivers load nothing new.
 - right: a new one
   - `driver.version` is `580.1`
 
-## What to do
-
-The best one first.
-
-1. Install a newer driver
-   - offered only where:
-     - `host.os` is one of `linux`, `windows` - linux, windows or macos
-   - run by hand: `apt install driver`
-   - Restart.
-   - side effects: The machine restarts.
-2. Install a torch that is content with it (what worked before keeps working)
-   - install `--no-deps` `torch==2.6.0` `triton` (index https://example.org/whl)
-
-## How to check it
-
-`fadoctor check --verbose` names it with its evidence; \
-`fadoctor facts` prints everything that was read.
+## When it is found
 
 It is found where all of this holds:
 
@@ -151,6 +155,9 @@ Its own cases say the same by example:
 - reported as a consequence if found together with [`some-rule`](some-rule.md)
 
 ## Sources
+
+`driver-behind`: warning, confidence medium, area area, about the package torch, since fadoctor \
+0.2.0. It decides the verdicts of `fa2`, `triton` in `bf16`.
 
 - web: <https://example.org/a> (a table; read 2026-01-02)
 - package: `pkg:pypi/torch@2.6.0`
@@ -210,8 +217,8 @@ def test_page_for_a_terminal(tmp_path: Path, full: dict[str, str]) -> None:
     text = page_text.render(page(tmp_path, "driver-behind", **full), Style(width=60))
     lines = text.splitlines()
     assert lines[0] == "A driver that is behind"
-    assert "  1. Install a newer driver" in lines
-    assert "     - run by hand: apt install driver" in lines
+    assert "Install a newer driver" in lines
+    assert "    apt install driver" in lines
     assert lines[lines.index("Why") - 1] == ""
     assert max(map(len, lines)) <= 60
     assert "\x1b" not in text
@@ -224,17 +231,47 @@ def test_a_link_stays_whole_on_a_narrow_terminal(tmp_path: Path) -> None:
     assert f"    {url}" in text.splitlines()
 
 
-def test_symptoms_say_how_it_shows_in_a_log(tmp_path: Path) -> None:
+def test_a_page_shows_no_fragments_of_patterns(tmp_path: Path) -> None:
     rule = rule_text(
         symptoms="[{anchor: undefined symbol, near: flash_attn, absent: [vllm], message: it broke},"
         f"{{anchor: undefined symbol, near: {'a' * 99}}}]"
     )
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
-    line = "- a line with `undefined symbol`\n"
-    shown = f"{line}  - it broke\n  - together with `flash_attn`\n  - and without `vllm`\n"
-    shown += f"{line}  - together with words that the rule's file lists"
-    assert text.endswith(f"## Patterns\n\n{shown}\n")
-    assert "Messages that it answers" not in text
+    for fragment in ("undefined symbol", "flash_attn", "vllm", "aaa", "without"):
+        assert fragment not in text
+
+
+def test_other_messages_stand_below_and_none_twice(tmp_path: Path) -> None:
+    cases = """
+  - {name: a, log: "OSError: lib one is gone\\nmore\\n", expect: {outcome: fail}}
+  - {name: b, log: "OSError: lib two is gone\\n", expect: {outcome: fail}}
+  - {name: c, log: "oserror: LIB one is gone\\n", expect: {outcome: fail}}
+  - {name: near, log: "OSError: lib one is here\\n", expect: {outcome: pass}}"""
+    symptoms = (
+        "[{anchor: is gone, pattern: 'one is gone', message: one},"
+        " {anchor: is gone, pattern: 'two is gone', message: two}]"
+    )
+    rule = rule_text(when="{}", message="It.", symptoms=symptoms, cases=cases)
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "## OSError: lib one is gone\n" in text
+    assert "## Other forms of the message\n\n- `OSError: lib two is gone`\n  - two\n" in text
+    assert "## A message of something else\n\n- near: `OSError: lib one is here`\n" in text
+
+
+def test_a_long_message_is_cut(tmp_path: Path) -> None:
+    cases = f"""
+  - {{name: a, log: "it is gone {"x" * 900}", expect: {{outcome: fail}}}}"""
+    rule = rule_text(when="{}", message="It.", symptoms="[{anchor: is gone}]", cases=cases)
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "xxx..." in text
+    assert "x" * 401 not in text
+
+
+def test_a_command_with_a_hole_is_no_command(tmp_path: Path) -> None:
+    steps = "{install: ['torch=={torch.version}']}, {install: ['triton>=3', numpy]}"
+    rule = rule_text(fixes=f"[{{id: a-fix, title: Mend, steps: [{steps}]}}]")
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "```sh\npip install 'triton>=3' numpy\n```\n\n- install `torch=={torch.version}`" in text
 
 
 def test_a_rule_that_shows_only_in_logs_has_its_example_from_one(tmp_path: Path) -> None:
@@ -248,10 +285,8 @@ def test_a_rule_that_shows_only_in_logs_has_its_example_from_one(tmp_path: Path)
     )
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
     assert "For example: nothing provides abc\n" in text
-    leads = text.partition("## Messages that it answers\n\n")[2]
-    assert leads.startswith("- `x.so: undefined symbol: abc`\n  - nothing provides abc\n\n## What")
-    assert "## Patterns\n\n- a line with `undefined symbol`\n  - which matches `undefined" in text
-    assert "Only the log shows it." in text
+    assert "## x.so: undefined symbol: abc\n\nFor example" in text
+    assert "Only a text shows it" in text
     assert "It is found where" not in text
 
 
@@ -267,7 +302,7 @@ def test_a_message_of_something_else_stands_beside_those_of_a_rule_about_logs(
     )
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
     assert "## A message of something else\n\n- a neighbour: `it bent`\n" in text
-    assert "- `it broke`\n\n## What is wrong" in text
+    assert "## it broke\n\nFor example: A title\n" in text
 
 
 def test_the_right_example_is_the_one_with_the_fewest_changes(tmp_path: Path) -> None:
@@ -333,8 +368,9 @@ def test_steps_in_words(tmp_path: Path) -> None:
     steps = "{uninstall: triton}, {set: A=1}, {unset: [B, C]}, {setting: x=1}"
     rule = rule_text(fixes=f"[{{id: a-fix, title: Mend, steps: [{steps}]}}]")
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
-    shown = ["uninstall `triton`", "set `A=1`", "unset `B` `C`", "setting: `x=1`"]
-    assert "\n".join(f"   - {step}" for step in shown) in text
+    shown = ["set `A=1`", "unset `B` `C`", "setting: `x=1`"]
+    assert "\n".join(f"- {step}" for step in shown) in text
+    assert "```sh\npip uninstall triton\n```" in text
 
 
 def test_only_some_cases_are_named(tmp_path: Path) -> None:
@@ -400,7 +436,6 @@ def test_no_page_shows_a_hole_in_a_sentence() -> None:
     for rule_id, file in files.items():
         if file.rule.symptoms:
             page = page_markdown.render(build_page(rule_id, files, knowledge))
-            section = page.partition("## Messages that it answers")[2].partition("\n## ")[0]
-            section += page.partition("## Patterns")[2]
+            section = page.partition("## Other forms of the message")[2].partition("\n## ")[0]
             prose = re.sub(r"``[^`]*(?:`[^`]+)*``|`[^`]*`", "", section)
             assert not re.search(r"\{\w+\}", prose), rule_id

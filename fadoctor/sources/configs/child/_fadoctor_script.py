@@ -65,25 +65,28 @@ def read(request: dict[str, object]) -> dict[str, object]:
 
 
 def main() -> None:
-    """Read one request, answer it, and name in words what kept the script from being parsed."""
+    """Read one request and print the answer."""
     sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4)))
     from fadoctor.processes.child._fadoctor_limits import limit_resources
 
     limit_resources(MEMORY_LIMIT, CPU_S)
     gc.disable()  # a tree of a million nodes has no cycles, and looking for them takes seconds
     warnings.simplefilter("ignore")
+    sys.stdout.write(json.dumps(answer_to(sys.stdin.buffer.read(INPUT_LIMIT))) + "\n")
+
+
+def answer_to(data: bytes) -> dict[str, object]:
+    """Answer one request, and name in words what kept the script from being parsed."""
     try:
-        request = json.loads(sys.stdin.buffer.read(INPUT_LIMIT).decode("utf-8"))
-        answer = {"schema": SCHEMA, "ok": True, **read(request)}
+        return {"schema": SCHEMA, "ok": True, **read(json.loads(data.decode("utf-8")))}
     except SyntaxError as error:
-        answer = _trouble(_said(str(error.msg)), error.lineno or 0, error.offset or 0)
+        return _trouble(_said(str(error.msg)), error.lineno or 0, error.offset or 0)
     except RecursionError:
-        answer = _trouble(_TOO_DEEP)
+        return _trouble(_TOO_DEEP)
     except MemoryError:  # the parser raises it for its own stack, too
-        answer = _trouble(_TOO_DEEP)
+        return _trouble(_TOO_DEEP)
     except ValueError as error:
-        answer = _trouble(str(error))
-    sys.stdout.write(json.dumps(answer) + "\n")
+        return _trouble(str(error))
 
 
 def _said(problem: str) -> str:
