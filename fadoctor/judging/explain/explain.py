@@ -140,7 +140,7 @@ def explain(
         more = (*proved(reading.lines, around, knowledge, ended), *more)
         place = broke_at(reading.lines, knowledge, around.matrix)
         more = (*more, place) if place is not None and not more else more
-        if not more and ended is None:
+        if not more and not shown and ended is None:
             told_by = told_cause(reading.lines, reading.facts().environment.facts, knowledge)
             more = (told_by,) if told_by is not None else ()
     more = tuple(cause for cause in more if cause.rule.id not in ignore)

@@ -1,4 +1,4 @@
-"""What a person tells in words of their own: ideas in several languages, and what they mean together.
+"""What a person tells in words of their own: ideas of several languages, and what they mean.
 
 It is asked last, of short texts in which nothing else is found.
 """
@@ -12,6 +12,7 @@ import msgspec
 
 from fadoctor.judging.engine.symptoms import SymptomMatch
 from fadoctor.judging.explain.ranking import Cause
+from fadoctor.judging.explain.solved_errors import is_over
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Confidence
@@ -35,17 +36,17 @@ SENTENCE_LIMIT = 400
 
 # It ends here. And goes on there! 到此为止。
 _END = compiled(r"(?:[.!?;](?=\s|$)|[\u3002\uff01\uff1f\uff1b])\s{0,4}")
-# What a person says of an error that is over.
-_OVER = compiled(
-    r"(?i)\b(?:fixed (?:in|by|it|this|the)|is (?:fixed|solved|resolved)|solved (?:it|by|the)|now works"
-    r"|works now)\b|已解决|解决了|解決しました|решено"
-)
 # Programs whose CUDA and attention are others, and words of the Python stack.
 _OTHERS = compiled(
     r"(?i)llama\.cpp|ggml|gguf|kobold|ollama|tensorflow|\bjax\b|alphafold|onnx ?runtime|paddle"
-    r"|whisper\.cpp|openmm|gromacs|blender|faiss|\bcupy\b|mxnet|lm studio"
+    r"|whisper\.cpp|openmm|gromacs|blender|faiss|\bcupy\b|mxnet|lm studio|(?<![\w-])-fa\b"
 )
-_OURS = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth|flash[-_]att")
+# What a program prints: INFO 10-10 10:22:13 selector.py:217] | [2026-01-01 | File "/x.py", line 3
+_PRINTED = compiled(
+    r"\b(?:INFO|WARN|WARNING|DEBUG)\b|^\W{0,3}\d{2,4}[-/:]\d{1,2}[-/:T ]|^\s{0,8}File \""
+    r"|^\(\w{2,30} pid=|[\\/](?:site|dist)-packages[\\/]|\w(?:User|Future|Runtime)Warning: "
+)
+_OURS = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -115,18 +116,22 @@ def told_cause(
 
 def _is_of_others(lines: tuple[Line, ...]) -> bool:
     """Return whether a text is about a program with a CUDA or an attention of its own alone."""
-    if not any(_OTHERS.search(line.text) for line in lines):
-        return False
-    return not any(_OURS.search(line.text) for line in lines)
+    return _is_foreign("\n".join(line.text for line in lines))
+
+
+def _is_foreign(text: str) -> bool:
+    return _OTHERS.search(text) is not None and _OURS.search(text) is None
 
 
 def _sentences(lines: tuple[Line, ...]) -> Iterator[tuple[Line, str]]:
     """Yield sentences, each with its line; two short ones that follow each other also as one."""
     for line in lines:
+        if _PRINTED.search(line.text):
+            continue
         before = ""
         for part in _END.split(line.text[: 4 * SENTENCE_LIMIT]):
             sentence = part.strip()[:SENTENCE_LIMIT]
-            if not sentence or _OVER.search(sentence):
+            if not sentence or is_over(sentence) or _OTHERS.search(sentence):
                 before = ""
                 continue
             yield line, sentence
