@@ -30,13 +30,13 @@ from fadoctor.knowledge.matrix.load import load_knowledge  # noqa: E402
 from fadoctor.sources.examine.examination import Examination  # noqa: E402
 from fadoctor.sources.examine.request import Request  # noqa: E402
 from fadoctor.sources.import_names import read as reading  # noqa: E402 -- the checkout this file stands in
-from fadoctor.sources.import_names.model import Answer, Entry, Site  # noqa: E402
+from fadoctor.sources.import_names.model import ModuleEntry, NameAnswer, Site  # noqa: E402
 from fadoctor.sources.targets.import_name_facts import asked_site  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Ask = Callable[[bool], Answer]
+    Ask = Callable[[bool], NameAnswer]
     T = TypeVar("T")
 
 BARS_S = {"cold": 6.0, "modules": 0.4, "shipped": 0.4, "warm": 0.06}
@@ -103,7 +103,7 @@ def _of(python: str, cache: Path) -> Ask:
     environment = Examination(Request(python=python), environ).environment(knowledge)
     site, entries = asked_site(environment, knowledge, environ)
 
-    def ask(is_shipped: bool) -> Answer:  # noqa: FBT001 -- one of two states
+    def ask(is_shipped: bool) -> NameAnswer:  # noqa: FBT001 -- one of two states
         shipped = reading.SHIPPED if is_shipped else None
         return reading.read_contracts(site, entries, cache, shipped=shipped)
 
@@ -122,11 +122,11 @@ def _small(site: Path, cache: Path) -> Ask:
             (folder / f"{name}.py").write_text(body)
         (site / f"{package}-1.0.dist-info").mkdir()
         (site / f"{package}-1.0.dist-info" / "RECORD").write_text(package)
-    entries = {name: Entry((name,), "entry") for name in ("asker", "provider")}
+    entries = {name: ModuleEntry((name,), "entry") for name in ("asker", "provider")}
     records = {name: str(site / f"{name}-1.0.dist-info" / "RECORD") for name in entries}
     asked = Site((str(site),), dict.fromkeys(entries, "1.0"), records, (3, 11, 0), "linux")
 
-    def ask(is_shipped: bool) -> Answer:  # noqa: FBT001
+    def ask(is_shipped: bool) -> NameAnswer:  # noqa: FBT001
         shipped = reading.SHIPPED if is_shipped else None
         return reading.read_contracts(asked, entries, cache, shipped=shipped)
 

@@ -28,7 +28,7 @@ from fadoctor.fleet.envelope import seal  # noqa: E402
 from fadoctor.fleet.gathered import Gathered  # noqa: E402
 from fadoctor.fleet.record import SEPARATOR, payload_of  # noqa: E402
 from fadoctor.fleet.streams import Intake  # noqa: E402
-from fadoctor.fleet.summary import Asked, summarise  # noqa: E402
+from fadoctor.fleet.summary import FleetRequest, summarise  # noqa: E402
 from fadoctor.knowledge.matrix.load import load_knowledge  # noqa: E402
 from fadoctor.report.fleet_text import render  # noqa: E402
 from fadoctor.report.style import Style  # noqa: E402
@@ -92,7 +92,7 @@ def measure(count: int, *, reports: bool) -> dict[str, float]:
     with made:
         intake.read(made, "stream")
     intake.finish()
-    page = summarise(gathered, knowledge, Asked())
+    page = summarise(gathered, knowledge, FleetRequest())
     render(page, Style())
     seconds = time.perf_counter() - start - making
     if not page.answered == page.healthy == count:

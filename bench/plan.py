@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from bench.bars import Bars  # noqa: E402 -- the checkout that this file stands in
 from fadoctor.judging.diagnose import diagnose  # noqa: E402 -- the checkout that this file stands in
 from fadoctor.knowledge.matrix.load import load_apart, load_knowledge  # noqa: E402
-from fadoctor.repair.plan.planner import Question, make_plan, session_of  # noqa: E402
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan, session_of  # noqa: E402
 from fadoctor.repair.plan.problem import Session  # noqa: E402
 from fadoctor.sources.targets.saved import read_facts  # noqa: E402
 from tests.states.starts import start  # noqa: E402
@@ -42,9 +42,9 @@ COPIES = (1, 2, 4, 8)
 
 _GROWING = ("torch-releases", "torch-builds", "flash-attn-wheels", "flash-attn-wheels-community")
 _QUESTIONS = {
-    "": Question(),
-    " --keep torch": Question(keep=("torch",)),
-    " --want flash-attn": Question(want=("flash-attn",)),
+    "": PlannerRequest(),
+    " --keep torch": PlannerRequest(keep=("torch",)),
+    " --want flash-attn": PlannerRequest(want=("flash-attn",)),
 }
 _WISHES = (("flash-attn",), ("vllm",), ("vllm", "flash-attn"), ("unsloth",), ("fa3",), ("fa4",))
 _MACHINES = (
@@ -78,7 +78,7 @@ def main() -> int:
         more = msgspec.structs.replace(knowledge, tables=tables)
         every = {name: grown(table, copies) for name, table in load_apart(tables).items()}
         session = partial(Session, more, every)
-        spent = beyond_check(golden("linux-5090-torch26"), more, session, Question(), runs)
+        spent = beyond_check(golden("linux-5090-torch26"), more, session, PlannerRequest(), runs)
         rows = sum(len(table.rows) for table in every.values())
         print(f"{copies:3} copies, {rows:6} rows {spent * 1000:12.1f} ms")
     bars = Bars()
@@ -94,9 +94,11 @@ def from_nothing(knowledge: Knowledge, runs: int) -> float:
     for machine in _MACHINES:
         environment = start("empty", machine)
         for want in _WISHES:
-            question = Question(want=want)
+            question = PlannerRequest(want=want)
 
-            def plan(environment: Environment = environment, question: Question = question) -> None:
+            def plan(
+                environment: Environment = environment, question: PlannerRequest = question
+            ) -> None:
                 make_plan(environment, session_of(knowledge), question)
 
             spent = least(plan, runs)
@@ -132,7 +134,7 @@ def beyond_check(
     environment: Environment,
     knowledge: Knowledge,
     session: Callable[[], Session],
-    question: Question,
+    question: PlannerRequest,
     runs: int,
 ) -> float:
     """Return the seconds that a plan takes more than a diagnosis, reading its tables included."""

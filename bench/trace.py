@@ -25,7 +25,7 @@ from torch import nn
 from fadoctor import api
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.proof.trace.parent import traced_environment
-from fadoctor.proof.trace.settings import Settings, config_of, write_config
+from fadoctor.proof.trace.settings import TraceSettings, config_of, write_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ def start(rounds: int) -> None:
     """Print how much later `python -c pass` ends when it is entered."""
     argv = [sys.executable, "-c", "pass"]
     with tempfile.TemporaryDirectory() as folder:
-        write_config(config_of(Settings(), load_knowledge()), Path(folder))
+        write_config(config_of(TraceSettings(), load_knowledge()), Path(folder))
         entered = traced_environment(Path(folder), os.environ, eager=False)
         more = []
         for _ in range(rounds):

@@ -60,10 +60,10 @@ def check(
     that runs this program. With `smoke`, attention is run by a process of the target's interpreter.
     """
     from fadoctor.interfaces.commands import run
-    from fadoctor.interfaces.commands.request import What
+    from fadoctor.interfaces.commands.request import ProgramRequest
 
-    what = What(target, site_packages, facts, requirements, extra, group, config, config_kind,
-                gpu, driver, glibc, python_version, platform)  # fmt: skip
+    what = ProgramRequest(target, site_packages, facts, requirements, extra, group, config,
+                          config_kind, gpu, driver, glibc, python_version, platform)  # fmt: skip
     return run.check(what, smoke=smoke, thorough=thorough, cache=cache, ignore=ignore, rules=rules)
 
 
@@ -88,10 +88,10 @@ def facts(
 ) -> FactsResult:
     """Return everything that was read; the other functions take it as their `facts`."""
     from fadoctor.interfaces.commands import run
-    from fadoctor.interfaces.commands.request import What
+    from fadoctor.interfaces.commands.request import ProgramRequest
 
-    what = What(target, site_packages, facts, requirements, extra, group, config, config_kind,
-                gpu, driver, glibc, python_version, platform)  # fmt: skip
+    what = ProgramRequest(target, site_packages, facts, requirements, extra, group, config,
+                          config_kind, gpu, driver, glibc, python_version, platform)  # fmt: skip
     return run.facts(what, thorough=thorough, cache=cache, rules=rules)
 
 
@@ -114,10 +114,10 @@ def explain(
     A string is the text itself, a path names a file, an exception is explained with its traceback.
     """
     from fadoctor.interfaces.commands import run
-    from fadoctor.interfaces.commands.request import What
+    from fadoctor.interfaces.commands.request import ProgramRequest
 
-    what = What(target, site_packages, facts, gpu=gpu, driver=driver, glibc=glibc,
-                python_version=python_version, platform=platform)  # fmt: skip
+    what = ProgramRequest(target, site_packages, facts, gpu=gpu, driver=driver, glibc=glibc,
+                          python_version=python_version, platform=platform)  # fmt: skip
     return run.explain(log, what, ignore=ignore, rules=rules)
 
 
@@ -147,13 +147,13 @@ def plan(
 ) -> PlanResult:
     """Return the smallest change that ends in a working environment; nothing is carried out."""
     from fadoctor.interfaces.commands import run
-    from fadoctor.interfaces.commands.plan import Wanted
-    from fadoctor.interfaces.commands.request import What, names
+    from fadoctor.interfaces.commands.plan import PlanRequest
+    from fadoctor.interfaces.commands.request import ProgramRequest, names
 
-    what = What(target, site_packages, facts, requirements, extra, group, config, config_kind,
-                gpu, driver, glibc, python_version, platform)  # fmt: skip
-    wanted = Wanted(names(want, "want"), names(keep, "keep"), allow_build, installer,
-                    names(ignore, "ignore"), verify, no_hub)  # fmt: skip
+    what = ProgramRequest(target, site_packages, facts, requirements, extra, group, config,
+                          config_kind, gpu, driver, glibc, python_version, platform)  # fmt: skip
+    wanted = PlanRequest(names(want, "want"), names(keep, "keep"), allow_build, installer,
+                         names(ignore, "ignore"), verify, no_hub)  # fmt: skip
     return run.plan(what, wanted, rules=rules)
 
 
@@ -174,7 +174,7 @@ def smoke(
 
     return run.smoke(
         target,
-        run.Cells(dtype, backend, device, timeout, online, imports, thorough),
+        run.SmokeRequest(dtype, backend, device, timeout, online, imports, thorough),
         rules=rules,
     )
 

@@ -18,7 +18,7 @@ from fadoctor.judging.engine.cases import case_environment, read_case
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.wheels import Wheels
 from fadoctor.model.errors import FadoctorError
-from fadoctor.proof.smoke.choice import Wanted, cell_list, choose
+from fadoctor.proof.smoke.choice import CellsRequest, cell_list, choose
 from fadoctor.report import json_
 from tests.catalogue.environments import Torches, environment
 from tests.hosts import recording
@@ -132,7 +132,7 @@ def _about(name: str, asked: dict[str, Any], *, plans: bool) -> Answers:
 
 def _cells(facts: str) -> Any:
     found = foresee(api.facts(facts=facts), load_knowledge())
-    plain, thorough = (choose(Wanted(thorough=each), found.kernels) for each in (False, True))
+    plain, thorough = (choose(CellsRequest(thorough=each), found.kernels) for each in (False, True))
     return cell_list(plain, thorough)
 
 

@@ -32,7 +32,7 @@ from fadoctor.sources.import_names.read import entries_of, read_contracts, wante
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fadoctor.sources.import_names.model import Entry
+    from fadoctor.sources.import_names.model import ModuleEntry
 
 STACKS = Path(__file__).with_name("import-stacks.yaml")
 IMPORT_S = 600
@@ -89,7 +89,7 @@ def main(arguments: list[str]) -> int:
 
 
 def compare(
-    name: str, requirements: list[str], folder: Path, entries: Mapping[str, Entry]
+    name: str, requirements: list[str], folder: Path, entries: Mapping[str, ModuleEntry]
 ) -> Iterator[Row]:
     """Yield a row for each import that the packages of a stack are for."""
     place = linked(folder / "stacks" / name, [unpacked(each, folder) for each in requirements])
@@ -135,7 +135,7 @@ def is_contract(said: str) -> bool:
                          r"ModuleNotFoundError: No module named '\w+\.)", said))  # fmt: skip
 
 
-def statements_of(module: str, entry: Entry) -> Iterator[str]:
+def statements_of(module: str, entry: ModuleEntry) -> Iterator[str]:
     """Yield the imports of an entry."""
     yield f"import {module}"
     for each in entry.next:

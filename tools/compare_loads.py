@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from fadoctor.binary.elf import read_elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
-from fadoctor.binary.interpreter_process import Target
+from fadoctor.binary.interpreter_process import LoaderTarget
 from fadoctor.binary.loader import File
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.reason import Kind, dlerror
+from fadoctor.binary.reason import ReasonKind, dlerror
 
 if TYPE_CHECKING:
     from fadoctor.binary.prediction import Prediction
@@ -61,7 +61,7 @@ WHEELS = (
 MODES = ("bare", "stubs", "mixed")
 _LOADS = "loads"
 _TORCH = "torch"
-_UNSAID = {Kind.TRUNCATED: f"ended by {signal.Signals(7).name}"}
+_UNSAID = {ReasonKind.TRUNCATED: f"ended by {signal.Signals(7).name}"}
 
 _REAL = r"""
 import ctypes, json, os, signal, sys
@@ -174,9 +174,9 @@ def describe(python: str) -> dict[str, str | list[str]]:
     return answer
 
 
-def target_of(described: dict[str, str | list[str]], environ: dict[str, str]) -> Target:
+def target_of(described: dict[str, str | list[str]], environ: dict[str, str]) -> LoaderTarget:
     """Return the model's input."""
-    return Target(
+    return LoaderTarget(
         executable=str(described["executable"]),
         torch=str(described["torch"]),
         sys_path=tuple(described["sys_path"]),
@@ -186,7 +186,7 @@ def target_of(described: dict[str, str | list[str]], environ: dict[str, str]) ->
     )
 
 
-def predict(target: Target, paths: list[str], *, after_torch: bool) -> dict[str, str]:
+def predict(target: LoaderTarget, paths: list[str], *, after_torch: bool) -> dict[str, str]:
     """Return path -> the predicted words."""
     with Predictor(target) as predictor:
         found = {path: words(predictor.predict(path, after_torch=after_torch)) for path in paths}
@@ -224,7 +224,7 @@ def load(
     return {str(path): str(text) for path, text in pairs}
 
 
-def make_stubs(target: Target, paths: list[str], folder: Path, *, after_torch: bool) -> None:
+def make_stubs(target: LoaderTarget, paths: list[str], folder: Path, *, after_torch: bool) -> None:
     """Build a library for every soname that is missing, with the symbols that it must have.
 
     These are the symbols whose version names it, and those of the driver, which have none.

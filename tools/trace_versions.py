@@ -19,7 +19,7 @@ from typing import Any
 
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.proof.trace.parent import CHILD
-from fadoctor.proof.trace.settings import Settings, config_of, write_config
+from fadoctor.proof.trace.settings import TraceSettings, config_of, write_config
 from tests.trace import routes
 
 EVERYWHERE = routes.HERE / "everywhere.py"
@@ -27,7 +27,7 @@ EVERYWHERE = routes.HERE / "everywhere.py"
 
 def scenes(python: str, folder: Path) -> dict[str, Any]:
     """Return what `everywhere` says of an interpreter."""
-    write_config(config_of(Settings(), load_knowledge()), folder)
+    write_config(config_of(TraceSettings(), load_knowledge()), folder)
     done = routes.run((python, str(EVERYWHERE), str(CHILD), str(folder)))
     if done.returncode:
         raise SystemExit(f"{python}: {done.stderr.decode(errors='replace')[-2000:]}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.knowledge.matrix.load import load_apart, load_knowledge
 from fadoctor.knowledge.matrix.versions import version_key
-from fadoctor.knowledge.matrix.wheels import Wanted, Wheels
+from fadoctor.knowledge.matrix.wheels import WheelRequest, Wheels
 from fadoctor.model.fact import Known
 
 if TYPE_CHECKING:
@@ -78,7 +78,9 @@ def fits(tables: Mapping[str, Table]) -> Iterator[Fit]:
             key = (file.torch, cuda, str(file.label_abi).lower(), file.platform, file.python)
             if version_key(newest.get(key, "0")) >= version_key(file.release):
                 continue
-            wanted = Wanted(file.torch, f"{cuda}.0", file.python, file.platform, file.label_abi)
+            wanted = WheelRequest(
+                file.torch, f"{cuda}.0", file.python, file.platform, file.label_abi
+            )
             asked = wheels.asked_for(file.release, wanted).file
             if asked is not None and asked.name == file.name and file.cuda_major == cuda:
                 newest[key] = file.release

@@ -29,7 +29,7 @@ class StringAbi(enum.Enum):
     """No name shows one, as in builds against torch's stable C interface."""
 
 
-class Cause(enum.Enum):
+class AbiCause(enum.Enum):
     """Why a symbol is undefined."""
 
     OLD_STRING = "old-string-abi"
@@ -60,14 +60,14 @@ _STRINGS = (
     (StringAbi.NEW, "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"),
 )
 _FAMILY_CAUSES = {
-    Family.PYTHON: Cause.PYTHON,
-    Family.NCCL: Cause.NCCL,
-    Family.NVJITLINK: Cause.NVJITLINK,
-    Family.CUSPARSE: Cause.NVJITLINK,
-    Family.CUDA_DRIVER: Cause.CUDA_DRIVER,
-    Family.LIBSTDCXX: Cause.LIBSTDCXX,
-    Family.HIP: Cause.OTHER,
-    Family.UNKNOWN: Cause.OTHER,
+    Family.PYTHON: AbiCause.PYTHON,
+    Family.NCCL: AbiCause.NCCL,
+    Family.NVJITLINK: AbiCause.NVJITLINK,
+    Family.CUSPARSE: AbiCause.NVJITLINK,
+    Family.CUDA_DRIVER: AbiCause.CUDA_DRIVER,
+    Family.LIBSTDCXX: AbiCause.LIBSTDCXX,
+    Family.HIP: AbiCause.OTHER,
+    Family.UNKNOWN: AbiCause.OTHER,
 }
 # aoti_torch_device_type_cpu, torch_call_dispatcher: names in C
 _SHIM = re.compile(r"(?:aoti_)?torch_\w+")
@@ -99,22 +99,22 @@ def c10_abi(symbols: SymbolTable) -> StringAbi | None:
     return found.pop() if len(found) == 1 else None
 
 
-def cause_of(symbol: str, torch: StringAbi | None, overloads: Iterable[str]) -> Cause:
+def cause_of(symbol: str, torch: StringAbi | None, overloads: Iterable[str]) -> AbiCause:
     """Return why a symbol is undefined; `overloads` are torch's functions of the same name."""
     family = family_of(symbol)
     if family is not Family.TORCH:
-        return _FAMILY_CAUSES.get(family, Cause.CUDA_LIBRARY)
+        return _FAMILY_CAUSES.get(family, AbiCause.CUDA_LIBRARY)
     if _SHIM.fullmatch(symbol):
-        return Cause.STABLE_SHIM
+        return AbiCause.STABLE_SHIM
     wanted, offered = symbol_abi(symbol), {symbol_abi(name) for name in overloads}
     # A function that takes no string but returns one shows only the new one, by its tag.
     if wanted is StringAbi.NEW and torch is StringAbi.OLD:
-        return Cause.NEW_STRING
+        return AbiCause.NEW_STRING
     if torch is StringAbi.NEW and (
         wanted is StringAbi.OLD or (wanted is StringAbi.NEUTRAL and StringAbi.NEW in offered)
     ):
-        return Cause.OLD_STRING
-    return Cause.SIGNATURE_CHANGED if offered else Cause.GONE
+        return AbiCause.OLD_STRING
+    return AbiCause.SIGNATURE_CHANGED if offered else AbiCause.GONE
 
 
 def _codes(symbol: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.notes import needed_isa
-from fadoctor.binary.reason import Kind, Reason
+from fadoctor.binary.reason import Reason, ReasonKind
 from fadoctor.binary.static_tls import StaticTls
 from fadoctor.binary.symbols import Find
 
@@ -33,7 +33,7 @@ def _lacking_versions(process: Process, one: Loaded) -> Iterator[Reason]:
         names = provider.file.symbols.defined
         # A library without definitions serves any version.
         if names is not None and need.name not in names.values():
-            yield Reason(Kind.VERSION_NOT_FOUND, one.path, need.name, provider=provider.path)
+            yield Reason(ReasonKind.VERSION_NOT_FOUND, one.path, need.name, provider=provider.path)
 
 
 def level_problems(
@@ -49,7 +49,7 @@ def level_problems(
         wanted = needed_isa(one.elf)
         process.search.asked_processor |= wanted > 1
         if wanted & ~isa:
-            yield Reason(Kind.PROCESSOR_TOO_OLD, one.path)
+            yield Reason(ReasonKind.PROCESSOR_TOO_OLD, one.path)
 
     for one in relocation_order(closure, added):
         found += _guarded(one, beyond(one))
@@ -62,7 +62,7 @@ def _guarded(one: Loaded, reasons: Iterator[Reason]) -> list[Reason]:
     try:
         found.extend(reasons)
     except (BadBinaryError, OSError) as error:
-        found.append(Reason(Kind.MALFORMED, one.path, detail=str(error)))
+        found.append(Reason(ReasonKind.MALFORMED, one.path, detail=str(error)))
     return found
 
 
@@ -126,7 +126,7 @@ def _look_up(process: Process, scope: Sequence[Loaded], wanted: Import) -> Find 
 
 
 def _problem(one: Loaded, wanted: Import, outcome: Find | None) -> Reason:
-    kind = Kind.UNVERSIONED_PROVIDER if outcome else Kind.UNDEFINED_SYMBOL
+    kind = ReasonKind.UNVERSIONED_PROVIDER if outcome else ReasonKind.UNDEFINED_SYMBOL
     name = wanted.name.decode("utf-8", "surrogateescape")
     version = wanted.version
     if version is None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.binary.fatbin import Role
-from fadoctor.binary.fatbin_image import Kind
+from fadoctor.binary.fatbin_image import ImageKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 _PTX = "+PTX@"
 _NOT_CALLED = (Role.RELOCATABLE, Role.STUB)
-_OTHER = {Kind.LTO: "+LTO", Kind.OTHER: "+OTHER"}
+_OTHER = {ImageKind.LTO: "+LTO", ImageKind.OTHER: "+OTHER"}
 
 
-class Gpu(msgspec.Struct, frozen=True):
+class GpuRow(msgspec.Struct, frozen=True):
     """What the matrix says of a GPU."""
 
     capability: str
@@ -61,7 +61,7 @@ class Cover(Enum):
     NONE = "none"
 
 
-class Verdict(Enum):
+class CoverageVerdict(Enum):
     """What all containers have together."""
 
     ALL = "all"
@@ -79,7 +79,7 @@ class Verdict(Enum):
 class Coverage(msgspec.Struct, frozen=True):
     """How many containers run on a GPU, and how."""
 
-    verdict: Verdict
+    verdict: CoverageVerdict
     counts: dict[Cover, int]
     lowest_isa: str
     """Lowest PTX ISA that a container which must be compiled asks for; a driver below it runs none
@@ -88,7 +88,7 @@ class Coverage(msgspec.Struct, frozen=True):
     """The same of the most demanding one; a driver of that ISA runs all."""
 
 
-class Summary(msgspec.Struct, frozen=True):
+class CodeSummary(msgspec.Struct, frozen=True):
     """The code of a file, as facts tell it."""
 
     targets: tuple[str, ...]
@@ -116,9 +116,9 @@ def _order(image: Image) -> tuple[str, int, str]:
 
 
 def _word(image: Image) -> str:
-    if image.kind is Kind.CUBIN:
+    if image.kind is ImageKind.CUBIN:
         return image.target
-    if image.kind is Kind.PTX:
+    if image.kind is ImageKind.PTX:
         return f"{image.target}{_PTX}{image.version[0]}.{image.version[1]}"
     return image.target + _OTHER[image.kind]
 
@@ -133,14 +133,14 @@ def parse_code(line: str) -> Code:
     return Code(role, frozenset(word for word in words if "+" not in word), ptx)
 
 
-def summarise(fatbins: Fatbins) -> Summary:
+def summarise(fatbins: Fatbins) -> CodeSummary:
     """Return the code of a file as facts tell it."""
     lines = [describe(container) for container in fatbins.containers]
     code = {line: str(lines.count(line)) for line in dict.fromkeys(sorted(lines))}
     parsed = [one for one in map(parse_code, code) if one.role is not Role.STUB]
     ptx = {pair for one in parsed for pair in one.ptx}
     base = {target for target, _ in ptx if target[-1].isdigit()}
-    return Summary(
+    return CodeSummary(
         targets=_sorted({target for one in parsed for target in one.machine}),
         common=common_targets(parsed),
         ptx=min(base, key=_number, default=""),
@@ -157,7 +157,7 @@ def common_targets(code: Iterable[Code]) -> tuple[str, ...]:
     return _sorted(set(filled[0]).intersection(*filled)) if filled else ()
 
 
-def cover(code: Code, gpu: Gpu) -> Cover:
+def cover(code: Code, gpu: GpuRow) -> Cover:
     """Return what one container has for a GPU."""
     if not code.machine.isdisjoint(gpu.runs):
         return Cover.MACHINE
@@ -166,7 +166,7 @@ def cover(code: Code, gpu: Gpu) -> Cover:
     return Cover.NONE if code.machine.isdisjoint(gpu.may_run) else Cover.UNCERTAIN
 
 
-def best_ptx(code: Code, gpu: Gpu) -> str:
+def best_ptx(code: Code, gpu: GpuRow) -> str:
     """Return the ISA of the PTX that the driver compiles for a GPU, empty where none can be.
 
     PTX without a suffix is compiled for every GPU that is not older, PTX with one only where
@@ -181,7 +181,7 @@ def best_ptx(code: Code, gpu: Gpu) -> str:
     return max(usable)[1] if usable else ""
 
 
-def coverage(code: Mapping[str, str], gpu: Gpu) -> Coverage:
+def coverage(code: Mapping[str, str], gpu: GpuRow) -> Coverage:
     """Judge the lines of `describe` and their numbers for a GPU."""
     parsed = [(parse_code(line), _count(number)) for line, number in code.items()]
     parts = [one for one, _ in parsed if one.role is Role.RELOCATABLE]
@@ -202,7 +202,7 @@ def coverage(code: Mapping[str, str], gpu: Gpu) -> Coverage:
     return Coverage(_verdict(counts), counts, lowest, highest)
 
 
-def _relinked(parts: list[Code], gpu: Gpu) -> Cover:
+def _relinked(parts: list[Code], gpu: GpuRow) -> Cover:
     """Return what linking the relocatable containers again gives: each must have code."""
     found = {cover(part, gpu) for part in parts}
     if not found or Cover.NONE in found:
@@ -210,17 +210,17 @@ def _relinked(parts: list[Code], gpu: Gpu) -> Cover:
     return Cover.UNCERTAIN if Cover.UNCERTAIN in found else Cover.JIT
 
 
-def _verdict(counts: Mapping[Cover, int]) -> Verdict:
+def _verdict(counts: Mapping[Cover, int]) -> CoverageVerdict:
     found = {kind for kind, number in counts.items() if number}
     alone = {
-        Cover.MACHINE: Verdict.ALL,
-        Cover.JIT: Verdict.JIT,
-        Cover.NONE: Verdict.NONE,
-        Cover.UNCERTAIN: Verdict.UNCERTAIN,
+        Cover.MACHINE: CoverageVerdict.ALL,
+        Cover.JIT: CoverageVerdict.JIT,
+        Cover.NONE: CoverageVerdict.NONE,
+        Cover.UNCERTAIN: CoverageVerdict.UNCERTAIN,
     }
     if len(found) == 1:
         return alone[found.pop()]
-    return Verdict.MIXED if found else Verdict.EMPTY
+    return CoverageVerdict.MIXED if found else CoverageVerdict.EMPTY
 
 
 def _count(text: str) -> int:

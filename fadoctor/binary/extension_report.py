@@ -13,11 +13,11 @@ from fadoctor.binary.loader import File
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fadoctor.binary.loader import Files
+    from fadoctor.binary.loader import LoadedFiles
     from fadoctor.binary.prediction import Prediction
 
 
-def described(files: Files, prediction: Prediction) -> Prediction:
+def described(files: LoadedFiles, prediction: Prediction) -> Prediction:
     """Add what the file itself says."""
     file = files.open(prediction.path)
     if not isinstance(file, File):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.binary.errors import BadBinaryError
-from fadoctor.binary.fatbin_image import BadImageError, Compression, Image, Kind, read_image
+from fadoctor.binary.fatbin_image import BadImageError, Compression, Image, ImageKind, read_image
 from fadoctor.binary.registration import LINKED, read_wrappers
 from fadoctor.binary.segments import read_layout
 from fadoctor.binary.source import open_source
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from fadoctor.binary.source import Source
+    from fadoctor.binary.source import BinarySource
 
 MAGIC = b"\x50\xed\x55\xba"
 MAX_CONTAINERS = 1 << 16
@@ -96,7 +96,7 @@ def read_fatbins(path: str | Path, *, thorough: bool = False) -> Fatbins:
 class _Reader:
     """Reads containers of one file, and refuses to read too many."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: BinarySource) -> None:
         self.source = source
         self.images = 0
         self.containers = 0
@@ -154,7 +154,7 @@ class _Reader:
 
 
 def _with_roles(
-    source: Source, containers: list[Container], wrappers: dict[int, int]
+    source: BinarySource, containers: list[Container], wrappers: dict[int, int]
 ) -> Iterator[Container]:
     """Yield the containers with their roles.
 
@@ -200,19 +200,23 @@ def _runs(containers: list[Container]) -> list[list[Container]]:
     return runs
 
 
-def _is_relocatable(source: Source, container: Container) -> bool:
+def _is_relocatable(source: BinarySource, container: Container) -> bool:
     for image in container.images:
-        if image.kind is Kind.LTO or "--compile-only" in image.options:
+        if image.kind is ImageKind.LTO or "--compile-only" in image.options:
             return True
-        if image.kind is Kind.CUBIN and image.compression is Compression.NONE and image.size >= 64:
+        if (
+            image.kind is ImageKind.CUBIN
+            and image.compression is Compression.NONE
+            and image.size >= 64
+        ):
             return source.read(image.offset + 16, 2) == _ET_REL
     return False
 
 
-def _toolkit(source: Source, containers: tuple[Container, ...]) -> str:
+def _toolkit(source: BinarySource, containers: tuple[Container, ...]) -> str:
     """Return the release in the note of the first plain cubin, from CUDA 13.0 on."""
     for image in (image for container in containers for image in container.images):
-        if image.kind is Kind.CUBIN and image.compression is Compression.NONE:
+        if image.kind is ImageKind.CUBIN and image.compression is Compression.NONE:
             # Cuda compilation tools, release 13.0, V13.0.88
             match = re.search(_RELEASE, source.read(image.offset, min(image.size, _NOTE_LIMIT)))
             return match[1].decode() if match else ""

@@ -18,7 +18,7 @@ import msgspec
 from fadoctor.binary.errors import BadBinaryError
 
 if TYPE_CHECKING:
-    from fadoctor.binary.source import Source
+    from fadoctor.binary.source import BinarySource
 
 _HEADER = struct.Struct("<HHIQIIHHIIIQQQ")
 _OPTIONS = struct.Struct("<II")  # offset in the header, length
@@ -33,7 +33,7 @@ class BadImageError(BadBinaryError):
     """The header of an image is malformed."""
 
 
-class Kind(Enum):
+class ImageKind(Enum):
     """What an image is."""
 
     PTX = "ptx"
@@ -51,13 +51,13 @@ class Compression(Enum):
     OTHER = "other"
 
 
-_KINDS = {1: Kind.PTX, 2: Kind.CUBIN, 8: Kind.LTO}
+_KINDS = {1: ImageKind.PTX, 2: ImageKind.CUBIN, 8: ImageKind.LTO}
 
 
 class Image(msgspec.Struct, frozen=True):
     """The code of a container for one architecture."""
 
-    kind: Kind
+    kind: ImageKind
     architecture: int
     """90 for compute capability 9.0."""
     suffix: str
@@ -81,7 +81,7 @@ class Image(msgspec.Struct, frozen=True):
         return f"{self.architecture // 10}.{self.architecture % 10}{self.suffix}"
 
 
-def read_image(source: Source, start: int, end: int) -> Image:
+def read_image(source: BinarySource, start: int, end: int) -> Image:
     """Return the image at `start` of a container that ends at `end`, or raise BadImageError."""
     if end - start < _HEADER.size:
         raise BadImageError(f"an image at {start:#x} is cut off")
@@ -95,7 +95,7 @@ def read_image(source: Source, start: int, end: int) -> Image:
     if header > len(data):
         data = source.read(start, header)
     return Image(
-        _KINDS.get(kind, Kind.OTHER),
+        _KINDS.get(kind, ImageKind.OTHER),
         architecture,
         "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else "",
         (major, minor),

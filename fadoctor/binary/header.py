@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.binary.reason import NO_PROGRAM_HEADERS, Kind
+from fadoctor.binary.reason import NO_PROGRAM_HEADERS, ReasonKind
 
 if TYPE_CHECKING:
     from fadoctor.binary.files import Reader
@@ -24,7 +24,7 @@ class Machine(enum.Enum):
     AARCH64 = 183
 
 
-class Segment(msgspec.Struct, frozen=True):
+class ProgramHeader(msgspec.Struct, frozen=True):
     """A program header."""
 
     type: int
@@ -40,13 +40,13 @@ class Header(msgspec.Struct, frozen=True):
 
     machine: Machine
     type: int
-    segments: tuple[Segment, ...]
+    segments: tuple[ProgramHeader, ...]
 
 
 class Refusal(msgspec.Struct, frozen=True):
     """Why the loader does not take a file."""
 
-    kind: Kind
+    kind: ReasonKind
     detail: str
     passed_over: bool = False
     """In a search the loader goes on to the next folder."""
@@ -62,15 +62,15 @@ _SEGMENT = struct.Struct("<IIQQQQQQ")
 def read_header(reader: Reader, machine: Machine | None = None) -> Header | Refusal:
     """Return the header of a file that a loader of `machine` (any known one if None) takes."""
     if reader.size < _HEADER.size:
-        return Refusal(Kind.NOT_ELF, "file too short")
+        return Refusal(ReasonKind.NOT_ELF, "file too short")
     fields = _HEADER.unpack(reader.read(0, _HEADER.size))
     ident, kind, number, version = fields[:4]
     found = next((m for m in Machine if m.value == number), None)
     problem = _check_ident(ident) or _check_fields(kind, version, fields[9])
-    if problem is not None and problem.kind is not Kind.NOT_A_LIBRARY:
+    if problem is not None and problem.kind is not ReasonKind.NOT_A_LIBRARY:
         return problem
     if found is None or found is not (machine or found):
-        return Refusal(Kind.FOREIGN_MACHINE, "", passed_over=True)
+        return Refusal(ReasonKind.FOREIGN_MACHINE, "", passed_over=True)
     return problem or _read_segments(reader, found, kind, offset=fields[5], count=fields[10])
 
 
@@ -78,25 +78,25 @@ def _check_ident(ident: bytes) -> Refusal | None:
     """Check magic, class, byte order, version, system (System V or GNU), its version, padding."""
     if ident[:4] == b"\x7fELF" and ident[4] != 2:
         words = "wrong ELF class: ELFCLASS32" if ident[4] == 1 else ""
-        return Refusal(Kind.FOREIGN_MACHINE, words, passed_over=True)
+        return Refusal(ReasonKind.FOREIGN_MACHINE, words, passed_over=True)
     checks = (
-        (ident[:4] == b"\x7fELF", Kind.NOT_ELF, "invalid ELF header"),
-        (ident[5] == 1, Kind.FOREIGN_MACHINE, "ELF file data encoding not little-endian"),
-        (ident[6] == 1, Kind.NOT_ELF, "ELF file version ident does not match current one"),
-        (ident[7] in {0, 3}, Kind.NOT_ELF, "ELF file OS ABI invalid"),
-        (ident[8] <= ident[7], Kind.NOT_ELF, "ELF file ABI version invalid"),
-        (not any(ident[9:]), Kind.NOT_ELF, "nonzero padding in e_ident"),
+        (ident[:4] == b"\x7fELF", ReasonKind.NOT_ELF, "invalid ELF header"),
+        (ident[5] == 1, ReasonKind.FOREIGN_MACHINE, "ELF file data encoding not little-endian"),
+        (ident[6] == 1, ReasonKind.NOT_ELF, "ELF file version ident does not match current one"),
+        (ident[7] in {0, 3}, ReasonKind.NOT_ELF, "ELF file OS ABI invalid"),
+        (ident[8] <= ident[7], ReasonKind.NOT_ELF, "ELF file ABI version invalid"),
+        (not any(ident[9:]), ReasonKind.NOT_ELF, "nonzero padding in e_ident"),
     )
     return next((Refusal(kind, words) for fine, kind, words in checks if not fine), None)
 
 
 def _check_fields(kind: int, version: int, entry_size: int) -> Refusal | None:
     if version != 1:
-        return Refusal(Kind.NOT_ELF, "ELF file version does not match current one")
+        return Refusal(ReasonKind.NOT_ELF, "ELF file version does not match current one")
     if kind not in {ET_EXEC, ET_DYN}:
-        return Refusal(Kind.NOT_A_LIBRARY, "only ET_DYN and ET_EXEC can be loaded")
+        return Refusal(ReasonKind.NOT_A_LIBRARY, "only ET_DYN and ET_EXEC can be loaded")
     if entry_size != _SEGMENT.size:
-        return Refusal(Kind.NOT_A_LIBRARY, "ELF file's phentsize not the expected size")
+        return Refusal(ReasonKind.NOT_A_LIBRARY, "ELF file's phentsize not the expected size")
     return None
 
 
@@ -104,19 +104,19 @@ def _read_segments(
     reader: Reader, machine: Machine, kind: int, *, offset: int, count: int
 ) -> Header | Refusal:
     if offset + count * _SEGMENT.size > reader.size:
-        return Refusal(Kind.TRUNCATED, NO_PROGRAM_HEADERS)
+        return Refusal(ReasonKind.TRUNCATED, NO_PROGRAM_HEADERS)
     table = reader.read(offset, count * _SEGMENT.size)
     segments = tuple(
-        Segment(type=t, offset=o, address=a, file_size=s, memory_size=m, alignment=n)
+        ProgramHeader(type=t, offset=o, address=a, file_size=s, memory_size=m, alignment=n)
         for t, _, o, a, _, s, m, n in _SEGMENT.iter_unpack(table)
     )
     loads = [s for s in segments if s.type == PT_LOAD]
     if not loads:
-        return Refusal(Kind.NOT_A_LIBRARY, "object file has no loadable segments")
+        return Refusal(ReasonKind.NOT_A_LIBRARY, "object file has no loadable segments")
     # A file of debug information only ends early, too; the loader looks at neither of its pages.
     if not any(s.type == PT_DYNAMIC and s.file_size for s in segments):
-        return Refusal(Kind.NOT_A_LIBRARY, "object file has no dynamic section")
+        return Refusal(ReasonKind.NOT_A_LIBRARY, "object file has no dynamic section")
     end = max(s.offset + s.file_size for s in loads)
     if end > reader.size:
-        return Refusal(Kind.TRUNCATED, f"{reader.size} of at least {end} bytes are there")
+        return Refusal(ReasonKind.TRUNCATED, f"{reader.size} of at least {end} bytes are there")
     return Header(machine, kind, segments)

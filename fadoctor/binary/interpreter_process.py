@@ -13,7 +13,7 @@ from fadoctor.binary.check import version_problems
 from fadoctor.binary.elf import Elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.header import Header, read_header
-from fadoctor.binary.loader import File, Files, Process
+from fadoctor.binary.loader import File, LoadedFiles, Process
 from fadoctor.binary.processor import (
     CPUINFO,
     CPUINFO_LIMIT,
@@ -21,8 +21,8 @@ from fadoctor.binary.processor import (
     possible_processors,
     read_processor,
 )
-from fadoctor.binary.reason import Kind, Reason
-from fadoctor.binary.search import Origin, Place, Search, Surroundings
+from fadoctor.binary.reason import Reason, ReasonKind
+from fadoctor.binary.search import FoundBy, Search, SearchPath, SearchSurroundings
 
 if TYPE_CHECKING:
     from fadoctor.binary.files import Tree
@@ -32,7 +32,7 @@ _PRELOAD_LIMIT = 64 << 10
 _MAX_PRELOADS = 100
 
 
-class Target(msgspec.Struct, frozen=True):
+class LoaderTarget(msgspec.Struct, frozen=True):
     """The interpreter whose loader is modelled. Paths are as a process below `root` sees them."""
 
     executable: str
@@ -61,10 +61,10 @@ class Started(msgspec.Struct, frozen=True):
     is_processor_known: bool = True
 
 
-def start_process(tree: Tree, target: Target) -> Started | Reason:
+def start_process(tree: Tree, target: LoaderTarget) -> Started | Reason:
     """Return the process of an interpreter, or why there can be no model of it."""
     if not target.executable:
-        return Reason(Kind.INTERPRETER_UNKNOWN, "", detail="no interpreter was named")
+        return Reason(ReasonKind.INTERPRETER_UNKNOWN, "", detail="no interpreter was named")
     try:
         path = tree.resolve(target.executable)
         reader = tree.open(path)
@@ -73,25 +73,25 @@ def start_process(tree: Tree, target: Target) -> Started | Reason:
             return _not_understood(path, header.kind, header.detail)
         elf = Elf(reader, header)
     except (OSError, ValueError, BadBinaryError) as error:
-        return Reason(Kind.INTERPRETER_UNKNOWN, target.executable, detail=str(error))
+        return Reason(ReasonKind.INTERPRETER_UNKNOWN, target.executable, detail=str(error))
     if "ld-musl" in elf.interpreter:
-        return Reason(Kind.MUSL, path, elf.interpreter)
+        return Reason(ReasonKind.MUSL, path, elf.interpreter)
     if not elf.interpreter:
-        return Reason(Kind.INTERPRETER_UNKNOWN, path, detail="it is linked statically")
+        return Reason(ReasonKind.INTERPRETER_UNKNOWN, path, detail="it is linked statically")
     return _start(tree, target, File(elf), path)
 
 
-def _not_understood(path: str, kind: Kind, detail: str) -> Reason:
-    if kind is Kind.FOREIGN_MACHINE:
+def _not_understood(path: str, kind: ReasonKind, detail: str) -> Reason:
+    if kind is ReasonKind.FOREIGN_MACHINE:
         words = "only 64-bit little-endian x86-64 and aarch64 are known"
-        return Reason(Kind.MACHINE_UNKNOWN, path, detail=words)
-    return Reason(Kind.INTERPRETER_UNKNOWN, path, detail=detail)
+        return Reason(ReasonKind.MACHINE_UNKNOWN, path, detail=words)
+    return Reason(ReasonKind.INTERPRETER_UNKNOWN, path, detail=detail)
 
 
-def _start(tree: Tree, target: Target, file: File, path: str) -> Started:
+def _start(tree: Tree, target: LoaderTarget, file: File, path: str) -> Started:
     machine = file.elf.machine
     known = target.processor or read_processor(tree.read(CPUINFO, CPUINFO_LIMIT), machine)
-    around = Surroundings(
+    around = SearchSurroundings(
         machine=machine,
         executable_folder=path.rpartition("/")[0] or "/",
         library_path=target.environ.get("LD_LIBRARY_PATH", ""),
@@ -99,11 +99,11 @@ def _start(tree: Tree, target: Target, file: File, path: str) -> Started:
         processor=known or possible_processors(machine)[0],
         loader=tree.read(file.elf.interpreter, LOADER_LIMIT),
     )
-    process = Process(Files(tree, around.machine), Search(tree, around))
-    main = process.add(file, Place(path, Origin.EXECUTABLE), None)
+    process = Process(LoadedFiles(tree, around.machine), Search(tree, around))
+    main = process.add(file, SearchPath(path, FoundBy.EXECUTABLE), None)
     loader = process.files.open(file.elf.interpreter)
     if isinstance(loader, File):
-        process.add(loader, Place(file.elf.interpreter, Origin.INTERPRETER), None)
+        process.add(loader, SearchPath(file.elf.interpreter, FoundBy.INTERPRETER), None)
     roots = [main]
     for name in _preloads(tree, target):
         roots += process.preload(name)
@@ -114,7 +114,7 @@ def _start(tree: Tree, target: Target, file: File, path: str) -> Started:
     return Started(process, problems[0] if problems else None, known is not None)
 
 
-def _preloads(tree: Tree, target: Target) -> list[str]:
+def _preloads(tree: Tree, target: LoaderTarget) -> list[str]:
     """Return the names in LD_PRELOAD and /etc/ld.so.preload."""
     text = tree.read(LD_SO_PRELOAD, _PRELOAD_LIMIT).decode("utf-8", "surrogateescape")
     text = re.sub(r"#[^\n]*", "", text)

@@ -17,8 +17,8 @@ import msgspec
 from fadoctor.binary.elf import DF_1_NOOPEN, DF_1_PIE, DT_AUXILIARY, DT_NEEDED, Elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.header import ET_EXEC, Header, Machine, Refusal, read_header
-from fadoctor.binary.reason import NOT_OPENED, UNDECIDED, Kind, Reason
-from fadoctor.binary.search import Asker, Origin, Place, Search
+from fadoctor.binary.reason import NOT_OPENED, UNDECIDED, Reason, ReasonKind
+from fadoctor.binary.search import Asker, FoundBy, Search, SearchPath
 from fadoctor.binary.symbols import SymbolTable
 from fadoctor.binary.versions import NeededVersion, needed_versions
 
@@ -53,7 +53,7 @@ class File:
 class Loaded:
     """An object of a process."""
 
-    def __init__(self, file: File, place: Place, asked_by: Loaded | None) -> None:
+    def __init__(self, file: File, place: SearchPath, asked_by: Loaded | None) -> None:
         self.file, self.elf = file, file.elf
         self.path, self.origin = place.path, place.origin
         self.asked_by = asked_by
@@ -80,7 +80,7 @@ class Opened(msgspec.Struct, frozen=True):
     """What stops the loader before it looks at versions, in its order."""
 
 
-class Files:
+class LoadedFiles:
     """The files that were opened, each once, and what the loader of a machine says to them."""
 
     def __init__(self, tree: Tree, machine: Machine | None) -> None:
@@ -90,7 +90,7 @@ class Files:
     def open(self, path: str) -> File | Refusal | None:
         """Return a file, what the loader has against it, or None where there is none."""
         if len(self._known) > _MAX_PATHS:
-            return Refusal(Kind.TOO_LARGE, f"more than {_MAX_PATHS} paths are tried")
+            return Refusal(ReasonKind.TOO_LARGE, f"more than {_MAX_PATHS} paths are tried")
         if path not in self._known:
             self._known[path] = self._read(path)
         return self._known[path]
@@ -104,26 +104,26 @@ class Files:
             header = read_header(reader, self._machine)
             return File(Elf(reader, header)) if isinstance(header, Header) else header
         except BadBinaryError as error:
-            return Refusal(Kind.MALFORMED, str(error))
+            return Refusal(ReasonKind.MALFORMED, str(error))
         except OSError as error:
-            return Refusal(Kind.UNREADABLE, error.strerror or "")
+            return Refusal(ReasonKind.UNREADABLE, error.strerror or "")
 
 
 def _refuse(error: OSError | ValueError) -> Refusal | None:
     code = getattr(error, "errno", errno.ENOENT)
     if code == errno.EACCES:
-        return Refusal(Kind.UNREADABLE, "Permission denied", passed_over=True)
+        return Refusal(ReasonKind.UNREADABLE, "Permission denied", passed_over=True)
     if code in _ABSENT:
         return None
     if code == errno.EISDIR:
-        return Refusal(Kind.NOT_ELF, "cannot read file data: Is a directory")
-    return Refusal(Kind.UNREADABLE, getattr(error, "strerror", "") or "it cannot be opened")
+        return Refusal(ReasonKind.NOT_ELF, "cannot read file data: Is a directory")
+    return Refusal(ReasonKind.UNREADABLE, getattr(error, "strerror", "") or "it cannot be opened")
 
 
 class Process:
     """Objects of a process, in the order of loading."""
 
-    def __init__(self, files: Files, search: Search) -> None:
+    def __init__(self, files: LoadedFiles, search: Search) -> None:
         self.files, self.search = files, search
         self.objects: list[Loaded] = []
         self.scope: list[Loaded] = []
@@ -144,7 +144,7 @@ class Process:
         """Return the object of that soname, path or requested name."""
         return self._by_name.get(name)
 
-    def add(self, file: File, place: Place, asked_by: Loaded | None) -> Loaded:
+    def add(self, file: File, place: SearchPath, asked_by: Loaded | None) -> Loaded:
         """Load one file, without what it needs; a file that is there already stays one object."""
         known = self._by_identity.get(file.elf.reader.identity)
         if known is None:
@@ -163,13 +163,15 @@ class Process:
         if not isinstance(file, File):
             return _reason_of(file, path)
         if file.elf.type == ET_EXEC:
-            return Reason(Kind.NOT_A_LIBRARY, path, detail="cannot dynamically load executable")
+            return Reason(
+                ReasonKind.NOT_A_LIBRARY, path, detail="cannot dynamically load executable"
+            )
         if file.elf.flags_1 & DF_1_PIE:
             words = "cannot dynamically load position-independent executable"
-            return Reason(Kind.NOT_A_LIBRARY, path, detail=words)
+            return Reason(ReasonKind.NOT_A_LIBRARY, path, detail=words)
         if self._is_for_start_only(file):
-            return Reason(Kind.NOT_FOR_DLOPEN, path, detail=_NOT_FOR_DLOPEN)
-        root = self.add(file, Place(path, Origin.PATH), None)
+            return Reason(ReasonKind.NOT_FOR_DLOPEN, path, detail=_NOT_FOR_DLOPEN)
+        root = self.add(file, SearchPath(path, FoundBy.PATH), None)
         closure, problems = self.close([root])
         return Opened(tuple(closure), tuple(self.objects[known:]), tuple(problems))
 
@@ -198,7 +200,7 @@ class Process:
             one.needed = needed
             if max(len(listed), moves) > _MAX_OBJECTS:
                 text = f"it needs more than {_MAX_OBJECTS} libraries"
-                problems.append(Reason(Kind.TOO_LARGE, roots[0].path, detail=text))
+                problems.append(Reason(ReasonKind.TOO_LARGE, roots[0].path, detail=text))
                 break
         return listed, problems
 
@@ -216,8 +218,8 @@ class Process:
 
     def _load(self, name: str, asker: Loaded) -> Loaded | Reason:
         if "/" in name:
-            place = Place(self.search.expand(name, asker.asker.folder), Origin.PATH)
-            places: Iterator[Place] = iter([place])
+            place = SearchPath(self.search.expand(name, asker.asker.folder), FoundBy.PATH)
+            places: Iterator[SearchPath] = iter([place])
         else:
             places = self.search.places(name, asker.chain(), self.objects[0].asker)
         passed_over = None
@@ -227,7 +229,7 @@ class Process:
             file = self.files.open(place.path)
             if isinstance(file, File):
                 if self._is_for_start_only(file):
-                    return Reason(Kind.NOT_FOR_DLOPEN, name, name, detail=_NOT_FOR_DLOPEN)
+                    return Reason(ReasonKind.NOT_FOR_DLOPEN, name, name, detail=_NOT_FOR_DLOPEN)
                 found = self.add(file, place, asker)
                 self._by_name.setdefault(name, found)
                 return found
@@ -251,14 +253,14 @@ def _put_before(listed: list[Loaded], found: Loaded, one: Loaded) -> bool:
 def _missing(name: str, asker: Loaded, passed_over: Reason | None, *, tried: bool) -> Reason:
     """Name what is missing; a file that could not be used shows in the loader's words."""
     if not tried:
-        return Reason(Kind.MISSING_SONAME, asker.path, name, detail=NOT_OPENED)
+        return Reason(ReasonKind.MISSING_SONAME, asker.path, name, detail=NOT_OPENED)
     if passed_over is not None and passed_over.kind in UNDECIDED:
         return passed_over
     detail = passed_over.detail if passed_over is not None else ""
-    return Reason(Kind.MISSING_SONAME, asker.path, name, detail=detail)
+    return Reason(ReasonKind.MISSING_SONAME, asker.path, name, detail=detail)
 
 
 def _reason_of(file: Refusal | None, path: str, name: str = "") -> Reason:
     if file is None:
-        return Reason(Kind.MISSING_FILE, path, name)
+        return Reason(ReasonKind.MISSING_FILE, path, name)
     return Reason(file.kind, path, name, detail=file.detail)

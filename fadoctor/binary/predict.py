@@ -12,13 +12,13 @@ from fadoctor.binary.elf import read_elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.extension_report import described
 from fadoctor.binary.files import Tree
-from fadoctor.binary.interpreter_process import Started, Target, start_process
-from fadoctor.binary.loader import File, Files, Loaded, Opened, Process
-from fadoctor.binary.prediction import Library, Prediction, Stage, Verdict, agreed
+from fadoctor.binary.interpreter_process import LoaderTarget, Started, start_process
+from fadoctor.binary.loader import File, Loaded, LoadedFiles, Opened, Process
+from fadoctor.binary.prediction import Library, LoadStage, LoadVerdict, Prediction, agreed
 from fadoctor.binary.processor import possible_processors
-from fadoctor.binary.reason import UNDECIDED, Kind, Reason
+from fadoctor.binary.reason import UNDECIDED, Reason, ReasonKind
 from fadoctor.binary.symbol_families import Family, family_of, is_driver
-from fadoctor.binary.torch_process import Imported, import_torch
+from fadoctor.binary.torch_process import TorchImported, import_torch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 MAX_LISTED = 200
-_OF_SYMBOLS = frozenset({Kind.UNDEFINED_SYMBOL, Kind.UNVERSIONED_PROVIDER})
-_SOUND = Prediction("", True, None, Stage.TORCH, None)
+_OF_SYMBOLS = frozenset({ReasonKind.UNDEFINED_SYMBOL, ReasonKind.UNVERSIONED_PROVIDER})
+_SOUND = Prediction("", True, None, LoadStage.TORCH, None)
 
 
 def string_abi_of_torch(libc10: str) -> StringAbi | None:
@@ -46,12 +46,12 @@ def string_abi_of_torch(libc10: str) -> StringAbi | None:
 class Predictor:
     """The loader of one target; files stay open until it is closed."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: LoaderTarget) -> None:
         self._target = target
         self._tree = Tree(target.root)
-        self._bare = Files(self._tree, None)
+        self._bare = LoadedFiles(self._tree, None)
         self._started: Started | Reason | None = None
-        self._imported: Imported | None = None
+        self._imported: TorchImported | None = None
         self._mixed: Prediction | None = None
         self._others: tuple[Predictor, ...] | None = None
 
@@ -93,18 +93,20 @@ class Predictor:
     def _predict(self, path: str, *, after_torch: bool) -> Prediction:
         started = self._start()
         if isinstance(started, Reason):
-            return described(self._bare, Prediction(path, None, started, Stage.INTERPRETER, None))
-        process, stage, reason = started.process, Stage.INTERPRETER, started.problem
+            return described(
+                self._bare, Prediction(path, None, started, LoadStage.INTERPRETER, None)
+            )
+        process, stage, reason = started.process, LoadStage.INTERPRETER, started.problem
         if reason is None and after_torch and self._target.torch:
             imported = self._import()
-            process, stage = imported.process, Stage.TORCH
+            process, stage = imported.process, LoadStage.TORCH
             reason = imported.problem or self._mixed_torch_problem(imported)
         if reason is not None:
             loads = None if reason.kind in UNDECIDED else False
             return described(process.files, Prediction(path, loads, reason, stage, None))
         prediction = _open(process.copy(), path)
-        if stage is Stage.TORCH and (driver := self._import().driver) is not None:
-            beyond = Verdict(prediction.loads, prediction.reason)
+        if stage is LoadStage.TORCH and (driver := self._import().driver) is not None:
+            beyond = LoadVerdict(prediction.loads, prediction.reason)
             return msgspec.structs.replace(
                 prediction, loads=False, reason=driver, stage=stage, beyond_driver=beyond
             )
@@ -120,14 +122,14 @@ class Predictor:
     def _check_torch(self) -> Prediction:
         started = self._start()
         if isinstance(started, Reason):
-            return Prediction(self._target.torch, None, started, Stage.INTERPRETER, None)
+            return Prediction(self._target.torch, None, started, LoadStage.INTERPRETER, None)
         imported = self._import()
         opened = imported.extension
         path = opened.closure[0].path if opened is not None else self._target.torch
         if imported.problem is not None or opened is None:
             loads = None if imported.problem and imported.problem.kind in UNDECIDED else False
-            return Prediction(path, loads, imported.problem, Stage.TORCH, None)
-        return _judge(imported.process, opened, path, Stage.TORCH)
+            return Prediction(path, loads, imported.problem, LoadStage.TORCH, None)
+        return _judge(imported.process, opened, path, LoadStage.TORCH)
 
     def string_abi(self, path: str) -> StringAbi | None:
         """Return the C++ string ABI of an extension; None where it cannot be read."""
@@ -167,7 +169,7 @@ class Predictor:
         process = self._import().process if self._target.torch else started.process
         return tuple(_library(one) for one in process.objects)
 
-    def _mixed_torch_problem(self, imported: Imported) -> Reason | None:
+    def _mixed_torch_problem(self, imported: TorchImported) -> Reason | None:
         """Return what is wrong with a torch that gets its own libraries from elsewhere.
 
         Checking all its symbols takes a tenth of a second, so a torch in one piece is not checked.
@@ -175,7 +177,7 @@ class Predictor:
         opened = imported.extension
         if self._mixed is None and opened is not None:
             mixed = bool(self.foreign_torch_libraries())
-            self._mixed = _judge(imported.process, opened, "", Stage.TORCH) if mixed else _SOUND
+            self._mixed = _judge(imported.process, opened, "", LoadStage.TORCH) if mixed else _SOUND
         if self._mixed is None:
             return None
         verdict = self._mixed.beyond_driver or self._mixed
@@ -188,7 +190,7 @@ class Predictor:
             return True
         return self._tree.real(path).startswith(self._tree.real(torch) + "/")
 
-    def _files(self) -> Files:
+    def _files(self) -> LoadedFiles:
         """Return the files of the process; without one, those of any machine."""
         started = self._start()
         return started.process.files if isinstance(started, Started) else self._bare
@@ -198,7 +200,7 @@ class Predictor:
             self._started = start_process(self._tree, self._target)
         return self._started
 
-    def _import(self) -> Imported:
+    def _import(self) -> TorchImported:
         if self._imported is None:
             started = self._start()
             assert isinstance(started, Started)  # noqa: S101 -- the callers looked
@@ -210,11 +212,11 @@ def _open(process: Process, path: str) -> Prediction:
     opened = process.open_path(path)
     if isinstance(opened, Reason):
         loads = None if opened.kind in UNDECIDED else False
-        return described(process.files, Prediction(path, loads, opened, Stage.EXTENSION, None))
-    return described(process.files, _judge(process, opened, path, Stage.EXTENSION))
+        return described(process.files, Prediction(path, loads, opened, LoadStage.EXTENSION, None))
+    return described(process.files, _judge(process, opened, path, LoadStage.EXTENSION))
 
 
-def _judge(process: Process, opened: Opened, path: str, stage: Stage) -> Prediction:
+def _judge(process: Process, opened: Opened, path: str, stage: LoadStage) -> Prediction:
     versions = version_problems(process, opened.added)
     levels = level_problems(process, opened.closure, opened.added)
     unresolved = symbol_problems(process, opened.closure, opened.added)
@@ -244,23 +246,23 @@ def _judge(process: Process, opened: Opened, path: str, stage: Stage) -> Predict
     )
 
 
-def _verdict(problems: Sequence[Reason]) -> Verdict:
+def _verdict(problems: Sequence[Reason]) -> LoadVerdict:
     """Return the first problem that is certain; without one, the first that is not."""
     certain = next((p for p in problems if p.kind not in UNDECIDED), None)
     if certain is not None:
-        return Verdict(False, certain)
-    return Verdict(None, problems[0]) if problems else Verdict(True, None)
+        return LoadVerdict(False, certain)
+    return LoadVerdict(None, problems[0]) if problems else LoadVerdict(True, None)
 
 
-def _beyond_driver(problems: Sequence[Reason], unchecked: Sequence[str]) -> Verdict:
+def _beyond_driver(problems: Sequence[Reason], unchecked: Sequence[str]) -> LoadVerdict:
     """Return the verdict if the driver's libraries were there."""
     verdict = _verdict([problem for problem in problems if not is_driver(problem)])
-    return Verdict(None, None) if verdict.loads and unchecked else verdict
+    return LoadVerdict(None, None) if verdict.loads and unchecked else verdict
 
 
 def _may_be_in(reason: Reason, absent: set[str], loaded: set[str]) -> bool:
     """Whether one of the absent libraries may have a symbol that was not found."""
-    if not absent or reason.kind is not Kind.UNDEFINED_SYMBOL:
+    if not absent or reason.kind is not ReasonKind.UNDEFINED_SYMBOL:
         return False
     if reason.provider:
         return reason.provider in absent

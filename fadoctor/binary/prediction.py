@@ -6,11 +6,11 @@ import enum
 
 import msgspec
 
-from fadoctor.binary.reason import Kind, Reason
-from fadoctor.binary.search import Origin
+from fadoctor.binary.reason import Reason, ReasonKind
+from fadoctor.binary.search import FoundBy
 
 
-class Stage(enum.Enum):
+class LoadStage(enum.Enum):
     """Where it ends."""
 
     INTERPRETER = "interpreter"
@@ -26,12 +26,12 @@ class Library(msgspec.Struct, frozen=True):
     soname: str
     """The name that it was asked for by, or its path for the root."""
     path: str
-    origin: Origin
+    origin: FoundBy
     asked_by: str
     """The path of the object that asked first; empty for the executable."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class LoadVerdict(msgspec.Struct, frozen=True):
     """An answer; `loads` is None where it cannot be told."""
 
     loads: bool | None
@@ -46,8 +46,8 @@ class Prediction(msgspec.Struct, frozen=True):
     """Whether it loads; None where that cannot be told. Loading is less than being compatible."""
     reason: Reason | None
     """The first obstacle, the one that the error message names."""
-    stage: Stage
-    beyond_driver: Verdict | None
+    stage: LoadStage
+    beyond_driver: LoadVerdict | None
     """Where a library of the driver is the first obstacle: the answer if it were there.
     Symbols that only it can have are in `unchecked`, and `loads` is None for them."""
     missing: tuple[Reason, ...] = ()
@@ -75,5 +75,5 @@ def agreed(one: Prediction, other: Prediction) -> Prediction:
     if (one.loads, one.reason) == (other.loads, other.reason) or one.loads is None:
         return one
     words = "the processor decides which libraries are taken, and it is not known"
-    reason = Reason(Kind.PROCESSOR_UNKNOWN, one.path, detail=words)
+    reason = Reason(ReasonKind.PROCESSOR_UNKNOWN, one.path, detail=words)
     return msgspec.structs.replace(one, loads=None, reason=reason, beyond_driver=None)

@@ -7,7 +7,7 @@ import enum
 import msgspec
 
 
-class Kind(enum.Enum):
+class ReasonKind(enum.Enum):
     """What stops the loader, or us."""
 
     MISSING_FILE = "missing-file"
@@ -40,14 +40,14 @@ class Kind(enum.Enum):
 
 UNDECIDED = frozenset(
     {
-        Kind.MALFORMED,
-        Kind.UNREADABLE,
-        Kind.INTERPRETER_UNKNOWN,
-        Kind.MUSL,
-        Kind.MACHINE_UNKNOWN,
-        Kind.TOO_LARGE,
-        Kind.PROCESSOR_UNKNOWN,
-        Kind.STATIC_TLS_UNSURE,
+        ReasonKind.MALFORMED,
+        ReasonKind.UNREADABLE,
+        ReasonKind.INTERPRETER_UNKNOWN,
+        ReasonKind.MUSL,
+        ReasonKind.MACHINE_UNKNOWN,
+        ReasonKind.TOO_LARGE,
+        ReasonKind.PROCESSOR_UNKNOWN,
+        ReasonKind.STATIC_TLS_UNSURE,
     }
 )
 """Kinds that say nothing about what the loader would do."""
@@ -56,7 +56,7 @@ UNDECIDED = frozenset(
 class Reason(msgspec.Struct, frozen=True):
     """One obstacle. Paths are as the loader would spell them; empty where there is none."""
 
-    kind: Kind
+    kind: ReasonKind
     path: str
     """The object whose loading ends here."""
     name: str = ""
@@ -86,22 +86,22 @@ def dlerror(reason: Reason) -> str:
     """Return the text that ``dlerror()`` gives in glibc, "" where the process dies without one."""
     path, name = reason.path, reason.name
     match reason.kind:
-        case Kind.MISSING_FILE | Kind.FOREIGN_MACHINE:
+        case ReasonKind.MISSING_FILE | ReasonKind.FOREIGN_MACHINE:
             text = f"{path}: {reason.detail or _NOT_FOUND}"
-        case Kind.MISSING_SONAME:
+        case ReasonKind.MISSING_SONAME:
             text = f"{name}: {reason.detail or _NOT_FOUND}"
-        case Kind.VERSION_NOT_FOUND:
+        case ReasonKind.VERSION_NOT_FOUND:
             text = f"{reason.provider}: version `{name}' not found (required by {path})"
-        case Kind.UNDEFINED_SYMBOL:
+        case ReasonKind.UNDEFINED_SYMBOL:
             version = f", version {reason.version}" if reason.version else ""
             text = f"{path}: undefined symbol: {name}{version}"
-        case Kind.NOT_ELF | Kind.NOT_A_LIBRARY | Kind.NOT_FOR_DLOPEN:
+        case ReasonKind.NOT_ELF | ReasonKind.NOT_A_LIBRARY | ReasonKind.NOT_FOR_DLOPEN:
             text = f"{path}: {reason.detail}"
-        case Kind.PROCESSOR_TOO_OLD:
+        case ReasonKind.PROCESSOR_TOO_OLD:
             text = f"{path}: CPU ISA level is lower than required"
-        case Kind.STATIC_TLS:
+        case ReasonKind.STATIC_TLS:
             text = f"{path}: cannot allocate memory in static TLS block"
-        case Kind.TRUNCATED if reason.detail == NO_PROGRAM_HEADERS:
+        case ReasonKind.TRUNCATED if reason.detail == NO_PROGRAM_HEADERS:
             text = f"{path}: {reason.detail}"
         case _:
             text = ""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.binary.segments import Layout
-    from fadoctor.binary.source import Source
+    from fadoctor.binary.source import BinarySource
 
 MAX_WRAPPERS = 1 << 16
 MAX_MAGICS = 1 << 18
@@ -46,7 +46,7 @@ class Wrappers(msgspec.Struct, frozen=True):
     """Wrappers whose container could not be placed."""
 
 
-def read_wrappers(source: Source, layout: Layout) -> Wrappers:
+def read_wrappers(source: BinarySource, layout: Layout) -> Wrappers:
     """Find the wrappers and the containers that they name."""
     found: dict[int, int] = {}
     empty: dict[int, int] = {}
@@ -70,7 +70,7 @@ def read_wrappers(source: Source, layout: Layout) -> Wrappers:
     return Wrappers(found, unresolved)
 
 
-def _wrappers(source: Source, layout: Layout) -> Iterator[tuple[int, int, int]]:
+def _wrappers(source: BinarySource, layout: Layout) -> Iterator[tuple[int, int, int]]:
     """Yield place, version and pointer of each wrapper."""
     count = 0
     for start, end in layout.ranges(wrappers=True):
@@ -85,7 +85,9 @@ def _wrappers(source: Source, layout: Layout) -> Iterator[tuple[int, int, int]]:
                 yield place, version, pointer
 
 
-def _relocated(source: Source, layout: Layout, empty: dict[int, int]) -> list[tuple[int, int]]:
+def _relocated(
+    source: BinarySource, layout: Layout, empty: dict[int, int]
+) -> list[tuple[int, int]]:
     """Return container and version of wrappers whose pointer only a relocation tells.
 
     Some linkers leave the place itself empty, since the loader writes it anyway.
@@ -115,7 +117,7 @@ def _addresses(layout: Layout, places: dict[int, int]) -> dict[int, int]:
     }
 
 
-def _relocation_table(source: Source, layout: Layout) -> tuple[int, int]:
+def _relocation_table(source: BinarySource, layout: Layout) -> tuple[int, int]:
     """Return place and size of DT_RELA, (0, 0) where there is none."""
     offset, size = layout.dynamic
     size = min(size, _DYNAMIC_LIMIT) // _DYNAMIC.size * _DYNAMIC.size

@@ -33,7 +33,7 @@ _TRIPLET = {Machine.X86_64: "x86_64-linux-gnu", Machine.AARCH64: "aarch64-linux-
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
 
-class Origin(enum.Enum):
+class FoundBy(enum.Enum):
     """How a file was found."""
 
     EXECUTABLE = "executable"
@@ -56,14 +56,14 @@ class Asker(msgspec.Struct, frozen=True):
     """Its $ORIGIN."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class SearchPath(msgspec.Struct, frozen=True):
     """A path to try."""
 
     path: str
-    origin: Origin
+    origin: FoundBy
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class SearchSurroundings(msgspec.Struct, frozen=True):
     """What does not depend on who asks."""
 
     machine: Machine
@@ -78,7 +78,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 class Search:
     """The loader's search in one process."""
 
-    def __init__(self, tree: Tree, around: Surroundings) -> None:
+    def __init__(self, tree: Tree, around: SearchSurroundings) -> None:
         self._tree, self._around = tree, around
         self.machine, self.processor = around.machine, around.processor
         self.checks_level = _CHECKS_LEVEL in around.loader
@@ -97,21 +97,21 @@ class Search:
         self._library_path = self.folders(text, around.executable_folder)
         self._cache: LdCache | None = None
 
-    def places(self, name: str, chain: Sequence[Asker], executable: Asker) -> Iterator[Place]:
+    def places(self, name: str, chain: Sequence[Asker], executable: Asker) -> Iterator[SearchPath]:
         """Yield the paths where a library without slash in its name may be; all may be missing."""
         asker = chain[0]
         if not asker.elf.runpath:
             askers = [*chain, *([] if executable in chain else [executable])]
             for one in askers:
-                yield from self._in(self.folders(one.elf.rpath, one.folder), name, Origin.RPATH)
-        yield from self._in(self._library_path, name, Origin.LD_LIBRARY_PATH)
-        yield from self._in(self.folders(asker.elf.runpath, asker.folder), name, Origin.RUNPATH)
+                yield from self._in(self.folders(one.elf.rpath, one.folder), name, FoundBy.RPATH)
+        yield from self._in(self._library_path, name, FoundBy.LD_LIBRARY_PATH)
+        yield from self._in(self.folders(asker.elf.runpath, asker.folder), name, FoundBy.RUNPATH)
         no_default = asker.elf.flags_1 & DF_1_NODEFLIB
         cached = self._cached(name)
         if cached and not (no_default and self._is_default(cached)):
-            yield Place(cached, Origin.LD_CACHE)
+            yield SearchPath(cached, FoundBy.LD_CACHE)
         if not no_default:
-            yield from self._in(self._default, name, Origin.DEFAULT)
+            yield from self._in(self._default, name, FoundBy.DEFAULT)
 
     def folders(self, paths: str, origin: str) -> list[str]:
         """Return the folders of a path list; an empty one is the working folder."""
@@ -139,13 +139,13 @@ class Search:
         values = {"ORIGIN": origin, "LIB": self._lib, "PLATFORM": self.processor.platform}
         return _TOKEN.sub(lambda found: values[found[1] or found[2]], text)
 
-    def _in(self, folders: list[str], name: str, origin: Origin) -> Iterator[Place]:
+    def _in(self, folders: list[str], name: str, origin: FoundBy) -> Iterator[SearchPath]:
         for folder in folders:
             there = self._there.get(folder)
             if there is None:
                 there = self._there[folder] = self._with_capable(folder)
             for one in there:
-                yield Place(f"{one.rstrip('/')}/{name}", origin)
+                yield SearchPath(f"{one.rstrip('/')}/{name}", origin)
 
     def _with_capable(self, folder: str) -> list[str]:
         """Return a folder that is there, behind those below it that are for this processor."""

@@ -15,7 +15,7 @@ import msgspec
 from fadoctor.binary.errors import BadBinaryError
 
 if TYPE_CHECKING:
-    from fadoctor.binary.source import Source
+    from fadoctor.binary.source import BinarySource
 
 MAX_SEGMENTS = 1024
 _PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")  # type flags offset vaddr paddr filesz memsz align
@@ -70,7 +70,7 @@ class Layout(msgspec.Struct, frozen=True):
         return found
 
 
-def read_layout(source: Source) -> Layout:
+def read_layout(source: BinarySource) -> Layout:
     """Read the layout of an ELF or PE file; a part that ends after the file is an error."""
     if not source.size:
         raise BadBinaryError("empty")
@@ -87,7 +87,7 @@ def read_layout(source: Source) -> Layout:
     return layout
 
 
-def _read_elf(source: Source) -> Layout:
+def _read_elf(source: BinarySource) -> Layout:
     """e_ident[4] class, [5] byte order; e_phoff at 32 (u64), e_phentsize, e_phnum at 54 (u16)."""
     header = source.read(0, 64)
     if header[4] != 2 or header[5] != 1:
@@ -106,7 +106,7 @@ def _read_elf(source: Source) -> Layout:
     return Layout("elf", 0, tuple(sorted(segments)), dynamic)
 
 
-def _read_pe(source: Source) -> Layout:
+def _read_pe(source: BinarySource) -> Layout:
     """e_lfanew at 60 (u32); behind "PE": count of sections (u16 at 6), optional header (u16 at 20).
 
     In the optional header of PE32+ the image base is the u64 at 24.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.binary.abi import Cause, StringAbi, cause_of
+from fadoctor.binary.abi import AbiCause, StringAbi, cause_of
 from fadoctor.binary.demangle import Demangler
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.symbols import Import, gnu_hash
@@ -34,7 +34,7 @@ class Hint(msgspec.Struct, frozen=True):
     """What is wanted and what is there, in C++ where it can be told safely."""
 
     symbol: str
-    cause: Cause
+    cause: AbiCause
     wanted: str
     nearest: str
     """The most similar overload, "" where there is none."""

@@ -21,7 +21,7 @@ SIZE_LIMIT = 8 << 30
 _FIRST_WINDOW = 1 << 12
 
 
-class Source:
+class BinarySource:
     """A regular file. Not mapped: a map of a file that shrinks ends the whole process."""
 
     def __init__(self, file: io.FileIO, size: int) -> None:
@@ -73,7 +73,7 @@ class Source:
 
 
 @contextmanager
-def open_source(path: str | Path) -> Iterator[Source]:
+def open_source(path: str | Path) -> Iterator[BinarySource]:
     """Open a regular file; anything else, and one that cannot be opened, is a BadBinaryError."""
     try:
         file = os.fdopen(open_file(path), "rb", 0)
@@ -86,4 +86,4 @@ def open_source(path: str | Path) -> Iterator[Source]:
         size = os.fstat(file.fileno()).st_size
         if size > SIZE_LIMIT:
             raise BadBinaryError(f"larger than {SIZE_LIMIT >> 30} GiB")
-        yield Source(file, size)
+        yield BinarySource(file, size)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fadoctor.binary import elf as tags
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.header import PT_TLS, Machine
-from fadoctor.binary.reason import Kind, Reason
+from fadoctor.binary.reason import Reason, ReasonKind
 from fadoctor.binary.symbols import Find, relocation_tables
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ class StaticTls:
             self._placed[id(owner)] = _size(owner)
             total = sum(self._placed.values())
             if total > FULL:
-                yield Reason(Kind.STATIC_TLS, owner.path)
+                yield Reason(ReasonKind.STATIC_TLS, owner.path)
             elif total > FITS:
                 words = f"{total} bytes of thread-local variables may be too many"
-                yield Reason(Kind.STATIC_TLS_UNSURE, owner.path, detail=words)
+                yield Reason(ReasonKind.STATIC_TLS_UNSURE, owner.path, detail=words)
 
     def _wants(self, one: Loaded) -> bool:
         flagged = one.elf.tags.get(tags.DT_FLAGS, 0) & tags.DF_STATIC_TLS

@@ -16,14 +16,14 @@ import msgspec
 
 from fadoctor.binary.check import level_problems, version_problems
 from fadoctor.binary.loader import Opened, Process
-from fadoctor.binary.reason import Kind, Reason
+from fadoctor.binary.reason import Reason, ReasonKind
 from fadoctor.binary.symbol_families import is_driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.binary.files import Tree
-    from fadoctor.binary.interpreter_process import Target
+    from fadoctor.binary.interpreter_process import LoaderTarget
 
 _SOURCE_LIMIT = 512 << 10
 _LIBRARY = r'"(\w{1,40})"(%s)"(lib[\w.*\[\]-]{1,60})"'
@@ -49,7 +49,7 @@ class Preloads(msgspec.Struct, frozen=True):
     """A library that is not there does not end the list."""
 
 
-class Imported(msgspec.Struct, frozen=True):
+class TorchImported(msgspec.Struct, frozen=True):
     """A process after ``import torch``."""
 
     process: Process
@@ -74,14 +74,14 @@ def read_preloads(source: str) -> Preloads:
     )
 
 
-def import_torch(tree: Tree, target: Target, started: Process) -> Imported:
+def import_torch(tree: Tree, target: LoaderTarget, started: Process) -> TorchImported:
     """Return the process after ``import torch``."""
     source = tree.read(f"{target.torch}/__init__.py", _SOURCE_LIMIT).decode("utf-8", "replace")
     preloads = read_preloads(source)
     process = started.copy()
     path = f"{target.torch}/lib/libtorch_global_deps.so"
     trial, opened = _try(process, path)
-    if isinstance(opened, Reason) and opened.kind is Kind.MISSING_SONAME:
+    if isinstance(opened, Reason) and opened.kind is ReasonKind.MISSING_SONAME:
         process = _preload(process, _paths(tree, target, process, preloads.after_failure))
         trial, opened = _try(process, path)
     elif isinstance(opened, Opened) and _is_marked(tree, trial, preloads.marker):
@@ -89,20 +89,20 @@ def import_torch(tree: Tree, target: Target, started: Process) -> Imported:
         paths = _paths(tree, target, trial, preloads.always)
         trial = _preload(trial, paths, best_effort=preloads.best_effort)
     if isinstance(opened, Reason):
-        return Imported(process, opened, None)
+        return TorchImported(process, opened, None)
     trial.make_global(opened.closure)
     return _open_extension(tree, target, trial)
 
 
-def _open_extension(tree: Tree, target: Target, process: Process) -> Imported:
+def _open_extension(tree: Tree, target: LoaderTarget, process: Process) -> TorchImported:
     path = _extension_path(tree, target)
     if not path:
-        reason = Reason(Kind.MISSING_FILE, f"{target.torch}/_C.so")
-        return Imported(process, reason, None)
+        reason = Reason(ReasonKind.MISSING_FILE, f"{target.torch}/_C.so")
+        return TorchImported(process, reason, None)
     trial, opened = _try(process, path)
     if isinstance(opened, Reason):
-        return Imported(process, opened, None)
-    return Imported(trial, None, opened, next(filter(is_driver, opened.problems), None))
+        return TorchImported(process, opened, None)
+    return TorchImported(trial, None, opened, next(filter(is_driver, opened.problems), None))
 
 
 def _try(process: Process, path: str) -> tuple[Process, Opened | Reason]:
@@ -136,7 +136,7 @@ def _preload(
 
 
 def _paths(
-    tree: Tree, target: Target, process: Process, libraries: tuple[tuple[str, str], ...]
+    tree: Tree, target: LoaderTarget, process: Process, libraries: tuple[tuple[str, str], ...]
 ) -> Iterator[str]:
     """Yield the file of each library, "" where there is none."""
     major = next((m[1] for one in process.objects if (m := re.search(_CUDART, one.path))), "")
@@ -148,7 +148,9 @@ def _paths(
 _CUDART = r"/libcudart\.so\.(\d{1,3})"
 
 
-def _matches(tree: Tree, target: Target, folders: tuple[str, str], pattern: str) -> Iterator[str]:
+def _matches(
+    tree: Tree, target: LoaderTarget, folders: tuple[str, str], pattern: str
+) -> Iterator[str]:
     for path in target.sys_path[:_MAX_PATHS]:
         component, toolkit = folders
         below = (f"nvidia/{component}/lib", f"nvidia/{toolkit}/lib", f"{component}/lib")
@@ -164,7 +166,7 @@ def _is_marked(tree: Tree, process: Process, marker: str) -> bool:
     return any(marker in path for path in paths) or any(marker in tree.real(p) for p in paths)
 
 
-def _extension_path(tree: Tree, target: Target) -> str:
+def _extension_path(tree: Tree, target: LoaderTarget) -> str:
     names = [n for n in tree.names(target.torch) if re.fullmatch(r"_C\.(?:[\w-]+\.)?so", n)]
     wanted = f"_C{target.extension_suffix}"
     name = wanted if wanted in names else next(iter(names), "")

@@ -20,7 +20,7 @@ NONE, NOT_SAID = "none", "not said"
 _ANY = "*"
 
 
-class Agreement(NamedTuple):
+class TableAgreement(NamedTuple):
     """What the table says of one key."""
 
     label: str
@@ -36,13 +36,13 @@ class Agreements:
         """Take the table."""
         self.rows = {str(row["key"]): row for row in table.rows}
 
-    def of(self, key: str) -> Agreement:
+    def of(self, key: str) -> TableAgreement:
         """Return what is said of ``pkg.torch``: by its row, or by that of its section."""
         section, _, name = key.partition(".")
         row = self.rows.get(key) or self.rows.get(f"{section}.{_ANY}") or {}
         label = str(row.get("label") or "{name}").replace("{name}", name)
         level = Severity(str(row.get("level") or Severity.NOTE.value))
-        return Agreement(label, level, str(row.get("part") or ""))
+        return TableAgreement(label, level, str(row.get("part") or ""))
 
 
 def differences(
@@ -80,7 +80,7 @@ def _by_digest(section: str, reference: Content, other: Content) -> Iterator[Dif
         yield Difference(section, label, NOT_SAID, NOT_SAID, Severity.NOTE)
 
 
-def _level(said: Agreement, there: str, here: str) -> Severity:
+def _level(said: TableAgreement, there: str, here: str) -> Severity:
     if UNKNOWN in (there, here):
         return Severity.NOTE
     if said.part == "major" and there.partition(".")[0] == here.partition(".")[0]:

@@ -64,7 +64,7 @@ SECOND = Content(x=0, s=True)
 """What a task says whose node is reported by its first one."""
 
 
-class Outcome(NamedTuple):
+class CheckOutcome(NamedTuple):
     """What a check concluded, as its report has it."""
 
     findings: Sequence[Finding]
@@ -75,7 +75,7 @@ class Outcome(NamedTuple):
     """What judged: fadoctor's version, and that of the rules."""
 
     @classmethod
-    def of(cls, report: Report | Plain, code: int) -> Outcome:
+    def of(cls, report: Report | Plain, code: int) -> CheckOutcome:
         """Return what a report concludes, of a check that ended with this code."""
         total = report.summary
         counts = (total.error, total.warning, total.note, total.unknown)
@@ -84,7 +84,10 @@ class Outcome(NamedTuple):
 
 
 def content_of(
-    outcome: Outcome, facts: Mapping[str, Fact], image: str = "", builds: Mapping[str, str] = {}
+    outcome: CheckOutcome,
+    facts: Mapping[str, Fact],
+    image: str = "",
+    builds: Mapping[str, str] = {},
 ) -> Content:
     """Return what a node says; `builds` are the build ids of its binaries, where they were read."""
     ids = {f"{_LETTERS[each.severity]} {short(each.rule_id)}" for each in outcome.findings}

@@ -13,7 +13,7 @@ import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.fleet.envelope import HEAD_LENGTH, LINE_LIMIT, seal
-from fadoctor.fleet.identity import Node
+from fadoctor.fleet.identity import NodeIdentity
 from fadoctor.fleet.record import SEPARATOR
 from fadoctor.model.typed import encode
 
@@ -30,12 +30,12 @@ _PIECE_COST = 512
 _PIECE = re.compile(rb"\+([0-9a-f]{16}) ([0-9]{1,5})/([0-9]{1,5}) ([A-Za-z0-9+/=]*)")
 
 
-def frames_of(node: Node, document: bytes) -> Iterator[bytes]:
+def frames_of(node: NodeIdentity, document: bytes) -> Iterator[bytes]:
     """Yield the lines that carry a document."""
     packed = zlib.compress(document, 9)
     text = base64.b64encode(packed)
     name = _id(packed)
-    who = encode(Node(node.n, r=node.r, u=node.u))
+    who = encode(NodeIdentity(node.n, r=node.r, u=node.u))
     room = LINE_LIMIT - HEAD_LENGTH - 1 - len(who) - len(SEPARATOR) - len(b"+ 00000/00000 ") - 16
     pieces = [text[at : at + room] for at in range(0, len(text), room)]
     for number, piece in enumerate(pieces, 1):
@@ -49,7 +49,7 @@ class Whole(NamedTuple):
     document: bytes
 
 
-class Broken(NamedTuple):
+class BrokenFrames(NamedTuple):
     """A report of which pieces are missing, or that is none."""
 
     node: str
@@ -73,17 +73,17 @@ class Assembly:
         self._done: set[bytes] = set()
         self._kept = 0
 
-    def add(self, node: str, body: bytes) -> Whole | Broken | None:
+    def add(self, node: str, body: bytes) -> Whole | BrokenFrames | None:
         """Take a piece; return what becomes of it where something does."""
         match = _PIECE.fullmatch(body)
         if match is None:
-            return Broken(node, "a piece of a report cannot be understood")
+            return BrokenFrames(node, "a piece of a report cannot be understood")
         name, number, count, text = match[1], int(match[2]), int(match[3]), match[4]
         if name in self._done:
             return None
         waiting = self._waiting.get(name) or _Waiting(node, count)
         if not (1 <= number <= count <= _MOST_PIECES) or waiting.count != count:
-            return Broken(node, "pieces of a report contradict each other")
+            return BrokenFrames(node, "pieces of a report contradict each other")
         self._waiting[name] = waiting
         if number not in waiting.pieces:
             waiting.pieces[number] = text
@@ -95,35 +95,35 @@ class Assembly:
             return _joined(name, waiting)
         return self._relieved() if self._kept > KEPT_LIMIT else None
 
-    def rest(self) -> Iterator[Broken]:
+    def rest(self) -> Iterator[BrokenFrames]:
         """Yield the reports that never became whole."""
         for waiting in self._waiting.values():
             missing = waiting.count - len(waiting.pieces)
-            yield Broken(waiting.node, f"{missing} of {waiting.count} pieces of its report are"
-                         " missing or damaged")  # fmt: skip
+            told = f"{missing} of {waiting.count} pieces of its report are missing or damaged"
+            yield BrokenFrames(waiting.node, told)
 
-    def _relieved(self) -> Broken:
+    def _relieved(self) -> BrokenFrames:
         name = next(iter(self._waiting))
         node = self._waiting[name].node
         self._drop(name)
-        return Broken(node, "too much waits for other pieces")
+        return BrokenFrames(node, "too much waits for other pieces")
 
     def _drop(self, name: bytes) -> None:
         self._kept -= self._waiting.pop(name).size
 
 
-def _joined(name: bytes, waiting: _Waiting) -> Whole | Broken:
+def _joined(name: bytes, waiting: _Waiting) -> Whole | BrokenFrames:
     text = b"".join(waiting.pieces[number] for number in range(1, waiting.count + 1))
     try:
         packed = base64.b64decode(text, validate=True)
         if _id(packed).encode() != name:
-            return Broken(waiting.node, "the pieces of its report do not belong together")
+            return BrokenFrames(waiting.node, "the pieces of its report do not belong together")
         unpacking = zlib.decompressobj()
         document = unpacking.decompress(packed, DOCUMENT_LIMIT)
     except (ValueError, zlib.error):
-        return Broken(waiting.node, "its report cannot be unpacked")
+        return BrokenFrames(waiting.node, "its report cannot be unpacked")
     if not unpacking.eof:
-        return Broken(waiting.node, "its report is too large")
+        return BrokenFrames(waiting.node, "its report is too large")
     return Whole(document)
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.fleet.content import Content
 from fadoctor.fleet.hostlist import MOST_HOSTS, HostlistError, named
-from fadoctor.fleet.identity import UNREADABLE, Node
+from fadoctor.fleet.identity import UNREADABLE, NodeIdentity
 from fadoctor.model.fact import printable
 from fadoctor.model.typed import encode
 
@@ -21,11 +21,11 @@ _SHOWN, _TEXT_LIMIT = 1_000, 120
 _MOST_SPEAKERS = 20_000
 _WORST = "n w e"
 
-NODE = msgspec.json.Decoder(Node)
+NODE = msgspec.json.Decoder(NodeIdentity)
 _CONTENT = msgspec.json.Decoder(Content)
 
 
-class Group:
+class AlikeNodes:
     """Nodes that say the same."""
 
     __slots__ = ("content", "count")
@@ -49,8 +49,8 @@ class Gathered:
 
     def __init__(self) -> None:
         """Start with nothing."""
-        self.nodes: dict[str, Group] = {}
-        self.groups: dict[bytes, Group] = {}
+        self.nodes: dict[str, AlikeNodes] = {}
+        self.groups: dict[bytes, AlikeNodes] = {}
         self.contradicting: set[str] = set()
         self.unreadable: list[Unreadable] = []
         self.unreadable_count = 0
@@ -68,21 +68,21 @@ class Gathered:
         try:
             node = NODE.decode(who)
             if group is None:
-                group = self.groups[what] = Group(_CONTENT.decode(what))
+                group = self.groups[what] = AlikeNodes(_CONTENT.decode(what))
         except UNREADABLE:
             return False
         self._add(node, group)
         return True
 
-    def add(self, node: Node, content: Content) -> None:
+    def add(self, node: NodeIdentity, content: Content) -> None:
         """Take what a node says."""
         raw = encode(content)
         group = self.groups.get(raw)
         if group is None:
-            group = self.groups[raw] = Group(content)
+            group = self.groups[raw] = AlikeNodes(content)
         self._add(node, group)
 
-    def _add(self, node: Node, group: Group) -> None:
+    def _add(self, node: NodeIdentity, group: AlikeNodes) -> None:
         if node.e and node.e > self.expected:
             self.expected = node.e
         if node.H and len(self.hostlists) < _SHOWN:
@@ -98,7 +98,7 @@ class Gathered:
         elif before is not group:
             self._add_again(key, before, group)
 
-    def _add_again(self, key: str, before: Group, group: Group) -> None:
+    def _add_again(self, key: str, before: AlikeNodes, group: AlikeNodes) -> None:
         """Choose for a node that says two things: of the same the fuller one, else the worse."""
         old, new = before.content, group.content
         if old.d == new.d:

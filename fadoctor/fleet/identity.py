@@ -37,7 +37,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What reading JSON from outside can raise: it may also be nested too deeply."""
 
 
-class Node(msgspec.Struct, frozen=True, omit_defaults=True):
+class NodeIdentity(msgspec.Struct, frozen=True, omit_defaults=True):
     """Who made a record. The names are short because a record is."""
 
     n: str
@@ -66,14 +66,14 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
         return bool(self.l)
 
 
-def node_of(environ: Mapping[str, str], host: str) -> Node:
+def node_of(environ: Mapping[str, str], host: str) -> NodeIdentity:
     """Return who this process is among those that a launcher started."""
     scheduled = next((environ[name] for name in _NODE_NAMES if environ.get(name)), "")
     name = plain_name(scheduled or host) or "?"
     short = plain_name(host)
     hosts = next((environ[each] for each in _HOSTLISTS if environ.get(each)), "")
     is_list = len(hosts) <= HOSTLIST_LIMIT and plain_name(hosts, HOSTLIST_LIMIT) == hosts
-    return Node(
+    return NodeIdentity(
         n=name,
         r=_first_number(environ, _RANKS),
         l=_first_number(environ, _LOCAL_RANKS),
@@ -84,7 +84,7 @@ def node_of(environ: Mapping[str, str], host: str) -> Node:
     )
 
 
-def renamed(node: Node) -> Node:
+def renamed(node: NodeIdentity) -> NodeIdentity:
     """Return a node without its names: ``n3`` of the rank where there is one."""
     digest = hashlib.blake2b(node.key.encode(), digest_size=4).hexdigest()
     name = f"n{node.r + 1}" if node.r is not None else f"n-{digest}"

@@ -45,7 +45,7 @@ class _Said(msgspec.Struct):
     done: bool = False
 
 
-class Asked(NamedTuple):
+class RayReplies(NamedTuple):
     """What came of asking."""
 
     lines: bytes
@@ -57,7 +57,7 @@ class Asked(NamedTuple):
 
 def ask(
     python: str, address: str, command: Sequence[str], timeout_s: float, environ: dict[str, str]
-) -> Asked:
+) -> RayReplies:
     """Ask every node of a cluster; a node that does not answer in time is named."""
     argv = (python, str(_SCRIPT), address, str(timeout_s), *command)
     result = run(Command(argv, timeout_s + _START_S, environ, _OUTPUT_LIMIT))
@@ -75,13 +75,13 @@ def ask(
             problems[said.node] = said.problem
     if nodes is None:
         why = result.describe() if result.ending is not Ending.EXITED or not failed else failed
-        return Asked(b"", (), {}, _explained(failed or why))
+        return RayReplies(b"", (), {}, _explained(failed or why))
     if not done:
         problems |= {name: result.describe() for name in nodes if name not in problems}
-    return Asked("".join(texts).encode("ascii", "replace"), nodes, problems)
+    return RayReplies("".join(texts).encode("ascii", "replace"), nodes, problems)
 
 
-def note_problems(asked: Asked, gathered: Gathered) -> None:
+def note_problems(asked: RayReplies, gathered: Gathered) -> None:
     """Say of the nodes that sent no record why."""
     for name, problem in asked.problems.items():
         if name not in gathered.nodes:

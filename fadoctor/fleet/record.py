@@ -17,7 +17,7 @@ from fadoctor.model.typed import encode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.fleet.identity import Node
+    from fadoctor.fleet.identity import NodeIdentity
 
 DROPPED_FIRST = (
     "by", "tool", "lib", "env", "nv", "sys", "bin", "torch", "py", "pkg", "gpu",
@@ -27,17 +27,17 @@ _ROOM = LINE_LIMIT - HEAD_LENGTH - 1
 SEPARATOR = b"|"
 
 
-def record_line(node: Node, content: Content) -> bytes:
+def record_line(node: NodeIdentity, content: Content) -> bytes:
     """Return the record of a node, with its line end."""
     return seal(payload_of(node, content))
 
 
-def second_line(node: Node) -> bytes:
+def second_line(node: NodeIdentity) -> bytes:
     """Return the record of a task whose node is reported by its first one."""
     return record_line(node, SECOND)
 
 
-def payload_of(node: Node, content: Content) -> bytes:
+def payload_of(node: NodeIdentity, content: Content) -> bytes:
     """Return what a record carries: who, and what is the case there."""
     if node.h and len(_ascii(node)) > _ROOM // 3:
         node = msgspec.structs.replace(node, h="")
@@ -65,7 +65,7 @@ def _smaller(content: Content) -> Iterator[Content]:
         yield msgspec.structs.replace(content, t={}, o=dropped, f=content.f[:kept])
 
 
-def _ascii(what: Node | Content) -> bytes:
+def _ascii(what: NodeIdentity | Content) -> bytes:
     """Return JSON in ASCII, without ``@``, which is the mark's."""
     data = encode(what)
     if not data.isascii():

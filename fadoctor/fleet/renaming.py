@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.fleet.gathered import Gathered, Group, Unreadable
+from fadoctor.fleet.gathered import AlikeNodes, Gathered, Unreadable
 from fadoctor.syntax.credentials.hiding import hide_credentials
 from fadoctor.syntax.identities import hide_identities, hide_names, identities_in
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from fadoctor.fleet.content import Content
-    from fadoctor.fleet.summary import Asked
+    from fadoctor.fleet.summary import FleetRequest
     from fadoctor.syntax.identities import Identities
 
 _NUMBERS = re.compile(r"([0-9]+)")
 _HOMES = re.compile(r"(/(?:home|Users|root|scratch|users)/?)[^/\s:'\"~]*")
 
 
-def renamed(gathered: Gathered, asked: Asked) -> tuple[Gathered, Asked]:
+def renamed(gathered: Gathered, asked: FleetRequest) -> tuple[Gathered, FleetRequest]:
     """Return the same fleet with other names, in the order of the old ones."""
     expected = asked.expected if isinstance(asked.expected, tuple) else tuple(gathered.names())
     known = {*gathered.nodes, *gathered.seconds}
@@ -31,7 +31,9 @@ def renamed(gathered: Gathered, asked: Asked) -> tuple[Gathered, Asked]:
     names = {name: f"n{number}" for number, name in enumerate(every, 1)}
     found = Gathered()
     told = _told(set(gathered.nodes.values()))
-    groups = {group: Group(_clean(group.content, told)) for group in set(gathered.nodes.values())}
+    groups = {
+        group: AlikeNodes(_clean(group.content, told)) for group in set(gathered.nodes.values())
+    }
     found.nodes = {names[name]: groups[group] for name, group in gathered.nodes.items()}
     found.contradicting = {names[name] for name in gathered.contradicting}
     found.seconds = {names[name] for name in gathered.seconds}
@@ -54,7 +56,7 @@ def _order(name: str) -> list[tuple[int, str]]:
     return [(int(p), "") if p.isdecimal() else (-1, p) for p in _NUMBERS.split(name) if p]
 
 
-def _told(groups: Collection[Group]) -> Identities:
+def _told(groups: Collection[AlikeNodes]) -> Identities:
     """Return the names of people and hosts that the nodes tell."""
     texts = [
         text for group in groups for keys in group.content.t.values() for text in keys.values()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.fleet.content import Content, Outcome, content_of
+from fadoctor.fleet.content import CheckOutcome, Content, content_of
 from fadoctor.fleet.documents import sum_of
-from fadoctor.fleet.identity import UNREADABLE, Node, plain_name
+from fadoctor.fleet.identity import UNREADABLE, NodeIdentity, plain_name
 from fadoctor.model.fact import Fact
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.report import RulesInfo, Summary
@@ -28,7 +28,7 @@ _KINDS = frozenset({"fact", "finding", "unknown", "verdict", "rule_error"})
 class _Signature(msgspec.Struct):
     """Who signed a report, and what its record says; the rest is not even read."""
 
-    node: Node | None = None
+    node: NodeIdentity | None = None
     fleet: Content | None = None
     sum: str = ""
     fadoctor: str = ""
@@ -80,17 +80,17 @@ def add_document(text: bytes, gathered: Gathered, name: str) -> str:
         plain = _PLAIN.decode(text)
     except UNREADABLE:
         return "a report is cut, damaged, or of another kind"
-    gathered.add(Node(plain_name(PurePath(name).stem) or "?"), _content(plain))
+    gathered.add(NodeIdentity(plain_name(PurePath(name).stem) or "?"), _content(plain))
     return ""
 
 
 def _content(plain: Plain) -> Content:
     has_error = any(each.severity is Severity.ERROR for each in plain.findings)
     code = 4 if plain.rule_errors else int(bool(plain.summary.error) or has_error)
-    return content_of(Outcome.of(plain, code), plain.environment)
+    return content_of(CheckOutcome.of(plain, code), plain.environment)
 
 
-class Lines:
+class ReportLines:
     """A report as lines of JSON: its head, then what it counts."""
 
     def __init__(self, head: dict[str, Any], count: int | None) -> None:
@@ -100,7 +100,7 @@ class Lines:
         self._taken = self._size = 0
 
     @classmethod
-    def start(cls, text: bytes) -> Lines | None:
+    def start(cls, text: bytes) -> ReportLines | None:
         """Return the lines that begin with this one; None where it begins none."""
         try:
             head = _HEAD.decode(text)

@@ -10,7 +10,7 @@ _END = b"\n}\n"
 _CHUNK = 1 << 18
 
 
-class Source:
+class LineSource:
     """Lines of a stream; what was read ahead in vain is given out line by line."""
 
     def __init__(self, stream: BinaryIO) -> None:

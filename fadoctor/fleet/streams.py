@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, BinaryIO
 
 from fadoctor.fleet.envelope import MARK, Damaged, opened
-from fadoctor.fleet.frames import Assembly, Broken, Whole
+from fadoctor.fleet.frames import Assembly, BrokenFrames, Whole
 from fadoctor.fleet.gathered import NODE
 from fadoctor.fleet.identity import UNREADABLE
 from fadoctor.fleet.record import SEPARATOR
-from fadoctor.fleet.reports import Lines, add_document, is_document
-from fadoctor.fleet.source import Source
+from fadoctor.fleet.reports import ReportLines, add_document, is_document
+from fadoctor.fleet.source import LineSource
 from fadoctor.syntax.credentials.hiding import hide_credentials
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Intake:
         self._pieces = Assembly()
         self._open: dict[bytes, list[bytes]] = {}
         self._open_size = 0
-        self._lines: dict[bytes, Lines] = {}
+        self._lines: dict[bytes, ReportLines] = {}
 
     def read(self, stream: BinaryIO, name: str, node: str = "") -> None:
         """Read a stream to its end.
@@ -51,7 +51,7 @@ class Intake:
         """
         number = 0
         self._hint = node
-        source = Source(stream)
+        source = LineSource(stream)
         while line := source.line():
             number += 1
             if MARK in line:
@@ -101,7 +101,7 @@ class Intake:
         except UNREADABLE:
             return False
         done = self._pieces.add(node.key, what)
-        if isinstance(done, Broken):
+        if isinstance(done, BrokenFrames):
             self._broken(done, where)
         elif isinstance(done, Whole):
             problem = add_document(done.document, self.gathered, node.key)
@@ -109,7 +109,7 @@ class Intake:
                 self.gathered.damaged(where, problem, node.key)
         return True
 
-    def _broken(self, broken: Broken, where: str) -> None:
+    def _broken(self, broken: BrokenFrames, where: str) -> None:
         self.gathered.damaged(where, broken.problem, broken.node)
 
     def _plain(self, line: bytes, where: str) -> None:
@@ -146,7 +146,7 @@ class Intake:
             return
         if lines is not None:
             self._close(prefix, where)
-        started = Lines.start(text)
+        started = ReportLines.start(text)
         if started is None:
             self._whole(prefix, text, where)
         else:

@@ -18,11 +18,11 @@ from fadoctor.fleet.root_causes import findings_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fadoctor.fleet.gathered import Gathered, Group
+    from fadoctor.fleet.gathered import AlikeNodes, Gathered
     from fadoctor.model.rule import Knowledge
 
 
-class Asked(NamedTuple):
+class FleetRequest(NamedTuple):
     """What the command line says of a fleet."""
 
     expected: tuple[str, ...] | int | None = None
@@ -39,7 +39,7 @@ class Alike(NamedTuple):
     nodes: list[str]
 
 
-def summarise(gathered: Gathered, knowledge: Knowledge, asked: Asked) -> FleetReport:
+def summarise(gathered: Gathered, knowledge: Knowledge, asked: FleetRequest) -> FleetReport:
     """Return the page of a fleet."""
     agreements = Agreements(knowledge.tables["fleet-agreement"])
     members = _members(gathered)
@@ -72,7 +72,7 @@ def summarise(gathered: Gathered, knowledge: Knowledge, asked: Asked) -> FleetRe
 
 def _members(gathered: Gathered) -> list[Alike]:
     """Return the nodes by what they say; records that only dropped more are together."""
-    names: dict[Group, list[str]] = defaultdict(list)
+    names: dict[AlikeNodes, list[str]] = defaultdict(list)
     for name, group in gathered.nodes.items():
         names[group].append(name)
     merged: dict[tuple[object, ...], Alike] = {}
@@ -145,7 +145,7 @@ def _group(nodes: list[str], content: Content, *, alike: bool) -> NodeGroup:
     )
 
 
-def _silent(gathered: Gathered, asked: Asked) -> tuple[set[str], int, int | None]:
+def _silent(gathered: Gathered, asked: FleetRequest) -> tuple[set[str], int, int | None]:
     """Return who is silent, as far as names are known, how many, and how many are expected."""
     nodes = gathered.nodes
     shared = {name.partition("#")[0] for name in nodes if "#" in name}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -36,6 +37,30 @@ from fadoctor.sources.targets.derived import derive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+class Judged:
+    """An environment with its completed facts; the rules judge it once, when first asked."""
+
+    def __init__(self, environment: Environment, knowledge: Knowledge) -> None:
+        """Complete the facts."""
+        self.knowledge = knowledge
+        self.matrix = Matrix(knowledge.tables)
+        self.environment = derive(environment, self.matrix)
+
+    @cached_property
+    def assessment(self) -> Assessment:
+        """What the rules say."""
+        return judge(self.environment, self.knowledge, self.matrix)
+
+    def foresee(self, ignore: tuple[str, ...] = ()) -> Prognosis:
+        """Predict the table; findings of ignored rules are hidden, not more."""
+        kernels = Kernels(self.environment, self.matrix)
+        verdicts = predict(kernels, self.assessment)
+        ignored = self.knowledge.current(ignore)
+        return Prognosis(
+            self.environment, self.knowledge, ignored, self.assessment, kernels, verdicts
+        )
 
 
 class Prognosis(msgspec.Struct, frozen=True):
@@ -83,14 +108,7 @@ def foresee(
     environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...] = ()
 ) -> Prognosis:
     """Judge the facts and predict the table."""
-    matrix = Matrix(knowledge.tables)
-    environment = derive(environment, matrix)
-    assessment = judge(environment, knowledge, matrix)
-    kernels = Kernels(environment, matrix)
-    verdicts = predict(kernels, assessment)
-    return Prognosis(
-        environment, knowledge, knowledge.current(ignore), assessment, kernels, verdicts
-    )
+    return Judged(environment, knowledge).foresee(ignore)
 
 
 def diagnose(

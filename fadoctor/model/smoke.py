@@ -18,7 +18,7 @@ NO_DEVICE = "unknown"
 """Device of cells that no worker came far enough to place: torch names the devices."""
 
 
-class Failure(enum.Enum):
+class CellFailure(enum.Enum):
     """In which way a cell has failed."""
 
     NONE = "none"
@@ -83,7 +83,7 @@ class SmokeCell(msgspec.Struct, frozen=True):
     measured: Measured
     detail: str
     """One line: numbers where it passed, the reason otherwise."""
-    failure: Failure = Failure.NONE
+    failure: CellFailure = CellFailure.NONE
     trap: bool = False
     """Whether tensors had the wrong dtypes on purpose: says nothing of the backend's health."""
     rule_id: str = ""

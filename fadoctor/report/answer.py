@@ -13,6 +13,7 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
+from fadoctor.report.headline import headline, headline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ class State(enum.Enum):
     WORKS = "works"
 
 
-class Answer(msgspec.Struct, frozen=True):
+class GpuAnswer(msgspec.Struct, frozen=True):
     """What one wants to know first."""
 
     state: State
@@ -75,7 +76,7 @@ def is_flash(verdict: Verdict) -> bool:
     return verdict.backend in (*_FLASH, Backend.VLLM_FA) and verdict.dtype in _HALF
 
 
-def answers_of(report: Report) -> tuple[Answer, ...]:
+def answers_of(report: Report) -> tuple[GpuAnswer, ...]:
     """Return an answer for each kind of GPU, the worst first; one where there is none to ask of.
 
     Where something is wrong, the first one names the cause, and none says that it works.
@@ -83,7 +84,7 @@ def answers_of(report: Report) -> tuple[Answer, ...]:
     if not is_tabled(report):
         return with_cause(report, [_without_table(report)])
     answers = [_of_gpu(report, gpu) for gpu in gpus_of(report)]
-    found: dict[str, Answer] = {}
+    found: dict[str, GpuAnswer] = {}
     for each in with_cause(report, answers):
         found.setdefault(each.sentence, each)
     order = list(State)
@@ -107,7 +108,7 @@ def state_on(report: Report, gpu: str) -> State:
     return _of_gpu(report, gpu).state
 
 
-def with_cause(report: Report, answers: Sequence[Answer]) -> tuple[Answer, ...]:
+def with_cause(report: Report, answers: Sequence[GpuAnswer]) -> tuple[GpuAnswer, ...]:
     """Return answers that begin with the worst error, where one was found."""
     worst = worst_of(report)
     if worst is None:
@@ -116,8 +117,7 @@ def with_cause(report: Report, answers: Sequence[Answer]) -> tuple[Answer, ...]:
     ids = {worst.rule_id, *worst.consequences}
     if any(ids & set(each.because) for each in failing):
         return tuple(_explained(each, report) for each in failing)
-    subject = "" if worst.subject == "environment" else f" ({worst.subject})"
-    first = Answer(State.FAILS, f"{worst.title}{subject}.")
+    first = GpuAnswer(State.FAILS, f"{headline_of(worst)}.")
     open_ = [each for each in answers if each.state is State.UNKNOWN and is_tabled(report)]
     return (first, *(_explained(each, report) for each in failing if each.because), *open_)
 
@@ -127,14 +127,14 @@ def worst_of(report: Report) -> Finding | None:
     return next((each for each in report.findings if each.severity is Severity.ERROR), None)
 
 
-def _explained(answer: Answer, report: Report) -> Answer:
+def _explained(answer: GpuAnswer, report: Report) -> GpuAnswer:
     """Return an answer with the title of the error that makes it; a GPU's limit needs none."""
     if answer.is_explained:
         return answer
     causes = (each for each in report.findings if each.severity is Severity.ERROR)
     for each in causes:
         if {each.rule_id, *each.consequences} & set(answer.because):
-            return msgspec.structs.replace(answer, sentence=f"{answer.sentence} {each.title}.")
+            return msgspec.structs.replace(answer, sentence=f"{answer.sentence} {headline(each)}.")
     return answer
 
 
@@ -199,7 +199,7 @@ def _is_open(version: Fact | None) -> bool:
     return isinstance(version, Unknown) and version.reason != UNNAMED
 
 
-def _of_gpu(report: Report, gpu: str) -> Answer:
+def _of_gpu(report: Report, gpu: str) -> GpuAnswer:
     """Return the answer for one GPU: of the newest FlashAttention that is there, else without."""
     name = gpu.partition(" ")[2] or gpu
     half = [each for each in report.verdicts if each.gpu == gpu and each.dtype in _HALF]
@@ -219,7 +219,7 @@ def _of_gpu(report: Report, gpu: str) -> Answer:
         State.UNKNOWN: "whether another attention works is unknown",
     }[state]
     sentence = f"{name}: {_without_flash(report)}; {tail}."
-    return Answer(state, sentence, _reasons(half) if state is State.FAILS else ())
+    return GpuAnswer(state, sentence, _reasons(half) if state is State.FAILS else ())
 
 
 def _reasons(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
@@ -228,41 +228,41 @@ def _reasons(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
 
 def _of_backend(
     name: str, what: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]
-) -> Answer:
+) -> GpuAnswer:
     states = {each.dtype: state_of(each) for each in verdicts}
     works = [dtype.value for dtype in _HALF if states.get(dtype) is State.WORKS]
     if works:
-        return Answer(State.WORKS, f"{name}{what} works in {' and '.join(works)}.")
+        return GpuAnswer(State.WORKS, f"{name}{what} works in {' and '.join(works)}.")
     if State.UNKNOWN in states.values():
         if all(_NO_DRIVER in each.detail for each in verdicts):
             how = "supports this GPU; add --driver to know whether it runs"
-            return Answer(State.UNKNOWN, f"{name}{what} {how}.")
-        return Answer(State.UNKNOWN, f"{name}it is not known whether {what} works here.")
+            return GpuAnswer(State.UNKNOWN, f"{name}{what} {how}.")
+        return GpuAnswer(State.UNKNOWN, f"{name}it is not known whether {what} works here.")
     because = _reasons(verdicts)
     if all(of_hardware.intersection(each.because) for each in verdicts):
-        return Answer(
+        return GpuAnswer(
             State.FAILS, f"{name}{what} cannot run on this GPU.", because, is_explained=True
         )
-    return Answer(State.FAILS, f"{name}{what} does not work here.", because)
+    return GpuAnswer(State.FAILS, f"{name}{what} does not work here.", because)
 
 
-def _without_table(report: Report) -> Answer:
+def _without_table(report: Report) -> GpuAnswer:
     facts = report.environment
     if isinstance(facts.get("torch.version"), Absent):
         without = "There is no torch here: no attention can run."
         about = (each.rule_id for each in report.findings if each.subject == "torch")
         said = report.not_looked[0] if report.not_looked else without
-        return Answer(State.FAILS, said, tuple(about), is_explained=True)
+        return GpuAnswer(State.FAILS, said, tuple(about), is_explained=True)
     if report.not_looked:
-        return Answer(State.UNKNOWN, report.not_looked[0])
-    return Answer(State.UNKNOWN, _why_no_table(report))
+        return GpuAnswer(State.UNKNOWN, report.not_looked[0])
+    return GpuAnswer(State.UNKNOWN, _why_no_table(report))
 
 
 def _why_no_table(report: Report) -> str:
     """Return why no answer is possible for torch on a GPU: the premise, and its cause if known."""
     facts = report.environment
     count, visible = facts.get("gpu.count"), facts.get("gpu.visible_count")
-    cause = "".join(f" {each.title}." for each in _about_gpus(report)[:1])
+    cause = "".join(f" {headline(each)}." for each in _about_gpus(report)[:1])
     if isinstance(count, Known) and count.value == 0:
         return f"There is no GPU here.{cause} {_ASK}"
     if isinstance(count, Unknown):

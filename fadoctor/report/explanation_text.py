@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.explanation import Agreement
 from fadoctor.report import plan_text
+from fadoctor.report.headline import headline
 from fadoctor.report.paper import MARKS, Paper
 from fadoctor.report.words import counted, rules_text
 
@@ -64,9 +65,9 @@ def _one_line(paper: Paper, report: Explanation) -> str:
         return " ".join([silence_of(report), *report.notes])
     first, *others = report.findings
     places = [each.source for each in first.evidence if each.fact == "log"][:1]
-    where = ", ".join([*places, first.rule_id])
     more = f" And {counted(len(others), 'other cause')}." if others else ""
-    return f"{paper.mark(MARKS[first.severity])} {first.title} ({where}): {first.message}{more}"
+    said = headline(first, (*places, first.rule_id), message=True)
+    return f"{paper.mark(MARKS[first.severity])} {said}{more}"
 
 
 def _header(paper: Paper, report: Explanation) -> None:

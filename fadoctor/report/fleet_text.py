@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.fleet.compare import differs
 from fadoctor.fleet.root_causes import shortened
 from fadoctor.model.finding import Severity
+from fadoctor.report.headline import headline
 from fadoctor.report.paper import Paper
 from fadoctor.report.words import counted
 
@@ -79,7 +80,7 @@ def _counts(report: FleetReport) -> str:
 
 def _one_line(report: FleetReport) -> str:
     """Return how the fleet is, who is silent, and what is wrong where, for ``--quiet``."""
-    found = [f"{each.title} ({shortened(each.nodes)})" for each in report.findings[:_IN_A_LINE]]
+    found = [headline(each, (shortened(each.nodes),)) for each in report.findings[:_IN_A_LINE]]
     more = len(report.findings) - len(found)
     found += [f"{counted(more, 'finding')} more"] if more else []
     silent = [f"silent: {shortened(report.silent)}"] if report.silent else []
@@ -131,7 +132,7 @@ class _Page(Paper):
     def fleet_finding(self, finding: FleetFinding) -> None:
         (mark, plain), colour = _MARKS[finding.severity]
         nodes = f"{counted(finding.count, 'node')}: {shortened(finding.nodes)}"
-        title = f"{finding.severity.value}: {finding.title} ({nodes})"
+        title = headline(finding, (nodes,), severity=True)
         self.line(f"{self.mark((mark, plain))} {title}", colour, hang=2)
         if finding.message:
             self.line(finding.message, indent=2)

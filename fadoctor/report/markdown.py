@@ -22,6 +22,7 @@ from fadoctor.report.blame import blame_text
 from fadoctor.report.ci.listing import by_reason
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import silence_of
+from fadoctor.report.headline import headline_of
 from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
@@ -174,9 +175,9 @@ def _findings(findings: Sequence[Finding], *, quotes: bool = False) -> Iterator[
     for finding in findings:
         alike.setdefault((finding.rule_id, finding.message), []).append(finding)
     for finding, *others in alike.values():
-        subjects = [each.subject for each in (finding, *others) if each.subject != "environment"]
-        subject = f" ({escape(', '.join(subjects[:_SUBJECTS_SHOWN]))})" if subjects else ""
-        yield f"#### {_MARKS[finding.severity]} {escape(finding.title)}{subject}"
+        subjects = [each.subject for each in (finding, *others)]
+        said = headline_of(finding, subjects, at_most=_SUBJECTS_SHOWN)
+        yield f"#### {_MARKS[finding.severity]} {escape(said)}"
         places = "".join(f"\n- at {code_span(str(place))}" for place in finding.locations[:4])
         yield f"{escape(finding.message)}{places}"
         lines = [str(each.value) for each in finding.evidence if each.fact == "log"]

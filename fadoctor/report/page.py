@@ -45,14 +45,14 @@ class Paragraph(msgspec.Struct, frozen=True):
     spans: Spans
 
 
-class Listing(msgspec.Struct, frozen=True):
+class PageList(msgspec.Struct, frozen=True):
     """A list, numbered or not."""
 
     items: tuple[Item, ...]
     numbered: bool = False
 
 
-Block = Heading | Paragraph | Listing
+Block = Heading | Paragraph | PageList
 Page = tuple[Block, ...]
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fadoctor.model.fact import printable
-from fadoctor.report.page import TEXT_LIMIT, Block, Heading, Item, Listing, Page, Paragraph, Spans
+from fadoctor.report.page import TEXT_LIMIT, Block, Heading, Item, Page, PageList, Paragraph, Spans
 
 if TYPE_CHECKING:
     from fadoctor.report.style import Style
@@ -26,7 +26,7 @@ def render(page: Page, style: Style) -> str:
     """Return the page as text. The words alone carry the meaning; colour only repeats it."""
     writer = _Writer(style)
     for index, block in enumerate(page):
-        if index and (isinstance(block, Heading) or isinstance(page[index - 1], Listing)):
+        if index and (isinstance(block, Heading) or isinstance(page[index - 1], PageList)):
             writer.console.print()
         writer.block(block)
     return writer.text()

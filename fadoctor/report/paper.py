@@ -11,6 +11,7 @@ import msgspec
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.fix import Fix, Safety, StepKind
+from fadoctor.report.headline import headline_of
 from fadoctor.report.words import value_text
 
 if TYPE_CHECKING:
@@ -108,8 +109,7 @@ class Paper:
     def finding(self, finding: Finding, subjects: list[str], quoted: tuple[str, ...] = ()) -> None:
         """Print what is wrong, why, and what to do; `quoted` are lines of what it was found in."""
         mark, colour = self.mark(MARKS[finding.severity]), _COLOURS[finding.severity]
-        subject = "" if subjects == ["environment"] else f" ({', '.join(subjects)})"
-        self.line(f"{mark} {finding.severity.value}: {finding.title}{subject}", colour)
+        self.line(f"{mark} {headline_of(finding, subjects, severity=True)}", colour)
         self.line(finding.message, indent=2)
         for place in finding.locations[:_PLACES_SHOWN]:
             self.line(f"at {printable(str(place))}", "dim", indent=4)

@@ -20,8 +20,8 @@ from fadoctor.report.page import (
     Block,
     Heading,
     Item,
-    Listing,
     Page,
+    PageList,
     Paragraph,
     Span,
     Spans,
@@ -99,7 +99,7 @@ def _debug(each: Reasons) -> Iterator[str]:
     for block in _details(each):
         if isinstance(block, Paragraph):
             yield f"  {_plain(block.spans)}"
-        elif isinstance(block, Listing):
+        elif isinstance(block, PageList):
             yield from _indented(block.items, "  ")
 
 
@@ -117,7 +117,7 @@ def _details(each: Reasons) -> Iterator[Block]:
     """Yield what was asked and read for one subject."""
     if each.met:
         yield Paragraph(spans("What was read to find subjects:"))
-        yield Listing(tuple(map(_met, each.met)))
+        yield PageList(tuple(map(_met, each.met)))
     if each.when is not None:
         yield from _condition("Conditions, all of which must hold", each.when)
     if each.overruled_by is not None:
@@ -126,12 +126,12 @@ def _details(each: Reasons) -> Iterator[Block]:
         yield from _condition("Conditions of the full severity", each.unless)
     if each.fixes:
         yield Paragraph(spans("Fixes:"))
-        yield Listing(tuple(map(_fix, each.fixes)))
+        yield PageList(tuple(map(_fix, each.fixes)))
 
 
 def _condition(title: str, group: Group) -> Iterator[Block]:
     yield Paragraph(spans(f"{title} ({group.truth.value}):"))
-    yield Listing(tuple(map(_part, group.parts)))
+    yield PageList(tuple(map(_part, group.parts)))
 
 
 def _part(part: Comparison | Group) -> Item:

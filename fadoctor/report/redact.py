@@ -16,7 +16,7 @@ from fadoctor.model.finding import Confidence, Outcome, Severity
 from fadoctor.model.fix import Safety, StepKind
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
-from fadoctor.model.smoke import Failure
+from fadoctor.model.smoke import CellFailure
 from fadoctor.model.typed import convert
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
 from fadoctor.syntax.credentials.document import without_secrets
@@ -32,8 +32,8 @@ _FORMAT = {
     *(
         str(item.value)
         for kind in (
-            Severity, Confidence, Safety, StepKind, Backend, Dtype, Predicted, Measured, Failure,
-            Agreement, ActionKind, PlanOutcome, Answer, Outcome, Truth,
+            Severity, Confidence, Safety, StepKind, Backend, Dtype, Predicted, Measured,
+            CellFailure, Agreement, ActionKind, PlanOutcome, Answer, Outcome, Truth,
         )
         for item in kind
     ),

@@ -13,7 +13,7 @@ from fadoctor import __version__
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.rules_version import rules_version
-from fadoctor.report.page import Heading, Item, Listing, Page, Paragraph, Span, spans
+from fadoctor.report.page import Heading, Item, Page, PageList, Paragraph, Span, spans
 from fadoctor.report.page_text import finished, make_console
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _retired(knowledge: Knowledge) -> Iterator[Block]:
         return
     yield Heading("Retired")
     yield Paragraph(spans("Ids that are not given again; --ignore takes them for the new ones."))
-    yield Listing(
+    yield PageList(
         tuple(
             Item(spans(Span(old, code=True), ": ", Span(new, code=True, href=f"{new}.md")))
             for old, new in sorted(knowledge.retired.items())
@@ -110,7 +110,7 @@ def _index_blocks(rules: list[Rule]) -> Iterator[Block]:
     )  # fmt: skip
     for area in sorted({rule.area for rule in rules}):
         yield Heading(area)
-        yield Listing(tuple(_index_item(rule) for rule in rules if rule.area == area))
+        yield PageList(tuple(_index_item(rule) for rule in rules if rule.area == area))
 
 
 def _index_item(rule: Rule) -> Item:

@@ -18,8 +18,8 @@ from fadoctor.report.page import (
     Block,
     Heading,
     Item,
-    Listing,
     Page,
+    PageList,
     Paragraph,
     Span,
     Spans,
@@ -136,7 +136,7 @@ def _logs(file: RuleFile, knowledge: Knowledge) -> Iterator[Block]:
         yield Heading("How it shows in a log")
         shown = log_examples(file, knowledge)
         items = (_log_item(symptom, shown.get(i)) for i, symptom in enumerate(symptoms))
-        yield Listing(tuple(dict.fromkeys(items)))
+        yield PageList(tuple(dict.fromkeys(items)))
 
 
 def _log_item(symptom: Symptom, example: LogExample | None) -> Item:
@@ -166,16 +166,16 @@ def _confirm(file: RuleFile, *, linked: bool) -> Iterator[Block]:
     if rule.when:
         each = f"Judged for each {_subject(rule)}. " if rule.for_each else ""
         yield Paragraph(spans(f"{each}It is found where all of this holds:"))
-        yield Listing(words.condition(rule.when))
+        yield PageList(words.condition(rule.when))
     if names := (*words.look_ups("../matrix.md" if linked else ""), *words.names()):
         yield Paragraph(spans("Names in these conditions:"))
-        yield Listing(names)
+        yield PageList(names)
     if rule.overruled_by:
         yield Paragraph(spans("Evidence beats metadata: it is not found where all of this holds:"))
-        yield Listing(words.condition(rule.overruled_by))
+        yield PageList(words.condition(rule.overruled_by))
     if cases := tuple(_case_items(file)):
         yield Paragraph(spans("Its own cases say the same by example:"))
-        yield Listing(cases)
+        yield PageList(cases)
 
 
 def _commands(rule: Rule) -> Spans:
@@ -201,7 +201,7 @@ def _repairs(rule: Rule) -> Iterator[Block]:
         return
     if len(rule.fixes) > 1:
         yield Paragraph(spans("The best one first."))
-    yield Listing(tuple(_repair(rule, fix) for fix in rule.fixes), numbered=True)
+    yield PageList(tuple(_repair(rule, fix) for fix in rule.fixes), numbered=True)
 
 
 def _repair(rule: Rule, fix: FixTemplate) -> Item:
@@ -252,7 +252,7 @@ def _related(rule: Rule, files: Mapping[str, RuleFile], *, linked: bool) -> Iter
         )
     if effects:
         items.append(Item(spans("explains ", *joined(effects))))
-    yield Listing(tuple(items))
+    yield PageList(tuple(items))
 
 
 def _explains(rule: Rule, files: Mapping[str, RuleFile]) -> list[str]:
@@ -265,7 +265,7 @@ def _link(rule_id: str, *, linked: bool) -> Span:
 
 def _sources(file: RuleFile, *, linked: bool) -> Iterator[Block]:
     yield Heading("Sources")
-    yield Listing(tuple(map(reference_item, file.rule.references)))
+    yield PageList(tuple(map(reference_item, file.rule.references)))
     href = f"../../{file.path}" if linked else ""
     verified = _VERIFIED.get(file.rule.verified, file.rule.verified)
     yield Paragraph(

@@ -14,7 +14,7 @@ from fadoctor.report.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.judging.engine.suite import Failure, Tested
+    from fadoctor.judging.engine.suite import CaseFailure, Tested
 
 
 def render(tested: Tested) -> str:
@@ -36,6 +36,6 @@ def _lines(tested: Tested) -> Iterator[str]:
     yield f"{tried}: {counted(len(tested.failures), 'failure')}"
 
 
-def _said(failure: Failure) -> str:
+def _said(failure: CaseFailure) -> str:
     case = f": {failure.case}" if failure.case else ""
     return f"{failure.path}{case}: {failure.problem}"

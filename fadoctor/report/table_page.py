@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fadoctor.report.page import (
     Heading,
     Item,
-    Listing,
     Page,
+    PageList,
     Paragraph,
     Span,
     Spans,
@@ -59,7 +59,7 @@ def _table(table: Table, rules: tuple[Rule, ...]) -> Iterator[Block]:
     if users:
         about.append(Item(spans("used by ", *joined(users))))
     sources = tuple(map(reference_item, table.references))
-    yield Listing((*about, Item(spans("sources:"), sources)))
+    yield PageList((*about, Item(spans("sources:"), sources)))
 
 
 def _typed(columns: Mapping[str, str]) -> Spans:

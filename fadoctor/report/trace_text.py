@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
+from fadoctor.report.headline import headline as finding_headline
 from fadoctor.report.paper import Paper
 from fadoctor.report.words import counted, rules_text
 
@@ -53,7 +54,7 @@ def _one_line(report: TraceReport) -> str:
         for call in process.calls:
             count[f"{call.backend} {_dtypes(call)}"] += call.times
     ran = ", ".join(f"{what} x{number}" for what, number in count.most_common(_MOST))
-    titles = [f"{each.title}: {each.message}" for each in report.findings[:1]]
+    titles = [finding_headline(each, message=True) for each in report.findings[:1]]
     more = len(report.findings) - 1
     tail = [f"And {counted(more, 'other finding')}."] if more > 0 else []
     return " ".join([f"{ran}." if ran else SILENCE, *titles, *tail])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.syntax.shell_filled_words import Word
+from fadoctor.syntax.shell_filled_words import FilledWord
 from fadoctor.syntax.shell_grammar import Grammar
 from fadoctor.syntax.shell_pieces import Piece, RawWord
 from fadoctor.syntax.shell_variables import Variables
@@ -18,10 +18,10 @@ LIMIT = 20_000
 """Words of one instruction."""
 
 
-def read_words(text: str, variables: Mapping[str, str | None], start: int = 0) -> list[Word]:
+def read_words(text: str, variables: Mapping[str, str | None], start: int = 0) -> list[FilledWord]:
     """Return the words of a text from an index on; variables that are None or missing stay open."""
     reader, known = Grammar(text, start), Variables(variables, takes_defaults=True)
-    found: list[Word] = []
+    found: list[FilledWord] = []
     while reader.at < len(text) and len(found) < LIMIT:
         if text[reader.at].isspace():
             reader.at += 1
@@ -36,7 +36,7 @@ def read_words(text: str, variables: Mapping[str, str | None], start: int = 0) -
     return found
 
 
-def pairs(words: list[Word]) -> list[tuple[str, Word]] | None:
+def pairs(words: list[FilledWord]) -> list[tuple[str, FilledWord]] | None:
     """Return names and values of ``ENV A=b C=d`` and the older ``ENV A b``; None of neither.
 
     A value stands where its name does.
@@ -46,7 +46,7 @@ def pairs(words: list[Word]) -> list[tuple[str, Word]] | None:
         rest = words[1:]
         text = " ".join(word.text for word in rest)
         opens = ((0, len(text)),) if any(word.is_open for word in rest) else ()
-        return [(words[0].text, Word(text, words[0].at, opens))]
+        return [(words[0].text, FilledWord(text, words[0].at, opens))]
     if not all(equals and name for name, equals, _ in found):
         return None
     return [

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.syntax.shell_commands import Assignment, Command, Depends, Frame
+from fadoctor.syntax.shell_commands import Assignment, Depends, Frame, ShellCommand
 from fadoctor.syntax.shell_events import Mark, Simple
-from fadoctor.syntax.shell_filled_words import Word
+from fadoctor.syntax.shell_filled_words import FilledWord
 from fadoctor.syntax.shell_grammar import Grammar
 from fadoctor.syntax.shell_inner import Caller, inner_text, moved
 from fadoctor.syntax.shell_prefixes import program_index
@@ -41,7 +41,7 @@ _GLOB = re.compile(r"[*?]|\{.*[,.].*\}|\[.+\]")
 class Script(msgspec.Struct, frozen=True):
     """What was read."""
 
-    commands: tuple[Command, ...]
+    commands: tuple[ShellCommand, ...]
     is_cut: bool
     """Whether the end is not read, because there is too much."""
 
@@ -67,7 +67,7 @@ class _Unit(msgspec.Struct, frozen=True, eq=False):
     """A text: the script, or one that it gives to a shell, and where that stands."""
 
     text: str
-    word: Word | None = None
+    word: FilledWord | None = None
 
 
 class _Function(msgspec.Struct):
@@ -85,10 +85,10 @@ class _Run:
 
     def __init__(self, variables: Variables) -> None:
         self.variables = variables
-        self.found: list[Command] = []
+        self.found: list[ShellCommand] = []
         self.functions: dict[str, _Function] = {}
         self.active: list[str] = []
-        self.late: list[tuple[int, list[Command]]] = []
+        self.late: list[tuple[int, list[ShellCommand]]] = []
         self.steps = 0
         self.is_cut = self.is_elsewhere = False
         self.piped: Simple | None = None
@@ -192,19 +192,19 @@ class _Run:
             self.declare(event, rest, depends, is_sure=is_sure)
             return
         if not words:
-            self.emit(Command((), assigned, depends=depends, before=event.before))
+            self.emit(ShellCommand((), assigned, depends=depends, before=event.before))
             return
         self.reads(unit, event, words, is_sure=is_sure)
         if self.call(words, depends, frame):
             return
-        command = Command(
+        command = ShellCommand(
             words, assigned, True, event.before, depends, event.redirections,
             program_index([w.text for w in words]), is_elsewhere=self.is_elsewhere,
         )  # fmt: skip
         self.start(unit, event, command, frame)
         self.piped = event
 
-    def emit(self, command: Command) -> None:
+    def emit(self, command: ShellCommand) -> None:
         """Note a command."""
         self.found.append(command)
 
@@ -233,9 +233,11 @@ class _Run:
                 if held is not None and not held.is_array and held.words:
                     made.append(Assignment(name, held.words[0]))
         is_exported = rest[0].plain == "export"
-        self.emit(Command((), tuple(made), is_exported, event.before, depends))
+        self.emit(ShellCommand((), tuple(made), is_exported, event.before, depends))
 
-    def reads(self, unit: _Unit, event: Simple, words: tuple[Word, ...], *, is_sure: bool) -> None:
+    def reads(
+        self, unit: _Unit, event: Simple, words: tuple[FilledWord, ...], *, is_sure: bool
+    ) -> None:
         """Note what ``read``, ``unset`` and their like do to variables."""
         name = words[0].text
         names = [word.text for word in words[1:] if _NAME.fullmatch(word.text)]
@@ -253,7 +255,7 @@ class _Run:
         elif name == "shift":
             self.variables.scope.update(dict.fromkeys("123456789@*"))
 
-    def call(self, words: tuple[Word, ...], depends: Depends, frame: Frame) -> bool:
+    def call(self, words: tuple[FilledWord, ...], depends: Depends, frame: Frame) -> bool:
         """Follow a function of the script; False where a command is none."""
         name = words[0].text
         function = self.functions.get(name)
@@ -274,7 +276,7 @@ class _Run:
         self.active.pop()
         return True
 
-    def start(self, unit: _Unit, event: Simple, command: Command, frame: Frame) -> None:
+    def start(self, unit: _Unit, event: Simple, command: ShellCommand, frame: Frame) -> None:
         """Note a command, and the commands that it gives to a shell."""
         piped = self.piped if event.before in {"|", "|&"} else None
         caller = Caller(command.words, command.start, command.redirections, piped)
@@ -312,9 +314,9 @@ class _Run:
             self.late.append((each.defined, self.found))
             self.found = main
 
-    def in_order(self) -> list[Command]:
+    def in_order(self) -> list[ShellCommand]:
         """Return all commands, those of functions that are not called where these are written."""
-        found: list[Command] = []
+        found: list[ShellCommand] = []
         at = 0
         for index, commands in self.late:
             found += self.found[at:index]

@@ -7,7 +7,7 @@ import enum
 import msgspec
 
 from fadoctor.syntax.shell_events import Redirection
-from fadoctor.syntax.shell_filled_words import Word
+from fadoctor.syntax.shell_filled_words import FilledWord
 from fadoctor.syntax.shell_variables import Scope
 
 
@@ -27,13 +27,13 @@ class Assignment(msgspec.Struct, frozen=True):
     """A variable that a command sets, with its value; None where that is a list."""
 
     name: str
-    value: Word | None
+    value: FilledWord | None
 
 
-class Command(msgspec.Struct, frozen=True):
+class ShellCommand(msgspec.Struct, frozen=True):
     """One simple command."""
 
-    words: tuple[Word, ...]
+    words: tuple[FilledWord, ...]
     """None of a command that only sets variables."""
     assignments: tuple[Assignment, ...] = ()
     is_exported: bool = False

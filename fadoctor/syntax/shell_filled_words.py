@@ -10,7 +10,7 @@ Spans = tuple[tuple[int, int], ...]
 """An index in a word's text, and the index in the script of what begins there."""
 
 
-class Word(msgspec.Struct, frozen=True):
+class FilledWord(msgspec.Struct, frozen=True):
     """A word of a command as the command gets it."""
 
     text: str
@@ -32,7 +32,7 @@ class Word(msgspec.Struct, frozen=True):
         at = bisect_right(self.spans, (index, 1 << 62)) - 1
         return self.at if at < 0 else self.spans[at][1] + index - self.spans[at][0]
 
-    def part(self, start: int, end: int) -> Word:
+    def part(self, start: int, end: int) -> FilledWord:
         """Return the word that a part of the text is."""
         spans = tuple((at - start, place) for at, place in self.spans if start < at < end)
         opens = tuple((at - start, to - start) for at, to in self.opens if start <= at < end)
@@ -45,7 +45,7 @@ class Word(msgspec.Struct, frozen=True):
             spans=((0, first), *spans) if self.spans else (),
         )
 
-    def split(self, separators: str | None) -> list[Word]:
+    def split(self, separators: str | None) -> list[FilledWord]:
         """Return the words that the shell makes of it where it stands in no quotes."""
         found, start = [], -1
         closed = {at for begin, end in self.opens for at in range(begin, end)}
@@ -65,7 +65,7 @@ class Builder:
     """Puts words together."""
 
     def __init__(self) -> None:
-        self.done: list[Word] = []
+        self.done: list[FilledWord] = []
         self.begin()
 
     def begin(self) -> None:
@@ -86,7 +86,7 @@ class Builder:
         self.parts.append(text)
         self.length += len(text)
 
-    def take(self, word: Word, at: int) -> None:
+    def take(self, word: FilledWord, at: int) -> None:
         """Add a word that a variable holds, at its own place where it has one."""
         spans = word.spans or ((0, word.at if word.at >= 0 else at),)
         self.spans += [(self.length + start, place) for start, place in spans]
@@ -94,7 +94,7 @@ class Builder:
         self.parts.append(word.text)
         self.length += len(word.text)
 
-    def split(self, words: tuple[Word, ...], at: int, separators: str | None) -> None:
+    def split(self, words: tuple[FilledWord, ...], at: int, separators: str | None) -> None:
         """Add words that stand in no quotes: each is split."""
         for number, word in enumerate(words):
             pieces = word.split(separators)
@@ -107,7 +107,7 @@ class Builder:
             if _begins(word.text[::-1], separators):
                 self.end()
 
-    def several(self, words: tuple[Word, ...], at: int) -> None:
+    def several(self, words: tuple[FilledWord, ...], at: int) -> None:
         """Add ``"${A[@]}"``: each stays one word."""
         self.is_quoted = bool(words) or bool(self.length)
         for index, word in enumerate(words):
@@ -116,7 +116,9 @@ class Builder:
             self.is_quoted = True
             self.take(word, at)
 
-    def joined(self, words: tuple[Word, ...], at: int, between: str, *, is_quoted: bool) -> None:
+    def joined(
+        self, words: tuple[FilledWord, ...], at: int, between: str, *, is_quoted: bool
+    ) -> None:
         """Add words as one."""
         self.is_quoted = self.is_quoted or is_quoted
         for index, word in enumerate(words):
@@ -130,14 +132,14 @@ class Builder:
             self.done.append(self.word(-1))
         self.begin()
 
-    def word(self, at: int) -> Word:
+    def word(self, at: int) -> FilledWord:
         """Return the word that was put together."""
         spans = tuple(self.spans)
         first = spans[0][1] if spans else at
         text = "".join(self.parts)
-        return Word(text, first, tuple(self.opens), self.is_quoted, spans)
+        return FilledWord(text, first, tuple(self.opens), self.is_quoted, spans)
 
-    def finish(self, at: int) -> list[Word]:
+    def finish(self, at: int) -> list[FilledWord]:
         """Return all words; the first begins where the script has it."""
         self.end()
         return [w if w.at >= 0 else msgspec.structs.replace(w, at=at) for w in self.done]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.syntax.shell_events import Heredoc, Mark, Redirection, Simple
-from fadoctor.syntax.shell_filled_words import Word
+from fadoctor.syntax.shell_filled_words import FilledWord
 from fadoctor.syntax.shell_pieces import Piece, RawWord
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _PRINTS = frozenset(("echo", "printf"))
 class Given(msgspec.Struct, frozen=True):
     """A text for a shell: a word, or a part of the script."""
 
-    word: Word | None = None
+    word: FilledWord | None = None
     at: int = 0
     end: int = 0
     is_elsewhere: bool = False
@@ -36,7 +36,7 @@ class Given(msgspec.Struct, frozen=True):
 class Caller(msgspec.Struct, frozen=True):
     """A command that may give a text to a shell."""
 
-    words: tuple[Word, ...]
+    words: tuple[FilledWord, ...]
     start: int
     redirections: tuple[Redirection, ...]
     piped: Simple | None
@@ -102,7 +102,7 @@ def _document(document: Heredoc) -> Given:
     return Given(None, document.at, document.end)
 
 
-def moved(event: Simple | Mark, word: Word) -> Simple | Mark:
+def moved(event: Simple | Mark, word: FilledWord) -> Simple | Mark:
     """Return what was read in the text of a word, at its places in the script."""
     if isinstance(event, Mark):
         items = None if event.items is None else tuple(_raw(each, word) for each in event.items)
@@ -114,12 +114,12 @@ def moved(event: Simple | Mark, word: Word) -> Simple | Mark:
     return msgspec.structs.replace(event, words=words, redirections=redirections)
 
 
-def _raw(raw: RawWord, word: Word) -> RawWord:
+def _raw(raw: RawWord, word: FilledWord) -> RawWord:
     items = None if raw.items is None else tuple(_raw(each, word) for each in raw.items)
     pieces = tuple(_piece(each, word) for each in raw.pieces)
     return RawWord(word.place(raw.at), word.place(raw.end), pieces, items)
 
 
-def _piece(piece: Piece, word: Word) -> Piece:
+def _piece(piece: Piece, word: FilledWord) -> Piece:
     default = tuple(_piece(each, word) for each in piece.default)
     return msgspec.structs.replace(piece, at=word.place(piece.at), default=default)

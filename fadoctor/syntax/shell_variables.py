@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.syntax.shell_filled_words import Builder, Word
+from fadoctor.syntax.shell_filled_words import Builder, FilledWord
 from fadoctor.syntax.shell_pieces import Piece, RawWord
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ CALLERS = frozenset("0123456789@*#")
 class Variable(msgspec.Struct, frozen=True):
     """What a variable holds."""
 
-    words: tuple[Word, ...]
+    words: tuple[FilledWord, ...]
     is_array: bool = False
 
 
@@ -43,7 +43,7 @@ class Variables:
     def __init__(self, given: Mapping[str, str | None], *, takes_defaults: bool) -> None:
         """Begin with what is given; `takes_defaults`: whether ``${X:-y}`` is y, X being unset."""
         self.scope: Scope = {
-            name: None if value is None else Variable((Word(value, -1),))
+            name: None if value is None else Variable((FilledWord(value, -1),))
             for name, value in given.items()
         }
         self.takes_defaults = takes_defaults
@@ -69,7 +69,7 @@ class Variables:
             return Variable(tuple(w for item in word.items for w in self.words(item)), True)
         return Variable((self.text(word, start),))
 
-    def text(self, word: RawWord, start: int = 0) -> Word:
+    def text(self, word: RawWord, start: int = 0) -> FilledWord:
         """Return a word that is not split."""
         builder = Builder()
         for piece in _dropped(word.pieces, start):
@@ -77,13 +77,13 @@ class Variables:
         found = builder.word(word.at + start)
         return found if start else _placed(found, word)
 
-    def join(self, words: tuple[Word, ...]) -> Word:
+    def join(self, words: tuple[FilledWord, ...]) -> FilledWord:
         """Return words as one text, with blanks between them."""
         builder = Builder()
         builder.joined(words, -1, " ", is_quoted=True)
         return builder.word(words[0].at if words else -1)
 
-    def words(self, word: RawWord) -> list[Word]:
+    def words(self, word: RawWord) -> list[FilledWord]:
         """Return the words that a word comes to; none where it is a variable that is empty."""
         builder = Builder()
         for piece in word.pieces:
@@ -116,7 +116,7 @@ class Variables:
                 held, piece.at, (self.separators() or " ")[:1], is_quoted=piece.is_quoted
             )
 
-    def held(self, piece: Piece, *, is_split: bool) -> tuple[Word, ...] | None:
+    def held(self, piece: Piece, *, is_split: bool) -> tuple[FilledWord, ...] | None:
         """Return what a variable comes to, None where only a run would tell."""
         is_known, value = piece.variable in self.scope, self.scope.get(piece.variable)
         index = piece.variable if piece.variable in {"@", "*"} else piece.index
@@ -137,12 +137,12 @@ class Variables:
             self.set(piece.variable, Variable(found))
         return found
 
-    def replacement(self, piece: Piece, *, is_split: bool) -> tuple[Word, ...]:
+    def replacement(self, piece: Piece, *, is_split: bool) -> tuple[FilledWord, ...]:
         """Return what stands in the place of a variable."""
         raw = RawWord(piece.at, piece.at, piece.default)
         return tuple(self.words(raw)) if is_split else (self.text(raw),)
 
-    def indexed(self, value: Variable, index: str) -> tuple[Word, ...] | None:
+    def indexed(self, value: Variable, index: str) -> tuple[FilledWord, ...] | None:
         """Return what an index picks of an array."""
         if index in {"@", "*"}:
             return value.words
@@ -167,7 +167,7 @@ def _dropped(pieces: tuple[Piece, ...], count: int) -> list[Piece]:
     return found
 
 
-def _placed(word: Word, raw: RawWord) -> Word:
+def _placed(word: FilledWord, raw: RawWord) -> FilledWord:
     """Return a word at its quote; one that a variable begins stays where the variable has it.
 
     So does each of ``"${A[@]}"``.

@@ -28,7 +28,7 @@ _ENDS = (yaml.SequenceEndEvent, yaml.MappingEndEvent)
 N = TypeVar("N")
 
 
-class Text(Protocol):
+class YamlText(Protocol):
     """What is read, and who makes errors about it."""
 
     @property
@@ -50,7 +50,7 @@ class YamlReader(ABC, Generic[N]):
     plain_tags: ClassVar[frozenset[str]] = frozenset()
     """Tags that say what a value is without them; all others are refused."""
 
-    def __init__(self, source: Text) -> None:
+    def __init__(self, source: YamlText) -> None:
         """Begin with the text of a source."""
         self.source = source
         self._events: Iterator[yaml.Event] = yaml.parse(source.text, Loader=_Loader)

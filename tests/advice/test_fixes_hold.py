@@ -22,7 +22,7 @@ from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.advice_proof import FixProver, Proved, Standing
 from fadoctor.repair.plan.advise import advised, answer_of, solves
 from fadoctor.repair.plan.fix_state import FixState
-from fadoctor.repair.plan.planner import Question, make_plan
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from tests.advice.states import foreseen_whole, of_rule
 from tests.properties.worlds import knowledge
 from tests.unit.repair.plan.problems import session
@@ -143,7 +143,7 @@ def test_check_shows_what_fix_does() -> None:
     """The first commands of a finding that a plan repairs are those of the plan, or of it."""
     packages = (StepKind.INSTALL, StepKind.UNINSTALL)
     for before in foreseen_whole()[:: 4 if ALL else 16]:
-        plan = make_plan(before.environment, session(), Question())
+        plan = make_plan(before.environment, session(), PlannerRequest())
         answer = answer_of(plan)
         planned = {item for step in answer.steps for item in step.items}
         found = advised(before.assessment.findings, FixProver(before, session()), plan)

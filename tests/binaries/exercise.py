@@ -16,7 +16,7 @@ from fadoctor.binary.ld_cache import LdCache
 from fadoctor.binary.loader import File, Loaded
 from fadoctor.binary.notes import needed_isa
 from fadoctor.binary.processor import read_processor
-from fadoctor.binary.search import Origin, Place
+from fadoctor.binary.search import FoundBy, SearchPath
 from fadoctor.binary.similar_overload import overloads
 from fadoctor.binary.static_tls import offset_symbols
 
@@ -48,7 +48,7 @@ def exercise(data: bytes) -> None:
             _DEMANGLER.demangle(name)
         c10_abi(symbols)
         names = [wanted.name.decode("latin-1") for wanted in imports[:3]]
-        one = Loaded(file, Place("/x", Origin.PATH), None)
+        one = Loaded(file, SearchPath("/x", FoundBy.PATH), None)
         list(overloads(one, names))
         needed_isa(file.elf)
         offset_symbols(one)

@@ -9,7 +9,7 @@ import sys
 import sysconfig
 from typing import TYPE_CHECKING, NamedTuple
 
-from fadoctor.binary.interpreter_process import Target
+from fadoctor.binary.interpreter_process import LoaderTarget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,9 +130,9 @@ def really_open(path: Path, torch: Path | None, environ: dict[str, str]) -> Answ
     return Answer(not text, text, 0, stage)
 
 
-def target_of(torch: Path | None, environ: dict[str, str]) -> Target:
+def target_of(torch: Path | None, environ: dict[str, str]) -> LoaderTarget:
     """Return the model's view of the interpreter that runs the tests."""
-    return Target(
+    return LoaderTarget(
         executable=sys.executable,
         torch=str(torch) if torch else "",
         sys_path=tuple(path for path in sys.path if path),

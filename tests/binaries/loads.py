@@ -6,8 +6,8 @@ import struct
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
-from fadoctor.binary.prediction import Stage
-from fadoctor.binary.reason import Kind
+from fadoctor.binary.prediction import LoadStage
+from fadoctor.binary.reason import ReasonKind
 from tests.binaries.forge import NEW_STRING, OLD_STRING, Forge, offers, uses
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ class Case(NamedTuple):
     """One library to open."""
 
     path: Path
-    kind: Kind | None
+    kind: ReasonKind | None
     """The first obstacle; None where it loads."""
     name: str = ""
     """The soname, version or symbol that is named."""
     torch: Path | None = None
     library_path: tuple[Path, ...] = ()
     preload: Path | None = None
-    stage: Stage = Stage.EXTENSION
+    stage: LoadStage = LoadStage.EXTENSION
 
     def environ(self) -> dict[str, str]:
         """Return the variables of the process."""
@@ -57,14 +57,14 @@ def _extension(forge: Forge, source: str, torch: Path, *flags: str) -> Path:
 def old_string_on_new_torch(forge: Forge) -> Case:
     torch = forge.torch(offers(NEW_STRING))
     path = _extension(forge, uses(OLD_STRING), torch)
-    return Case(path, Kind.UNDEFINED_SYMBOL, OLD_STRING, torch)
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, OLD_STRING, torch)
 
 
 @_case
 def new_string_on_old_torch(forge: Forge) -> Case:
     torch = forge.torch(offers(OLD_STRING))
     path = _extension(forge, uses(NEW_STRING), torch)
-    return Case(path, Kind.UNDEFINED_SYMBOL, NEW_STRING, torch)
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, NEW_STRING, torch)
 
 
 @_case
@@ -82,7 +82,7 @@ def symbol_only_in_local_closure(forge: Forge) -> Case:
     path = _extension(
         forge, "extern int only_in_python_closure; int *p = &only_in_python_closure;", torch
     )
-    return Case(path, Kind.UNDEFINED_SYMBOL, "only_in_python_closure", torch)
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "only_in_python_closure", torch)
 
 
 @_case
@@ -106,13 +106,13 @@ def unreferenced_symbol(forge: Forge) -> Case:
 def hidden_symbol(forge: Forge) -> Case:
     hidden = forge.library("libdep.so", '__attribute__((visibility("hidden"))) void f(void) {}')
     path = forge.library("ext.so", uses("f"), "-Wl,-rpath,$ORIGIN", needs=(hidden,))
-    return Case(path, Kind.UNDEFINED_SYMBOL, "f")
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "f")
 
 
 @_case
 def first_of_several_symbols(forge: Forge) -> Case:
     source = "extern int zz_data; int *p = &zz_data;" + uses("aa_function", "bb_function")
-    return Case(forge.library("ext.so", source), Kind.UNDEFINED_SYMBOL, "zz_data")
+    return Case(forge.library("ext.so", source), ReasonKind.UNDEFINED_SYMBOL, "zz_data")
 
 
 @_case
@@ -122,7 +122,7 @@ def dependency_is_relocated_first(forge: Forge) -> Case:
     right = forge.library("libright.so", offers("r"), "-Wl,-rpath,$ORIGIN", needs=(leaf,))
     source = uses("gone_in_root")
     path = forge.library("ext.so", source, "-Wl,-rpath,$ORIGIN", needs=(left, right))
-    return Case(path, Kind.UNDEFINED_SYMBOL, "gone_in_leaf")
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "gone_in_leaf")
 
 
 @_case
@@ -130,7 +130,7 @@ def two_broken_dependencies(forge: Forge) -> Case:
     one = forge.library("libone.so", uses("gone_in_one"))
     two = forge.library("libtwo.so", uses("gone_in_two"))
     path = forge.library("ext.so", "", "-Wl,-rpath,$ORIGIN", needs=(one, two))
-    return Case(path, Kind.UNDEFINED_SYMBOL, "gone_in_two")
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "gone_in_two")
 
 
 @_case
@@ -149,7 +149,7 @@ def thread_local_and_indirect_symbols(forge: Forge) -> Case:
 def packed_relative_relocations(forge: Forge) -> Case:
     source = "static int x; int *p = &x; " + uses("gone")
     path = forge.library("ext.so", source, "-Wl,-z,pack-relative-relocs")
-    return Case(path, Kind.UNDEFINED_SYMBOL, "gone")
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "gone")
 
 
 @_case
@@ -157,7 +157,7 @@ def sysv_hash(forge: Forge) -> Case:
     dep = forge.library("libdep.so", offers("a", "b", "c", "dd"), "-Wl,--hash-style=sysv")
     flags = ("-Wl,--hash-style=sysv", "-Wl,-rpath,$ORIGIN")
     path = forge.library("ext.so", uses("a", "b", "c", "dd", "gone"), *flags, needs=(dep,))
-    return Case(path, Kind.UNDEFINED_SYMBOL, "gone")
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "gone")
 
 
 @_case
@@ -165,7 +165,7 @@ def nothing_exported(forge: Forge) -> Case:
     source = "static void use(void) { extern void gone(void); gone(); } "
     source += "__attribute__((constructor)) static void run(void) { use(); }"
     path = forge.library("ext.so", source, "-nostdlib")
-    return Case(path, Kind.UNDEFINED_SYMBOL, "gone")
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "gone")
 
 
 @_case
@@ -175,7 +175,7 @@ def no_section_headers(forge: Forge) -> Case:
     struct.pack_into("<Q", data, 40, 0)
     struct.pack_into("<HHH", data, 58, 0, 0, 0)
     path.write_bytes(data)
-    return Case(path, Kind.UNDEFINED_SYMBOL, "gone")
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "gone")
 
 
 # Versions
@@ -189,14 +189,14 @@ def _versioned(forge: Forge, name: str, node: str, *functions: str) -> Path:
 def glibc_too_old(forge: Forge) -> Case:
     stub = _versioned(forge.below("stub"), "libm.so.6", "GLIBC_2.99", "future")
     path = forge.library("ext.so", uses("future"), needs=(stub,))
-    return Case(path, Kind.VERSION_NOT_FOUND, "GLIBC_2.99")
+    return Case(path, ReasonKind.VERSION_NOT_FOUND, "GLIBC_2.99")
 
 
 @_case
 def libstdcxx_too_old(forge: Forge) -> Case:
     stub = _versioned(forge.below("stub"), "libstdc++.so.6", "GLIBCXX_3.4.99", "future")
     path = forge.library("ext.so", uses("future"), needs=(stub,))
-    return Case(path, Kind.VERSION_NOT_FOUND, "GLIBCXX_3.4.99")
+    return Case(path, ReasonKind.VERSION_NOT_FOUND, "GLIBCXX_3.4.99")
 
 
 def _cudart(forge: Forge, *functions: str) -> tuple[Path, Path]:
@@ -210,7 +210,7 @@ def _cudart(forge: Forge, *functions: str) -> tuple[Path, Path]:
 @_case
 def symbol_missing_in_a_version_that_exists(forge: Forge) -> Case:
     path, there = _cudart(forge, "cudaOld")
-    return Case(path, Kind.UNDEFINED_SYMBOL, "cudaNew", library_path=(there,))
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "cudaNew", library_path=(there,))
 
 
 @_case
@@ -232,7 +232,7 @@ def provider_without_any_versions(forge: Forge) -> Case:
     plain = forge.below("plain").library(
         "libcudart.so.12", offers("cudaOld", "cudaNew"), "-nostdlib"
     )
-    return Case(path, Kind.UNVERSIONED_PROVIDER, "cudaOld", library_path=(plain.parent,))
+    return Case(path, ReasonKind.UNVERSIONED_PROVIDER, "cudaOld", library_path=(plain.parent,))
 
 
 @_case
@@ -251,7 +251,7 @@ def unversioned_import_of_two_versions(forge: Forge) -> Case:
     source = offers("a", "f1", "f2") + ('__asm__(".symver f1,f@B"); __asm__(".symver f2,f@C");')
     script = "A { global: a; local: *; }; B { } A; C { } B;"
     dep = forge.below("dep").library("libdep.so", source, script=script)
-    return Case(path, Kind.UNDEFINED_SYMBOL, "f", library_path=(dep.parent,))
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "f", library_path=(dep.parent,))
 
 
 # Libraries
@@ -261,7 +261,7 @@ def unversioned_import_of_two_versions(forge: Forge) -> Case:
 def missing_soname(forge: Forge) -> Case:
     away = forge.below("away").library("libgone.so.12", offers("f"))
     path = forge.library("ext.so", uses("f", "g"), needs=(away,))
-    return Case(path, Kind.MISSING_SONAME, "libgone.so.12")
+    return Case(path, ReasonKind.MISSING_SONAME, "libgone.so.12")
 
 
 @_case
@@ -270,7 +270,7 @@ def missing_soname_of_a_dependency(forge: Forge) -> Case:
     away2 = forge.below("away").library("libgone2.so", offers("f"))
     dep = forge.library("libdep.so", "", needs=(away,))
     path = forge.library("ext.so", "", "-Wl,-rpath,$ORIGIN", needs=(dep, away2))
-    return Case(path, Kind.MISSING_SONAME, "libgone2.so")
+    return Case(path, ReasonKind.MISSING_SONAME, "libgone2.so")
 
 
 def _two_sorts(forge: Forge) -> tuple[Path, Path]:
@@ -293,7 +293,7 @@ def library_path_before_runpath(forge: Forge) -> Case:
     a, b = _two_sorts(forge)
     flags = ("-Wl,-rpath,$ORIGIN/a", "-Wl,--enable-new-dtags")
     path = forge.library("ext.so", uses("a"), *flags, needs=(a,))
-    return Case(path, Kind.UNDEFINED_SYMBOL, "a", library_path=(b.parent,))
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "a", library_path=(b.parent,))
 
 
 @_case
@@ -310,7 +310,7 @@ def runpath_does_not_hold_for_dependencies(forge: Forge) -> Case:
     middle = forge.below("lib").library("libmiddle.so", uses("f"), needs=(leaf,))
     flags = ("-Wl,-rpath,$ORIGIN/lib", "-Wl,--enable-new-dtags")
     path = forge.library("ext.so", "", *flags, needs=(middle,))
-    return Case(path, Kind.MISSING_SONAME, "libleaf.so")
+    return Case(path, ReasonKind.MISSING_SONAME, "libleaf.so")
 
 
 @_case
@@ -320,7 +320,7 @@ def runpath_hides_the_rpath_of_loaders(forge: Forge) -> Case:
     middle = forge.below("lib").library("libmiddle.so", uses("f"), *flags, needs=(leaf,))
     flags = ("-Wl,-rpath,$ORIGIN/lib", "-Wl,--disable-new-dtags")
     path = forge.library("ext.so", "", *flags, needs=(middle,))
-    return Case(path, Kind.MISSING_SONAME, "libleaf.so")
+    return Case(path, ReasonKind.MISSING_SONAME, "libleaf.so")
 
 
 @_case
@@ -334,7 +334,7 @@ def default_folders(forge: Forge) -> Case:
 @_case
 def default_folders_forbidden(forge: Forge) -> Case:
     path = forge.library("ext.so", "", "-Wl,-z,nodefaultlib", "-lgomp")
-    return Case(path, Kind.MISSING_SONAME, "libgomp.so.1")
+    return Case(path, ReasonKind.MISSING_SONAME, "libgomp.so.1")
 
 
 @_case
@@ -343,20 +343,20 @@ def loaded_library_wins_by_soname(forge: Forge) -> Case:
     other = forge.below("other").library("libc10.so", offers("in_other"))
     flags = ("-Wl,-rpath,$ORIGIN/other", "-Wl,--disable-new-dtags")
     path = forge.library("ext.so", uses("in_other"), *flags, needs=(other,))
-    return Case(path, Kind.UNDEFINED_SYMBOL, "in_other", torch)
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "in_other", torch)
 
 
 @_case
 def needed_by_path(forge: Forge) -> Case:
     dep = forge.library("libdep.so", offers("f"), "-Wl,-soname,/nowhere/libdep.so")
     path = forge.library("ext.so", uses("f"), needs=(dep,))
-    return Case(path, Kind.MISSING_SONAME, "/nowhere/libdep.so")
+    return Case(path, ReasonKind.MISSING_SONAME, "/nowhere/libdep.so")
 
 
 @_case
 def without_torch_its_libraries_are_missing(forge: Forge) -> Case:
     torch = forge.torch(offers("f"))
-    return Case(_extension(forge, uses("f"), torch), Kind.MISSING_SONAME, "libc10.so")
+    return Case(_extension(forge, uses("f"), torch), ReasonKind.MISSING_SONAME, "libc10.so")
 
 
 # Torch itself
@@ -373,8 +373,8 @@ def foreign_torch_library_breaks_torch(forge: Forge) -> Case:
     )
     other = forge.below("other").library("libc10.so", offers("something_else"))
     path = forge.library("ext.so", offers("x"))
-    stage = Stage.TORCH
-    return Case(path, Kind.UNDEFINED_SYMBOL, "f", torch, (other.parent,), stage=stage)
+    stage = LoadStage.TORCH
+    return Case(path, ReasonKind.UNDEFINED_SYMBOL, "f", torch, (other.parent,), stage=stage)
 
 
 @_case
@@ -382,7 +382,7 @@ def torch_lacks_a_library(forge: Forge) -> Case:
     torch = forge.torch()
     (torch / "lib" / "libonly_python.so").unlink()
     path = forge.library("ext.so", offers("x"))
-    return Case(path, Kind.MISSING_SONAME, "libonly_python.so", torch, stage=Stage.TORCH)
+    return Case(path, ReasonKind.MISSING_SONAME, "libonly_python.so", torch, stage=LoadStage.TORCH)
 
 
 @_case
@@ -391,7 +391,7 @@ def torch_lacks_a_global_library(forge: Forge) -> Case:
     gone = forge.below("away").library("libgone.so", "")
     forge.below("torch/lib").library("libtorch_global_deps.so", "", needs=(gone,))
     path = forge.library("ext.so", offers("x"))
-    return Case(path, Kind.MISSING_SONAME, "libgone.so", torch, stage=Stage.TORCH)
+    return Case(path, ReasonKind.MISSING_SONAME, "libgone.so", torch, stage=LoadStage.TORCH)
 
 
 @_case
@@ -399,7 +399,7 @@ def torch_lacks_its_global_dependencies(forge: Forge) -> Case:
     torch = forge.torch()
     (torch / "lib" / "libtorch_global_deps.so").unlink()
     path = forge.library("ext.so", offers("x"))
-    return Case(path, Kind.MISSING_FILE, "", torch, stage=Stage.TORCH)
+    return Case(path, ReasonKind.MISSING_FILE, "", torch, stage=LoadStage.TORCH)
 
 
 @_case
@@ -425,81 +425,81 @@ def _changed(forge: Forge, offset: int, data: bytes) -> Path:
 def truncated(forge: Forge) -> Case:
     path = forge.library("ext.so", "char data[20000] = {1}; char *p = data + 9;" + offers("f"))
     path.write_bytes(path.read_bytes()[:14_000])
-    return Case(path, Kind.TRUNCATED)
+    return Case(path, ReasonKind.TRUNCATED)
 
 
 @_case
 def cut_within_program_headers(forge: Forge) -> Case:
     path = forge.library("ext.so", offers("f"))
     path.write_bytes(path.read_bytes()[:200])
-    return Case(path, Kind.TRUNCATED)
+    return Case(path, ReasonKind.TRUNCATED)
 
 
 @_case
 def cut_within_header(forge: Forge) -> Case:
     path = forge.library("ext.so", offers("f"))
     path.write_bytes(path.read_bytes()[:40])
-    return Case(path, Kind.NOT_ELF)
+    return Case(path, ReasonKind.NOT_ELF)
 
 
 @_case
 def empty(forge: Forge) -> Case:
     path = forge.folder / "ext.so"
     path.touch()
-    return Case(path, Kind.NOT_ELF)
+    return Case(path, ReasonKind.NOT_ELF)
 
 
 @_case
 def text(forge: Forge) -> Case:
     path = forge.folder / "ext.so"
     path.write_text("version https://git-lfs.github.com/spec/v1\n" * 4, encoding="utf-8")
-    return Case(path, Kind.NOT_ELF)
+    return Case(path, ReasonKind.NOT_ELF)
 
 
 @_case
 def not_there(forge: Forge) -> Case:
-    return Case(forge.folder / "ext.so", Kind.MISSING_FILE)
+    return Case(forge.folder / "ext.so", ReasonKind.MISSING_FILE)
 
 
 @_case
 def folder(forge: Forge) -> Case:
     (forge.folder / "ext.so").mkdir()
-    return Case(forge.folder / "ext.so", Kind.NOT_ELF)
+    return Case(forge.folder / "ext.so", ReasonKind.NOT_ELF)
 
 
 @_case
 def foreign_machine(forge: Forge) -> Case:
-    return Case(_changed(forge, 18, struct.pack("<H", 243)), Kind.FOREIGN_MACHINE)
+    return Case(_changed(forge, 18, struct.pack("<H", 243)), ReasonKind.FOREIGN_MACHINE)
 
 
 @_case
 def other_class(forge: Forge) -> Case:
-    return Case(_changed(forge, 4, b"\1"), Kind.FOREIGN_MACHINE)
+    return Case(_changed(forge, 4, b"\1"), ReasonKind.FOREIGN_MACHINE)
 
 
 @_case
 def other_byte_order(forge: Forge) -> Case:
-    return Case(_changed(forge, 5, b"\2"), Kind.FOREIGN_MACHINE)
+    return Case(_changed(forge, 5, b"\2"), ReasonKind.FOREIGN_MACHINE)
 
 
 @_case
 def other_system(forge: Forge) -> Case:
-    return Case(_changed(forge, 7, b"\x09"), Kind.NOT_ELF)
+    return Case(_changed(forge, 7, b"\x09"), ReasonKind.NOT_ELF)
 
 
 @_case
 def object_file(forge: Forge) -> Case:
-    return Case(_changed(forge, 16, struct.pack("<H", 1)), Kind.NOT_A_LIBRARY)
+    return Case(_changed(forge, 16, struct.pack("<H", 1)), ReasonKind.NOT_A_LIBRARY)
 
 
 @_case
 def program(forge: Forge) -> Case:
-    return Case(forge.program("ext.so", "-pie"), Kind.NOT_A_LIBRARY)
+    return Case(forge.program("ext.so", "-pie"), ReasonKind.NOT_A_LIBRARY)
 
 
 @_case
 def program_at_a_fixed_address(forge: Forge) -> Case:
-    return Case(forge.program("ext.so", "-no-pie"), Kind.NOT_A_LIBRARY)
+    return Case(forge.program("ext.so", "-no-pie"), ReasonKind.NOT_A_LIBRARY)
 
 
 @_case
@@ -518,7 +518,7 @@ def other_class_in_the_search(forge: Forge) -> Case:
     path = forge.library("ext.so", uses("a"), needs=(a,))
     content = a.read_bytes()
     a.write_bytes(content[:4] + b"\1" + content[5:])
-    return Case(path, Kind.MISSING_SONAME, "libdep.so", library_path=(a.parent,))
+    return Case(path, ReasonKind.MISSING_SONAME, "libdep.so", library_path=(a.parent,))
 
 
 @_case
@@ -526,7 +526,7 @@ def text_in_the_search_ends_it(forge: Forge) -> Case:
     a, b = _two_sorts(forge)
     path = forge.library("ext.so", uses("a"), "-Wl,-rpath,$ORIGIN/a", needs=(a,))
     b.write_text("INPUT(/usr/lib/libdep.so.1)\n" * 8, encoding="utf-8")
-    return Case(path, Kind.NOT_ELF, "libdep.so", library_path=(b.parent,))
+    return Case(path, ReasonKind.NOT_ELF, "libdep.so", library_path=(b.parent,))
 
 
 # Folders for some processors, and the tokens of search paths
@@ -578,7 +578,7 @@ def best_processor_folder_goes_first(forge: Forge) -> Case:
 @_case
 def processor_folder_of_no_processor(forge: Forge) -> Case:
     case = _below(forge, "glibc-hwcaps/x86-64-v99", *_tagged("lib"))
-    return case._replace(kind=Kind.UNDEFINED_SYMBOL, name="a")
+    return case._replace(kind=ReasonKind.UNDEFINED_SYMBOL, name="a")
 
 
 @_case
@@ -587,7 +587,7 @@ def foreign_library_in_a_processor_folder(forge: Forge) -> Case:
     dep = forge.folder / "lib" / "glibc-hwcaps" / "x86-64-v2" / "libdep.so"
     content = dep.read_bytes()
     dep.write_bytes(content[:18] + struct.pack("<H", 183) + content[20:])
-    return case._replace(kind=Kind.UNDEFINED_SYMBOL, name="a")
+    return case._replace(kind=ReasonKind.UNDEFINED_SYMBOL, name="a")
 
 
 @_case
@@ -618,14 +618,14 @@ def token_within_a_word(forge: Forge) -> Case:
 
 @_case
 def not_for_dlopen(forge: Forge) -> Case:
-    return Case(forge.library("ext.so", "", "-Wl,-z,nodlopen"), Kind.NOT_FOR_DLOPEN)
+    return Case(forge.library("ext.so", "", "-Wl,-z,nodlopen"), ReasonKind.NOT_FOR_DLOPEN)
 
 
 @_case
 def dependency_not_for_dlopen(forge: Forge) -> Case:
     dep = forge.library("libdep.so", offers("f"), "-Wl,-z,nodlopen")
     path = forge.library("ext.so", uses("f"), "-Wl,-rpath,$ORIGIN", needs=(dep,))
-    return Case(path, Kind.NOT_FOR_DLOPEN, "libdep.so")
+    return Case(path, ReasonKind.NOT_FOR_DLOPEN, "libdep.so")
 
 
 @_case
@@ -638,7 +638,7 @@ def preloaded_and_not_for_dlopen(forge: Forge) -> Case:
 @_case
 def filter_of_a_missing_library(forge: Forge) -> Case:
     path = forge.library("ext.so", offers("f"), "-Wl,-F,libgone.so")
-    return Case(path, Kind.MISSING_SONAME, "libgone.so")
+    return Case(path, ReasonKind.MISSING_SONAME, "libgone.so")
 
 
 @_case
@@ -661,7 +661,7 @@ def filtered_library_wants_what_is_missing(forge: Forge) -> Case:
     forge.library("libbehind.so", offers("a"), needs=(away,))
     flags = ("-Wl,-f,libbehind.so", "-Wl,-rpath,$ORIGIN")
     path = forge.library("ext.so", uses("a"), *flags)
-    return Case(path, Kind.MISSING_SONAME, "libgone.so")
+    return Case(path, ReasonKind.MISSING_SONAME, "libgone.so")
 
 
 @_case
@@ -680,14 +680,14 @@ def _needs_level(path: Path, bits: int) -> Path:
 @_case
 def made_for_a_processor_of_the_future(forge: Forge) -> Case:
     path = forge.library("ext.so", uses("gone"), "-Wl,-z,x86-64-v4")
-    return Case(_needs_level(path, 1 << 9), Kind.PROCESSOR_TOO_OLD)
+    return Case(_needs_level(path, 1 << 9), ReasonKind.PROCESSOR_TOO_OLD)
 
 
 @_case
 def dependency_for_a_processor_of_the_future(forge: Forge) -> Case:
     dep = _needs_level(forge.library("libdep.so", offers("f"), "-Wl,-z,x86-64-v4"), 1 << 9)
     path = forge.library("ext.so", uses("gone"), "-Wl,-rpath,$ORIGIN", needs=(dep,))
-    return Case(path, Kind.PROCESSOR_TOO_OLD)
+    return Case(path, ReasonKind.PROCESSOR_TOO_OLD)
 
 
 @_case
@@ -710,7 +710,7 @@ def few_thread_local_variables(forge: Forge) -> Case:
 
 @_case
 def too_many_thread_local_variables(forge: Forge) -> Case:
-    return Case(forge.library("ext.so", _thread_local(4000)), Kind.STATIC_TLS)
+    return Case(forge.library("ext.so", _thread_local(4000)), ReasonKind.STATIC_TLS)
 
 
 @_case
@@ -719,7 +719,7 @@ def too_many_thread_local_variables_together(forge: Forge) -> Case:
         forge.library(f"libdep{size}.so", "static " + _thread_local(size)) for size in (1500, 900)
     ]
     path = forge.library("ext.so", "", "-Wl,-rpath,$ORIGIN", needs=tuple(deps))
-    return Case(path, Kind.STATIC_TLS)
+    return Case(path, ReasonKind.STATIC_TLS)
 
 
 @_case
@@ -741,7 +741,7 @@ def many_thread_local_variables_of_a_dependency(forge: Forge) -> Case:
     source = 'extern __thread char there[] __attribute__((tls_model("initial-exec")));'
     source += "char *mine(void) { return there; }"
     path = forge.library("ext.so", source, "-Wl,-rpath,$ORIGIN", needs=(dep,))
-    return Case(path, Kind.STATIC_TLS)
+    return Case(path, ReasonKind.STATIC_TLS)
 
 
 @_case
@@ -757,4 +757,4 @@ def thread_local_variables_from_the_start(forge: Forge) -> Case:
 def debug_information_alone(forge: Forge) -> Case:
     path = forge.library("ext.so", "char data[20000] = {1};" + offers("f"), "-g")
     subprocess.run(["objcopy", "--only-keep-debug", path], check=True)
-    return Case(path, Kind.NOT_A_LIBRARY)
+    return Case(path, ReasonKind.NOT_A_LIBRARY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.binary.interpreter_process import Target
+from fadoctor.binary.interpreter_process import LoaderTarget
 from fadoctor.binary.predict import Predictor
 from tests.binaries.elf_writer import AARCH64, X86_64, Spec, Symbol, elf_file
 
@@ -50,6 +50,6 @@ class System:
 
     def predict(self, path: str, **environ: str) -> Prediction:
         """Ask for a library in the bare interpreter."""
-        target = Target(executable="/venv/bin/python", root=str(self.root), environ=environ)
+        target = LoaderTarget(executable="/venv/bin/python", root=str(self.root), environ=environ)
         with Predictor(target) as predictor:
             return predictor.predict(path, after_torch=False)

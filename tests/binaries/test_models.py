@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.binary.abi import StringAbi
-from fadoctor.binary.interpreter_process import Target
+from fadoctor.binary.interpreter_process import LoaderTarget
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.prediction import Stage
-from fadoctor.binary.reason import Kind
-from fadoctor.binary.search import Origin
+from fadoctor.binary.prediction import LoadStage
+from fadoctor.binary.reason import ReasonKind
+from fadoctor.binary.search import FoundBy
 from fadoctor.binary.similar_overload import hints_for
 from tests.binaries.elf_writer import AARCH64, X86_64, Spec, Symbol, elf_file
 from tests.binaries.system import LOADER, System
@@ -42,7 +42,7 @@ def test_healthy_extension_loads(system: System) -> None:
     found = system.predict(path)
     assert (found.loads, found.reason, found.glibc) == (True, None, "2.17")
     assert [(one.soname, one.path, one.origin) for one in found.libraries] == [
-        ("libc.so.6", "/usr/lib/libc.so.6", Origin.DEFAULT)
+        ("libc.so.6", "/usr/lib/libc.so.6", FoundBy.DEFAULT)
     ]
 
 
@@ -51,7 +51,7 @@ def test_symbol_and_version_are_named(system: System) -> None:
     path = system.put("/venv/ext.so", Spec(needed=("libc.so.6",), imports=wanted))
     found = system.predict(path)
     assert found.reason is not None
-    assert (found.reason.kind, found.reason.name) == (Kind.VERSION_NOT_FOUND, "GLIBC_2.38")
+    assert (found.reason.kind, found.reason.name) == (ReasonKind.VERSION_NOT_FOUND, "GLIBC_2.38")
     assert found.reason.provider == "/usr/lib/libc.so.6"
     assert [reason.name for reason in found.undefined] == ["pow", "vanished"]
     assert found.glibc == "2.38"
@@ -80,7 +80,7 @@ def test_missing_driver_is_told_apart(system: System) -> None:
     found = system.predict(path)
     assert found.loads is False
     assert found.reason is not None
-    assert (found.reason.kind, found.reason.name) == (Kind.MISSING_SONAME, "libcuda.so.1")
+    assert (found.reason.kind, found.reason.name) == (ReasonKind.MISSING_SONAME, "libcuda.so.1")
     assert found.beyond_driver is not None
     assert found.beyond_driver.reason is not None
     assert found.beyond_driver.reason.name == "PyGone"
@@ -117,7 +117,7 @@ def test_cache_of_the_system(system: System) -> None:
     system.write("/etc/ld.so.cache", ld_cache({"libdep.so": "/opt/libs/libdep.so"}, system.machine))
     found = system.predict(system.put("/venv/ext.so", Spec(needed=("libdep.so",))))
     assert [(one.path, one.origin) for one in found.libraries] == [
-        ("/opt/libs/libdep.so", Origin.LD_CACHE)
+        ("/opt/libs/libdep.so", FoundBy.LD_CACHE)
     ]
 
 
@@ -148,7 +148,7 @@ def test_rpath_of_the_executable(system: System) -> None:
     system.put("/usr/mylib/libstdc++.so.6", Spec(soname="libstdc++.so.6"))
     found = system.predict(system.put("/venv/ext.so", Spec(needed=("libstdc++.so.6",))))
     assert [(one.path, one.origin) for one in found.libraries] == [
-        ("/usr/bin/../mylib/libstdc++.so.6", Origin.RPATH)
+        ("/usr/bin/../mylib/libstdc++.so.6", FoundBy.RPATH)
     ]
 
 
@@ -166,7 +166,7 @@ def test_interpreter_that_does_not_start(system: System) -> None:
     spec = Spec(needed=("libpython3.11.so.1.0",), interpreter=LOADER[system.machine])
     system.put("/usr/bin/python3.11", spec)
     found = system.predict(system.put("/venv/ext.so", Spec()))
-    assert (found.loads, found.stage) == (False, Stage.INTERPRETER)
+    assert (found.loads, found.stage) == (False, LoadStage.INTERPRETER)
     assert found.reason is not None
     assert found.reason.name == "libpython3.11.so.1.0"
 
@@ -194,21 +194,23 @@ def test_pipe_is_not_opened(system: System) -> None:
     found = system.predict(system.put("/venv/ext.so", Spec(needed=("libpipe.so",))))
     assert found.loads is None
     assert found.reason is not None
-    assert found.reason.kind is Kind.UNREADABLE
+    assert found.reason.kind is ReasonKind.UNREADABLE
 
 
 @pytest.mark.parametrize(
     ("program", "kind"),
     [
-        (elf_file(Spec(interpreter="/lib/ld-musl-x86_64.so.1")), Kind.MUSL),
-        (RISCV, Kind.MACHINE_UNKNOWN),
-        (elf_file(Spec()), Kind.INTERPRETER_UNKNOWN),
-        (b'#!/bin/sh\nexec python3 "$@"\n' + bytes(64), Kind.INTERPRETER_UNKNOWN),
-        (b"", Kind.INTERPRETER_UNKNOWN),
+        (elf_file(Spec(interpreter="/lib/ld-musl-x86_64.so.1")), ReasonKind.MUSL),
+        (RISCV, ReasonKind.MACHINE_UNKNOWN),
+        (elf_file(Spec()), ReasonKind.INTERPRETER_UNKNOWN),
+        (b'#!/bin/sh\nexec python3 "$@"\n' + bytes(64), ReasonKind.INTERPRETER_UNKNOWN),
+        (b"", ReasonKind.INTERPRETER_UNKNOWN),
     ],
     ids=["musl", "riscv", "static", "script", "empty"],
 )
-def test_interpreters_that_are_not_understood(tmp_path: Path, program: bytes, kind: Kind) -> None:
+def test_interpreters_that_are_not_understood(
+    tmp_path: Path, program: bytes, kind: ReasonKind
+) -> None:
     system = System(tmp_path)
     system.write("/usr/bin/python3.11", program)
     found = system.predict(system.put("/venv/ext.so", Spec()))
@@ -218,7 +220,7 @@ def test_interpreters_that_are_not_understood(tmp_path: Path, program: bytes, ki
 def test_a_file_describes_itself_without_an_interpreter(system: System) -> None:
     spec = cuda_needs(Symbol("malloc", "GLIBC_2.17", "libc.so.6"))
     path = system.put("/venv/ext.so", spec)
-    with Predictor(Target(executable="", root=str(system.root))) as predictor:
+    with Predictor(LoaderTarget(executable="", root=str(system.root))) as predictor:
         found = predictor.predict(path)
         assert predictor.string_abi(path) is StringAbi.NEUTRAL
     assert (found.needed, found.glibc) == (spec.needed, "2.17")
@@ -226,9 +228,12 @@ def test_a_file_describes_itself_without_an_interpreter(system: System) -> None:
 
 
 def test_no_interpreter(tmp_path: Path) -> None:
-    with Predictor(Target(executable="", root=str(tmp_path))) as predictor:
+    with Predictor(LoaderTarget(executable="", root=str(tmp_path))) as predictor:
         found = predictor.predict("/ext.so")
-        assert (found.loads, found.reason and found.reason.kind) == (None, Kind.INTERPRETER_UNKNOWN)
+        assert (found.loads, found.reason and found.reason.kind) == (
+            None,
+            ReasonKind.INTERPRETER_UNKNOWN,
+        )
         assert predictor.check_torch().loads is None
         assert predictor.libraries() == ()
         assert hints_for(predictor, found) == ()
@@ -240,7 +245,7 @@ def test_extension_for_another_machine(tmp_path: Path) -> None:
     system = System(tmp_path)
     path = system.write("/venv/ext.so", elf_file(Spec(machine=AARCH64)))
     found = system.predict(path)
-    assert (found.loads, found.reason and found.reason.kind) == (False, Kind.FOREIGN_MACHINE)
+    assert (found.loads, found.reason and found.reason.kind) == (False, ReasonKind.FOREIGN_MACHINE)
 
 
 def test_unreadable_library_leaves_it_open(tmp_path: Path) -> None:
@@ -250,13 +255,13 @@ def test_unreadable_library_leaves_it_open(tmp_path: Path) -> None:
     library = system.put("/usr/lib/libdep.so", Spec(soname="libdep.so"))
     (tmp_path / library.lstrip("/")).chmod(0)
     found = system.predict(system.put("/venv/ext.so", Spec(needed=("libdep.so",))))
-    assert (found.loads, found.reason and found.reason.kind) == (None, Kind.UNREADABLE)
+    assert (found.loads, found.reason and found.reason.kind) == (None, ReasonKind.UNREADABLE)
 
 
 def test_damaged_library_leaves_it_open(system: System) -> None:
     system.put("/usr/lib/libdep.so", Spec(soname="libdep.so", extra=((5, 1 << 40),)))
     found = system.predict(system.put("/venv/ext.so", Spec(needed=("libdep.so",))))
-    assert (found.loads, found.reason and found.reason.kind) == (None, Kind.MALFORMED)
+    assert (found.loads, found.reason and found.reason.kind) == (None, ReasonKind.MALFORMED)
 
 
 def test_certain_obstacle_outweighs_an_uncertain_one(system: System) -> None:

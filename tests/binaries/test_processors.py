@@ -12,7 +12,7 @@ from fadoctor.binary.capability_folders import capability_folders
 from fadoctor.binary.header import Machine
 from fadoctor.binary.ld_cache import LdCache
 from fadoctor.binary.processor import Processor, possible_processors, read_processor
-from fadoctor.binary.reason import Kind
+from fadoctor.binary.reason import ReasonKind
 from tests.binaries.elf_writer import Spec, Symbol
 from tests.binaries.forge import offers
 from tests.binaries.system import LOADER, System
@@ -55,15 +55,15 @@ class Tree:
         exports = tuple(Symbol(name) for name in symbols)
         return self.system.put(f"{folder}/libdep.so", Spec(soname="libdep.so", exports=exports))
 
-    def answer(self) -> tuple[bool | None, Kind | None]:
+    def answer(self) -> tuple[bool | None, ReasonKind | None]:
         """Return whether the extension loads, and what hinders it."""
         found = self.system.predict(self.extension)
         return found.loads, found.reason.kind if found.reason else None
 
 
-MISSES = (False, Kind.UNDEFINED_SYMBOL)
+MISSES = (False, ReasonKind.UNDEFINED_SYMBOL)
 LOADS = (True, None)
-UNSURE = (None, Kind.PROCESSOR_UNKNOWN)
+UNSURE = (None, ReasonKind.PROCESSOR_UNKNOWN)
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_an_entry_for_some_processors_alone(tmp_path: Path) -> None:
     tree = Tree(tmp_path, NAMED, V2)
     tree.put("/opt/named", "wanted")
     tree.system.write("/etc/ld.so.cache", cache(FOR_V3))
-    assert tree.answer() == (False, Kind.MISSING_SONAME)
+    assert tree.answer() == (False, ReasonKind.MISSING_SONAME)
 
 
 @pytest.mark.gcc
 @pytest.mark.parametrize(
     ("loader", "flags", "answer"),
     [
-        (NAMED + CHECKS, V2, (False, Kind.PROCESSOR_TOO_OLD)),
+        (NAMED + CHECKS, V2, (False, ReasonKind.PROCESSOR_TOO_OLD)),
         (NAMED + CHECKS, V3, LOADS),
         (NAMED + CHECKS, "", UNSURE),
         (OLD, V2, LOADS),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.binary.interpreter_process import Target
+from fadoctor.binary.interpreter_process import LoaderTarget
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.reason import LOADER_ASSERTION, Kind, dlerror
+from fadoctor.binary.reason import LOADER_ASSERTION, ReasonKind, dlerror
 from tests.binaries.elf_writer import Spec, Symbol, elf_file
 from tests.binaries.forge import Forge, offers, really_open, target_of, uses
 from tests.binaries.loads import CASES
@@ -27,7 +27,7 @@ pytestmark = [
 ]
 
 _SIGBUS, _LOADER_ASSERTION = -7, 127
-_WORDLESS = {Kind.TRUNCATED: _SIGBUS, Kind.UNVERSIONED_PROVIDER: _LOADER_ASSERTION}
+_WORDLESS = {ReasonKind.TRUNCATED: _SIGBUS, ReasonKind.UNVERSIONED_PROVIDER: _LOADER_ASSERTION}
 """How the process ends where there is no text."""
 
 
@@ -76,7 +76,7 @@ def test_search_path_of_the_executable(forge: Forge, tags: str) -> None:
         "if (!dlopen(words[1], RTLD_NOW)) puts(dlerror()); return 0; }"
     )
     program = forge.program("opens", f"-Wl,-rpath,$ORIGIN/dep,{tags}", source=source)
-    with Predictor(Target(str(program))) as predictor:
+    with Predictor(LoaderTarget(str(program))) as predictor:
         found = predictor.predict(str(extension), after_torch=False)
     real = subprocess.run([program, extension], capture_output=True, text=True, check=True).stdout
     assert (dlerror(found.reason) if found.reason else "") == real.strip()
@@ -89,4 +89,4 @@ def test_between_what_fits_and_what_does_not_nothing_is_said(forge: Forge, size:
     path = forge.library("ext.so", source + "char *get(void) { return a; }")
     with Predictor(target_of(None, {})) as predictor:
         found = predictor.predict(str(path), after_torch=False)
-    assert (found.loads, found.reason and found.reason.kind) == (None, Kind.STATIC_TLS_UNSURE)
+    assert (found.loads, found.reason and found.reason.kind) == (None, ReasonKind.STATIC_TLS_UNSURE)

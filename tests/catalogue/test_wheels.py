@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.knowledge.matrix.versions import parse_version
-from fadoctor.knowledge.matrix.wheels import Wanted
+from fadoctor.knowledge.matrix.wheels import WheelRequest
 from fadoctor.model.fact import Absent, Known, Unknown
 
 if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.wheels import WheelFile, Wheels
 
-PYPI_26 = Wanted("2.6", "12.4", "cp312", "linux_x86_64", cxx11_abi=False)
-PYPI_28 = Wanted("2.8", "12.8", "cp312", "linux_x86_64", cxx11_abi=True)
-CU130_29 = Wanted("2.9", "13.0", "cp312", "linux_x86_64", cxx11_abi=True)
+PYPI_26 = WheelRequest("2.6", "12.4", "cp312", "linux_x86_64", cxx11_abi=False)
+PYPI_28 = WheelRequest("2.8", "12.8", "cp312", "linux_x86_64", cxx11_abi=True)
+CU130_29 = WheelRequest("2.9", "13.0", "cp312", "linux_x86_64", cxx11_abi=True)
 
 
 def official(files: tuple[WheelFile, ...]) -> list[str]:
@@ -67,13 +67,13 @@ def test_the_mislabelled_files_are_not_offered_to_the_old_abi(wheels: Wheels) ->
     files = wheels.fitting(PYPI_26)
     assert official(files)[0].startswith("flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-")
     assert {f.cuda for f in files if f.source == "community"} == {"cu124"}
-    new = wheels.fitting(Wanted("2.6", "12.6", "cp312", "linux_x86_64", cxx11_abi=True))
+    new = wheels.fitting(WheelRequest("2.6", "12.6", "cp312", "linux_x86_64", cxx11_abi=True))
     assert official(new)[0].startswith("flash_attn-2.8.3.post1+cu12torch2.6cxx11abiTRUE-")
     assert {f.cuda for f in new if f.source == "community"} == {"cu126", "cu128", "cu129"}
 
 
 def test_files_that_may_be_missing_are_not_offered(wheels: Wheels) -> None:
-    asked = Wanted("2.5", "12.4", "cp311", "linux_x86_64", cxx11_abi=False)
+    asked = WheelRequest("2.5", "12.4", "cp311", "linux_x86_64", cxx11_abi=False)
     assert {"2.7.4.post1", "2.7.3"} <= {file.version for file in wheels.fitting(asked)}
     assert "2.7.4" not in [f.version for f in wheels.fitting(asked) if f.source == "official"]
     assert "2.7.1" not in [f.version for f in wheels.fitting(asked)]
@@ -81,7 +81,7 @@ def test_files_that_may_be_missing_are_not_offered(wheels: Wheels) -> None:
 
 @pytest.mark.parametrize("torch", ["2.11", "2.13"])
 def test_newer_torch_has_community_files_only(wheels: Wheels, torch: str) -> None:
-    files = wheels.fitting(Wanted(torch, "13.0", "cp312", "linux_x86_64", cxx11_abi=True))
+    files = wheels.fitting(WheelRequest(torch, "13.0", "cp312", "linux_x86_64", cxx11_abi=True))
     assert official(files) == []
     assert files[0].version == "2.8.3"
 
@@ -89,14 +89,16 @@ def test_newer_torch_has_community_files_only(wheels: Wheels, torch: str) -> Non
 @pytest.mark.parametrize(
     "asked",
     [
-        Wanted("2.14", "13.0", "cp312", "linux_x86_64", cxx11_abi=True),
-        Wanted("2.8", "13.0", "cp312", "linux_x86_64", cxx11_abi=True),
-        Wanted("2.8", "12.8", "cp315", "linux_x86_64", cxx11_abi=True),
-        Wanted("2.8", "12.8", "cp312", "macosx_14_0_arm64", cxx11_abi=True),
-        Wanted("2.8", "12.8", "cp312", "linux_x86_64", cxx11_abi=True, package="flash-attn-4"),
+        WheelRequest("2.14", "13.0", "cp312", "linux_x86_64", cxx11_abi=True),
+        WheelRequest("2.8", "13.0", "cp312", "linux_x86_64", cxx11_abi=True),
+        WheelRequest("2.8", "12.8", "cp315", "linux_x86_64", cxx11_abi=True),
+        WheelRequest("2.8", "12.8", "cp312", "macosx_14_0_arm64", cxx11_abi=True),
+        WheelRequest(
+            "2.8", "12.8", "cp312", "linux_x86_64", cxx11_abi=True, package="flash-attn-4"
+        ),
     ],
 )
-def test_nothing_fits(wheels: Wheels, asked: Wanted) -> None:
+def test_nothing_fits(wheels: Wheels, asked: WheelRequest) -> None:
     assert wheels.fitting(asked) == ()
 
 
@@ -110,11 +112,15 @@ def test_a_file_that_stands_on_several_pages_comes_from_the_newest(wheels: Wheel
 
 
 def test_free_threaded_python_and_the_limited_api(wheels: Wheels) -> None:
-    threaded = Wanted("2.9", "12.8", "cp314t", "linux_x86_64", cxx11_abi=True)
+    threaded = WheelRequest("2.9", "12.8", "cp314t", "linux_x86_64", cxx11_abi=True)
     assert {file.python for file in wheels.fitting(threaded)} == {"cp314t"}
-    fa3 = Wanted("2.9", "12.8", "cp314", "linux_x86_64", cxx11_abi=True, package="flash-attn-3")
+    fa3 = WheelRequest(
+        "2.9", "12.8", "cp314", "linux_x86_64", cxx11_abi=True, package="flash-attn-3"
+    )
     assert {file.python for file in wheels.fitting(fa3)} == {"cp39-abi3"}
-    threaded_fa3 = Wanted("2.9", "12.8", "cp314t", "linux_x86_64", True, package="flash-attn-3")
+    threaded_fa3 = WheelRequest(
+        "2.9", "12.8", "cp314t", "linux_x86_64", True, package="flash-attn-3"
+    )
     assert wheels.fitting(threaded_fa3) == ()
 
 
@@ -132,7 +138,7 @@ def test_community_files_say_what_is_known_of_them(wheels: Wheels) -> None:
 
 
 def test_windows_has_one_abi(wheels: Wheels) -> None:
-    files = wheels.fitting(Wanted("2.8", "12.8", "cp312", "win_amd64", cxx11_abi=True))
+    files = wheels.fitting(WheelRequest("2.8", "12.8", "cp312", "win_amd64", cxx11_abi=True))
     assert files
     assert all(isinstance(file.real_abi, Absent) for file in files)
 
@@ -146,18 +152,18 @@ def test_windows_has_one_abi(wheels: Wheels) -> None:
          "cu13torch2.9cxx11abiTRUE-cp312-cp312-linux_x86_64.whl", "missing"),
         ("2.7.4.post1", PYPI_26, "cu12torch2.6cxx11abiFALSE-cp312-cp312-linux_x86_64.whl", "there"),
         ("2.8.3", PYPI_26, "cu12torch2.6cxx11abiFALSE-cp312-cp312-linux_x86_64.whl", "there"),
-        ("2.0.6", Wanted("2.0", "11.8", "cp310", "linux_x86_64", cxx11_abi=False),
+        ("2.0.6", WheelRequest("2.0", "11.8", "cp310", "linux_x86_64", cxx11_abi=False),
          "cu118torch2.0cxx11abiFALSE-cp310-cp310-linux_x86_64.whl", "there"),
-        ("2.0.6", Wanted("2.0", "11.8", "cp312", "linux_x86_64", cxx11_abi=False),
+        ("2.0.6", WheelRequest("2.0", "11.8", "cp312", "linux_x86_64", cxx11_abi=False),
          "cu118torch2.0cxx11abiFALSE-cp312-cp312-linux_x86_64.whl", "missing"),
-        ("2.0.6", Wanted("1.13", "11.7", "cp37m", "linux_x86_64", cxx11_abi=False),
+        ("2.0.6", WheelRequest("1.13", "11.7", "cp37m", "linux_x86_64", cxx11_abi=False),
          "cu117torch1.13cxx11abiFALSE-cp37-cp37-linux_x86_64.whl", "missing"),
-        ("2.8.3", Wanted("2.8", "12.8", "cp313t", "linux_x86_64", cxx11_abi=True),
+        ("2.8.3", WheelRequest("2.8", "12.8", "cp313t", "linux_x86_64", cxx11_abi=True),
          "cu12torch2.8cxx11abiTRUE-cp313-cp313-linux_x86_64.whl", "there"),
     ],
 )  # fmt: skip
 def test_what_setup_py_downloads(
-    wheels: Wheels, version: str, asked: Wanted, name: str, answer: str
+    wheels: Wheels, version: str, asked: WheelRequest, name: str, answer: str
 ) -> None:
     found = wheels.asked_for(version, asked)
     assert found.name == f"flash_attn-{version}+{name}"
@@ -167,7 +173,7 @@ def test_what_setup_py_downloads(
 
 
 def test_old_versions_ask_for_nothing(wheels: Wheels) -> None:
-    asked = Wanted("2.0", "11.7", "cp310", "linux_x86_64", cxx11_abi=False)
+    asked = WheelRequest("2.0", "11.7", "cp310", "linux_x86_64", cxx11_abi=False)
     assert (wheels.asked_for("2.0.5", asked).name, wheels.asked_for("2.0.5", asked).file) == (
         "",
         None,
@@ -180,7 +186,7 @@ def test_every_published_file_can_be_asked_for_but_those_uploaded_later(wheels: 
     for file in {(f.release, f.torch, f.cuda): f for f in wheels.official() if f.verified}.values():
         cudas = ("11.6", "11.7", "11.8", "12.1", "12.2", "12.3", "12.8", "13.0")
         abi, python = file.label_abi is True, file.python
-        asked = [Wanted(file.torch, cuda, python, file.platform, abi) for cuda in cudas]
+        asked = [WheelRequest(file.torch, cuda, python, file.platform, abi) for cuda in cudas]
         answers = (wheels.asked_for(file.release, each).file for each in asked)
         if not any(answer is not None and answer.url == file.url for answer in answers):
             lost.add((file.release, file.torch, file.cuda))

@@ -15,7 +15,7 @@ import msgspec
 from fadoctor.judging.diagnose import conclude, foresee
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.repair.plan.advise import advise
-from fadoctor.repair.plan.planner import Question, make_plan, session_of
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan, session_of
 from fadoctor.report import json_, plan_text, text
 from fadoctor.report.style import Style
 from fadoctor.sources.targets.saved import read_facts
@@ -48,7 +48,7 @@ def report(name: str, knowledge: Knowledge) -> Report:
     """Return the report on a case, without what changes with every release."""
     before = foresee(environment(name), knowledge)
     found = conclude(before)
-    findings = advise(found.findings, before, session_of(knowledge), Question())
+    findings = advise(found.findings, before, session_of(knowledge), PlannerRequest())
     found = msgspec.structs.replace(found, findings=findings)
     rules = msgspec.structs.replace(found.rules, version=_VERSION, sha256="")
     return msgspec.structs.replace(found, fadoctor=_VERSION, rules=rules)
@@ -93,7 +93,7 @@ def _as_json(found: Report) -> str:
 
 def _as_plan(found: Report) -> str:
     session = session_of(load_knowledge())
-    return plan_text.render(make_plan(environment_of(found), session, Question()))
+    return plan_text.render(make_plan(environment_of(found), session, PlannerRequest()))
 
 
 def environment_of(found: Report) -> Environment:

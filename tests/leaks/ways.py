@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from fadoctor.fleet.content import Content
-from fadoctor.fleet.identity import Node
+from fadoctor.fleet.identity import NodeIdentity
 from fadoctor.fleet.record import record_line
 from fadoctor.interfaces.cli import check, explain, facts, fix, fleet, run, trace
 from fadoctor.interfaces.cli.options import formats
@@ -158,14 +158,14 @@ def through_fleet(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
     for start in range(0, len(plants), 5):
         batch = plants[start : start + 5]
         lines = [
-            record_line(Node(f"n{number}", number), Content(
+            record_line(NodeIdentity(f"n{number}", number), Content(
                 x=1, w="e", c=(1, 0, 0, 0), f=("e driver-too-old",),
                 t={"env": {f"X{number}": plant.text[:200]}, "sys": {"os": plant.text[:200]}},
             ))
             for number, plant in enumerate(batch)
         ]  # fmt: skip
         bad = [
-            record_line(Node(f"m{number}", 90 + number), Content(x=2, p=plant.text[:200]))
+            record_line(NodeIdentity(f"m{number}", 90 + number), Content(x=2, p=plant.text[:200]))
             for number, plant in enumerate(batch)
         ]
         records.write_bytes(b"".join([*lines, *bad]))

@@ -15,8 +15,8 @@ from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.smoke import CellKey
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.processes.command import Command, Ending, Result
-from fadoctor.proof.smoke.choice import AUTO, CUDA, Choice, Chosen, Wanted
-from fadoctor.proof.smoke.judge import Judge
+from fadoctor.proof.smoke.choice import AUTO, CUDA, CellChoice, CellsRequest, Chosen
+from fadoctor.proof.smoke.judge import CellJudge
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -34,8 +34,8 @@ def shipped() -> Knowledge:
 
 
 @cache
-def judge() -> Judge:
-    return Judge(shipped())
+def judge() -> CellJudge:
+    return CellJudge(shipped())
 
 
 def choice_of(
@@ -43,11 +43,11 @@ def choice_of(
     cases: tuple[str, ...] = ("causal",),
     dtypes: tuple[Dtype, ...] = HALVES,
     **wanted: Any,
-) -> Choice:
+) -> CellChoice:
     """Return a choice of the same cells for GPUs and the CPU, whatever the catalogue says."""
     cells = tuple(CellKey(backend, dtype, case) for dtype in dtypes for case in cases)
-    asked = Wanted(**{"device": AUTO, **wanted})
-    return Choice(asked, "cpu", {CUDA: Chosen(cells), "cpu": Chosen(cells)})
+    asked = CellsRequest(**{"device": AUTO, **wanted})
+    return CellChoice(asked, "cpu", {CUDA: Chosen(cells), "cpu": Chosen(cells)})
 
 
 def line(event: str, **fields: Any) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.model.smoke import Failure
+from fadoctor.model.smoke import CellFailure
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.processes.orphans import no_strays
 from fadoctor.processes.run import run
@@ -97,7 +97,7 @@ def test_hang_is_ended_at_its_own_limit(tmp_path: Path, accident: str) -> None:
         FAILED,
         "forward: the worker gave no answer within 1 s and was stopped",
     )
-    assert cell.failure is Failure.TIMEOUT
+    assert cell.failure is CellFailure.TIMEOUT
 
 
 def test_grandchild_that_holds_the_pipe_does_not_hold_the_run(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_exception_that_harms_nothing_keeps_the_worker(tmp_path: Path) -> None:
     extra = f"open({str(log)!r}, 'a').write('started ')"
     found = smoke_with(tmp_path, ON_BF16 + "raise ValueError('boom')", extra=extra)
     cell = cell_of(found)
-    assert (cell.failure, cell.detail) == (Failure.EXCEPTION, "forward: ValueError: boom")
+    assert (cell.failure, cell.detail) == (CellFailure.EXCEPTION, "forward: ValueError: boom")
     assert log.read_text() == "started "
 
 

@@ -10,7 +10,7 @@ from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.smoke_catalogue import TRAPS
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.proof.smoke.choice import CUDA, Choice, Wanted, choose
+from fadoctor.proof.smoke.choice import CUDA, CellChoice, CellsRequest, choose
 from tests.smoke.smoke_recordings import complete, shipped
 from tests.unit.judging.engine.builders import environment
 
@@ -18,16 +18,16 @@ TORCH = {"torch.version": "2.8.0"}
 GPU = {"gpu.count": 1, "gpu[0].visible": True, "gpu[0].compute_capability": "9.0"}
 
 
-def chosen(facts: dict[str, Any], doomed: Any = None, **wanted: Any) -> Choice:
+def chosen(facts: dict[str, Any], doomed: Any = None, **wanted: Any) -> CellChoice:
     kernels = Kernels(environment(complete(facts)), Matrix(shipped().tables))
-    return choose(Wanted(**wanted), kernels, doomed)
+    return choose(CellsRequest(**wanted), kernels, doomed)
 
 
-def backends(choice: Choice, kind: str) -> list[str]:
+def backends(choice: CellChoice, kind: str) -> list[str]:
     return list(dict.fromkeys(key.backend.value for key in choice.on[kind].cells))
 
 
-def reasons(choice: Choice, kind: str) -> dict[str, str]:
+def reasons(choice: CellChoice, kind: str) -> dict[str, str]:
     return {left.cell.backend.value: left.reason for left in choice.on[kind].left_out}
 
 

@@ -19,10 +19,10 @@ import pytest
 import fadoctor.proof.smoke.child
 from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.knowledge.matrix.query import Matrix
-from fadoctor.model.smoke import Failure
+from fadoctor.model.smoke import CellFailure
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.processes.run import run
-from fadoctor.proof.smoke.choice import CUDA, Choice, Wanted, choose
+from fadoctor.proof.smoke.choice import CUDA, CellChoice, CellsRequest, choose
 from fadoctor.proof.smoke.hub import ask_for, is_missing
 from fadoctor.proof.smoke.parent import run_smoke
 from tests.smoke.smoke_recordings import TARGET, choice_of, complete, judge, shipped
@@ -114,7 +114,10 @@ def test_sage_is_forward_only_and_judged_as_what_it_computes_in(tmp_path: Path) 
     assert outcome(found)[0] is Measured.PASSED
     assert "forward only" in found.cells[0].detail
     worse = with_kernels(tmp_path, SAGE.replace("1.02", "1.1"), backend=Backend.HUB_SAGE)
-    assert (worse.cells[0].measured, worse.cells[0].failure) == (Measured.FAILED, Failure.NUMBERS)
+    assert (worse.cells[0].measured, worse.cells[0].failure) == (
+        Measured.FAILED,
+        CellFailure.NUMBERS,
+    )
 
 
 @pytest.mark.torch
@@ -178,12 +181,12 @@ def test_online_keeps_the_variables_of_the_person(tmp_path: Path) -> None:
     assert outcome(found)[0] is Measured.PASSED
 
 
-def chosen(facts: dict[str, Any], **wanted: Any) -> Choice:
+def chosen(facts: dict[str, Any], **wanted: Any) -> CellChoice:
     kernels = Kernels(environment(complete(facts)), Matrix(shipped().tables))
-    return choose(Wanted(**wanted), kernels)
+    return choose(CellsRequest(**wanted), kernels)
 
 
-def reasons(choice: Choice, kind: str) -> dict[str, str]:
+def reasons(choice: CellChoice, kind: str) -> dict[str, str]:
     return {left.cell.backend.value: left.reason for left in choice.on[kind].left_out}
 
 

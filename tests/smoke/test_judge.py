@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from fadoctor.model.errors import UsageError
-from fadoctor.model.smoke import Failure
+from fadoctor.model.smoke import CellFailure
 from fadoctor.model.smoke_catalogue import CATALOGUE, compared, entry_of
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.proof.smoke.events import read_account
-from fadoctor.proof.smoke.judge import DECLINES, KERNELS, Judgement, kernel_reasons
+from fadoctor.proof.smoke.judge import DECLINES, KERNELS, CellJudgement, kernel_reasons
 from fadoctor.proof.smoke.limits import read_limits
 from tests.smoke.smoke_recordings import done, judge, shipped
 
@@ -32,7 +32,7 @@ CUDA_FP32_WARNINGS = [
 ]
 
 
-def judgement(dtype: str = "fp32", device: str = "cuda:0", **fields: Any) -> Judgement:
+def judgement(dtype: str = "fp32", device: str = "cuda:0", **fields: Any) -> CellJudgement:
     line = done(dtype, **{"kernels": [FLASH], **fields})
     return judge().judge(read_account(line + "\n").done[0], device)
 
@@ -83,7 +83,7 @@ def test_missing_numbers_fail(name: str) -> None:
 
 def test_other_kernel_fails_although_the_numbers_are_right() -> None:
     found = judgement(kernels=[FLASH, "UnsafeViewBackward0"])
-    assert (found.measured, found.failure) == (FAILED, Failure.KERNEL)
+    assert (found.measured, found.failure) == (FAILED, CellFailure.KERNEL)
     assert "UnsafeViewBackward0" in found.detail
 
 

@@ -10,7 +10,7 @@ import pytest
 from fadoctor.model.errors import UsageError
 from fadoctor.model.smoke_catalogue import LIKE, TRIED, untried
 from fadoctor.model.verdict import Backend
-from fadoctor.proof.smoke.choice import Wanted, _keys
+from fadoctor.proof.smoke.choice import CellsRequest, _keys
 from fadoctor.proof.smoke.like import Like, like_of, read_like
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str) -> None:
 def test_only_attention_is_tried_and_only_in_that_shape() -> None:
     from fadoctor.model.smoke_catalogue import entry_of  # noqa: PLC0415
 
-    wanted = Wanted(like=Like(4, 2, 64))
+    wanted = CellsRequest(like=Like(4, 2, 64))
     assert {key.case for key in _keys(entry_of(Backend.FA2), wanted)} == {*LIKE}
     assert not list(_keys(entry_of(Backend.FA_ROTARY), wanted))
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import fadoctor.proof.smoke.child
-from fadoctor.model.smoke import Failure
+from fadoctor.model.smoke import CellFailure
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.processes.command import Command
 from fadoctor.processes.run import run
@@ -23,7 +23,7 @@ from tests.smoke.smoke_recordings import TARGET, choice_of, judge, shipped
 
 if TYPE_CHECKING:
     from fadoctor.model.smoke import SmokeRun
-    from fadoctor.proof.smoke.judge import Judgement
+    from fadoctor.proof.smoke.judge import CellJudgement
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
@@ -69,7 +69,7 @@ def test_a_backend_without_cpu_kernels_is_refused() -> None:
     assert {cell.rule_id for cell in found.cells} == {"sdpa-no-available-kernel"}
 
 
-Judgements = dict[tuple[str, str, str], "Judgement"]
+Judgements = dict[tuple[str, str, str], "CellJudgement"]
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def judgements() -> Judgements:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_is_found(judgements: Judgements, fault: str, dtype: str, case: str) -> None:
     found = judgements[fault, dtype, case]
-    assert (found.measured, found.failure) == (Measured.FAILED, Failure.NUMBERS)
+    assert (found.measured, found.failure) == (Measured.FAILED, CellFailure.NUMBERS)
     assert "out is wrong" in found.detail or "out holds NaN" in found.detail
 
 
@@ -134,8 +134,8 @@ def test_scale_off_by_half_a_percent_is_found(judgements: Judgements, dtype: str
     assert any(is_failed(judgements[fault, dtype, case]) for case in ALL)
 
 
-def is_failed(found: Judgement) -> bool:
-    return found.measured is Measured.FAILED and found.failure is Failure.NUMBERS
+def is_failed(found: CellJudgement) -> bool:
+    return found.measured is Measured.FAILED and found.failure is CellFailure.NUMBERS
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from fadoctor.model.smoke import NO_DEVICE, Failure, SmokeRun
+from fadoctor.model.smoke import NO_DEVICE, CellFailure, SmokeRun
 from fadoctor.model.verdict import Measured
 from fadoctor.processes.command import Ending, Result
 from fadoctor.proof.smoke.parent import TF32_SWITCHES
@@ -188,7 +188,7 @@ def test_worker_that_cannot_be_ended_is_the_last(target: Target) -> None:
     lines = [START, imported(GPU), started("bf16")]
     run = run_smoke(target, {}, RecordedWorkers((lines, ended(Ending.STUCK))))
     assert measured(run) == [FAILED, NOT_RUN, NOT_RUN]
-    assert run.cells[0].failure is Failure.STUCK
+    assert run.cells[0].failure is CellFailure.STUCK
     assert "stuck in the kernel or the driver" in run.problem
 
 

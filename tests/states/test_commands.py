@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.repair.plan.planner import Question, make_plan
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from tests.states.commands import Commands, commands, fault
 from tests.states.conftest import REQUIRED
 from tests.states.starts import STARTS, start
@@ -88,7 +88,9 @@ def asked(cases: Iterable[Case], resolver: Resolver) -> tuple[dict[object, str],
     distinct: set[Commands] = set()
     for number, (name, wish, machine, python) in enumerate(cases):
         before = start(name, machine, python)
-        plan = make_plan(before, session(), Question(want=wish, installer=INSTALLERS[number % 2]))
+        plan = make_plan(
+            before, session(), PlannerRequest(want=wish, installer=INSTALLERS[number % 2])
+        )
         if (found := commands(plan)) and found not in distinct:
             distinct.add(found)
             error = fault(plan, before, resolver)

@@ -10,7 +10,7 @@ import pytest
 from fadoctor.model.errors import UsageError
 from fadoctor.model.finding import Severity
 from fadoctor.model.plan import PlanOutcome
-from fadoctor.repair.plan.planner import Question, make_recipe
+from fadoctor.repair.plan.planner import PlannerRequest, make_recipe
 from fadoctor.repair.resolution.judge import foresee_planned
 from fadoctor.sources.manifests.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
@@ -51,7 +51,7 @@ def faults(space: Space, count: int, folder: Path) -> dict[str, str]:
     clean = 0
     for number, state in enumerate(sample(space, count, seed=17)):
         host = made(state, space)
-        plan, recipe = make_recipe(host, session(), Question())
+        plan, recipe = make_recipe(host, session(), PlannerRequest())
         if plan.outcome not in (PlanOutcome.REPAIRS, PlanOutcome.NOTHING):
             continue
         clean += 1

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.plan import ActionKind, Plan, PlanOutcome
-from fadoctor.repair.plan.planner import Question, make_plan
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from tests.catalogue.evaluation import Doctor
 from tests.states.commands import Commands, commands
 from tests.states.commands import fault as fault_of_commands
@@ -92,7 +92,7 @@ def fault(plan: Plan, state: State) -> str:
 
 
 def plan_of(state: State, space: Space) -> Plan:
-    return make_plan(made(state, space), session(), Question())
+    return make_plan(made(state, space), session(), PlannerRequest())
 
 
 @pytest.mark.long

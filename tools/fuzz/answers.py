@@ -13,7 +13,7 @@ from fadoctor.fleet.documents import document_of
 from fadoctor.fleet.frames import frames_of
 from fadoctor.fleet.gathered import Gathered
 from fadoctor.fleet.streams import Intake
-from fadoctor.fleet.summary import Asked, summarise
+from fadoctor.fleet.summary import FleetRequest, summarise
 from fadoctor.judging.diagnose import diagnose
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.updates import FOLDER, FORMAT, ReleaseError
@@ -64,7 +64,7 @@ def records_reader(_folder: Path) -> Read:
         intake = Intake(gathered)
         intake.read(io.BytesIO(data), "stream")
         intake.finish()
-        page = render_fleet(summarise(gathered, knowledge, Asked()), Style())
+        page = render_fleet(summarise(gathered, knowledge, FleetRequest()), Style())
         _harmless(page)
         return bool(gathered.nodes)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from fadoctor.interfaces.commands.examine import foreseen, look
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.overlays import Overlays
@@ -20,7 +19,6 @@ from fadoctor.sources.examine.request import Request
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fadoctor.model.environment import Environment
 
 TEXT_LIMIT = 1_000_000
 """Characters of a log or a report."""
@@ -40,7 +38,7 @@ _SENT = "the report that was sent"
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 
-class Asked(msgspec.Struct, frozen=True):
+class AssistantRequest(msgspec.Struct, frozen=True):
     """What is examined, and what is assumed of it; the active environment where nothing is said."""
 
     environment: str = ""
@@ -56,58 +54,58 @@ class Asked(msgspec.Struct, frozen=True):
     platform: str = ""
 
 
-class Answer(NamedTuple):
+class AssistantAnswer(NamedTuple):
     """What is answered."""
 
     text: str
     document: dict[str, Any]
 
 
-def check(asked: Asked, folder: Path) -> Answer:
+def check(asked: AssistantRequest, folder: Path) -> AssistantAnswer:
     """Say whether FlashAttention works, if not why, and what to do.
 
     Files that are named must lie in `folder`.
     """
-    from fadoctor.interfaces.commands.plan import with_advice  # noqa: PLC0415 -- no check, no planner
-    from fadoctor.judging.diagnose import conclude  # noqa: PLC0415
+    from fadoctor.interfaces.commands import check as commands  # noqa: PLC0415 -- when asked
     from fadoctor.report.text import render  # noqa: PLC0415
 
-    request = _request(asked, folder, follow=True)
-    knowledge, environment = look(request)
-    prognosis, planned = foreseen(environment, knowledge)
-    report = with_advice(conclude(prognosis), request, planned)
-    return _answer(report, render)
+    found = commands.check(commands.CheckRequest(_request(asked, folder, follow=True)))
+    return _answer(found.report, render)
 
 
-def explain(log: str, asked: Asked, folder: Path) -> Answer:
+def explain(log: str, asked: AssistantRequest, folder: Path) -> AssistantAnswer:
     """Say what a log comes from; held against an environment where one is named."""
-    from fadoctor.interfaces.commands.explain import explained, read_text  # noqa: PLC0415
-    from fadoctor.knowledge.matrix.load import load_knowledge  # noqa: PLC0415
+    from fadoctor.interfaces.commands.explain import (  # noqa: PLC0415 -- when asked
+        ExplainRequest,
+        explain_log,
+        read_text,
+    )
     from fadoctor.report.explanation_text import render  # noqa: PLC0415
 
-    _bounded("log", log, TEXT_LIMIT)
-    request = _request(asked, folder, follow=False)
-    environment: Environment | None = None
-    if asked == Asked():
-        knowledge = load_knowledge()
-    else:
-        knowledge, environment = look(request)
-    reading = read_text(io.BytesIO(log.encode("utf-8", "replace")), "the log", knowledge)
-    return _answer(explained(reading, knowledge, request, environment, ()), render)
+    sent = io.BytesIO(_bounded("log", log, TEXT_LIMIT).encode("utf-8", "replace"))
+    request = ExplainRequest(
+        lambda knowledge: read_text(sent, "the log", knowledge),
+        _request(asked, folder, follow=False),
+        lambda _: asked != AssistantRequest(),
+        follows=False,
+    )
+    return _answer(explain_log(request), render)
 
 
-def plan(asked: Asked, want: Sequence[str], keep: Sequence[str], folder: Path) -> Answer:
+def plan(
+    asked: AssistantRequest, want: Sequence[str], keep: Sequence[str], folder: Path
+) -> AssistantAnswer:
     """Say which smallest change ends in a working environment; nothing is carried out."""
-    from fadoctor.interfaces.commands.plan import Wanted, planned_for  # noqa: PLC0415
+    from fadoctor.interfaces.commands.fix import FixRequest, make_plan  # noqa: PLC0415 -- when asked
+    from fadoctor.interfaces.commands.plan import PlanRequest  # noqa: PLC0415
     from fadoctor.report.plan_text import render  # noqa: PLC0415
 
-    wanted = Wanted(_listed("want", want), _listed("keep", keep))
-    request = _request(asked, folder, follow=True)
-    knowledge, environment = look(request, needed=("fadoctor.repair.plan.planner",))
-    return _answer(planned_for(request, knowledge, environment, wanted).plan, render)
+    wanted = PlanRequest(_listed("want", want), _listed("keep", keep))
+    request = FixRequest(_request(asked, folder, follow=True), wanted)
+    return _answer(make_plan(request).plan, render)
 
 
-def _request(asked: Asked, folder: Path, *, follow: bool) -> Request:
+def _request(asked: AssistantRequest, folder: Path, *, follow: bool) -> Request:
     """Return the request. What is named is read, and never run."""
     for name in ("environment", "driver", "glibc", "python_version", "platform"):
         _bounded(name, getattr(asked, name), NAME_LIMIT)
@@ -155,7 +153,7 @@ def _files(name: str, values: Sequence[str], folder: Path) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _answer(document: _T, render: Callable[[_T, Style], str]) -> Answer:
+def _answer(document: _T, render: Callable[[_T, Style], str]) -> AssistantAnswer:
     """Return a document as text and as plain data, without what names a person or a machine."""
     from fadoctor.report.redact import redact  # noqa: PLC0415 -- loaded while the facts are read
 
@@ -164,4 +162,6 @@ def _answer(document: _T, render: Callable[[_T, Style], str]) -> Answer:
     if len(text) > ANSWER_LIMIT:
         text = f"{text[:ANSWER_LIMIT]}\n... ({len(text)} characters in all)\n"
     plain: dict[str, Any] = msgspec.json.decode(encode(found))
-    return Answer(text, {key: value for key, value in plain.items() if key != "environment"})
+    return AssistantAnswer(
+        text, {key: value for key, value in plain.items() if key != "environment"}
+    )

@@ -15,7 +15,13 @@ from pydantic import Field
 
 from fadoctor import __version__
 from fadoctor.interfaces.assistants import answers
-from fadoctor.interfaces.assistants.answers import LIST_LIMIT, NAME_LIMIT, TEXT_LIMIT, Answer, Asked
+from fadoctor.interfaces.assistants.answers import (
+    LIST_LIMIT,
+    NAME_LIMIT,
+    TEXT_LIMIT,
+    AssistantAnswer,
+    AssistantRequest,
+)
 from fadoctor.model.errors import FadoctorError
 
 _INSTRUCTIONS = (
@@ -93,7 +99,7 @@ def build(folder: Path) -> MCPServer:
     """Return the server; files that are named must lie in `folder`."""
     one_at_a_time = threading.Lock()
 
-    def answered(answer: Callable[[], Answer]) -> CallToolResult:
+    def answered(answer: Callable[[], AssistantAnswer]) -> CallToolResult:
         try:
             with one_at_a_time:
                 found = answer()
@@ -108,8 +114,8 @@ def build(folder: Path) -> MCPServer:
         python_version: Name = "", platform: Name = "",
     ) -> CallToolResult:  # fmt: skip
         """Say whether FlashAttention works on which GPU in which dtype, if not why, what to do."""
-        asked = Asked(environment, report, tuple(requirements), tuple(config), tuple(gpu), driver,
-                      glibc, python_version, platform)  # fmt: skip
+        asked = AssistantRequest(environment, report, tuple(requirements), tuple(config),
+                                 tuple(gpu), driver, glibc, python_version, platform)  # fmt: skip
         return answered(lambda: answers.check(asked, folder))
 
     def explain(
@@ -121,7 +127,7 @@ def build(folder: Path) -> MCPServer:
         It says nothing where it does not know an error. With an environment or a report the
         causes are held against it.
         """
-        asked = Asked(environment, report, gpu=tuple(gpu), driver=driver)
+        asked = AssistantRequest(environment, report, gpu=tuple(gpu), driver=driver)
         return answered(lambda: answers.explain(log, asked, folder))
 
     def plan(
@@ -133,7 +139,9 @@ def build(folder: Path) -> MCPServer:
 
         Nothing is carried out: show the commands to the user.
         """
-        asked = Asked(environment, report, tuple(requirements), tuple(config), tuple(gpu), driver)
+        asked = AssistantRequest(
+            environment, report, tuple(requirements), tuple(config), tuple(gpu), driver
+        )
         return answered(lambda: answers.plan(asked, want, keep, folder))
 
     return MCPServer("fadoctor", version=__version__, instructions=_INSTRUCTIONS,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.interfaces.cli.support import EXIT_FINDINGS, environment_of, smoke_of_check
+from fadoctor.interfaces.cli.support import EXIT_FINDINGS, environment_of
 from fadoctor.interfaces.cli.undo import agreed, say, store_of, way_back
 from fadoctor.interfaces.commands.environment_name import how_to_name
 from fadoctor.sources.examine.request import Request
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PROJECT_TOOLS = ("uv-project", "poetry", "pixi", "pdm")
 
 
-class Job(msgspec.Struct, frozen=True):
+class ApplyRequest(msgspec.Struct, frozen=True):
     """What the options say about carrying out."""
 
     request: Request
@@ -38,7 +38,7 @@ class Job(msgspec.Struct, frozen=True):
     smoke: bool
 
 
-def apply_for(job: Job, plan: Plan) -> int:
+def apply_for(job: ApplyRequest, plan: Plan) -> int:
     """Carry a plan out, after asking, and return the exit code; on failure offer the way back."""
     from fadoctor.model.errors import ApplyError
     from fadoctor.processes.run import run
@@ -128,18 +128,20 @@ def _is_own_folder(target: Target) -> bool:
     return (prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir()
 
 
-def _workshop(job: Job, run: Run) -> Workshop:
+def _workshop(job: ApplyRequest, run: Run) -> Workshop:
     from fadoctor.repair.apply.carry_out import Workshop
 
     return Workshop(run, lambda: environment_of(job.request, list(job.rules))[1], say)
 
 
-def _report_after(environment: Environment, job: Job) -> Report:
+def _report_after(environment: Environment, job: ApplyRequest) -> Report:
+    from fadoctor.interfaces.cli.person import Person
+    from fadoctor.interfaces.commands.check import proof_of
     from fadoctor.judging.diagnose import conclude, foresee
     from fadoctor.knowledge.matrix.load import load_knowledge
 
     prognosis = foresee(environment, load_knowledge(job.rules), job.ignore)
-    run = smoke_of_check(prognosis, thorough=False, quiet=True) if job.smoke else None
+    run = proof_of(prognosis, Person(quiet=True)) if job.smoke else None
     if run is not None and run.interrupted:
         raise KeyboardInterrupt
     return conclude(prognosis, run)

@@ -13,10 +13,14 @@ import typer
 
 from fadoctor.interfaces.cli import forms, support
 from fadoctor.interfaces.cli.options import formats, judging, looking, showing
+from fadoctor.interfaces.cli.person import Person
 from fadoctor.interfaces.cli.support import EXIT_INTERRUPTED, leave
+from fadoctor.interfaces.commands import check as commands
+from fadoctor.interfaces.commands.check import CheckRequest
 
 if TYPE_CHECKING:
     from fadoctor.interfaces.commands.settings import Settings
+    from fadoctor.model.rule import Knowledge
     from fadoctor.sources.examine.request import Request
 
 
@@ -80,33 +84,12 @@ def check(
                            contracts=True, cache=not no_cache)  # fmt: skip
         settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
         failing = support.failing_from(fail_on, settings)
-        how = forms.How(color.value, quiet, verbose, redact, failing)
-        asked = Asked(request, tuple(rules), tuple(ignore), smoke, thorough, strict, failing,
-                      debug=debug)  # fmt: skip
-        asked = asked.by(settings)
-        leave(_examine(asked, sinks, how, save), exit_zero=exit_zero)
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """What is examined, by what, and how far."""
-
-    request: Request
-    rules: tuple[Path, ...] = ()
-    ignore: tuple[str, ...] = ()
-    smoke: bool | None = None
-    """None: where there is a GPU to prove it on."""
-    thorough: bool = False
-    strict: bool = False
-    fail_on: judging.FailOn = judging.FailOn.ERROR
-    settings: Settings | None = None
-    debug: bool = False
-    """Whether standard error says why each rule came out as it did."""
-
-    def by(self, settings: Settings) -> Asked:
-        """Return the same with what a project's settings say beside it."""
-        request = settings.applied(self.request)
-        rules = (*settings.rules, *self.rules)
-        return msgspec.structs.replace(self, request=request, rules=rules, settings=settings)
+        how = forms.Looks(color.value, quiet, verbose, redact, failing)
+        asked = _request_of(request, tuple(rules), tuple(ignore), settings)
+        asked = asked._replace(smoke=smoke, thorough=thorough)
+        observer = Person(quiet=quiet, debug=debug, redact=redact)
+        code = _examine(asked, sinks, how, observer, save, strict=strict)
+        leave(code, exit_zero=exit_zero)
 
 
 def judge_file(
@@ -114,43 +97,36 @@ def judge_file(
 ) -> int:
     """Report what is wrong with a file, and nothing else; return the exit code."""
     failing = support.failing_from(fail_on, settings)
-    how = forms.How(showing.Colour.AUTO.value, fail_on=failing, brief=True)
+    how = forms.Looks(showing.Colour.AUTO.value, fail_on=failing, brief=True)
     sinks = forms.sinks_of([], formats.ReportFormat.TEXT)
-    return _examine(
-        Asked(request, ignore=ignore, smoke=False, fail_on=failing).by(settings), sinks, how
-    )
+    return _examine(_request_of(request, (), ignore, settings), sinks, how, Person())
+
+
+def _request_of(
+    examine: Request, rules: tuple[Path, ...], ignore: tuple[str, ...], settings: Settings
+) -> CheckRequest:
+    """Return what is examined, with what a project's settings say beside it."""
+
+    def ignored(knowledge: Knowledge) -> tuple[str, ...]:
+        support.refuse_unknown_ids(list(ignore), knowledge)
+        return settings.hiding(ignore, knowledge)
+
+    return CheckRequest(settings.applied(examine), (*settings.rules, *rules), ignored)
 
 
 def _examine(
-    asked: Asked, sinks: tuple[forms.Sink, ...], how: forms.How, save: forms.Save | None = None
+    request: CheckRequest,
+    sinks: tuple[forms.Sink, ...],
+    how: forms.Looks,
+    observer: Person,
+    save: forms.Save | None = None,
+    *,
+    strict: bool = False,
 ) -> int:
-    """Read, judge, run and report; return the exit code."""
-    from fadoctor.interfaces.cli.terminal import spinner
-
-    request, ignore = asked.request, asked.ignore
-    with spinner("reading the environment", quiet=how.quiet) as say:
-        needed = ("fadoctor.judging.diagnose", forms.printer_of(sinks, "Report"))
-        knowledge, environment = support.environment_of(
-            request, list(asked.rules), *needed, say=say
-        )
-        support.refuse_unknown_ids(list(ignore), knowledge)
-        if asked.settings is not None:
-            ignore = asked.settings.hiding(ignore, knowledge)
-        say("judging")
-        from fadoctor.interfaces.commands.examine import foreseen
-        from fadoctor.interfaces.commands.plan import with_advice
-        from fadoctor.judging.diagnose import conclude
-
-        prognosis, planned = foreseen(environment, knowledge, ignore)
-    if asked.debug:
-        support.tell_reasons(prognosis, redact=how.redact)
-    run = None
-    may_run = request.is_real and not environment.overlays
-    if may_run and support.is_proved(prognosis, asked.smoke, thorough=asked.thorough):
-        run = support.smoke_of_check(prognosis, thorough=asked.thorough, quiet=how.quiet)
-    with spinner("looking for a repair", quiet=how.quiet):
-        report = with_advice(conclude(prognosis, run), request, planned)
-    code = support.check_code(report, asked.fail_on, strict=asked.strict)
+    """Examine and report; return the exit code."""
+    needed = ("fadoctor.judging.diagnose", forms.printer_of(sinks, "Report"))
+    report, run = commands.check(request._replace(needed=needed), observer)
+    code = support.check_code(report, how.fail_on or judging.FailOn.ERROR, strict=strict)
     how = msgspec.structs.replace(how, code=code)
     if save is not None:
         save(report, how)

@@ -55,9 +55,9 @@ def explain(
     debug: showing.Debug = False,
 ) -> None:
     """Explain a log, a traceback or one pasted line: what went wrong, why, and what to do."""
-    from fadoctor.interfaces.cli.terminal import log_to_stderr, spinner
-    from fadoctor.interfaces.commands.explain import explained, lies_in_active, with_imports
-    from fadoctor.knowledge.matrix.load import load_knowledge
+    from fadoctor.interfaces.cli.person import Person
+    from fadoctor.interfaces.cli.terminal import log_to_stderr
+    from fadoctor.interfaces.commands import explain as commands
 
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of(output, format_)
@@ -66,22 +66,23 @@ def explain(
     if log == "-" and facts == "-":
         raise UsageError("the log and --facts cannot both be standard input")
     settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
-    rules, failing = [*settings.rules, *rules], support.failing_from(fail_on, settings)
-    knowledge = load_knowledge(tuple(rules))
-    support.refuse_unknown_ids(ignore, knowledge)
-    ignored = settings.hiding(tuple(ignore), knowledge)
-    with spinner("reading the log", quiet=quiet or log == "-") as say:
-        reading = _read(log, knowledge)
-        environment = None
-        if request.names_a_target or lies_in_active(reading):
-            say("reading the environment")
-            request = with_imports(request, reading, knowledge)
-            _, environment = support.environment_of(request, rules, say=say)
-        say("looking for causes")
-        report = explained(reading, knowledge, request, environment, ignored)
+    failing = support.failing_from(fail_on, settings)
+
+    def ignored(knowledge: Knowledge) -> tuple[str, ...]:
+        support.refuse_unknown_ids(ignore, knowledge)
+        return settings.hiding(tuple(ignore), knowledge)
+
+    asked = commands.ExplainRequest(
+        lambda knowledge: _read(log, knowledge),
+        request,
+        lambda reading: request.names_a_target or commands.lies_in_active(reading),
+        (*settings.rules, *rules),
+        ignored,
+    )
+    report = commands.explain_log(asked, Person(quiet=quiet or log == "-"))
     if settings.notes:
         report = msgspec.structs.replace(report, notes=(*report.notes, *settings.notes))
-    forms.deliver(report, sinks, forms.How(color.value, quiet, verbose, redact, failing))
+    forms.deliver(report, sinks, forms.Looks(color.value, quiet, verbose, redact, failing))
     code = support.severity_code(report.summary, failing)
     if report.rule_errors:
         raise typer.Exit(support.EXIT_INTERNAL)

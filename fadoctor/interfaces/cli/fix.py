@@ -13,21 +13,23 @@ import typer
 
 from fadoctor.interfaces.cli import forms, support
 from fadoctor.interfaces.cli.options import formats, judging, looking, planning, showing
+from fadoctor.interfaces.cli.person import Person
 from fadoctor.interfaces.cli.support import (
     EXIT_FINDINGS,
     EXIT_INTERNAL,
-    environment_of,
     leave,
     refuse_unknown_ids,
 )
-from fadoctor.interfaces.commands.plan import Wanted, planned_for
+from fadoctor.interfaces.commands.fix import FixRequest, make_plan
+from fadoctor.interfaces.commands.plan import PlanRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
+    from fadoctor.interfaces.commands.observer import Observer
     from fadoctor.interfaces.commands.plan import Made
     from fadoctor.interfaces.commands.settings import Settings
+    from fadoctor.model.rule import Knowledge
     from fadoctor.sources.examine.request import Request
 
 
@@ -105,7 +107,7 @@ def fix(
     """Plan the smallest change that ends in a working environment, proved before it is shown."""
     from fadoctor.interfaces.cli import apply
     from fadoctor.interfaces.cli import undo as way_back
-    from fadoctor.interfaces.cli.terminal import log_to_stderr, spinner
+    from fadoctor.interfaces.cli.terminal import log_to_stderr
 
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of(output, format_)
@@ -125,14 +127,13 @@ def fix(
     settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
     rules = [*settings.rules, *rules]
     request = settings.applied(request, assumes=dry_run or write_files)
-    wanted = Wanted(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
-                            verify, no_hub, forms.is_recipe(sinks),
-                            not (dry_run or write_files))  # fmt: skip
-    with spinner("reading and planning", quiet=quiet) as say:
-        made, code = plan_for(request, rules, wanted, settings, say)
+    wanted = PlanRequest(tuple(want), tuple(keep), allow_build, installer.value, tuple(ignore),
+                         verify, no_hub, forms.is_recipe(sinks),
+                         not (dry_run or write_files))  # fmt: skip
+    made, code = _plan_for(request, rules, wanted, settings, Person(quiet=quiet))
     in_short = quiet and (dry_run or yes or write_files)  # what one is asked about is shown whole
-    how = forms.How(color.value, quiet=in_short, verbose=verbose, redact=redact,
-                    recipe=made.recipe)  # fmt: skip
+    how = forms.Looks(color.value, quiet=in_short, verbose=verbose, redact=redact,
+                      recipe=made.recipe)  # fmt: skip
     forms.deliver(made.plan, sinks, how)
     if write_files:
         from fadoctor.repair.resolution.write import write_all
@@ -141,7 +142,7 @@ def fix(
             way_back.say(f"{name} is written")
     if not (dry_run or write_files) and code == EXIT_FINDINGS:
         hidden = (*ignore, *(each.rule for each in settings.ignored))
-        job = apply.Job(request, tuple(rules), hidden, yes, smoke)
+        job = apply.ApplyRequest(request, tuple(rules), hidden, yes, smoke)
         code = apply.apply_for(job, made.plan)
     leave(code, exit_zero=exit_zero)
 
@@ -184,21 +185,17 @@ def refuse_unwritable(named: bool, *, dry_run: bool, write_files: bool, other: b
         )
 
 
-def plan_for(
-    request: Request,
-    rules: list[Path],
-    wanted: Wanted,
-    settings: Settings,
-    say: Callable[[str], None],
+def _plan_for(
+    examine: Request, rules: list[Path], wanted: PlanRequest, settings: Settings, observer: Observer
 ) -> tuple[Made, int]:
     """Read the environment and plan; return that with its exit code. Errors as `check` has them."""
-    knowledge, environment = environment_of(request, rules, "fadoctor.repair.plan.planner", say=say)
-    refuse_unknown_ids(list(wanted.ignore), knowledge)
     from fadoctor.model.plan import PlanOutcome
 
-    ignored = settings.hiding(wanted.ignore, knowledge)
-    wanted = msgspec.structs.replace(wanted, ignore=ignored)
-    made = planned_for(request, knowledge, environment, wanted)
+    def ignored(knowledge: Knowledge) -> tuple[str, ...]:
+        refuse_unknown_ids(list(wanted.ignore), knowledge)
+        return settings.hiding(wanted.ignore, knowledge)
+
+    made = make_plan(FixRequest(examine, wanted, tuple(rules), ignored), observer)
     plan = made.plan
     if settings.notes:
         plan = msgspec.structs.replace(plan, notes=(*plan.notes, *settings.notes))

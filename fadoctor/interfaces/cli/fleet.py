@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fadoctor.fleet.content import Content
     from fadoctor.fleet.gathered import Gathered
     from fadoctor.fleet.model import FleetReport
-    from fadoctor.fleet.ray import Asked as RayAnswer
-    from fadoctor.fleet.summary import Asked
+    from fadoctor.fleet.ray import RayReplies
+    from fadoctor.fleet.summary import FleetRequest
     from fadoctor.model.rule import Knowledge
 
 DIFF = "diff"
@@ -156,7 +156,7 @@ def fleet(
     if ray or slurm:
         from fadoctor.interfaces.cli import fleet_engines as engines
 
-        wanted = engines.Wanted(python, output_dir, smoke, timeout, redact)
+        wanted = engines.EngineRequest(python, output_dir, smoke, timeout, redact)
     if ray:
         gathered, asked = _told_by_ray(engines.ask_ray(ray, wanted), asked)
     else:
@@ -168,7 +168,7 @@ def fleet(
         gathered = _read(files or ["-"])
     report = _report(gathered, asked, knowledge, redact=redact)
     report = support.redacted(report) if redact else report
-    forms.deliver(report, sinks, forms.How(color.value, quiet, verbose))
+    forms.deliver(report, sinks, forms.Looks(color.value, quiet, verbose))
     code = _code_of_two(report) if is_diff and not ray else code_of(report, fail_on)
     support.leave(code, exit_zero=exit_zero)
 
@@ -182,7 +182,7 @@ def _read(files: list[str], stdin: BinaryIO | None = None) -> Gathered:
     return gathered
 
 
-def _told_by_ray(answer: RayAnswer, asked: Asked) -> tuple[Gathered, Asked]:
+def _told_by_ray(answer: RayReplies, asked: FleetRequest) -> tuple[Gathered, FleetRequest]:
     """Return what the nodes of a Ray cluster say, and which of them there should be."""
     from fadoctor.fleet.ray import note_problems
 
@@ -191,7 +191,9 @@ def _told_by_ray(answer: RayAnswer, asked: Asked) -> tuple[Gathered, Asked]:
     return gathered, asked if asked.expected is not None else asked._replace(expected=answer.nodes)
 
 
-def _report(gathered: Gathered, asked: Asked, knowledge: Knowledge, *, redact: bool) -> FleetReport:
+def _report(
+    gathered: Gathered, asked: FleetRequest, knowledge: Knowledge, *, redact: bool
+) -> FleetReport:
     from fadoctor.fleet.renaming import renamed
     from fadoctor.fleet.summary import summarise
 
@@ -200,9 +202,9 @@ def _report(gathered: Gathered, asked: Asked, knowledge: Knowledge, *, redact: b
     return summarise(gathered, knowledge, asked)
 
 
-def _asked(expect: str, baseline: str, group_by: str) -> Asked:
+def _asked(expect: str, baseline: str, group_by: str) -> FleetRequest:
     from fadoctor.fleet.hostlist import HostlistError, expand
-    from fadoctor.fleet.summary import Asked
+    from fadoctor.fleet.summary import FleetRequest
 
     if group_by and not group_by.partition(".")[2]:
         raise UsageError(f"--group-by {group_by}: give a section and a key: gpu.driver, pkg.torch")
@@ -211,10 +213,10 @@ def _asked(expect: str, baseline: str, group_by: str) -> Asked:
     except (HostlistError, ValueError) as error:
         raise UsageError(f"--expect {expect[:200]}: {error}") from error
     content = _one(baseline) if baseline else None
-    return Asked(named if expect else None, content, baseline, group_by)
+    return FleetRequest(named if expect else None, content, baseline, group_by)
 
 
-def _of_two(files: list[str], asked: Asked) -> Asked:
+def _of_two(files: list[str], asked: FleetRequest) -> FleetRequest:
     if len(files) != 2:
         raise UsageError("fleet diff takes two reports: fadoctor fleet diff a.json b.json")
     return asked._replace(expected=1, baseline=_one(files[0]), baseline_name=files[0])

@@ -18,12 +18,12 @@ from fadoctor.model.fact import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fadoctor.fleet.ray import Asked
+    from fadoctor.fleet.ray import RayReplies
 
 _LONGEST_S = 3_600.0
 
 
-class Wanted(NamedTuple):
+class EngineRequest(NamedTuple):
     """What the command line says of asking."""
 
     python: str
@@ -33,7 +33,7 @@ class Wanted(NamedTuple):
     redact: bool
 
 
-def check_command(wanted: Wanted) -> tuple[str, ...]:
+def check_command(wanted: EngineRequest) -> tuple[str, ...]:
     """Return what each node runs: this fadoctor, by this interpreter, as nodes see it too."""
     command = [sys.executable, "-m", "fadoctor", "check", "--exit-zero", "--quiet"]
     command += ["--output-dir", wanted.folder] if wanted.folder else ["--format", "fleet"]
@@ -42,14 +42,14 @@ def check_command(wanted: Wanted) -> tuple[str, ...]:
     return (*command, *(["--python", wanted.python] if wanted.python else []))
 
 
-def srun_line(wanted: Wanted, arguments: Sequence[str]) -> tuple[str, ...]:
+def srun_line(wanted: EngineRequest, arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the srun line that fits."""
     from fadoctor.fleet.slurm import line_of
 
     return line_of(check_command(wanted), arguments, wanted.timeout_s)
 
 
-def show(line: tuple[str, ...], wanted: Wanted) -> int:
+def show(line: tuple[str, ...], wanted: EngineRequest) -> int:
     """Print what would be run; return the exit code."""
     merge = f" && fadoctor fleet {shlex.quote(wanted.folder)}" if wanted.folder else ""
     pipe = "" if wanted.folder else " | fadoctor fleet"
@@ -57,7 +57,7 @@ def show(line: tuple[str, ...], wanted: Wanted) -> int:
     return 0
 
 
-def run_srun(line: tuple[str, ...], wanted: Wanted) -> str:
+def run_srun(line: tuple[str, ...], wanted: EngineRequest) -> str:
     """Ask the nodes; return the file, or the folder, with what they say."""
     from fadoctor.fleet.slurm import ask, problem_of
     from fadoctor.processes.ending import ends_by_signals
@@ -80,7 +80,7 @@ def run_srun(line: tuple[str, ...], wanted: Wanted) -> str:
     return _kept(result.stdout)
 
 
-def ask_ray(address: str, wanted: Wanted) -> Asked:
+def ask_ray(address: str, wanted: EngineRequest) -> RayReplies:
     """Ask every node of a Ray cluster, by the interpreter that has its ray."""
     from fadoctor.fleet.ray import PYTHON, ask
     from fadoctor.processes.ending import ends_by_signals

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fadoctor.model.recipe import Recipe
     from fadoctor.report.style import Style
 
-    Save = Callable[[Any, "How"], None]
+    Save = Callable[[Any, "Looks"], None]
     """Keeps a report in a folder."""
 
 
@@ -94,7 +94,7 @@ class Sink(msgspec.Struct, frozen=True):
     """None is standard output."""
 
 
-class How(msgspec.Struct, frozen=True):
+class Looks(msgspec.Struct, frozen=True):
     """What the command line says of the looks of a result."""
 
     color: str = "never"
@@ -141,7 +141,9 @@ def reporting(
         return nullcontext(lambda _report, _how: None)
     from fadoctor.interfaces.cli import node
 
-    return node.reported(node.Wanted(sinks, Path(folder) if folder else None, redact, exit_zero))
+    return node.reported(
+        node.NodeRequest(sinks, Path(folder) if folder else None, redact, exit_zero)
+    )
 
 
 def _sink(text: str, chosen: Form, allowed: list[Form]) -> Sink:
@@ -189,7 +191,7 @@ def printer_of(sinks: Sequence[Sink], kind: str) -> str:
     return _TEXTS[kind] if sinks and sinks[0].form is Form.TEXT else "fadoctor.report.json_"
 
 
-def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
+def deliver(document: Any, sinks: Sequence[Sink], how: Looks) -> None:
     """Write a document in each form; UsageError where one cannot be written."""
     document = support.without_credentials(document)
     shown = support.redacted(document) if how.redact else document
@@ -200,7 +202,7 @@ def deliver(document: Any, sinks: Sequence[Sink], how: How) -> None:
             _append_summary(document)
 
 
-def _rendered(document: Any, sink: Sink, how: How) -> str:
+def _rendered(document: Any, sink: Sink, how: Looks) -> str:
     if sink.form is Form.TEXT:
         return str(_module(document).render(document, style(sink, how)))
     for forms, written in _WRITERS:
@@ -216,7 +218,7 @@ def _module(document: Any) -> Any:
     return import_module(_TEXTS[type(document).__name__])
 
 
-def style(sink: Sink, how: How) -> Style:
+def style(sink: Sink, how: Looks) -> Style:
     """Return how text is printed there."""
     from fadoctor.interfaces.cli.terminal import style_of
 
@@ -231,27 +233,27 @@ def _markdown(document: Any, *_: object) -> str:
     return render(support.redacted(document))
 
 
-def _of_a_list(document: Any, form: Form, _how: How) -> str:
+def _of_a_list(document: Any, form: Form, _how: Looks) -> str:
     from fadoctor.report.ci.listing import listing_of
 
     module = import_module(f"fadoctor.report.ci.{form.value}")
     return str(module.render(listing_of(document, Path.cwd())))
 
 
-def _of_a_node(document: Any, form: Form, how: How) -> str:
+def _of_a_node(document: Any, form: Form, how: Looks) -> str:
     from fadoctor.interfaces.cli import node
 
     return node.render(document, form, how.code, redact=how.redact)
 
 
-def _recipe(_document: Any, form: Form, how: How) -> str:
+def _recipe(_document: Any, form: Form, how: Looks) -> str:
     module = import_module(f"fadoctor.report.recipes.{form.value}")
     recipe = support.without_credentials(how.recipe) if how.recipe else None
     recipe = support.redacted(recipe) if recipe and how.redact else recipe
     return str(module.render(recipe))
 
 
-def _junit(document: Any, _form: Form, how: How) -> str:
+def _junit(document: Any, _form: Form, how: Looks) -> str:
     """Return cells as test cases of a smoke run, findings as those of the others."""
     if type(document).__name__ == "SmokeReport":
         from fadoctor.report.smoke_junit import render as render_cells

@@ -13,7 +13,7 @@ from fadoctor.interfaces.cli import support
 from fadoctor.interfaces.cli.options import judging, looking
 
 
-class Kind(str, enum.Enum):
+class HookKind(str, enum.Enum):
     """What the files are."""
 
     REQUIREMENTS = "requirements"
@@ -22,7 +22,7 @@ class Kind(str, enum.Enum):
 
 def hook(
     kind: Annotated[
-        Kind, typer.Argument(metavar="requirements|config", help="What the files are.")
+        HookKind, typer.Argument(metavar="requirements|config", help="What the files are.")
     ],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of the commit.")],
     gpu: looking.Gpu = [],  # noqa: B006 -- typer copies defaults
@@ -44,7 +44,7 @@ def hook(
     settings = support.settings_of(no_config_file=no_config_file)
     worst = 0
     for file in files:
-        is_config = kind is Kind.CONFIG
+        is_config = kind is HookKind.CONFIG
         try:
             request = support.request_of(
                 "", "", gpu=gpu, driver=driver, glibc=glibc, python_version=python_version,

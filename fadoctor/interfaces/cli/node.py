@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from fadoctor.fleet.content import Content, Outcome, content_of, failed
+from fadoctor.fleet.content import CheckOutcome, Content, content_of, failed
 from fadoctor.fleet.documents import document_of, file_name
-from fadoctor.fleet.identity import Node, node_of, renamed
+from fadoctor.fleet.identity import NodeIdentity, node_of, renamed
 from fadoctor.fleet.record import record_line, second_line
 from fadoctor.interfaces.cli import support
-from fadoctor.interfaces.cli.forms import OF_A_NODE, Form, How, Sink
+from fadoctor.interfaces.cli.forms import OF_A_NODE, Form, Looks, Sink
 from fadoctor.interfaces.cli.output import write
 from fadoctor.model.errors import FadoctorError, UsageError
 from fadoctor.model.fact import printable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fadoctor.model.report import Report
 
 
-class Wanted(NamedTuple):
+class NodeRequest(NamedTuple):
     """What is to be written for a fleet."""
 
     sinks: tuple[Sink, ...]
@@ -36,7 +36,7 @@ class Wanted(NamedTuple):
     exit_zero: bool
 
 
-def this_node(*, redact: bool) -> Node:
+def this_node(*, redact: bool) -> NodeIdentity:
     """Return who this node is, or a number where names are not wanted."""
     host = os.uname().nodename if hasattr(os, "uname") else ""
     node = node_of(os.environ, host)
@@ -44,7 +44,7 @@ def this_node(*, redact: bool) -> Node:
 
 
 @contextmanager
-def reported(wanted: Wanted) -> Iterator[Callable[[Report, How], None]]:
+def reported(wanted: NodeRequest) -> Iterator[Callable[[Report, Looks], None]]:
     """Let no node be silent: a check that cannot be done is a record, too.
 
     Gives what keeps the report of one that can. A task that is not the first of its node says so
@@ -79,7 +79,7 @@ def render(report: Report, form: Form, code: int, *, redact: bool) -> str:
     return _text(node, _content(report, code, redact=redact), report, form)
 
 
-def _keep(report: Report, how: How, wanted: Wanted, node: Node) -> None:
+def _keep(report: Report, how: Looks, wanted: NodeRequest, node: NodeIdentity) -> None:
     """Write the report of this node into a folder that all nodes share, where one is given."""
     if wanted.folder is not None:
         shown = support.redacted(report) if wanted.redact else report
@@ -87,7 +87,7 @@ def _keep(report: Report, how: How, wanted: Wanted, node: Node) -> None:
         _save(wanted.folder, node, document_of(node, content, shown))
 
 
-def _text(node: Node, content: Content, report: Report | None, form: Form) -> str:
+def _text(node: NodeIdentity, content: Content, report: Report | None, form: Form) -> str:
     if form is Form.FLEET:
         return record_line(node, content).decode()
     from fadoctor.fleet.frames import frames_of
@@ -99,14 +99,14 @@ def _content(report: Report, code: int, *, redact: bool) -> Content:
     from fadoctor.fleet.builds import builds_of
     from fadoctor.fleet.image import image_of
 
-    outcome = Outcome.of(report, code)
+    outcome = CheckOutcome.of(report, code)
     is_here = report.target.kind in ("environment", "site-packages")
     builds = builds_of(report.target, report.environment) if is_here else {}
     image = "" if redact else image_of(os.environ)
     return content_of(outcome, report.environment, image, builds)
 
 
-def _save(folder: Path, node: Node, document: bytes) -> None:
+def _save(folder: Path, node: NodeIdentity, document: bytes) -> None:
     """Write a file under another name first: nobody reads half of it on a shared disk."""
     import tempfile
 

@@ -16,7 +16,7 @@ _DOTS, _LINE = "\u280b\u2819\u2839\u2838\u283c\u2834\u2826\u2827\u2807\u280f", "
 _CLEAR = "\r\x1b[K"
 
 
-class Progress:
+class ProgressLine:
     """A line of a terminal that is written anew ten times a second, and is gone afterwards."""
 
     def __init__(self, stream: TextIO, what: str, *, ascii_only: bool) -> None:

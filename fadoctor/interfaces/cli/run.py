@@ -48,20 +48,20 @@ def run(
 
 def _explain_failure(tail: bytes, rules: list[Path], color: showing.Colour, *, quiet: bool) -> None:
     """Explain the end of an output; what shows nothing of ours is not worth a word."""
+    from fadoctor.interfaces.cli.person import Person
     from fadoctor.interfaces.cli.terminal import style_of
-    from fadoctor.interfaces.commands.explain import lies_in_active, with_imports
-    from fadoctor.judging.explain.explain import explain as explain_reading
+    from fadoctor.interfaces.commands.explain import ExplainRequest, explain_log, lies_in_active
     from fadoctor.judging.explain.explain import read_log
-    from fadoctor.knowledge.matrix.load import load_knowledge
     from fadoctor.report.explanation_text import render
 
-    knowledge = load_knowledge(tuple(rules))
-    reading = read_log(io.BytesIO(tail), "output", knowledge)
-    environment = None
-    if lies_in_active(reading):
-        request = with_imports(support.no_request(), reading, knowledge)
-        _, environment = support.environment_of(request, rules)
-    report = support.without_credentials(explain_reading(reading, knowledge, environment))
+    request = ExplainRequest(
+        lambda knowledge: read_log(io.BytesIO(tail), "output", knowledge),
+        support.no_request(),
+        lies_in_active,
+        tuple(rules),
+        repairs=False,
+    )
+    report = support.without_credentials(explain_log(request, Person(quiet=True)))
     if report.findings:
         style = style_of(color.value, None, quiet=quiet, verbose=False, stream=sys.stderr)
         sys.stderr.write(harmless("\n" + render(report, style), "text", os.environ))

@@ -23,11 +23,11 @@ from fadoctor.model.smoke_catalogue import RUN
 from fadoctor.model.verdict import Dtype, dtype_named
 
 if TYPE_CHECKING:
-    from fadoctor.interfaces.cli.forms import How, Sink
+    from fadoctor.interfaces.cli.forms import Looks, Sink
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.rule import Knowledge
     from fadoctor.model.smoke import SmokeReport
-    from fadoctor.proof.smoke.choice import Wanted
+    from fadoctor.proof.smoke.choice import CellsRequest
 
 _WITH_SINKS = "models-with-sinks"
 
@@ -124,10 +124,12 @@ def smoke(
     debug: showing.Debug = False,
 ) -> None:
     """Run attention forward and backward on this machine, and compare it with float64."""
-    from fadoctor.interfaces.cli.terminal import log_to_stderr, spinner
+    from fadoctor.interfaces.cli.person import Person
+    from fadoctor.interfaces.cli.terminal import log_to_stderr
+    from fadoctor.interfaces.commands import smoke as commands
     from fadoctor.model.smoke_catalogue import backend_of
     from fadoctor.processes.ending import die_of, interrupted_by_term
-    from fadoctor.proof.smoke.choice import AUTO, Wanted, choose, refuse_device
+    from fadoctor.proof.smoke.choice import AUTO, CellsRequest, refuse_device
 
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of(output, format_)
@@ -136,25 +138,19 @@ def smoke(
     where = device or ("all" if require_gpu else AUTO)
     backends = tuple(map(backend_of, backend))  # refuses before anything is read
     dtypes = tuple(map(_dtype_of, dtype))
-    wanted = Wanted(backends, dtypes, where, thorough, timeout, total, online)
+    wanted = CellsRequest(backends, dtypes, where, thorough, timeout, total, online)
     settings = support.settings_of(no_config_file=no_config_file, quiet=quiet)
     rules = [*settings.rules, *rules]
     request = settings.applied(support.request_of(target, python), assumes=False)
-    with spinner("reading the environment", quiet=quiet):
-        knowledge, environment = support.environment_of(request, rules, "fadoctor.judging.diagnose")
-    from fadoctor.judging.diagnose import conclude_smoke, foresee
-
-    wanted = _with_like(wanted, like, knowledge)
-    prognosis = foresee(environment, knowledge)
-    how = forms.How(color.value, quiet, verbose, redact)
+    observer = Person(quiet=quiet)
+    prognosis = commands.foresee_cells(request, tuple(rules), observer)
+    wanted = _with_like(wanted, like, prognosis.knowledge)
+    how = forms.Looks(color.value, quiet, verbose, redact)
     if list_:
         _list(prognosis, wanted, sinks, how)
         return
     with interrupted_by_term() as came:
-        run = support.smoke_of(prognosis, choose(wanted, prognosis.kernels), quiet=quiet)
-        if imports and not run.interrupted:
-            run = support.with_imports(run, prognosis, quiet=quiet)
-        report = conclude_smoke(prognosis, run)
+        report, run = commands.smoke(prognosis, wanted, observer, imports=imports)
         forms.deliver(report, sinks, how)
     if came:
         sys.stdout.flush()
@@ -173,7 +169,7 @@ def _dtype_of(name: str) -> Dtype:
     return found
 
 
-def _with_like(wanted: Wanted, like: str, knowledge: Knowledge) -> Wanted:
+def _with_like(wanted: CellsRequest, like: str, knowledge: Knowledge) -> CellsRequest:
     """Return what is wanted with the model that is named, as far as one is."""
     import msgspec
 
@@ -187,7 +183,7 @@ def _with_like(wanted: Wanted, like: str, knowledge: Knowledge) -> Wanted:
     return msgspec.structs.replace(wanted, like=read_like(Path(like), models))
 
 
-def _list(prognosis: Prognosis, asked: Wanted, sinks: tuple[Sink, ...], how: How) -> None:
+def _list(prognosis: Prognosis, asked: CellsRequest, sinks: tuple[Sink, ...], how: Looks) -> None:
     import msgspec
 
     from fadoctor.interfaces.cli.output import write

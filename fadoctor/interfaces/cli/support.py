@@ -15,21 +15,14 @@ from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
 
     import msgspec
 
     from fadoctor.interfaces.commands.settings import Settings
-    from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.environment import Environment
     from fadoctor.model.report import Report, Summary
     from fadoctor.model.rule import Knowledge
-    from fadoctor.model.smoke import SmokeRun
-    from fadoctor.proof.smoke.choice import Choice
     from fadoctor.sources.examine.request import Request
-
-FOLLOWING = "following what the installed packages import of each other, once for these releases"
-"""What a person reads who waits for it."""
 
 _T = TypeVar("_T", bound="msgspec.Struct")
 
@@ -93,7 +86,7 @@ def environment_of(
 
     `say` is told of what takes seconds.
     """
-    from fadoctor.interfaces.commands.examine import look
+    from fadoctor.interfaces.commands.examine import FOLLOWING, look
     from fadoctor.processes.ending import ends_by_signals
 
     with ends_by_signals():
@@ -129,46 +122,6 @@ def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
         sys.stderr.write(f"fadoctor: {sentence}\n")
 
 
-def smoke_of(prognosis: Prognosis, choice: Choice, *, quiet: bool) -> SmokeRun:
-    """Run the chosen cells and end whatever they leave behind."""
-    from fadoctor.interfaces.cli.terminal import spinner, unheard
-    from fadoctor.interfaces.commands.measure import measure
-    from fadoctor.processes.ending import ends_by_signals
-    from fadoctor.processes.orphans import no_strays
-
-    with ends_by_signals(), spinner("running forward and backward", quiet=quiet) as say:
-        return measure(prognosis, choice, no_strays, None if say is unheard else say)
-
-
-def with_imports(found: SmokeRun, prognosis: Prognosis, *, quiet: bool) -> SmokeRun:
-    """Return a run with the proof by import of all that is installed of the stack."""
-    from fadoctor.interfaces.cli.terminal import spinner
-    from fadoctor.interfaces.commands.measure import prove_imports
-    from fadoctor.processes.ending import ends_by_signals
-    from fadoctor.processes.orphans import no_strays
-
-    def waiting(count: int) -> AbstractContextManager[Callable[[str], None]]:
-        return spinner(f"importing {count} packages, one by one", quiet=quiet)
-
-    with ends_by_signals():
-        return prove_imports(found, prognosis, no_strays, waiting)
-
-
-def is_proved(prognosis: Prognosis, asked: bool | None, *, thorough: bool) -> bool:  # noqa: FBT001 -- a flag typed
-    """Return whether `check` proves its answer by a run: as asked, else where a GPU may be."""
-    from fadoctor.interfaces.commands.measure import may_have_gpu
-
-    return thorough or may_have_gpu(prognosis.environment) if asked is None else asked
-
-
-def smoke_of_check(prognosis: Prognosis, *, thorough: bool, quiet: bool) -> SmokeRun:
-    """Run the default set; without `thorough` nothing whose failure is predicted, and not long."""
-    from fadoctor.interfaces.commands.measure import choice_of_check
-
-    found = smoke_of(prognosis, choice_of_check(prognosis, thorough=thorough), quiet=quiet)
-    return with_imports(found, prognosis, quiet=quiet) if thorough else found
-
-
 def without_credentials(document: _T) -> _T:
     """Return a document as it may be shown: credentials are hidden, whoever reads it."""
     from fadoctor.syntax.credentials.document import hide_in_document
@@ -181,16 +134,6 @@ def redacted(document: _T) -> _T:
     from fadoctor.report.redact import redact
 
     return redact(document, os.environ, os.uname().nodename if hasattr(os, "uname") else "")
-
-
-def tell_reasons(prognosis: Prognosis, *, redact: bool) -> None:
-    """Say on standard error why each rule came out as it did."""
-    from fadoctor.interfaces.commands.reasons import reasons_in
-    from fadoctor.report.reasons_page import debug_lines
-
-    told = reasons_in(prognosis)
-    told = redacted(told) if redact else without_credentials(told)
-    sys.stderr.writelines(f"fadoctor.rules: {line}\n" for line in debug_lines(told))
 
 
 def leave(code: int, *, exit_zero: bool) -> NoReturn:

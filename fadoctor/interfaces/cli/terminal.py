@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from fadoctor.interfaces.commands.observer import unheard
 from fadoctor.report.style import Style
 
 if TYPE_CHECKING:
@@ -72,10 +73,6 @@ def _can_show_marks(stream: TextIO) -> bool:
     return True
 
 
-def unheard(_: str) -> None:
-    """Say nothing: what a spinner gives where nobody sees it."""
-
-
 @contextmanager
 def spinner(
     what: str, *, quiet: bool, after_s: float = _PATIENCE_S
@@ -87,9 +84,9 @@ def spinner(
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield unheard
         return
-    from fadoctor.interfaces.cli.progress import Progress
+    from fadoctor.interfaces.cli.progress import ProgressLine
 
-    progress = Progress(sys.stderr, what, ascii_only=not _can_show_marks(sys.stderr))
+    progress = ProgressLine(sys.stderr, what, ascii_only=not _can_show_marks(sys.stderr))
     progress.start(after_s)
     try:
         yield progress.say

@@ -63,13 +63,13 @@ def trace(
     from fadoctor.knowledge.matrix.load import load_knowledge
     from fadoctor.proof.trace.join import build_report
     from fadoctor.proof.trace.parent import run_traced, trace_folder
-    from fadoctor.proof.trace.settings import Settings, config_of, write_config
+    from fadoctor.proof.trace.settings import TraceSettings, config_of, write_config
 
     log_to_stderr(debug=debug)
     format_, output = _format_of(output, format_)
     knowledge = load_knowledge(tuple(rules))
     with trace_folder() as folder:
-        write_config(config_of(Settings(calls, eager), knowledge), folder)
+        write_config(config_of(TraceSettings(calls, eager), knowledge), folder)
         traced = run_traced(tuple(command), folder, eager=eager)
     run = traced.run
     if run.problem:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Target
     from fadoctor.repair.apply.store import Store
-    from fadoctor.repair.apply.undo import Outlook, Undone
+    from fadoctor.repair.apply.undo import Undone, UndoOutlook
     from fadoctor.sources.examine.request import Request
 
 LINES = 20
@@ -144,7 +144,7 @@ def _target(request: Request) -> Target:
     return target
 
 
-def _foretell(outlook: Outlook | None, store: Store, *, force: bool) -> None:
+def _foretell(outlook: UndoOutlook | None, store: Store, *, force: bool) -> None:
     """Say what an undo would do."""
     if outlook is None:
         say("nothing had been changed")
@@ -158,7 +158,7 @@ def _foretell(outlook: Outlook | None, store: Store, *, force: bool) -> None:
         _list(outlook.decision.others)
 
 
-def _agrees(outlook: Outlook, *, yes: bool) -> bool:
+def _agrees(outlook: UndoOutlook, *, yes: bool) -> bool:
     """Show what --force takes from others, and ask."""
     from fadoctor.model.errors import UsageError
 

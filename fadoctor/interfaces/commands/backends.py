@@ -72,11 +72,11 @@ class Backends(Mapping[str, tuple[str, ...]]):
 def of_this_interpreter() -> Backends:
     """Return what is known of the interpreter that runs this program; nothing of it is imported."""
     from fadoctor.interfaces.commands.examine import look
-    from fadoctor.interfaces.commands.request import What, request_of
+    from fadoctor.interfaces.commands.request import ProgramRequest, request_of
     from fadoctor.judging.diagnose import diagnose
     from fadoctor.report.answer import answers_of
 
-    knowledge, environment = look(request_of(What()))
+    knowledge, environment = look(request_of(ProgramRequest()))
     report = diagnose(environment, knowledge)
     titles = {rule.id: rule.title for rule in knowledge.rules}
     otherwise = " ".join(answer.sentence for answer in answers_of(report))

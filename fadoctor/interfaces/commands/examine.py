@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from fadoctor.sources.examine.request import Request
 
 
+FOLLOWING = "following what the installed packages import of each other, once for these releases"
+"""What a person reads who waits for it."""
+
+
+def ignoring_nothing(_: Knowledge) -> tuple[str, ...]:
+    """Return no rule: all findings are shown."""
+    return ()
+
+
 def look(
     request: Request,
     rules: Sequence[Path] = (),

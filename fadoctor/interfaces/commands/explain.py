@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from fadoctor.interfaces.commands.examine import FOLLOWING, ignoring_nothing, look
+from fadoctor.interfaces.commands.observer import SILENT, Observer
 from fadoctor.model.errors import InputError
 from fadoctor.model.explanation import Agreement
 from fadoctor.model.fact import printable
@@ -23,6 +25,10 @@ CONTRACT = "contract"
 """Kind of what rules about names that packages ask of each other are judged for."""
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fadoctor.judging.diagnose import Judged, Prognosis
     from fadoctor.judging.explain.explain import Reading
     from fadoctor.model.environment import Environment
     from fadoctor.model.explanation import Explanation
@@ -30,6 +36,42 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.examine.request import Request
     from fadoctor.sources.logs.reading import Readable
+
+
+class ExplainRequest(NamedTuple):
+    """Which log is explained, and by what."""
+
+    read: Callable[[Knowledge], Reading]
+    examine: Request
+    """Which environment the log is held against, where it is."""
+    is_held: Callable[[Reading], bool]
+    """Whether the log is held against an environment."""
+    rules: tuple[Path, ...] = ()
+    ignored: Callable[[Knowledge], tuple[str, ...]] = ignoring_nothing
+    """Returns the rules whose findings are hidden; refuses ids that no rule has."""
+    follows: bool = True
+    """Whether the imports of packages may be followed, where the log misses a name."""
+    repairs: bool = True
+    """Whether a repair of the environment is looked for."""
+
+
+def explain_log(request: ExplainRequest, observer: Observer = SILENT) -> Explanation:
+    """Read a log, and the environment that it is held against; look for causes and a repair."""
+    from fadoctor.knowledge.matrix.load import load_knowledge
+
+    knowledge = load_knowledge(request.rules)
+    ignored, examine, environment = request.ignored(knowledge), request.examine, None
+    with observer.doing("reading the log") as say:
+        reading = request.read(knowledge)
+        if request.is_held(reading):
+            say("reading the environment")
+            examine = with_imports(examine, reading, knowledge) if request.follows else examine
+            with observer.ending():
+                _, environment = look(examine, request.rules, (), lambda: say(FOLLOWING))
+        say("looking for causes")
+        return _explained(
+            reading, knowledge, examine, environment, ignored, repairs=request.repairs
+        )
 
 
 def read_text(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
@@ -85,52 +127,51 @@ def with_imports(request: Request, reading: Reading, knowledge: Knowledge) -> Re
     return msgspec.structs.replace(request, contracts=True)
 
 
-def explained(
+def _explained(
     reading: Reading,
     knowledge: Knowledge,
     request: Request,
     environment: Environment | None,
     ignored: tuple[str, ...],
+    *,
+    repairs: bool,
 ) -> Explanation:
     """Return what a log comes from; with an environment, what it confirms and what repairs it."""
     from fadoctor.judging.explain.explain import explain
 
-    report = explain(reading, knowledge, environment, ignored)
     if environment is None:
-        return report
-    return _with_plan(report, request, knowledge, environment, ignored)
+        return explain(reading, knowledge, None, ignored)
+    from fadoctor.judging.diagnose import Judged
+
+    judged = Judged(environment, knowledge)
+    report = explain(reading, knowledge, judged, ignored)
+    # The facts are judged once, for the report and for the plan.
+    return report if not repairs else _with_plan(report, request, judged, environment, ignored)
 
 
 def _with_plan(
     report: Explanation,
     request: Request,
-    knowledge: Knowledge,
+    judged: Judged,
     environment: Environment,
     ignored: tuple[str, ...],
 ) -> Explanation:
     """Return the report with what repairs the environment, where that confirms a cause."""
-    from fadoctor.interfaces.commands.plan import Wanted, plan_of
+    from fadoctor.interfaces.commands.plan import PlanRequest, plan_on
 
     if not any(check.agreement is Agreement.CONFIRMED for check in report.checks):
         return report
-    plan = plan_of(request, knowledge, environment, Wanted(ignore=ignored))
-    report = _advised(report, request, knowledge, environment, plan)
+    before = judged.foresee()
+    plan = plan_on(request, before, environment, PlanRequest(ignore=ignored))
+    report = _advised(report, request, before, plan)
     does = any(action.is_step for action in plan.actions)
     return msgspec.structs.replace(report, plan=plan) if does else report
 
 
-def _advised(
-    report: Explanation,
-    request: Request,
-    knowledge: Knowledge,
-    environment: Environment,
-    plan: Plan,
-) -> Explanation:
+def _advised(report: Explanation, request: Request, before: Prognosis, plan: Plan) -> Explanation:
     """Return the report with the fixes that hold for what the environment confirms."""
     from fadoctor.interfaces.commands.plan import advised_findings
-    from fadoctor.judging.diagnose import foresee
 
-    before = foresee(environment, knowledge)
     shown = {
         finding.rule_id: finding.fixes
         for finding in advised_findings(request, before, before.assessment.findings, plan)

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
+from fadoctor.interfaces.commands.observer import SILENT, unheard
 
+if TYPE_CHECKING:
+    from fadoctor.interfaces.commands.observer import Observer, Say
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.environment import Environment
     from fadoctor.model.smoke import SmokeRun
-    from fadoctor.proof.smoke.choice import Choice
-
-    Guard = Callable[[], AbstractContextManager[list[str]]]
-    """Ends what children leave behind, and names what does not end."""
-
-    Announce = Callable[[int], AbstractContextManager[Callable[[str], None]]]
+    from fadoctor.proof.smoke.choice import CellChoice
 
 _CHECK_CELL_S, _CHECK_DEVICE_S = 30.0, 120.0
 """Limits of the smoke run of ``check``, seconds."""
-
-
-def no_guard() -> AbstractContextManager[list[str]]:
-    """Return a guard that ends nothing: children of this process may be another's."""
-    return nullcontext([])
 
 
 def may_have_gpu(environment: Environment) -> bool:
@@ -47,56 +36,59 @@ def may_have_gpu(environment: Environment) -> bool:
     return fact_text(environment.fact("torch.build"), "") != "cpu"
 
 
-def choice_of_check(prognosis: Prognosis, *, thorough: bool) -> Choice:
+def choice_of_check(prognosis: Prognosis, *, thorough: bool) -> CellChoice:
     """Return the default set; without `thorough` nothing whose failure is predicted, not long."""
     from fadoctor.judging.verdicts.measurements import doomed
-    from fadoctor.proof.smoke.choice import Wanted, choose
+    from fadoctor.proof.smoke.choice import CellsRequest, choose
 
     if thorough:
-        return choose(Wanted(thorough=True), prognosis.kernels)
-    wanted = Wanted(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
+        return choose(CellsRequest(thorough=True), prognosis.kernels)
+    wanted = CellsRequest(timeout_s=_CHECK_CELL_S, total_s=_CHECK_DEVICE_S)
     return choose(wanted, prognosis.kernels, doomed(prognosis.verdicts))
 
 
-def measure(
-    prognosis: Prognosis,
-    choice: Choice,
-    guard: Guard = no_guard,
-    tell: Callable[[str], None] | None = None,
+def measured(
+    prognosis: Prognosis, choice: CellChoice, observer: Observer = SILENT, *, imports: bool = False
+) -> SmokeRun:
+    """Run the chosen cells; with `imports`, also prove what is installed of the stack by import."""
+    with observer.ending(), observer.doing("running forward and backward") as say:
+        found = _measure(prognosis, choice, observer, None if say is unheard else say)
+    if imports and not found.interrupted:
+        with observer.ending():
+            found = _prove_imports(found, prognosis, observer)
+    observer.measured(found)
+    return found
+
+
+def _measure(
+    prognosis: Prognosis, choice: CellChoice, observer: Observer, tell: Say | None
 ) -> SmokeRun:
     """Run the chosen cells; `tell` is told what goes on, where somebody waits."""
     from fadoctor.processes.run import run
-    from fadoctor.proof.smoke.judge import Judge
+    from fadoctor.proof.smoke.judge import CellJudge
     from fadoctor.proof.smoke.parent import run_smoke
 
-    target, judge = prognosis.environment.target, Judge(prognosis.knowledge)
-    with guard() as stuck:
+    target, judge = prognosis.environment.target, CellJudge(prognosis.knowledge)
+    with observer.guard() as stuck:
         found = run_smoke(target, os.environ, run, choice, judge, tell=tell)
     problem = "; ".join(part for part in (found.problem, *stuck) if part)
     return msgspec.structs.replace(found, problem=problem)
 
 
-def prove_imports(
-    found: SmokeRun,
-    prognosis: Prognosis,
-    guard: Guard = no_guard,
-    announce: Announce = lambda _: nullcontext(lambda _: None),
-) -> SmokeRun:
-    """Return a run with the proof by import of all that is installed of the stack.
-
-    `announce` is told how many packages that are, and gives who is told of each.
-    """
-    if found.interrupted:
-        return found
+def _prove_imports(found: SmokeRun, prognosis: Prognosis, observer: Observer) -> SmokeRun:
+    """Return a run with the proof by import of all that is installed of the stack."""
     from fadoctor.processes.run import run
     from fadoctor.proof.smoke.imports import entries, run_imports
-    from fadoctor.proof.smoke.judge import Judge
+    from fadoctor.proof.smoke.judge import CellJudge
 
     environment, knowledge = prognosis.environment, prognosis.knowledge
     wanted = entries(environment, knowledge.tables)
+    what = f"importing {len(wanted)} packages, one by one"
     try:
-        with announce(len(wanted)) as tell, guard():
-            proofs = run_imports(environment, wanted, os.environ, run, Judge(knowledge), tell=tell)
+        with observer.doing(what) as tell, observer.guard():
+            proofs = run_imports(
+                environment, wanted, os.environ, run, CellJudge(knowledge), tell=tell
+            )
     except KeyboardInterrupt:
         return msgspec.structs.replace(found, interrupted=True)
     return msgspec.structs.replace(found, imports=proofs)

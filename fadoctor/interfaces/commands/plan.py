@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fadoctor.model.report import Report
     from fadoctor.model.rule import Knowledge
     from fadoctor.repair.apply.agree import Agreed
-    from fadoctor.repair.plan.planner import Question
+    from fadoctor.repair.plan.planner import PlannerRequest
     from fadoctor.repair.plan.problem import Session
     from fadoctor.repair.resolution.lines import Rewrite
     from fadoctor.sources.examine.request import Request
@@ -34,7 +34,7 @@ FRESH = ".venv-fadoctor"
 """Folder of a new environment."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class PlanRequest(msgspec.Struct, frozen=True):
     """What options say about a plan; without any, that what is installed works."""
 
     want: tuple[str, ...] = ()
@@ -62,24 +62,37 @@ class Made(NamedTuple):
 
 
 def plan_of(
-    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: PlanRequest
 ) -> Plan:
     """Return the plan for an environment; UsageError for names that nobody knows."""
-    from fadoctor.repair.plan.planner import hiding, make_plan, session_of
+    from fadoctor.judging.diagnose import foresee
+    from fadoctor.repair.plan.planner import hiding, session_of
 
+    if wanted.verify or (wanted.carried_out and _can_be_asked(request, environment)):
+        question = _question_of(request, environment, wanted)
+        plan = _verified(request, environment, session_of(knowledge), question)
+        return hiding(plan, knowledge.current(wanted.ignore))
+    return plan_on(request, foresee(environment, knowledge), environment, wanted)
+
+
+def plan_on(
+    request: Request, before: Prognosis, environment: Environment, wanted: PlanRequest
+) -> Plan:
+    """Return the plan for an environment that is judged already; no installer is asked.
+
+    `environment` is as it was read.
+    """
+    from fadoctor.repair.plan.planner import hiding, make_plan_on, session_of
+
+    knowledge = before.knowledge
     question = _question_of(request, environment, wanted)
-    session = session_of(knowledge)
-    can_be_asked = _can_be_asked(request, environment)
-    if wanted.verify or (wanted.carried_out and can_be_asked):
-        plan = _verified(request, environment, session, question)
-    else:
-        plan = make_plan(environment, session, question)
-        plan = _saying_who_was_asked(plan) if can_be_asked else plan
+    plan = make_plan_on(before, session_of(knowledge), question)
+    plan = _saying_who_was_asked(plan) if _can_be_asked(request, environment) else plan
     return hiding(plan, knowledge.current(wanted.ignore))
 
 
 def planned_for(
-    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: PlanRequest
 ) -> Made:
     """Return the plan for an environment that is there, or that manifests describe."""
     as_read = environment
@@ -140,7 +153,7 @@ def _refused(plan: Plan, worse: tuple[Finding, ...]) -> Plan:
 
 
 def _with_recipe(
-    request: Request, knowledge: Knowledge, environment: Environment, wanted: Wanted
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: PlanRequest
 ) -> tuple[Plan, Recipe]:
     from fadoctor.repair.plan.planner import hiding, make_recipe, session_of
 
@@ -171,7 +184,7 @@ def advised_findings(
     from fadoctor.repair.plan.planner import session_of
 
     # in whatever project or folder it will be carried out: the packages are the same
-    question = _question_of(request, before.environment, Wanted())
+    question = _question_of(request, before.environment, PlanRequest())
     question = msgspec.structs.replace(question, project="", fresh="")
     return advise(findings, before, session_of(before.knowledge), question, plan)
 
@@ -192,7 +205,7 @@ def _has_something_to_prove(finding: Finding) -> bool:
 
 
 def _verified(
-    request: Request, environment: Environment, session: Session, question: Question
+    request: Request, environment: Environment, session: Session, question: PlannerRequest
 ) -> Plan:
     """Return the plan that the installer agrees to, or the last one with why not."""
     return _agreed(request, environment, session, question).plan
@@ -211,7 +224,7 @@ def _can_be_asked(request: Request, environment: Environment) -> bool:
 
 
 def _agreed(
-    request: Request, environment: Environment, session: Session, question: Question
+    request: Request, environment: Environment, session: Session, question: PlannerRequest
 ) -> Agreed:
     from fadoctor.interfaces.commands.environment_name import how_to_name
     from fadoctor.model.errors import UsageError
@@ -226,11 +239,11 @@ def _agreed(
     return agreed_plan(environment, session, question, lambda plan: verify(plan, environment, run))
 
 
-def _question_of(request: Request, environment: Environment, wanted: Wanted) -> Question:
+def _question_of(request: Request, environment: Environment, wanted: PlanRequest) -> PlannerRequest:
     """Return what is asked; of a real environment with what its files say beside the facts."""
-    from fadoctor.repair.plan.planner import Question
+    from fadoctor.repair.plan.planner import PlannerRequest
 
-    question = Question(
+    question = PlannerRequest(
         wanted.want, wanted.keep, wanted.allow_build, wanted.no_hub, wanted.installer
     )
     if request.new or (request.new_if_none and is_planned(environment)):

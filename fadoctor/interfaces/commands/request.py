@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _RUNNING = "the interpreter that runs this program"
 
 
-class What(msgspec.Struct, frozen=True):
+class ProgramRequest(msgspec.Struct, frozen=True):
     """What is examined and what is assumed of it, as the functions of `fadoctor.api` take it."""
 
     target: Any = ""
@@ -39,7 +39,9 @@ class What(msgspec.Struct, frozen=True):
     platform: str = ""
 
 
-def request_of(what: What, *, thorough: bool = False, cache: bool | None = None) -> Request:
+def request_of(
+    what: ProgramRequest, *, thorough: bool = False, cache: bool | None = None
+) -> Request:
     """Return the request; without a target it is about the interpreter that runs this program.
 
     `cache`: whether what packages import of each other is followed, and kept; None where not.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.judging.engine.rules_trial import Judged, judge
-from fadoctor.knowledge.matrix.fetched import Release, version_key
+from fadoctor.judging.engine.rules_trial import TrialResult, judge
+from fadoctor.knowledge.matrix.fetched import FetchedRelease, version_key
 from fadoctor.knowledge.matrix.load import FORM, load_apart, load_knowledge, pointer_file, shipped
 from fadoctor.knowledge.updates import ReleaseError
 from fadoctor.knowledge.updates.store import put, undo, unpack, workplace
@@ -29,7 +29,7 @@ class Update(msgspec.Struct, frozen=True):
     before: str
     """The version that was used, with where it came from."""
     newer: bool
-    judged: Judged | None = None
+    judged: TrialResult | None = None
     """None where it is not newer, and was not looked into."""
 
 
@@ -60,7 +60,7 @@ def take(release: archive.Release, source: str, date: str, *, dry_run: bool, nam
         folder = unpack(release.files, made)
         judged = judge(folder, release.version, shipped(), load_apart(as_shipped=True))
         if pointer is not None:
-            stated = Release(
+            stated = FetchedRelease(
                 release.version, release.sha256, source, date, FORM, fadoctor=__version__
             )
             put(pointer, made, stated, judged.compiled)

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.interfaces.commands.examine import foreseen, look
-from fadoctor.interfaces.commands.request import What, folders, known_ids, members, request_of
+from fadoctor.interfaces.commands import check as commands
+from fadoctor.interfaces.commands.check import CheckRequest
+from fadoctor.interfaces.commands.examine import look
+from fadoctor.interfaces.commands.observer import Observer
+from fadoctor.interfaces.commands.request import (
+    ProgramRequest,
+    folders,
+    known_ids,
+    members,
+    request_of,
+)
 from fadoctor.model.errors import UsageError
 from fadoctor.report.results import (
     CheckResult,
@@ -23,19 +32,17 @@ from fadoctor.report.results import (
 )
 
 if TYPE_CHECKING:
-    from fadoctor.interfaces.commands.plan import Wanted
-    from fadoctor.judging.diagnose import Prognosis
+    from fadoctor.interfaces.commands.plan import PlanRequest
     from fadoctor.judging.explain.explain import Reading
     from fadoctor.model.rule import Knowledge
     from fadoctor.model.smoke import SmokeRun
-    from fadoctor.proof.smoke.choice import Choice
-    from fadoctor.proof.smoke.choice import Wanted as WantedCells
+    from fadoctor.proof.smoke.choice import CellsRequest
 
 _LONGEST_S = 86_400
 """Limit of a cell, seconds."""
 
 
-class Cells(msgspec.Struct, frozen=True):
+class SmokeRequest(msgspec.Struct, frozen=True):
     """Which cells a program asks for."""
 
     dtype: Any = ()
@@ -48,26 +55,20 @@ class Cells(msgspec.Struct, frozen=True):
 
 
 def check(
-    what: What, *, smoke: bool, thorough: bool, cache: bool, ignore: object, rules: object
+    what: ProgramRequest, *, smoke: bool, thorough: bool, cache: bool, ignore: object, rules: object
 ) -> CheckResult:
-    """Return the report of `check`."""
-    from fadoctor.interfaces.commands.measure import choice_of_check
-    from fadoctor.interfaces.commands.plan import with_advice
-    from fadoctor.judging.diagnose import conclude
-
-    request = request_of(what, thorough=thorough, cache=cache)
-    knowledge, environment = look(request, folders(rules, "rules"))
-    ignored = known_ids(ignore, knowledge)
-    prognosis, planned = foreseen(environment, knowledge, ignored)
-    run = None
-    if smoke and request.is_real:
-        choice = choice_of_check(prognosis, thorough=thorough)
-        run = _measured(prognosis, choice, imports=thorough)
-    report = with_advice(conclude(prognosis, run), request, planned)
-    return shown_as(CheckResult, report)
+    """Return the report of `check`; KeyboardInterrupt where Ctrl-C ended a run."""
+    request = CheckRequest(
+        request_of(what, thorough=thorough, cache=cache),
+        folders(rules, "rules"),
+        lambda knowledge: known_ids(ignore, knowledge),
+        smoke,
+        thorough,
+    )
+    return shown_as(CheckResult, commands.check(request, _Program()).report)
 
 
-def facts(what: What, *, thorough: bool, cache: bool, rules: object) -> FactsResult:
+def facts(what: ProgramRequest, *, thorough: bool, cache: bool, rules: object) -> FactsResult:
     """Return everything that was read."""
     request = request_of(what, thorough=thorough, cache=cache)
     _, environment = look(request, folders(rules, "rules"))
@@ -75,63 +76,64 @@ def facts(what: What, *, thorough: bool, cache: bool, rules: object) -> FactsRes
 
 
 def explain(
-    log: str | bytes | PathLike[str] | BaseException, what: What, *, ignore: object, rules: object
+    log: str | bytes | PathLike[str] | BaseException,
+    what: ProgramRequest,
+    *,
+    ignore: object,
+    rules: object,
 ) -> ExplainResult:
     """Return what a log comes from; an environment that was named, or that it lies in, is asked."""
-    from fadoctor.interfaces.commands.explain import explained, lies_in_active, with_imports
-    from fadoctor.knowledge.matrix.load import load_knowledge
+    from fadoctor.interfaces.commands.explain import ExplainRequest, explain_log, lies_in_active
 
-    folders_of_rules = folders(rules, "rules")
-    knowledge = load_knowledge(folders_of_rules)
-    ignored = known_ids(ignore, knowledge)
-    reading = _read(log, knowledge)
-    request = request_of(what)
-    environment = None
-    if what != What() or lies_in_active(reading, sys.prefix):
-        request = with_imports(request, reading, knowledge)
-        _, environment = look(request, folders_of_rules)
-    report = explained(reading, knowledge, request, environment, ignored)
-    return shown_as(ExplainResult, report)
+    request = ExplainRequest(
+        lambda knowledge: _read(log, knowledge),
+        request_of(what),
+        lambda reading: what != ProgramRequest() or lies_in_active(reading, sys.prefix),
+        folders(rules, "rules"),
+        lambda knowledge: known_ids(ignore, knowledge),
+    )
+    return shown_as(ExplainResult, explain_log(request))
 
 
-def plan(what: What, wanted: Wanted, *, rules: object) -> PlanResult:
+def plan(what: ProgramRequest, wanted: PlanRequest, *, rules: object) -> PlanResult:
     """Return the plan of ``fix --dry-run``."""
-    from fadoctor.interfaces.commands.plan import planned_for
+    from fadoctor.interfaces.commands.fix import FixRequest, make_plan
     from fadoctor.repair.plan.dialect import INSTALLERS
 
     if wanted.installer not in INSTALLERS:
         raise UsageError(f"installer: {wanted.installer!r} is none of {', '.join(INSTALLERS)}")
-    request = request_of(what, cache=True)
-    knowledge, environment = look(
-        request, folders(rules, "rules"), ("fadoctor.repair.plan.planner",)
+    request = FixRequest(
+        request_of(what, cache=True),
+        wanted,
+        folders(rules, "rules"),
+        lambda knowledge: known_ids(wanted.ignore, knowledge),
     )
-    known_ids(wanted.ignore, knowledge)
-    return shown_as(PlanResult, planned_for(request, knowledge, environment, wanted).plan)
+    return shown_as(PlanResult, make_plan(request).plan)
 
 
-def smoke(target: object, cells: Cells, *, rules: object) -> SmokeResult:
+def smoke(target: object, cells: SmokeRequest, *, rules: object) -> SmokeResult:
     """Return what was measured; KeyboardInterrupt where Ctrl-C ended it."""
-    from fadoctor.judging.diagnose import conclude_smoke, foresee
-    from fadoctor.proof.smoke.choice import choose
+    from fadoctor.interfaces.commands import smoke as commands
 
-    wanted = _wanted(cells)
-    knowledge, environment = look(request_of(What(target)), folders(rules, "rules"))
-    prognosis = foresee(environment, knowledge)
-    run = _measured(prognosis, choose(wanted, prognosis.kernels), imports=cells.imports)
-    return shown_as(SmokeResult, conclude_smoke(prognosis, run))
+    wanted, observer = _wanted(cells), _Program()
+    prognosis = commands.foresee_cells(
+        request_of(ProgramRequest(target)), folders(rules, "rules"), observer
+    )
+    found = commands.smoke(prognosis, wanted, observer, imports=cells.imports)
+    return shown_as(SmokeResult, found.report)
 
 
-def _wanted(cells: Cells) -> WantedCells:
+def _wanted(cells: SmokeRequest) -> CellsRequest:
     from fadoctor.model.smoke_catalogue import entry_of
     from fadoctor.model.verdict import Backend, Dtype
-    from fadoctor.proof.smoke.choice import AUTO, Wanted, refuse_device
+    from fadoctor.proof.smoke.choice import AUTO, CellsRequest, refuse_device
 
     if not 0 < cells.timeout_s <= _LONGEST_S:
         raise UsageError(f"timeout: give seconds, more than 0 and at most {_LONGEST_S}")
     if cells.device:
         refuse_device(cells.device, "device")
     backends = members(Backend, cells.backend, "backend")
-    return Wanted(
+    return CellsRequest(
         tuple(entry_of(each).backend for each in backends),
         members(Dtype, _renamed(cells.dtype), "dtype"),
         cells.device or AUTO,
@@ -152,15 +154,12 @@ def _renamed(names: object) -> object:
     return [(dtype_named(each) or each) if isinstance(each, str) else each for each in names]
 
 
-def _measured(prognosis: Prognosis, choice: Choice, *, imports: bool) -> SmokeRun:
-    """Return what ran. Other children of this process are the program's own, and left alone."""
-    from fadoctor.interfaces.commands.measure import measure, prove_imports
+class _Program(Observer):
+    """A program that calls fadoctor. Other children of its process are its own, and left alone."""
 
-    run = measure(prognosis, choice)
-    run = prove_imports(run, prognosis) if imports else run
-    if run.interrupted:
-        raise KeyboardInterrupt
-    return run
+    def measured(self, run: SmokeRun) -> None:
+        if run.interrupted:
+            raise KeyboardInterrupt
 
 
 def _read(log: object, knowledge: Knowledge) -> Reading:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.explain.nearest import Index
+from fadoctor.judging.explain.nearest import PageIndex
 from fadoctor.judging.explain.pages import load_pages
 from fadoctor.knowledge.matrix.load import load_knowledge
 
@@ -18,7 +18,7 @@ NOTHING = "No page of a rule has any of these words.\n"
 
 def near(text: str, count: int) -> tuple[Near, ...]:
     """Return the nearest pages; none where no page has any of the words."""
-    return Index(load_pages(load_knowledge()).pages).near(text, count)
+    return PageIndex(load_pages(load_knowledge()).pages).near(text, count)
 
 
 def render(found: tuple[Near, ...]) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ADVICE = "a newer fadoctor may read them"
 
 
-class Judged(msgspec.Struct, frozen=True):
+class TrialResult(msgspec.Struct, frozen=True):
     """How much of a release was tried."""
 
     rules: int
@@ -30,7 +30,9 @@ class Judged(msgspec.Struct, frozen=True):
     compiled: Compiled
 
 
-def judge(folder: Path, version: str, shipped: Knowledge, apart: Mapping[str, Table]) -> Judged:
+def judge(
+    folder: Path, version: str, shipped: Knowledge, apart: Mapping[str, Table]
+) -> TrialResult:
     """Return what a release holds; ReleaseError where it cannot stand in for what was shipped."""
     compiled = _compiled(folder)
     knowledge = compiled.knowledge
@@ -47,7 +49,7 @@ def judge(folder: Path, version: str, shipped: Knowledge, apart: Mapping[str, Ta
     if tested.failures:
         failed = [f"{each.path}: {each.case}: {each.problem}" for each in tested.failures]
         raise ReleaseError(f"their own cases do not come out here: {_first(failed)}")
-    return Judged(tested.rules, len(knowledge.tables), tested.cases, compiled)
+    return TrialResult(tested.rules, len(knowledge.tables), tested.cases, compiled)
 
 
 def _compiled(folder: Path) -> Compiled:

@@ -64,7 +64,7 @@ class Suite(msgspec.Struct, frozen=True):
         return dict(sorted({**self.shipped, **self.own}.items()))
 
 
-class Failure(msgspec.Struct, frozen=True):
+class CaseFailure(msgspec.Struct, frozen=True):
     """A case that comes out otherwise than it says, or that a rule lacks."""
 
     rule_id: str
@@ -79,8 +79,8 @@ class Tested(msgspec.Struct, frozen=True):
 
     rules: int
     cases: int
-    failures: tuple[Failure, ...]
-    changed: tuple[Failure, ...] = ()
+    failures: tuple[CaseFailure, ...]
+    changed: tuple[CaseFailure, ...] = ()
     """Shipped cases that come out otherwise with own rows on top. They are no failures: a case
     about hardware that nobody knows changes as soon as somebody's rows know it."""
     schema_version: int = 1
@@ -154,16 +154,16 @@ def _run_all(files: dict[str, RuleFile], knowledge: Knowledge) -> Tested:
     return Tested(len(files), sum(len(cases_of(each)) for each in files.values()), tuple(failures))
 
 
-def _run(file: RuleFile, cases: Cases) -> Iterator[Failure]:
+def _run(file: RuleFile, cases: Cases) -> Iterator[CaseFailure]:
     if not isinstance(file.cases, list):
-        yield Failure(file.rule.id, file.path, "", "cases must be a list")
+        yield CaseFailure(file.rule.id, file.path, "", "cases must be a list")
         return
     for index, raw in enumerate(cases_of(file)):
         problem = _problem(file.rule, raw, cases)
         if problem:
-            yield Failure(file.rule.id, file.path, _name(raw, index), problem)
+            yield CaseFailure(file.rule.id, file.path, _name(raw, index), problem)
     for problem in missing_cases(file):
-        yield Failure(file.rule.id, file.path, "", problem)
+        yield CaseFailure(file.rule.id, file.path, "", problem)
 
 
 def cases_of(file: RuleFile) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.attribute_tables import AttributeTables
 from fadoctor.knowledge.matrix.load import load_apart
-from fadoctor.knowledge.matrix.name_tables import MODULE, NameTables, Wanted, releases_read
+from fadoctor.knowledge.matrix.name_tables import MODULE, MissingName, NameTables, releases_read
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Fact, Known, Value
@@ -45,7 +45,7 @@ def held(
     """Return whether an environment misses the name that a log misses, and the finding of it."""
     rule, facts = cause.rule.id, environment.facts
     captures = cause.match.captures
-    wanted = Wanted(captures.get("module", ""), captures.get("name") or MODULE)
+    wanted = MissingName(captures.get("module", ""), captures.get("name") or MODULE)
     for each in assessment.judgements:
         contract = each.about.bindings.get("contract", "")
         asked = facts.get(f"{contract}.asked")
@@ -64,7 +64,7 @@ def _is_about(finding: Finding, each: Judgement) -> bool:
     return finding.rule_id != each.rule.id or finding.subject == each.subject
 
 
-def is_same(one: Wanted, other: Wanted) -> bool:
+def is_same(one: MissingName, other: MissingName) -> bool:
     """Return whether two are the same name of the same package, wherever in it."""
     if MODULE in (one.name, other.name):
         return one == other
@@ -81,7 +81,7 @@ def name_facts(captures: Mapping[str, str], text: str, environment: Environment)
     if owner := captures.get("class", ""):
         found = _told_of(owner, captures.get("name", ""), environment)
     elif module := captures.get("module", ""):
-        found = _told(Wanted(module, captures.get("name") or MODULE), text, environment)
+        found = _told(MissingName(module, captures.get("name") or MODULE), text, environment)
     told: dict[str, Fact] = {
         f"log.name_{name}": Known(found[name], "releases that were read")
         if found.get(name)
@@ -91,7 +91,7 @@ def name_facts(captures: Mapping[str, str], text: str, environment: Environment)
     return told | {f"contract.{name}": _OF_LOG for name in ("asker", "asked", *TOLD)}
 
 
-def _told(wanted: Wanted, text: str, environment: Environment) -> dict[str, Value]:
+def _told(wanted: MissingName, text: str, environment: Environment) -> dict[str, Value]:
     """Return what is known of one name; who asks is the last package of the traceback."""
     matrix = Matrix(load_apart())
     read = releases_read(matrix)

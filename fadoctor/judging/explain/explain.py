@@ -42,10 +42,10 @@ from fadoctor.sources.logs.sieve import Sifted, sift
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
+    from fadoctor.judging.diagnose import Judged
     from fadoctor.judging.explain.join import Surroundings
     from fadoctor.judging.explain.ranking import Cause
     from fadoctor.judging.explain.tolerant import Tolerant
-    from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.logs.reading import Readable
 
@@ -117,7 +117,7 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
 def explain(
     reading: Reading,
     knowledge: Knowledge,
-    environment: Environment | None = None,
+    judged: Judged | None = None,
     ignore: tuple[str, ...] = (),
 ) -> Explanation:
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
@@ -128,7 +128,7 @@ def explain(
     told = told_in(reading.lines)
     is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines)))
     facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
-    around = surroundings(facts, environment, knowledge, is_weighed=is_weighed)
+    around = surroundings(facts, judged, knowledge, is_weighed=is_weighed)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     known = Vocabulary(knowledge.rules)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
@@ -155,7 +155,7 @@ def explain(
         fixes = begun(useful)
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
-    if not findings and environment is None and (alone := _facts_alone(reading, knowledge)):
+    if not findings and judged is None and (alone := _facts_alone(reading, knowledge)):
         notes.append(alone)
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
@@ -167,10 +167,10 @@ def explain(
         log=_log(reading),
         findings=tuple(findings),
         summary=_summary(findings),
-        target=environment.target if environment is not None else None,
+        target=judged.environment.target if judged is not None else None,
         checks=tuple(checks),
         notes=tuple(notes),
-        overlays=environment.overlays if environment is not None else (),
+        overlays=judged.environment.overlays if judged is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
 
@@ -178,10 +178,10 @@ def explain(
 def _nearest(texts: tuple[str, ...], knowledge: Knowledge) -> list[str]:
     """Return a sentence that names the pages of rules nearest to a text; none where none is."""
     # Late: most texts are recognised.
-    from fadoctor.judging.explain.nearest import Index, asked_by  # noqa: PLC0415
+    from fadoctor.judging.explain.nearest import PageIndex, asked_by  # noqa: PLC0415
     from fadoctor.judging.explain.pages import load_pages  # noqa: PLC0415
 
-    near = Index(load_pages(knowledge).pages).near(asked_by(texts))
+    near = PageIndex(load_pages(knowledge).pages).near(asked_by(texts))
     names = ", ".join(each.rule for each in near)
     return [f"{NEAREST} {names}. `fadoctor rules show ID` prints a page."] if near else []
 

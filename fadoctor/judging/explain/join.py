@@ -15,12 +15,12 @@ from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.finding import Finding, Outcome, Severity
 from fadoctor.model.packages import PACKAGES
-from fadoctor.sources.targets.derived import derive
 from fadoctor.sources.targets.tegra import driver_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from fadoctor.judging.diagnose import Judged
     from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.judging.explain.ranking import Cause
     from fadoctor.judging.explain.weigh import Weighed
@@ -51,7 +51,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 def surroundings(
     facts: LogFacts,
-    environment: Environment | None,
+    judged: Judged | None,
     knowledge: Knowledge,
     *,
     is_weighed: bool = True,
@@ -60,26 +60,27 @@ def surroundings(
 
     Rules judge the log's own facts only where there is something that they weigh.
     """
-    matrix = Matrix(knowledge.tables)
     named = {name: fact for name, fact in facts.named.items() if name.endswith(".version")}
     packages = frozenset(name.partition(".")[0] for name in named) & PACKAGES.keys()
-    if environment is None:
-        own = None
+    if judged is None:
+        own, matrix = None, Matrix(knowledge.tables)
         if facts.named and is_weighed:
             own = judge(facts.environment, knowledge, matrix)
         return Surroundings(facts.environment, matrix, None, own, packages=packages)
-    environment = derive(environment, matrix)
+    environment, matrix = judged.environment, judged.matrix
     contradicted = tuple(
         name for name, fact in sorted(named.items()) if _contradicts(fact, environment.fact(name))
     )
+    if not contradicted:
+        return Surroundings(environment, matrix, judged.assessment, packages=packages)
     # A log often shortens what an environment spells out: only what differs replaces.
     overruling = {name: named[name] for name in contradicted}
     replaced = {**environment.facts, **overruling}
     # A Jetson's log names its driver too: it is compared with no other.
     replaced |= driver_facts(replaced, matrix) if "driver.version" in overruling else {}
     environment = msgspec.structs.replace(environment, facts=replaced)
-    judged = judge(environment, knowledge, matrix)
-    return Surroundings(environment, matrix, judged, None, contradicted, packages)
+    overruled = judge(environment, knowledge, matrix)
+    return Surroundings(environment, matrix, overruled, None, contradicted, packages)
 
 
 def _contradicts(named: Fact, read: Fact) -> bool:

@@ -96,7 +96,7 @@ ENDS = 40
 _COMPLAINS = compiled(r"(?i)error|exception|failed|cannot|not found|unsupported|fatal")
 
 
-class Index:
+class PageIndex:
     """Pages by their words."""
 
     def __init__(self, pages: Iterable[Page]) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity, Undecided
-from fadoctor.model.smoke import CPU, NO_DEVICE, Failure, SmokeCell, SmokeRun
+from fadoctor.model.smoke import CPU, NO_DEVICE, CellFailure, SmokeCell, SmokeRun
 from fadoctor.model.smoke_catalogue import PREDICTED, untried
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 
@@ -75,7 +75,7 @@ def with_predictions(smoke: SmokeRun, verdicts: tuple[Verdict, ...], gpus: list[
                 predicted=row.predicted,
                 because=row.because,
                 measured=Measured.FAILED if unexpected else cell.measured,
-                failure=Failure.EXCEPTION if unexpected else cell.failure,
+                failure=CellFailure.EXCEPTION if unexpected else cell.failure,
             )
         cells.append(cell)
     return msgspec.structs.replace(smoke, cells=tuple(cells))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.name_tables import GIVEN, NameTables, Wanted, releases_read
+from fadoctor.knowledge.matrix.name_tables import GIVEN, MissingName, NameTables, releases_read
 from fadoctor.model.fact import Known, Value
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class AttributeTables(NameTables):
         package = self._rows.cell("package")
         modules = {str(row["package"]): top for top, row in releases_read(matrix).items()}
         top = modules.get(str(package.value), "") if isinstance(package, Known) else ""
-        super().__init__(matrix, Wanted(top, name), "", version)
+        super().__init__(matrix, MissingName(top, name), "", version)
 
     def facts(self) -> dict[str, Value]:
         """Return what is known, by short names, and what is used in its place."""
@@ -38,7 +38,7 @@ class AttributeTables(NameTables):
         more = {"instead": instead.value} if isinstance(instead, Known) else {}
         return {**super().facts(), **more}
 
-    def _find(self, table: str, wanted: Wanted | None = None, **more: str) -> Rows:
+    def _find(self, table: str, wanted: MissingName | None = None, **more: str) -> Rows:
         return self._rows if table == GIVEN else super()._find(table, wanted, **more)
 
     def _askers(self) -> Iterator[tuple[str, str, str]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix, Rows
 
 
-class Entry(msgspec.Struct, frozen=True):
+class BackendEntry(msgspec.Struct, frozen=True):
     """One backend; "" and () where the table has nothing."""
 
     package: str
@@ -34,10 +34,10 @@ class Entry(msgspec.Struct, frozen=True):
     """The compiled extensions of which it needs one."""
 
 
-def entries_of(matrix: Matrix) -> dict[Backend, Entry]:
+def entries_of(matrix: Matrix) -> dict[Backend, BackendEntry]:
     """Return what is said of each backend. It hangs on the table, which never changes."""
     hanging = vars(matrix.tables["backends"])
-    found: dict[Backend, Entry] | None = hanging.get("entries")
+    found: dict[Backend, BackendEntry] | None = hanging.get("entries")
     if found is None:
         asked = {each: {"backend": Known(each.value, "asked")} for each in Backend}
         found = {each: _entry(matrix.find("backends", keys), each) for each, keys in asked.items()}
@@ -45,11 +45,11 @@ def entries_of(matrix: Matrix) -> dict[Backend, Entry]:
     return found
 
 
-def _entry(rows: Rows, backend: Backend) -> Entry:
+def _entry(rows: Rows, backend: Backend) -> BackendEntry:
     def text(column: str, otherwise: str = "") -> str:
         return fact_text(rows.cell(column), otherwise)
 
-    return Entry(
+    return BackendEntry(
         package=text("package"),
         label=text("label", backend.value),
         route=text("route"),

@@ -32,7 +32,7 @@ from fadoctor.model.rule import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fadoctor.knowledge.matrix.check_condition import Names
+    from fadoctor.knowledge.matrix.check_condition import RuleNames
     from fadoctor.knowledge.matrix.yaml_reader import Path
 
     Problem = tuple[Path, str]
@@ -46,7 +46,7 @@ _REFERENCE_TYPES = ("ADVISORY", "REPORT", "FIX", "EVIDENCE", "PACKAGE", "WEB")
 _REFERENCE = re.compile(r"https://\S+|pkg:[a-z]+/\S+")
 
 
-def check_rule(rule: Rule, stem: str, folder: str, names: Names) -> Iterator[Problem]:
+def check_rule(rule: Rule, stem: str, folder: str, names: RuleNames) -> Iterator[Problem]:
     """Yield what is wrong with a rule."""
     if rule.id != stem:
         yield ("id",), f"must be the file's name, {stem}"
@@ -125,7 +125,7 @@ def _check_references(references: Any) -> Iterator[Problem]:
 
 
 def _check_rows(
-    rows: Mapping[str, dict[str, str]], place: Path, rule: Rule, names: Names
+    rows: Mapping[str, dict[str, str]], place: Path, rule: Rule, names: RuleNames
 ) -> Iterator[Problem]:
     for name, spec in rows.items():
         if name in _fact_heads():
@@ -150,7 +150,7 @@ def _fact_heads() -> frozenset[str]:
     return frozenset(name.partition(".")[0].partition("[")[0] for name in build_catalogue())
 
 
-def _check_paths(rule: Rule, names: Names) -> Iterator[Problem]:
+def _check_paths(rule: Rule, names: RuleNames) -> Iterator[Problem]:
     for name, paths in rule.let.items():
         if name in _fact_heads():
             yield ("let", name), f"would hide the facts of {name}: take another name"
@@ -169,7 +169,7 @@ def _check_paths(rule: Rule, names: Names) -> Iterator[Problem]:
     yield from _check_fixes(rule, names)
 
 
-def _check_fixes(rule: Rule, names: Names) -> Iterator[Problem]:
+def _check_fixes(rule: Rule, names: RuleNames) -> Iterator[Problem]:
     ids = [fix.id for fix in rule.fixes]
     for index, fix in enumerate(rule.fixes):
         place: Path = ("fixes", index)
@@ -178,7 +178,7 @@ def _check_fixes(rule: Rule, names: Names) -> Iterator[Problem]:
         yield from _check_fix(fix, place, with_rows(rule, fix), names)
 
 
-def _check_fix(fix: FixTemplate, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+def _check_fix(fix: FixTemplate, place: Path, rule: Rule, names: RuleNames) -> Iterator[Problem]:
     """Yield what is wrong with a fix, of a rule that has the look-ups of both."""
     yield from _check_rows(fix.rows, place, rule, names)
     yield from check_condition(fix.when, (*place, "when"), rule, names)
@@ -190,7 +190,7 @@ def _check_fix(fix: FixTemplate, place: Path, rule: Rule, names: Names) -> Itera
         yield from _check_step(step, (*place, "steps", number), rule, names)
 
 
-def _check_step(step: StepTemplate, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+def _check_step(step: StepTemplate, place: Path, rule: Rule, names: RuleNames) -> Iterator[Problem]:
     kinds = ("install", "uninstall", "set", "unset", "setting", "system", "advice", "settings")
     given = [kind for kind in kinds if getattr(step, kind)]
     if len(given) != 1:
@@ -215,7 +215,7 @@ def _check_step(step: StepTemplate, place: Path, rule: Rule, names: Names) -> It
             yield from check_template(text, place, rule, names)
 
 
-def _check_settings(step: StepTemplate, place: Path, names: Names) -> Iterator[Problem]:
+def _check_settings(step: StepTemplate, place: Path, names: RuleNames) -> Iterator[Problem]:
     """Yield what frameworks are told that the table has no line for."""
     table = names.tables.get("setting-lines")
     known = {word for row in table.rows for word in str(row["setting"]).split()} if table else set()
@@ -224,7 +224,7 @@ def _check_settings(step: StepTemplate, place: Path, names: Names) -> Iterator[P
             yield (*place, "settings", topic), f"table setting-lines has no {topic}-{value}"
 
 
-def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:
+def check_table(table: Table, stem: str, names: RuleNames) -> Iterator[Problem]:
     """Yield what is wrong with a table and its rows."""
     if table.table != stem:
         yield ("table",), f"must be the file's name, {stem}"
@@ -242,7 +242,7 @@ def check_table(table: Table, stem: str, names: Names) -> Iterator[Problem]:
     yield from _check_rows_of(table, names)
 
 
-def _check_rows_of(table: Table, names: Names) -> Iterator[Problem]:
+def _check_rows_of(table: Table, names: RuleNames) -> Iterator[Problem]:
     seen: set[tuple[Any, ...]] = set()
     for index, row in enumerate(table.rows):
         yield from _check_row(row, index, table, names)
@@ -252,7 +252,9 @@ def _check_rows_of(table: Table, names: Names) -> Iterator[Problem]:
         seen.add(keys)
 
 
-def _check_row(row: Mapping[str, Any], index: int, table: Table, names: Names) -> Iterator[Problem]:
+def _check_row(
+    row: Mapping[str, Any], index: int, table: Table, names: RuleNames
+) -> Iterator[Problem]:
     for key, kind in table.keys.items():
         cell = row.get(key)
         if not isinstance(cell, (str, int)) or isinstance(cell, bool):
@@ -270,7 +272,7 @@ def _check_row(row: Mapping[str, Any], index: int, table: Table, names: Names) -
             yield ("rows", index, name), problem
 
 
-def _cell_problem(cell: Any, kind: str, names: Names) -> str | None:
+def _cell_problem(cell: Any, kind: str, names: RuleNames) -> str | None:
     if cell is None or (isinstance(cell, dict) and list(cell) == ["unknown"]):
         return None
     fits = {

@@ -26,7 +26,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _OPTIONAL = re.compile(r"\[\[.{1,400}?\]\]", re.DOTALL)
 
 
-class Names:
+class RuleNames:
     """Everything that a rule may refer to."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Names:
 
 
 def check_condition(
-    condition: Mapping[str, Any], place: Path, rule: Rule, names: Names
+    condition: Mapping[str, Any], place: Path, rule: Rule, names: RuleNames
 ) -> Iterator[Problem]:
     """Yield what is wrong with a condition of a rule."""
     for path, test in condition.items():
@@ -56,7 +56,7 @@ def check_condition(
                     yield (*here, index), "must be a condition that tests something"
 
 
-def check_template(text: str, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+def check_template(text: str, place: Path, rule: Rule, names: RuleNames) -> Iterator[Problem]:
     """Yield what is wrong with the placeholders of a text."""
     for placeholder in _PLACEHOLDER.findall(text):
         yield from check_path(placeholder.partition("|")[0], place, rule, names)
@@ -64,7 +64,7 @@ def check_template(text: str, place: Path, rule: Rule, names: Names) -> Iterator
         yield place, "[[ needs its ]], and stands in no other part of the kind"
 
 
-def check_path(path: str, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+def check_path(path: str, place: Path, rule: Rule, names: RuleNames) -> Iterator[Problem]:
     """Yield what is wrong with a path: a fact, a row's column or a name."""
     head, _, rest = path.partition(".")
     if not rest and head in rule.let:
@@ -81,7 +81,7 @@ def check_path(path: str, place: Path, rule: Rule, names: Names) -> Iterator[Pro
         yield place, f"{spec.name} is a {spec.type}: it has no {part}"
 
 
-def check_circles(rule: Rule, names: Names) -> Iterator[Problem]:
+def check_circles(rule: Rule, names: RuleNames) -> Iterator[Problem]:
     """Yield names, rows and explanations that lead back to themselves."""
     leads = {name: _heads(paths) for name, paths in rule.let.items()}
     leads |= {name: _heads(spec.values()) for name, spec in rule.rows.items()}
@@ -123,7 +123,9 @@ def _spec_of(
     return find_spec(catalogue, base), part
 
 
-def _check_test(path: str, test: Any, place: Path, rule: Rule, names: Names) -> Iterator[Problem]:
+def _check_test(
+    path: str, test: Any, place: Path, rule: Rule, names: RuleNames
+) -> Iterator[Problem]:
     if isinstance(test, list) or test is None or test == {}:
         yield place, "must be a value or operators; write {in: [...]} or {present: false}"
         return

@@ -16,7 +16,7 @@ import msgspec
 from fadoctor.knowledge.matrix.absent_cells import blank_cells, filled
 from fadoctor.knowledge.matrix.age import newest_of
 from fadoctor.knowledge.matrix.check import check_rule, check_table
-from fadoctor.knowledge.matrix.check_condition import Names
+from fadoctor.knowledge.matrix.check_condition import RuleNames
 from fadoctor.knowledge.matrix.check_symptoms import longest_match
 from fadoctor.knowledge.matrix.log_words import TABLE as WORDS
 from fadoctor.knowledge.matrix.log_words import spell_out, words_of
@@ -284,7 +284,7 @@ def _check(
     tables: dict[str, Table],
     documents: dict[str, Document],
 ) -> list[RuleDataError]:
-    names = Names(build_catalogue(), knowledge.tables, knowledge.rules)
+    names = RuleNames(build_catalogue(), knowledge.tables, knowledge.rules)
     problems = []
     for rule in rules.values():
         path = Path(rule.file)

@@ -47,7 +47,7 @@ class Pointer(msgspec.Struct, frozen=True):
     """Empty for what was shipped."""
 
 
-class Release(msgspec.Struct, frozen=True):
+class FetchedRelease(msgspec.Struct, frozen=True):
     """What is known of a release that was fetched."""
 
     version: str
@@ -65,11 +65,11 @@ class Release(msgspec.Struct, frozen=True):
     """Compiled file -> its size in bytes."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class FetchedRules(msgspec.Struct, frozen=True):
     """What lies in the data folder: a release that can be used, or why there is none."""
 
     folder: Path | None = None
-    release: Release | None = None
+    release: FetchedRelease | None = None
     problem: str = ""
     """Why it cannot be used; empty also where what was shipped is newer."""
 
@@ -88,26 +88,26 @@ def read_pointer(pointer: Path) -> Pointer | None:
     return found if all(_FOLDER.fullmatch(name) for name in names) else None
 
 
-def read_release(folder: Path) -> Release | None:
+def read_release(folder: Path) -> FetchedRelease | None:
     """Return what is known of a release in a folder; None where that is damaged."""
-    return _decoded(folder / RELEASE_FILE, Release)
+    return _decoded(folder / RELEASE_FILE, FetchedRelease)
 
 
-def find(pointer: Path, shipped: Callable[[], Knowledge]) -> Found:
+def find(pointer: Path, shipped: Callable[[], Knowledge]) -> FetchedRules:
     """Return the release that a pointer names, looked at from outside."""
     named = read_pointer(pointer)
     release = read_release(pointer.parent / named.folder) if named is not None else None
     if named is None or release is None:
-        return Found(problem="what was fetched is damaged")
+        return FetchedRules(problem="what was fetched is damaged")
     folder = pointer.parent / named.folder
     words = f"those of {printable(release.version, 40)}, fetched on {printable(release.date, 20)},"
     if release.fadoctor != __version__ and not _is_newer(release, shipped()):
-        return Found()
+        return FetchedRules()
     if release.form != FORM:
-        return Found(problem=f"{words} were made for another version of fadoctor")
+        return FetchedRules(problem=f"{words} were made for another version of fadoctor")
     if any(_size(folder / name) != release.sizes.get(name, -1) for name in COMPILED_FILES):
-        return Found(problem=f"{words} are damaged")
-    return Found(folder, release)
+        return FetchedRules(problem=f"{words} are damaged")
+    return FetchedRules(folder, release)
 
 
 def fetched_folder(pointer: Path, shipped: Callable[[], Knowledge]) -> Path | None:
@@ -131,12 +131,12 @@ def fetched_knowledge(pointer: Path, shipped: Callable[[], Knowledge]) -> Knowle
     return msgspec.structs.replace(known, origin=said)
 
 
-def words_of(release: Release) -> str:
+def words_of(release: FetchedRelease) -> str:
     """Return where a release came from, in words."""
     return f"fetched on {printable(release.date, 20)} from {printable(release.source, 120)}"
 
 
-def _is_newer(release: Release, known: Knowledge) -> bool:
+def _is_newer(release: FetchedRelease, known: Knowledge) -> bool:
     mine, theirs = version_key(release.version), version_key(known.version)
     return mine is not None and theirs is not None and mine > theirs
 

@@ -27,7 +27,7 @@ ASKERS_TOLD = 4
 """Most packages that are said to ask for a name, where it is not known who does."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class MissingName(msgspec.Struct, frozen=True):
     """A name that is not there."""
 
     module: str
@@ -48,7 +48,7 @@ class NameTables:
     """
 
     def __init__(
-        self, matrix: Matrix, wanted: Wanted, asker: str, version: Callable[[str], str]
+        self, matrix: Matrix, wanted: MissingName, asker: str, version: Callable[[str], str]
     ) -> None:
         """Take the matrix with the tables that are compiled apart."""
         self.matrix = matrix
@@ -109,12 +109,12 @@ class NameTables:
         found = askers[0][2] if self.asker and askers else ""
         return {"upgrade": found} if found else {}
 
-    def _find(self, table: str, wanted: Wanted | None = None, **more: str) -> Rows:
+    def _find(self, table: str, wanted: MissingName | None = None, **more: str) -> Rows:
         sought = wanted or self.wanted
         keys = {**more, "module": sought.module, "name": sought.name}
         return self.matrix.find(table, {key: Known(text, "asked") for key, text in keys.items()})
 
-    def _standing_for(self, wanted: Wanted) -> Wanted:
+    def _standing_for(self, wanted: MissingName) -> MissingName:
         """Return a name of a module that no table has: the module came with it.
 
         It is one that the package asks for which asks here, where it does for any.
@@ -129,10 +129,10 @@ class NameTables:
             if row["module"] == wanted.module and row.get("asker", asker) == asker
             for name in str(row["name"]).split()
         ]
-        known = (Wanted(wanted.module, name) for name in names)
+        known = (MissingName(wanted.module, name) for name in names)
         return next((each for each in known if self._has_rows(each)), wanted)
 
-    def _has_rows(self, wanted: Wanted) -> bool:
+    def _has_rows(self, wanted: MissingName) -> bool:
         """Return whether releases are known to have a name."""
         found = self._find(GIVEN, wanted)
         return found.none is None and not isinstance(found.cell("never"), Known)

@@ -78,7 +78,7 @@ class WheelFile(msgspec.Struct, frozen=True):
         return label_parts(self.cuda)[0]
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WheelRequest(msgspec.Struct, frozen=True):
     """What a wheel must fit."""
 
     torch: str
@@ -122,7 +122,7 @@ class Wheels:
         """
         return self._files(COMMUNITY, **({"version": version} if version else {}))
 
-    def fitting(self, wanted: Wanted) -> tuple[WheelFile, ...]:
+    def fitting(self, wanted: WheelRequest) -> tuple[WheelFile, ...]:
         """Return the files that load beside a torch and an interpreter, newest first.
 
         Of one version official files come first, then those for exactly this CUDA. Files that may
@@ -137,7 +137,7 @@ class Wheels:
         ranked = sorted(found.values(), key=lambda file: _rank(file, wanted))
         return tuple(sorted(ranked, key=lambda file: version_key(file.version), reverse=True))
 
-    def asked_for(self, version: str, wanted: Wanted) -> Lookup:
+    def asked_for(self, version: str, wanted: WheelRequest) -> Lookup:
         """Return what setup.py of a version downloads when it is installed beside a torch."""
         major = wanted.cuda.partition(".")[0]
         keys = {"version": version, "torch": wanted.torch, "cuda_major": major}
@@ -165,14 +165,14 @@ class Wheels:
                 for words in _choices(row, asked):
                     yield self._file(source, row, words)
 
-    def _files_for(self, source: str, wanted: Wanted) -> Iterator[WheelFile]:
+    def _files_for(self, source: str, wanted: WheelRequest) -> Iterator[WheelFile]:
         """Yield the files of a table whose names may fit: most do not, and are not made."""
         for row in self.tables[_TABLES[source]].rows:
             if wanted.torch in str(row["torch"]).split():
                 for words in _choices(row, self._fitting_words(row, wanted)):
                     yield self._file(source, row, words)
 
-    def _fitting_words(self, row: Row, wanted: Wanted) -> Words:
+    def _fitting_words(self, row: Row, wanted: WheelRequest) -> Words:
         """Return of each key of a row the words that fit."""
         fits: dict[str, Callable[[str], bool]] = {
             "torch": lambda word: word == wanted.torch,
@@ -280,7 +280,7 @@ def _choices(row: Row, asked: Words) -> Iterator[Words]:
         yield dict(zip(names, words, strict=True))
 
 
-def _fits(file: WheelFile, wanted: Wanted) -> bool:
+def _fits(file: WheelFile, wanted: WheelRequest) -> bool:
     asked = (wanted.package, wanted.torch, wanted.cuda.partition(".")[0], wanted.platform)
     abi = file.real_abi
     abi_fits = isinstance(abi, Known) and abi.value is wanted.cxx11_abi
@@ -298,7 +298,7 @@ def _is_newer(one: WheelFile, other: WheelFile) -> bool:
     return mine is not None and theirs is not None and mine > theirs
 
 
-def _rank(file: WheelFile, wanted: Wanted) -> tuple[int, bool, bool, bool, str]:
+def _rank(file: WheelFile, wanted: WheelRequest) -> tuple[int, bool, bool, bool, str]:
     """Return the order among files of one version: of two alike the one that promises a glibc."""
     exact = ".".join(filter(None, label_parts(file.cuda))) == version_part(wanted.cuda, "minor")
     lies = file.label_abi not in (None, wanted.cxx11_abi)

@@ -18,8 +18,8 @@ import msgspec
 from fadoctor.knowledge.matrix.fetched import (
     COMPILED_FILES,
     RELEASE_FILE,
+    FetchedRelease,
     Pointer,
-    Release,
     read_pointer,
     read_release,
 )
@@ -64,7 +64,9 @@ def workplace(pointer: Path | None) -> AbstractContextManager[str]:
         raise ReleaseError(f"{pointer.parent}: cannot be written to: {error.strerror}") from error
 
 
-def put(pointer: Path, made: Path, release: Release, compiled: Compiled | None = None) -> None:
+def put(
+    pointer: Path, made: Path, release: FetchedRelease, compiled: Compiled | None = None
+) -> None:
     """Write the compiled form of what was unpacked to `made`, and use it from now on."""
     try:
         write_compiled(made / "rules", made, compiled)
@@ -83,7 +85,7 @@ def put(pointer: Path, made: Path, release: Release, compiled: Compiled | None =
     _remove_others(pointer, {name, before})
 
 
-def undo(pointer: Path) -> Release | None:
+def undo(pointer: Path) -> FetchedRelease | None:
     """Go back to what was used before; return what is left behind, None where it is damaged."""
     try:
         for folder in pointer.parents[1::-1]:

@@ -34,7 +34,7 @@ Doomed = Mapping[tuple[Backend, Dtype], str]
 """Backend and dtype -> why running them is known to fail, on every GPU that is visible."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class CellsRequest(msgspec.Struct, frozen=True):
     """What the command line asks for."""
 
     backends: tuple[Backend, ...] = ()
@@ -66,10 +66,10 @@ class Chosen(msgspec.Struct, frozen=True):
     left_out: tuple[LeftOut, ...] = ()
 
 
-class Choice(msgspec.Struct, frozen=True):
+class CellChoice(msgspec.Struct, frozen=True):
     """What a run is to do."""
 
-    wanted: Wanted
+    wanted: CellsRequest
     expected: str
     """Kind of device that the facts make likely, ``cuda`` or ``cpu``; torch decides."""
     on: dict[str, Chosen]
@@ -84,7 +84,7 @@ def refuse_device(name: str, argument: str) -> None:
         raise UsageError(f"{argument} {printable(name, 40)}: give cuda, cuda:N, cpu or all")
 
 
-def choose(wanted: Wanted, kernels: Kernels, doomed: Doomed | None = None) -> Choice:
+def choose(wanted: CellsRequest, kernels: Kernels, doomed: Doomed | None = None) -> CellChoice:
     """Return the cells to run for either kind of device."""
     gpu_asked = wanted.device not in (AUTO, CPU)
     has_gpu = bool(visible_gpus(kernels.environment))
@@ -96,10 +96,10 @@ def choose(wanted: Wanted, kernels: Kernels, doomed: Doomed | None = None) -> Ch
     }
     backends = {key.backend for chosen in on.values() for key in chosen.cells}
     asked = ask_for(kernels, sorted(backends, key=list(Backend).index), online=wanted.online)
-    return Choice(wanted, expected, on, asked)
+    return CellChoice(wanted, expected, on, asked)
 
 
-def cell_list(asked: Choice, thorough: Choice) -> CellList:
+def cell_list(asked: CellChoice, thorough: CellChoice) -> CellList:
     """Return every cell, given what is chosen without and with ``--thorough``."""
     kind = asked.expected
     plain, full = asked.on[kind], thorough.on[kind]
@@ -108,7 +108,7 @@ def cell_list(asked: Choice, thorough: Choice) -> CellList:
     return CellList(kind, tuple(found))
 
 
-def _chosen(wanted: Wanted, kernels: Kernels, kind: str, doomed: Doomed) -> Chosen:
+def _chosen(wanted: CellsRequest, kernels: Kernels, kind: str, doomed: Doomed) -> Chosen:
     cells: list[CellKey] = []
     left_out: list[LeftOut] = []
     for entry in CATALOGUE:
@@ -126,7 +126,7 @@ def _chosen(wanted: Wanted, kernels: Kernels, kind: str, doomed: Doomed) -> Chos
     return Chosen(tuple(cells), tuple(left_out))
 
 
-def _keys(entry: Entry, wanted: Wanted) -> Iterator[CellKey]:
+def _keys(entry: Entry, wanted: CellsRequest) -> Iterator[CellKey]:
     """Yield the cells of a backend that were asked for, those without kernels among them."""
     plain = entry.dtypes if wanted.thorough else ALL
     cases = (*entry.cases, *entry.thorough) if wanted.thorough else entry.cases
@@ -139,7 +139,7 @@ def _keys(entry: Entry, wanted: Wanted) -> Iterator[CellKey]:
             yield CellKey(entry.backend, dtype, case)
 
 
-def _hindrance(entry: Entry, wanted: Wanted, kernels: Kernels, kind: str) -> str:
+def _hindrance(entry: Entry, wanted: CellsRequest, kernels: Kernels, kind: str) -> str:
     """Return why nothing of a backend is run, empty where it is."""
     named = entry.backend in wanted.backends
     if kind == CPU and not _runs_on_cpu(entry.on_cpu, kernels.environment, named=named):

@@ -12,7 +12,7 @@ SCHEMA = 3
 DEVICE_LIMIT = 64
 
 
-class Raised(msgspec.Struct, frozen=True):
+class WorkerRaised(msgspec.Struct, frozen=True):
     """An exception of the worker."""
 
     type: str
@@ -34,7 +34,7 @@ class ImportFailed(msgspec.Struct, frozen=True, tag_field="event", tag="import-f
     schema: int
     missing: bool
     """Whether there simply is no torch."""
-    exception: Raised
+    exception: WorkerRaised
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="event", tag="imported"):
@@ -75,7 +75,7 @@ class DeviceFailed(msgspec.Struct, frozen=True, tag_field="event", tag="device-f
     """Not even a kernel of torch's own runs on the GPU."""
 
     schema: int
-    exception: Raised
+    exception: WorkerRaised
     memory: Memory | None = None
 
 
@@ -93,7 +93,7 @@ class Shown(msgspec.Struct, frozen=True):
     """None: the tensor holds NaN or infinity."""
     out_dtype: str = ""
     """Dtype of the output, by its name in torch; empty where nobody looked."""
-    exception: Raised | None = None
+    exception: WorkerRaised | None = None
     memory: Memory | None = None
     poisoned: bool = False
     """Whether the GPU can no longer be used by that process."""
@@ -109,7 +109,7 @@ class Done(Shown, frozen=True, tag_field="event", tag="done"):
     """A cell has ended, well or with an exception."""
 
 
-class Proved(Shown, frozen=True, tag_field="event", tag="proved"):
+class CellProved(Shown, frozen=True, tag_field="event", tag="proved"):
     """All but the times of a cell is known."""
 
 
@@ -127,7 +127,7 @@ class Account(msgspec.Struct, frozen=True):
     imported: Imported | None = None
     device_failure: DeviceFailed | None = None
     done: tuple[Done, ...] = ()
-    proved: Proved | None = None
+    proved: CellProved | None = None
     """What the running cell had shown already."""
     running: Phase | None = None
     """The cell that had begun and not ended, and how far it had come."""
@@ -136,7 +136,7 @@ class Account(msgspec.Struct, frozen=True):
     """Whether there were lines that are no events; a last line without end is none of them."""
 
 
-Event = Start | ImportFailed | Imported | DeviceFailed | Phase | Proved | Done | End
+Event = Start | ImportFailed | Imported | DeviceFailed | Phase | CellProved | Done | End
 
 _DECODER = msgspec.json.Decoder(Event)
 
@@ -148,7 +148,7 @@ def read_account(text: str) -> Account:
     begun = [event for event in events if isinstance(event, Phase | Done)]
     last = begun[-1] if begun else None
     running = last if isinstance(last, Phase) else None
-    proofs = [event for event in events if isinstance(event, Proved)]
+    proofs = [event for event in events if isinstance(event, CellProved)]
     return Account(
         started=any(isinstance(event, Start) for event in events),
         failure=next((event for event in events if isinstance(event, ImportFailed)), None),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Table
-    from fadoctor.proof.smoke.judge import Judge
+    from fadoctor.proof.smoke.judge import CellJudge
 
 IMPORT_S = 180.0
 """Limit of one module, seconds: on a busy machine the large ones take 50."""
@@ -52,7 +52,7 @@ _NO_GPU = "torch-sees-no-gpu"
 """The rule that says so: no cause of its own where there is none."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ImportEntry(msgspec.Struct, frozen=True):
     """A module that is imported."""
 
     module: str
@@ -73,20 +73,20 @@ class Event(msgspec.Struct, frozen=True):
     seconds: float = 0.0
 
 
-def entries(environment: Environment, tables: Mapping[str, Table]) -> tuple[Entry, ...]:
+def entries(environment: Environment, tables: Mapping[str, Table]) -> tuple[ImportEntry, ...]:
     """Return the entry modules whose distribution is installed, in the order of their table."""
     found = environment.fact("packages.installed")
     installed = found.value if isinstance(found, Known) and isinstance(found.value, dict) else {}
     return tuple(_entries(installed, tables[TABLE]))
 
 
-def _entries(installed: Mapping[str, str], table: Table) -> Iterator[Entry]:
+def _entries(installed: Mapping[str, str], table: Table) -> Iterator[ImportEntry]:
     for row in table.rows:
         names = [name for name in str(row["distribution"]).split() if installed.get(name)]
         if names and row.get("role") == "entry":
             module = str(row["module"])
             steps = (module, *str(row.get("next") or "").split())
-            yield Entry(module, names[0], installed[names[0]], _suited(steps, names))
+            yield ImportEntry(module, names[0], installed[names[0]], _suited(steps, names))
 
 
 def _suited(steps: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
@@ -98,10 +98,10 @@ def _suited(steps: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
 
 def run_imports(  # noqa: PLR0913 -- who is told is no part of what is run
     environment: Environment,
-    wanted: tuple[Entry, ...],
+    wanted: tuple[ImportEntry, ...],
     environ: Mapping[str, str],
     run: Callable[[Command], Result],
-    judge: Judge,
+    judge: CellJudge,
     *,
     tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[ImportProof, ...]:
@@ -143,7 +143,7 @@ def _has_gpu(environment: Environment) -> bool:
     return not isinstance(count, Known) or bool(count.value)
 
 
-def _not_run(entry: Entry, reason: str) -> ImportProof:
+def _not_run(entry: ImportEntry, reason: str) -> ImportProof:
     return ImportProof(
         entry.module, entry.distribution, entry.version, Measured.NOT_RUN, printable(reason, 600)
     )
@@ -162,7 +162,7 @@ def _read_events(text: str) -> list[Event]:
 
 
 def _judged(
-    entry: Entry, told: list[Event], result: Result, judge: Judge, *, has_gpu: bool
+    entry: ImportEntry, told: list[Event], result: Result, judge: CellJudge, *, has_gpu: bool
 ) -> ImportProof:
     """Return what an import has shown."""
     proof = ImportProof(entry.module, entry.distribution, entry.version, Measured.PASSED, "")
@@ -189,7 +189,7 @@ def _judged(
 
 
 def _failed(
-    proof: ImportProof, last: Event, seconds: float, judge: Judge, *, has_gpu: bool
+    proof: ImportProof, last: Event, seconds: float, judge: CellJudge, *, has_gpu: bool
 ) -> ImportProof:
     lines = last.text.strip().splitlines() or [""]
     detail = printable(f"{last.step}: {last.type}: {lines[0]}", 600)

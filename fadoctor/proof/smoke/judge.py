@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.judging.engine.symptoms import Matcher
 from fadoctor.model.fact import printable
-from fadoctor.model.smoke import Failure
+from fadoctor.model.smoke import CellFailure
 from fadoctor.model.smoke_catalogue import TRAPS, compared, entry_of
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.proof.smoke.limits import read_limits
@@ -17,7 +17,7 @@ from fadoctor.proof.smoke.memory import describe_room, is_short, is_too_large
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
-    from fadoctor.proof.smoke.events import DeviceFailed, Memory, Raised, Shown
+    from fadoctor.proof.smoke.events import DeviceFailed, Memory, Shown, WorkerRaised
 
 DECLINES = frozenset({
     "bf16-unsupported-gpu", "dtype-fp32-into-fa2", "fa2-mixed-qkv-dtype", "fa2-too-old-for-gpu",
@@ -67,7 +67,7 @@ _ORIGIN = re.compile(r"\s*\(Triggered internally at [^()]{1,300}\)")
 _NO_REASON = re.compile(r"not used because:$|has been runtime disabled\.$")
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class CellJudgement(msgspec.Struct, frozen=True):
     """What a cell means."""
 
     measured: Measured
@@ -77,10 +77,10 @@ class Judgement(msgspec.Struct, frozen=True):
     """The root cause whose symptoms show."""
     message: str = ""
     """The text that they show in."""
-    failure: Failure = Failure.NONE
+    failure: CellFailure = CellFailure.NONE
 
 
-class Judge:
+class CellJudge:
     """Knows how far a healthy kernel may be off, and which texts name which root cause."""
 
     def __init__(self, knowledge: Knowledge) -> None:
@@ -88,13 +88,13 @@ class Judge:
         self.limits = read_limits(knowledge)
         self._matcher = Matcher(knowledge)
 
-    def judge(self, done: Shown, device: str) -> Judgement:
+    def judge(self, done: Shown, device: str) -> CellJudgement:
         """Return what a finished cell means."""
         found = self._judge(done, device)
         label = "on the CPU, not on a GPU: " if device == "cpu" else ""
         return msgspec.structs.replace(found, detail=printable(label + found.detail, 600))
 
-    def judge_device(self, failed: DeviceFailed) -> Judgement:
+    def judge_device(self, failed: DeviceFailed) -> CellJudgement:
         """Return what becomes of every cell of a GPU on which torch's own kernel does not run."""
         raised = failed.exception
         text = _first_line(raised)
@@ -103,16 +103,16 @@ class Judge:
             return self._short_of_room("", raised, failed.memory, message)
         detail = printable(f"not even a kernel of torch itself runs on it: {text}", 600)
         rule_id = self.cause_of(message)
-        return Judgement(Measured.FAILED, detail, rule_id, message, Failure.EXCEPTION)
+        return CellJudgement(Measured.FAILED, detail, rule_id, message, CellFailure.EXCEPTION)
 
     def cause_of(self, message: str) -> str:
         """Return the id of the rule whose symptoms show in a text, the most likely one."""
         found = self._matcher.match(message)
         return found[0].rule_id if found else ""
 
-    def _judge(self, done: Shown, device: str) -> Judgement:
+    def _judge(self, done: Shown, device: str) -> CellJudgement:
         if done.lacking:
-            return Judgement(Measured.NOT_RUN, done.lacking)
+            return CellJudgement(Measured.NOT_RUN, done.lacking)
         if done.exception is not None:
             return self._judge_exception(done, done.exception, device)
         cell = done.cell
@@ -123,43 +123,43 @@ class Judge:
         faults += filter(None, [_dtype_fault(done)])
         kernel = _kernel_fault(done)
         if not faults and not kernel:
-            return Judgement(Measured.PASSED, _numbers(done, names))
+            return CellJudgement(Measured.PASSED, _numbers(done, names))
         # The first versions of torch with this function ignore the choice on a CPU, where they
         # have only the plain form: with right numbers that is a lack and no defect.
         lack = device == "cpu" and not faults
         detail = "; ".join(filter(None, [*faults, kernel]))
         if lack:
-            return Judgement(Measured.REFUSED, detail)
-        failure = Failure.NUMBERS if faults else Failure.KERNEL
-        return Judgement(Measured.FAILED, detail, failure=failure)
+            return CellJudgement(Measured.REFUSED, detail)
+        failure = CellFailure.NUMBERS if faults else CellFailure.KERNEL
+        return CellJudgement(Measured.FAILED, detail, failure=failure)
 
-    def _judge_exception(self, done: Shown, raised: Raised, device: str) -> Judgement:
+    def _judge_exception(self, done: Shown, raised: WorkerRaised, device: str) -> CellJudgement:
         text = _first_line(raised)
         message = "\n".join([*done.warnings, raised.trace or f"{raised.type}: {raised.text}"])
         if _is_missing(done, raised):
-            return Judgement(Measured.NOT_RUN, f"not installed: {text}")
+            return CellJudgement(Measured.NOT_RUN, f"not installed: {text}")
         if _lacks_companion(done, raised):
-            return Judgement(Measured.NOT_RUN, f"what it needs is not installed: {text}")
+            return CellJudgement(Measured.NOT_RUN, f"what it needs is not installed: {text}")
         if is_short(raised.text):
             return self._short_of_room(done.phase, raised, done.memory, message)
         rule_id = self.cause_of(message)
         reasons = kernel_reasons(done.warnings) if done.cell.backend in _SDPA else []
         detail = "; ".join([f"{done.phase}: {text}", *reasons])
         if _is_refusal(done, raised, rule_id, device):
-            return Judgement(Measured.REFUSED, detail, rule_id, message)
-        return Judgement(Measured.FAILED, detail, rule_id, message, Failure.EXCEPTION)
+            return CellJudgement(Measured.REFUSED, detail, rule_id, message)
+        return CellJudgement(Measured.FAILED, detail, rule_id, message, CellFailure.EXCEPTION)
 
     def _short_of_room(
-        self, phase: str, raised: Raised, memory: Memory | None, message: str
-    ) -> Judgement:
+        self, phase: str, raised: WorkerRaised, memory: Memory | None, message: str
+    ) -> CellJudgement:
         """Return what it means that memory ran out: a backend that asks for too much has failed."""
         detail = f"{describe_room(raised.text, memory)}: {_first_line(raised)}"
         rule_id = self.cause_of(message)
         if is_too_large(raised.text, memory) and phase and phase not in _OURS:
-            return Judgement(
-                Measured.FAILED, f"{phase}: {detail}", rule_id, message, Failure.EXCEPTION
+            return CellJudgement(
+                Measured.FAILED, f"{phase}: {detail}", rule_id, message, CellFailure.EXCEPTION
             )
-        return Judgement(Measured.NOT_RUN, detail, rule_id)
+        return CellJudgement(Measured.NOT_RUN, detail, rule_id)
 
     def _fault(self, done: Shown, name: str) -> str:
         """Return what is wrong with one tensor, empty where nothing is."""
@@ -176,7 +176,7 @@ class Judge:
         return f"{name} is wrong: relative error {error:.1e} against float64, limit {limit:.1e}"
 
 
-def _is_missing(done: Shown, raised: Raised) -> bool:
+def _is_missing(done: Shown, raised: WorkerRaised) -> bool:
     """Tell whether the package that is tested is not there at all."""
     package = entry_of(done.cell.backend).package
     names = {package, package.partition(".")[0]} - {""}
@@ -185,7 +185,7 @@ def _is_missing(done: Shown, raised: Raised) -> bool:
     }
 
 
-def _lacks_companion(done: Shown, raised: Raised) -> bool:
+def _lacks_companion(done: Shown, raised: WorkerRaised) -> bool:
     """Tell whether a package has a backend's sources and not what they need: it is no backend.
 
     flash-attn 2.8 holds ``flash_attn/cute`` so, which imports ``cutlass`` and ``cuda``.
@@ -196,7 +196,7 @@ def _lacks_companion(done: Shown, raised: Raised) -> bool:
     return found[1].partition(".")[0] in entry_of(done.cell.backend).companions
 
 
-def _is_refusal(done: Shown, raised: Raised, rule_id: str, device: str) -> bool:
+def _is_refusal(done: Shown, raised: WorkerRaised, rule_id: str, device: str) -> bool:
     """Tell whether a backend declined: it looked at the tensors and launched nothing."""
     if done.poisoned or done.phase == "import" or _OF_DEVICE.search(raised.text):
         return False
@@ -252,7 +252,7 @@ def without_origin(warning: str) -> str:
     return _ORIGIN.sub("", printable(warning, 400)).strip()
 
 
-def _first_line(raised: Raised) -> str:
+def _first_line(raised: WorkerRaised) -> str:
     """Return type and first line; an assertion without a text is told by the line it stands in."""
     lines = [line for line in raised.text.strip().splitlines() if line.strip()]
     if not lines:

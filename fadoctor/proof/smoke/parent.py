@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from fadoctor.model.environment import Target
-    from fadoctor.proof.smoke.choice import Choice
-    from fadoctor.proof.smoke.judge import Judge
+    from fadoctor.proof.smoke.choice import CellChoice
+    from fadoctor.proof.smoke.judge import CellJudge
     from fadoctor.proof.smoke.worker import Tell
 
 
@@ -40,8 +40,8 @@ def run_smoke(  # noqa: PLR0913 -- who is told is no part of what is run
     target: Target,
     environ: Mapping[str, str],
     run: Callable[[Command], Result],
-    choice: Choice,
-    judge: Judge,
+    choice: CellChoice,
+    judge: CellJudge,
     *,
     tell: Tell | None = None,
 ) -> SmokeRun:
@@ -65,7 +65,7 @@ def run_smoke(  # noqa: PLR0913 -- who is told is no part of what is run
         return _summarise([first])
 
 
-def _of_hub(choice: Choice) -> dict[str, str]:
+def _of_hub(choice: CellChoice) -> dict[str, str]:
     """Return the variables for workers that load kernels of the Hub: they ask it for nothing."""
     if not choice.asked:
         return {}

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import printable
-from fadoctor.model.smoke import CPU, NO_DEVICE, CellKey, Device, Failure, SmokeCell, Speed
+from fadoctor.model.smoke import CPU, NO_DEVICE, CellFailure, CellKey, Device, SmokeCell, Speed
 from fadoctor.model.smoke_catalogue import TRAPS
 from fadoctor.model.verdict import Backend, Measured
 from fadoctor.processes.command import Ending
-from fadoctor.proof.smoke.choice import AUTO, CUDA, Choice, Chosen
-from fadoctor.proof.smoke.judge import Judge, Judgement
+from fadoctor.proof.smoke.choice import AUTO, CUDA, CellChoice, Chosen
+from fadoctor.proof.smoke.judge import CellJudge, CellJudgement
 from fadoctor.proof.smoke.memory import is_short
-from fadoctor.proof.smoke.worker import Report, Task
+from fadoctor.proof.smoke.worker import Task, WorkerReport
 
 if TYPE_CHECKING:
     from fadoctor.proof.smoke.events import Account, DeviceFailed, Imported, Shown
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 GARBLED = "the worker reported something that is not JSON of its own form"
 
 _DEATHS = {
-    Ending.SIGNALLED: Failure.SIGNAL,
-    Ending.TIMED_OUT: Failure.TIMEOUT,
-    Ending.STUCK: Failure.STUCK,
-    Ending.EXITED: Failure.EXIT,
-    Ending.NOT_STARTED: Failure.EXIT,
+    Ending.SIGNALLED: CellFailure.SIGNAL,
+    Ending.TIMED_OUT: CellFailure.TIMEOUT,
+    Ending.STUCK: CellFailure.STUCK,
+    Ending.EXITED: CellFailure.EXIT,
+    Ending.NOT_STARTED: CellFailure.EXIT,
 }
 _MESSAGE_LIMIT = 4_000
 _TERA = 1e12
@@ -35,7 +35,7 @@ _TERA = 1e12
 class Progress:
     """Settles cells of one device: ``cuda:1``, or what is wanted as long as no worker knows."""
 
-    def __init__(self, choice: Choice, judge: Judge, device: str) -> None:
+    def __init__(self, choice: CellChoice, judge: CellJudge, device: str) -> None:
         """Begin with every chosen cell open."""
         self.choice = choice
         self.judge = judge
@@ -43,7 +43,7 @@ class Progress:
         self.imported: Imported | None = None
         self.settled: dict[CellKey, SmokeCell] = {}
         self.problems: list[str] = []
-        self.import_failure: Judgement | None = None
+        self.import_failure: CellJudgement | None = None
         self.interrupted = False
         self.unable = False
         """Whether cells were left without a result for a reason that says nothing of them."""
@@ -91,7 +91,7 @@ class Progress:
         wanted = self.choice.wanted
         return Task(device, kinds, wanted.timeout_s, total_s, self.choice.asked, wanted.like)
 
-    def add(self, report: Report, task: Task) -> bool:
+    def add(self, report: WorkerReport, task: Task) -> bool:
         """Take in one worker's report; return whether another worker is worth starting."""
         account = report.account
         self.interrupted |= report.interrupted
@@ -124,18 +124,18 @@ class Progress:
         settled_any = len(self.settled) > before
         return settled_any and bool(self.open) and report.result.ending is not Ending.STUCK
 
-    def _settle(self, key: CellKey, judgement: Judgement, done: Shown | None = None) -> None:
+    def _settle(self, key: CellKey, judgement: CellJudgement, done: Shown | None = None) -> None:
         self.settled[key] = make_cell(key, self.device, judgement, done)
 
-    def _add_failed_import(self, report: Report, task: Task) -> None:
+    def _add_failed_import(self, report: WorkerReport, task: Task) -> None:
         problem = _import_problem(report, task)
         self.problems.append(problem)
         if self.imported is None and _is_broken(report):
             failure = report.account.failure
             text = failure.exception.trace or problem if failure else f"{problem}\n{report.tail}"
             rule_id = self.judge.cause_of(text)
-            kind = Failure.EXCEPTION if failure else _DEATHS[report.result.ending]
-            self.import_failure = Judgement(Measured.FAILED, problem, rule_id, text, kind)
+            kind = CellFailure.EXCEPTION if failure else _DEATHS[report.result.ending]
+            self.import_failure = CellJudgement(Measured.FAILED, problem, rule_id, text, kind)
 
     def _add_device_failure(self, failed: DeviceFailed) -> None:
         """Settle what is open: no worker would come further."""
@@ -145,7 +145,7 @@ class Progress:
         for key in self.open:
             self._settle(key, judgement)
 
-    def _add_proved(self, report: Report, task: Task) -> bool:
+    def _add_proved(self, report: WorkerReport, task: Task) -> bool:
         """Settle a cell of which all but the times was known; False where there is none such."""
         proved = report.account.proved
         if proved is None or proved.cell not in self.open:
@@ -156,7 +156,7 @@ class Progress:
         self._settle(proved.cell, self.judge.judge(shown, self.device.device), shown)
         return True
 
-    def _add_death(self, report: Report, task: Task) -> None:
+    def _add_death(self, report: WorkerReport, task: Task) -> None:
         """Blame the cell that was running, if one was."""
         if self._add_proved(report, task):
             return
@@ -168,7 +168,7 @@ class Progress:
             return
         phase = printable(running.phase, 20)
         message = f"{phase}: {text}\n{report.tail}"
-        failure = Judgement(
+        failure = CellJudgement(
             Measured.FAILED,
             f"{phase}: {text}",
             self.judge.cause_of(message),
@@ -191,12 +191,12 @@ class Progress:
         if self.open and not self.problems:
             self.problems.append("the worker left cells out")
         self.unable |= bool(self.open) and self.import_failure is None
-        open_ = self.import_failure or Judgement(Measured.NOT_RUN, self.problem)
+        open_ = self.import_failure or CellJudgement(Measured.NOT_RUN, self.problem)
         for key in self.open:
             self._settle(key, open_)
         found = [self.settled[key] for key in self.chosen.cells]
         for left in self.chosen.left_out:
-            judgement = Judgement(Measured.NOT_RUN, left.reason)
+            judgement = CellJudgement(Measured.NOT_RUN, left.reason)
             found.append(make_cell(left.cell, self.device, judgement))
         return tuple(found)
 
@@ -207,7 +207,7 @@ class Progress:
 
 
 def make_cell(
-    key: CellKey, device: Device, judgement: Judgement, done: Shown | None = None
+    key: CellKey, device: Device, judgement: CellJudgement, done: Shown | None = None
 ) -> SmokeCell:
     """Return a cell; what comes from a worker is made harmless."""
     errors = done.errors if done else {}
@@ -250,7 +250,7 @@ def _tflops(flop: float, time_ms: float) -> float | None:
     return flop / (time_ms / 1000) / _TERA if flop and time_ms > 0 else None
 
 
-def _is_broken(report: Report) -> bool:
+def _is_broken(report: WorkerReport) -> bool:
     """Tell whether there is a torch whose import raises or kills: then no backend can work."""
     account: Account = report.account
     if account.failure is not None:
@@ -259,7 +259,7 @@ def _is_broken(report: Report) -> bool:
     return account.started and died and not account.garbled
 
 
-def _import_problem(report: Report, task: Task) -> str:
+def _import_problem(report: WorkerReport, task: Task) -> str:
     account = report.account
     failure = account.failure
     if failure is not None and failure.missing:

@@ -51,7 +51,7 @@ class Task(msgspec.Struct, frozen=True):
     """The shape of a model, where that is asked for."""
 
 
-class Report(msgspec.Struct, frozen=True):
+class WorkerReport(msgspec.Struct, frozen=True):
     """What came of a worker."""
 
     account: Account
@@ -87,7 +87,7 @@ class Workers(msgspec.Struct, frozen=True):
     tell: Tell | None = None
     """Who is told what goes on, where somebody waits at a terminal."""
 
-    def work(self, task: Task) -> Report:
+    def work(self, task: Task) -> WorkerReport:
         """Run one worker to its end."""
         events, pulse = self._new_file(), self._new_file()
         names = {key.backend for keys in task.cells.values() for key in keys}
@@ -115,7 +115,7 @@ class Workers(msgspec.Struct, frozen=True):
             except KeyboardInterrupt:
                 result, interrupted = Result(Ending.SIGNALLED, 2, "", "", 0.0), True
         account = read_account(read_text(events, _EVENTS_LIMIT) or "")
-        return Report(account, result, interrupted)
+        return WorkerReport(account, result, interrupted)
 
     def _watched(self, events: Path, task: Task) -> AbstractContextManager[None]:
         if self.tell is None:

@@ -14,7 +14,7 @@ from fadoctor.model.trace import Record
 from fadoctor.model.typed import convert
 from fadoctor.proof.trace.join import build_report
 from fadoctor.proof.trace.parent import CHILD, process_of
-from fadoctor.proof.trace.settings import Settings, config_of
+from fadoctor.proof.trace.settings import TraceSettings, config_of
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -32,7 +32,7 @@ def _knowledge() -> Knowledge:
 
 @lru_cache(maxsize=4)
 def _config(calls: int) -> Config:
-    return config_of(Settings(calls), _knowledge())
+    return config_of(TraceSettings(calls), _knowledge())
 
 
 class Trace:

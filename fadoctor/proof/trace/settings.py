@@ -52,14 +52,14 @@ class Config(msgspec.Struct, frozen=True):
         return tuple(sorted({"torch", _DYNAMO} | modules | roots))
 
 
-class Settings(msgspec.Struct, frozen=True):
+class TraceSettings(msgspec.Struct, frozen=True):
     """How a command is to be traced."""
 
     calls: int = CALLS
     eager: bool = False
 
 
-def config_of(settings: Settings, knowledge: Knowledge) -> Config:
+def config_of(settings: TraceSettings, knowledge: Knowledge) -> Config:
     """Return what the tracer inside a process is told."""
     tables = load_apart(knowledge.tables)
     return Config(

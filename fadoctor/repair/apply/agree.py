@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fadoctor.model.plan import Answer
-from fadoctor.repair.plan.outcome import Difference, difference, learned
+from fadoctor.repair.plan.outcome import OutcomeDifference, difference, learned
 from fadoctor.repair.plan.planner import make_planned
 from fadoctor.sources.probes.metadata import normalise_name
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan, Verification
     from fadoctor.repair.plan.lessons import Lessons
-    from fadoctor.repair.plan.planner import Planned, Question
+    from fadoctor.repair.plan.planner import PlannerRequest, PlanWithProblem
     from fadoctor.repair.plan.problem import Session
 
 ROUNDS = 5
@@ -34,7 +34,7 @@ class Agreed(NamedTuple):
 def agreed_plan(
     environment: Environment,
     session: Session,
-    question: Question,
+    question: PlannerRequest,
     ask: Callable[[Plan], Verification],
 ) -> Agreed:
     """Return the first plan that the installer carries out as planned, else the last one.
@@ -57,12 +57,12 @@ def agreed_plan(
 
 
 def _asked(
-    planned: Planned, ask: Callable[[Plan], Verification]
-) -> tuple[Verification, Difference]:
+    planned: PlanWithProblem, ask: Callable[[Plan], Verification]
+) -> tuple[Verification, OutcomeDifference]:
     """Return what the installer says, and in what its result is worse than the plan."""
     verification = ask(planned.plan)
     if verification.answer is not Answer.RESOLVES:
-        return verification, Difference()
+        return verification, OutcomeDifference()
     items = (item.rpartition(" ") for item in verification.would_install)
     installs = {normalise_name(name): version for name, _, version in items}
     found = difference(planned.problem, planned.after, planned.plan, installs)

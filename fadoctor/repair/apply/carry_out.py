@@ -16,7 +16,7 @@ from fadoctor.model.plan import Action, ActionKind
 from fadoctor.processes.command import Command, Ending, Result, child_environment
 from fadoctor.processes.run import NO_TRACES
 from fadoctor.repair.apply.changes import find_changes, write_changes
-from fadoctor.repair.apply.journal import Journal, Stage, read_journal, write_journal
+from fadoctor.repair.apply.journal import Journal, JournalStage, read_journal, write_journal
 from fadoctor.repair.apply.ownership import claims, installed
 from fadoctor.repair.apply.snapshot import discard, take
 from fadoctor.repair.apply.step_process import NAME, begun, end_step, new_step
@@ -48,13 +48,13 @@ def carry_out(plan: Plan, store: Store, workshop: Workshop) -> Environment:
     """
     refuse_interrupted(store)
     environment = workshop.examine()
-    journal = Journal(Stage.SNAPSHOT, plan, _freeze(environment))
+    journal = Journal(JournalStage.SNAPSHOT, plan, _freeze(environment))
     try:
         discard(store)
         write_journal(store, journal)
         workshop.say("taking a snapshot")
         take(store, _is_moving(journal, store), journal.planned())
-        journal = msgspec.structs.replace(journal, stage=Stage.READY)
+        journal = msgspec.structs.replace(journal, stage=JournalStage.READY)
         write_journal(store, journal)
     except OSError as error:
         raise ApplyError(f"no snapshot could be taken: {error.strerror or error}") from error
@@ -65,14 +65,14 @@ def carry_out(plan: Plan, store: Store, workshop: Workshop) -> Environment:
         _record(store, number, journal)
         environment = workshop.examine()
         _refuse_unchanged(action, plan, environment)
-    write_journal(store, msgspec.structs.replace(journal, stage=Stage.DONE))
+    write_journal(store, msgspec.structs.replace(journal, stage=JournalStage.DONE))
     return environment
 
 
 def refuse_interrupted(store: Store) -> None:
     """Refuse to go on from a half-done change: a new snapshot would take it for the right state."""
     earlier = read_journal(store)
-    if earlier is not None and earlier.stage not in (Stage.DONE, Stage.SNAPSHOT):
+    if earlier is not None and earlier.stage not in (JournalStage.DONE, JournalStage.SNAPSHOT):
         raise ApplyError(
             f"an earlier change of {store.prefix} was interrupted: "
             "take it back first, with fadoctor fix --undo"
@@ -81,7 +81,7 @@ def refuse_interrupted(store: Store) -> None:
 
 def _step(number: int, action: Action, store: Store, workshop: Workshop, journal: Journal) -> None:
     """Run one command; the mark that it carries is in the journal before it does anything."""
-    running = msgspec.structs.replace(journal, stage=Stage.RUNNING, step=number)
+    running = msgspec.structs.replace(journal, stage=JournalStage.RUNNING, step=number)
     step = new_step()
 
     def announce(pid: int) -> None:

@@ -13,13 +13,13 @@ from fadoctor.model.errors import ApplyError
 from fadoctor.model.typed import decode
 from fadoctor.repair.apply.likeness import changed_versions, named_by, read_likeness
 from fadoctor.repair.apply.ownership import (
-    Distribution,
+    OwnedDistribution,
     claimed_outside,
     in_packages,
     installed,
     unequal,
 )
-from fadoctor.repair.apply.snapshot import Entry, gone, present, read_manifest, same
+from fadoctor.repair.apply.snapshot import SnapshotEntry, gone, present, read_manifest, same
 from fadoctor.repair.apply.store import read_safely, write_safely
 from fadoctor.repair.apply.strangers import strangers
 
@@ -37,15 +37,15 @@ class Changes(msgspec.Struct, frozen=True):
 
     step: int
     """Index of the last step that is counted."""
-    entries: tuple[Entry, ...]
-    installed: dict[str, tuple[Distribution, ...]]
+    entries: tuple[SnapshotEntry, ...]
+    installed: dict[str, tuple[OwnedDistribution, ...]]
     """The distributions that it left there."""
     moved: tuple[str, ...] = ()
     """The distributions that it changed, or was to change; links followed."""
     named: tuple[str, ...] = ()
     """What these own by their lists, and did not before."""
 
-    def by_path(self) -> dict[str, Entry]:
+    def by_path(self) -> dict[str, SnapshotEntry]:
         """Return the entries by path."""
         return {entry.path: entry for entry in self.entries}
 
@@ -99,7 +99,9 @@ def _through_links(
     return tuple(sorted(moved)), tuple(sorted(named))
 
 
-def differs(path: str, one: Mapping[str, Entry], other: Mapping[str, Entry]) -> bool:
+def differs(
+    path: str, one: Mapping[str, SnapshotEntry], other: Mapping[str, SnapshotEntry]
+) -> bool:
     """Return whether two states show something else in one place."""
     nothing = gone(path)
     return not same(one.get(path, nothing), other.get(path, nothing))

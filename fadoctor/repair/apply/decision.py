@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fadoctor.repair.apply.changes import Changes
     from fadoctor.repair.apply.ownership import Installed
-    from fadoctor.repair.apply.snapshot import Entry
+    from fadoctor.repair.apply.snapshot import SnapshotEntry
     from fadoctor.repair.apply.store import Store
 
 
@@ -84,7 +84,7 @@ class _Scene:
         self.store = store
         self.before = read_manifest(store)
         self.left = changes.by_path()
-        self.here: dict[str, Entry] = {entry.path: entry for entry in present(store.prefix)}
+        self.here: dict[str, SnapshotEntry] = {entry.path: entry for entry in present(store.prefix)}
         was, self.installed = installed(store.snapshot), installed(store.prefix)
         self.names = tuple(sorted(unequal(changes.installed, self.installed)))
         self.protected = self._claims(self.names, was)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.plan import Action, Plan
     from fadoctor.processes.command import Result
-    from fadoctor.repair.apply.ownership import Distribution
+    from fadoctor.repair.apply.ownership import OwnedDistribution
 
 TIMEOUT_S = 60.0
 
@@ -118,7 +118,7 @@ def _refuse_bad_uv(
         )
 
 
-def _replaced(plan: Plan, steps: list[Action], prefix: Path) -> Iterator[Distribution]:
+def _replaced(plan: Plan, steps: list[Action], prefix: Path) -> Iterator[OwnedDistribution]:
     """Yield the distributions that an installer has to remove."""
     names = {change.distribution for change in plan.changes if change.before}
     for action in steps:
@@ -129,6 +129,6 @@ def _replaced(plan: Plan, steps: list[Action], prefix: Path) -> Iterator[Distrib
         yield from there.get(name, ())
 
 
-def _has_record(prefix: Path, one: Distribution) -> bool:
+def _has_record(prefix: Path, one: OwnedDistribution) -> bool:
     """Return whether the list of files is there; an egg-info has another one, or none."""
     return one.info.endswith(".egg-info") or (prefix / one.info / "RECORD").is_file()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fadoctor.repair.apply.store import Store
 
 
-class Stage(enum.Enum):
+class JournalStage(enum.Enum):
     """How far it came. Declared in the order in which they follow each other."""
 
     SNAPSHOT = "snapshot"
@@ -32,7 +32,7 @@ class Stage(enum.Enum):
 class Journal(msgspec.Struct, frozen=True):
     """What is on disk."""
 
-    stage: Stage
+    stage: JournalStage
     plan: Plan
     freeze: tuple[str, ...]
     """Every distribution before, with its origin: for a person who restores by hand."""

@@ -10,10 +10,10 @@ from fadoctor.repair.apply.ownership import folders_above, is_compiled
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fadoctor.repair.apply.ownership import Claims, Distribution
-    from fadoctor.repair.apply.snapshot import Entry
+    from fadoctor.repair.apply.ownership import Claims, OwnedDistribution
+    from fadoctor.repair.apply.snapshot import SnapshotEntry
 
-    Installed = Mapping[str, tuple[Distribution, ...]]
+    Installed = Mapping[str, tuple[OwnedDistribution, ...]]
 
 
 def describe_distributions(names: tuple[str, ...], left: Installed, here: Installed) -> list[str]:
@@ -27,12 +27,15 @@ def describe_distributions(names: tuple[str, ...], left: Installed, here: Instal
     return lines
 
 
-def _versions(several: tuple[Distribution, ...]) -> str:
+def _versions(several: tuple[OwnedDistribution, ...]) -> str:
     return " and ".join(one.version for one in several)
 
 
 def describe_files(
-    paths: set[str], theirs: Claims, before: Mapping[str, Entry], here: Mapping[str, Entry]
+    paths: set[str],
+    theirs: Claims,
+    before: Mapping[str, SnapshotEntry],
+    here: Mapping[str, SnapshotEntry],
 ) -> list[str]:
     """Return a line for each file, or for each folder that is new or gone as a whole.
 
@@ -62,7 +65,7 @@ def _files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"
 
 
-def _whole_folder(path: str, known: Mapping[str, Entry], *, is_folder: bool) -> str:
+def _whole_folder(path: str, known: Mapping[str, SnapshotEntry], *, is_folder: bool) -> str:
     """Return the uppermost folder of a path that is not there in the other state."""
     parts = path.split("/")
     ends = range(1, len(parts) + is_folder)

@@ -28,7 +28,7 @@ _PYC = re.compile(r"(.*/)?__pycache__/([^/.]+)\.[^/]+\.pyc")
 _SIZE_LIMIT = 32 << 20
 
 
-class Distribution(msgspec.Struct, frozen=True, array_like=True):
+class OwnedDistribution(msgspec.Struct, frozen=True, array_like=True):
     """One installed distribution, with the stamp of the list of its files."""
 
     name: str
@@ -39,7 +39,7 @@ class Distribution(msgspec.Struct, frozen=True, array_like=True):
     mtime_ns: int
 
 
-Installed = dict[str, tuple[Distribution, ...]]
+Installed = dict[str, tuple[OwnedDistribution, ...]]
 """By normalised name; more than one where an installer left an old one behind."""
 
 
@@ -83,7 +83,7 @@ def installed(root: Path, *, follow: bool = False) -> Installed:
 
     `follow`: also those that lie beyond a link, as the interpreter finds them.
     """
-    found: dict[str, list[Distribution]] = {}
+    found: dict[str, list[OwnedDistribution]] = {}
     for site in _sites(root, follow=follow):
         with os.scandir(site) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
@@ -114,7 +114,7 @@ def _is_folder(path: Path, *, follow: bool) -> bool:
     return path.is_dir() and (follow or not path.is_symlink())
 
 
-def _distribution(root: Path, info: Path, name: str, version: str) -> Distribution:
+def _distribution(root: Path, info: Path, name: str, version: str) -> OwnedDistribution:
     canonical = normalise_name(name)
     size = mtime_ns = 0
     for stamp in (info / "RECORD", info / "METADATA", info / "PKG-INFO", info):
@@ -122,10 +122,10 @@ def _distribution(root: Path, info: Path, name: str, version: str) -> Distributi
             status = stamp.stat()
             size, mtime_ns = status.st_size, status.st_mtime_ns
             break
-    return Distribution(canonical, version, info.relative_to(root).as_posix(), size, mtime_ns)
+    return OwnedDistribution(canonical, version, info.relative_to(root).as_posix(), size, mtime_ns)
 
 
-def claims(root: Path, prefix: Path, distribution: Distribution) -> Claims:
+def claims(root: Path, prefix: Path, distribution: OwnedDistribution) -> Claims:
     """Return what a distribution owns, by its RECORD; by its name where it has none.
 
     `root` is the environment or its snapshot, `prefix` the environment: RECORD may name paths.

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from fadoctor.repair.apply.changes import Changes
     from fadoctor.repair.apply.decision import Decision
-    from fadoctor.repair.apply.snapshot import Entry
+    from fadoctor.repair.apply.snapshot import SnapshotEntry
     from fadoctor.repair.apply.store import Store
 
 
 def unlike(
-    store: Store, manifest: Mapping[str, Entry], changes: Changes, decision: Decision
+    store: Store, manifest: Mapping[str, SnapshotEntry], changes: Changes, decision: Decision
 ) -> tuple[str, ...]:
     """Return in lines what is not as before, though it should be; nothing where all is.
 
@@ -40,14 +40,18 @@ def come_since(store: Store, changes: Changes, decision: Decision) -> tuple[str,
     return tuple(changed_versions(read_likeness(store), store.prefix, spared).values())
 
 
-def _left_over(store: Store, manifest: Mapping[str, Entry], changes: Changes) -> Iterator[str]:
+def _left_over(
+    store: Store, manifest: Mapping[str, SnapshotEntry], changes: Changes
+) -> Iterator[str]:
     """Yield what the fix had written where no snapshot reaches."""
     for path in changes.named:
         if path not in manifest and not is_compiled(path) and _is_there(store, path):
             yield f"{path} (left over)"
 
 
-def _not_back(store: Store, manifest: Mapping[str, Entry], decision: Decision) -> Iterator[str]:
+def _not_back(
+    store: Store, manifest: Mapping[str, SnapshotEntry], decision: Decision
+) -> Iterator[str]:
     """Yield what was to be brought back, and does not look as the snapshot's list says."""
     for path in decision.paths:
         wanted = manifest.get(path)

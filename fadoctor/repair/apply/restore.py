@@ -18,7 +18,7 @@ import msgspec
 
 from fadoctor.processes.own_files import own_folders
 from fadoctor.repair.apply.ownership import is_compiled
-from fadoctor.repair.apply.snapshot import Entry, gone, present, same
+from fadoctor.repair.apply.snapshot import SnapshotEntry, gone, present, same
 from fadoctor.repair.apply.store import FOLDER
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ _TEMPORARY = re.compile(r"\.fadoctor-\d{1,10}")
 class Job(msgspec.Struct, frozen=True):
     """What is brought back."""
 
-    before: Mapping[str, Entry]
+    before: Mapping[str, SnapshotEntry]
     """The snapshot's manifest."""
-    after: Mapping[str, Entry]
+    after: Mapping[str, SnapshotEntry]
     """What the change left: only what still looks so may be thrown away."""
     paths: Collection[str]
     expendable: Collection[str] = frozenset()
@@ -68,7 +68,7 @@ def restore(store: Store, job: Job) -> Restored:
 class _Work:
     """One restoration."""
 
-    def __init__(self, store: Store, job: Job, here: dict[str, Entry]) -> None:
+    def __init__(self, store: Store, job: Job, here: dict[str, SnapshotEntry]) -> None:
         self.store, self.job, self.here = store, job, here
         self.aside: list[str] = []
         self._real_folders: set[str] = set()
@@ -93,7 +93,7 @@ class _Work:
             self._set_aside(path)
         self.here.pop(path, None)
 
-    def bring_back(self, entry: Entry) -> bool:
+    def bring_back(self, entry: SnapshotEntry) -> bool:
         """Bring one path back; False where it is not as the manifest says."""
         place = self.store.prefix / entry.path
         if not self._has_folders(entry.path):
@@ -131,7 +131,7 @@ class _Work:
     def _was_folder(self, path: str) -> bool:
         return path in self.job.before and self.job.before[path].kind == "folder"
 
-    def _may_go(self, found: Entry) -> bool:
+    def _may_go(self, found: SnapshotEntry) -> bool:
         """Return whether something is what the change left, and may be thrown away."""
         left = self.job.after.get(found.path)
         known = left is not None and same(left, found)
@@ -170,7 +170,7 @@ def _above(path: str) -> list[str]:
     return [parent.as_posix() for parent in Path(path).parents][:-1]
 
 
-def _is_back(store: Store, entry: Entry) -> bool:
+def _is_back(store: Store, entry: SnapshotEntry) -> bool:
     """Return whether a path is again, or still, what the snapshot holds; rights apart."""
     here, there = store.prefix / entry.path, store.snapshot / entry.path
     with suppress(OSError):
@@ -186,7 +186,7 @@ def _is_back(store: Store, entry: Entry) -> bool:
     return False
 
 
-def _maker(store: Store, entry: Entry) -> Callable[[Path], object]:
+def _maker(store: Store, entry: SnapshotEntry) -> Callable[[Path], object]:
     there = store.snapshot / entry.path
     if entry.kind == "link":
         return lambda temporary: temporary.symlink_to(entry.target)
@@ -210,7 +210,7 @@ def _replace(here: Path, make: Callable[[Path], object]) -> None:
     temporary.replace(here)
 
 
-def _finish(here: Path, entry: Entry) -> bool:
+def _finish(here: Path, entry: SnapshotEntry) -> bool:
     """Give a file its rights back; False where its content is not what it was."""
     if entry.kind == "link":
         os.utime(here, ns=(entry.mtime_ns, entry.mtime_ns), follow_symlinks=False)

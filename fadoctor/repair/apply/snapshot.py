@@ -39,7 +39,7 @@ MOVED_COPY_LIMIT = 1 << 16
 """Bytes up to which the files of packages that are about to change are copied, too."""
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True):
+class SnapshotEntry(msgspec.Struct, frozen=True, array_like=True):
     """One file, folder or symbolic link of the environment."""
 
     path: str
@@ -67,12 +67,12 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
         return ("file", self.mode, self.size, self.mtime_ns)
 
 
-def gone(path: str) -> Entry:
+def gone(path: str) -> SnapshotEntry:
     """Return the entry of something that is not there."""
-    return Entry(path, "gone", 0, 0, 0)
+    return SnapshotEntry(path, "gone", 0, 0, 0)
 
 
-def same(one: Entry, other: Entry) -> bool:
+def same(one: SnapshotEntry, other: SnapshotEntry) -> bool:
     """Return whether two entries show the same thing; folders are the same with other content."""
     if one.is_file and other.is_file:
         return _stamp(one) == _stamp(other)
@@ -81,7 +81,7 @@ def same(one: Entry, other: Entry) -> bool:
     return one.target == other.target if one.kind == "link" else one.mode == other.mode
 
 
-def _stamp(entry: Entry) -> tuple[int, ...]:
+def _stamp(entry: SnapshotEntry) -> tuple[int, ...]:
     return (entry.mode, entry.size, entry.mtime_ns, entry.inode)
 
 
@@ -104,7 +104,7 @@ def take(
     write_safely(store.manifest, entries)
 
 
-def present(prefix: Path) -> Iterator[Entry]:
+def present(prefix: Path) -> Iterator[SnapshotEntry]:
     """Yield everything below an environment, folders before what is in them; our own apart."""
     for found in _walk(prefix):
         entry = _entry(prefix, found)
@@ -131,12 +131,12 @@ def _walk(prefix: Path) -> Iterator[os.DirEntry[str]]:
                 folders.append(entry.path)
 
 
-def look_again(prefix: Path, path: str) -> Entry | None:
+def look_again(prefix: Path, path: str) -> SnapshotEntry | None:
     """Return how one path looks now; None where it is gone."""
     return _entry(prefix, prefix / path)
 
 
-def _entry(prefix: Path, found: os.DirEntry[str] | Path) -> Entry | None:
+def _entry(prefix: Path, found: os.DirEntry[str] | Path) -> SnapshotEntry | None:
     """Return the entry; None for what no journal can hold and no installer has written."""
     place = os.fspath(found)
     path = os.path.relpath(place, prefix).replace(os.sep, "/")
@@ -153,15 +153,15 @@ def _entry(prefix: Path, found: os.DirEntry[str] | Path) -> Entry | None:
             f"{path!r} is not a name that the journal can record: rename it"
         ) from error
     if stat.S_ISLNK(status.st_mode):
-        return Entry(path, "link", status.st_mode, 0, status.st_mtime_ns, target)
+        return SnapshotEntry(path, "link", status.st_mode, 0, status.st_mtime_ns, target)
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISDIR(status.st_mode):
-        return Entry(path, "folder", mode, 0, status.st_mtime_ns)
+        return SnapshotEntry(path, "folder", mode, 0, status.st_mtime_ns)
     kind = "file" if stat.S_ISREG(status.st_mode) else "unkept"
-    return Entry(path, kind, mode, status.st_size, status.st_mtime_ns, "", status.st_ino)
+    return SnapshotEntry(path, kind, mode, status.st_size, status.st_mtime_ns, "", status.st_ino)
 
 
-def _keep(store: Store, entry: Entry, is_moving: Callable[[str], bool]) -> Entry:
+def _keep(store: Store, entry: SnapshotEntry, is_moving: Callable[[str], bool]) -> SnapshotEntry:
     """Put a file into the snapshot; where it cannot be linked it is copied."""
     here, there = store.prefix / entry.path, store.snapshot / entry.path
     if entry.kind == "folder":
@@ -189,7 +189,7 @@ def _keep(store: Store, entry: Entry, is_moving: Callable[[str], bool]) -> Entry
     return msgspec.structs.replace(entry, kind="linked")
 
 
-def _is_edited_in_place(entry: Entry) -> bool:
+def _is_edited_in_place(entry: SnapshotEntry) -> bool:
     parts = Path(entry.path).parts
     return entry.size <= COPY_LIMIT and (
         parts[-1] in COPIED_NAMES
@@ -198,10 +198,10 @@ def _is_edited_in_place(entry: Entry) -> bool:
     )
 
 
-def read_manifest(store: Store) -> dict[str, Entry]:
+def read_manifest(store: Store) -> dict[str, SnapshotEntry]:
     """Return the manifest by path; ApplyError where there is none that can be read."""
     try:
-        entries = decode(read_safely(store.manifest), list[Entry])
+        entries = decode(read_safely(store.manifest), list[SnapshotEntry])
     except (OSError, msgspec.DecodeError) as error:
         raise ApplyError(f"the snapshot in {store.folder} cannot be read: {error}") from error
     links = {entry.path for entry in entries if entry.kind == "link"}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    from fadoctor.repair.apply.ownership import Distribution, Installed
+    from fadoctor.repair.apply.ownership import Installed, OwnedDistribution
 
 _SIZE_LIMIT = 4 << 20
 
@@ -59,12 +59,12 @@ def _requirements(info: Path) -> Iterator[str]:
                 yield normalise_name(match[1].decode())
 
 
-def _is_of_conda(prefix: Path, several: Collection[Distribution]) -> bool:
+def _is_of_conda(prefix: Path, several: Collection[OwnedDistribution]) -> bool:
     files = (prefix / one.info / "INSTALLER" for one in several)
     return any(path.is_file() and path.read_bytes()[:5] == b"conda" for path in files)
 
 
-def _is_asked_for(prefix: Path, several: Collection[Distribution]) -> bool:
+def _is_asked_for(prefix: Path, several: Collection[OwnedDistribution]) -> bool:
     """Return whether an installer has finished them, for somebody who named them."""
     marks = ("RECORD", "REQUESTED")
     return bool(several) and all(

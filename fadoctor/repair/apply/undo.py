@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.model.errors import ApplyError
 from fadoctor.repair.apply.changes import Changes, find_changes, read_changes, write_changes
 from fadoctor.repair.apply.decision import Decision, decide, read_decision, write_decision
-from fadoctor.repair.apply.journal import Journal, Stage, read_journal, write_journal
+from fadoctor.repair.apply.journal import Journal, JournalStage, read_journal, write_journal
 from fadoctor.repair.apply.proof import come_since, unlike
 from fadoctor.repair.apply.restore import Job, Restored, restore
 from fadoctor.repair.apply.snapshot import discard, read_manifest
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.repair.apply.store import Store
 
 
-class Outlook(msgspec.Struct, frozen=True):
+class UndoOutlook(msgspec.Struct, frozen=True):
     """What an undo would do."""
 
     journal: Journal
@@ -49,7 +49,7 @@ class Undone(msgspec.Struct, frozen=True):
         return not (self.spoiled or self.unlike)
 
 
-def look(store: Store, *, force: bool = False) -> Outlook | None:
+def look(store: Store, *, force: bool = False) -> UndoOutlook | None:
     """Return what an undo would do; None where nothing had been changed. Changes nothing.
 
     ApplyError where there is nothing to undo, or no record of what was changed.
@@ -57,12 +57,12 @@ def look(store: Store, *, force: bool = False) -> Outlook | None:
     journal = read_journal(store)
     if journal is None:
         raise ApplyError(f"there is nothing to undo in {store.prefix}")
-    if journal.stage is Stage.SNAPSHOT:
+    if journal.stage is JournalStage.SNAPSHOT:
         return None
     changes = read_changes(store)
-    if journal.stage is Stage.UNDOING and changes is not None:
-        return Outlook(journal, changes, read_decision(store))
-    killed = journal.stage in (Stage.READY, Stage.RUNNING)
+    if journal.stage is JournalStage.UNDOING and changes is not None:
+        return UndoOutlook(journal, changes, read_decision(store))
+    killed = journal.stage in (JournalStage.READY, JournalStage.RUNNING)
     if (killed and (changes is None or changes.step < journal.step)) or (force and not changes):
         # It was killed within a step: what differs in the folders with packages is its doing.
         changes = find_changes(store, journal.step, journal.planned())
@@ -71,11 +71,11 @@ def look(store: Store, *, force: bool = False) -> Outlook | None:
             f"{store.changes} is gone, so what the fix changed is not known: "
             "fadoctor fix --undo --force brings back everything that differs"
         )
-    return Outlook(journal, changes, decide(store, changes, force=force))
+    return UndoOutlook(journal, changes, decide(store, changes, force=force))
 
 
 def undo(
-    store: Store, *, force: bool = False, agree: Callable[[Outlook], bool] = lambda _: True
+    store: Store, *, force: bool = False, agree: Callable[[UndoOutlook], bool] = lambda _: True
 ) -> Undone | None:
     """Take the last change back; the lock is the caller's. ApplyError where there is none.
 
@@ -100,16 +100,16 @@ def undo(
         ) from error
 
 
-def _carry_back(store: Store, outlook: Outlook) -> Undone:
+def _carry_back(store: Store, outlook: UndoOutlook) -> Undone:
     """Write down what is decided, then do it: a second undo does the same, not half of it.
 
     The snapshot is let go only where what is there was compared with it.
     """
     changes, decision = outlook.changes, outlook.decision
-    if outlook.journal.stage is not Stage.UNDOING:
+    if outlook.journal.stage is not JournalStage.UNDOING:
         write_changes(store, changes)
         write_decision(store, decision)
-        write_journal(store, msgspec.structs.replace(outlook.journal, stage=Stage.UNDOING))
+        write_journal(store, msgspec.structs.replace(outlook.journal, stage=JournalStage.UNDOING))
     before = read_manifest(store)
     job = Job(before, changes.by_path(), frozenset(decision.paths), frozenset(decision.expendable))
     restored = restore(store, job)

@@ -10,7 +10,7 @@ from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.repair.plan.build import missing_modules
-from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.dialect import Dialect, command_line, is_windows
 from fadoctor.repair.plan.domain import bears_another_name
 from fadoctor.repair.plan.hub_route import effects_of_hub, partner_of_kernels
@@ -51,8 +51,10 @@ class Writer:
         take back what the first has done.
         """
         changes = tuple(choices)
-        files = (Kind.WHEEL, Kind.COMMUNITY)
-        installed = [c for c in changes if c.kind in (Kind.INSTALL, Kind.FOLLOW, *files)]
+        files = (ChoiceKind.WHEEL, ChoiceKind.COMMUNITY)
+        installed = [
+            c for c in changes if c.kind in (ChoiceKind.INSTALL, ChoiceKind.FOLLOW, *files)
+        ]
         installed.sort(key=lambda choice: choice.kind in files)
         is_alone = len(installed) == 1 and installed[0].kind in files
         options = _SAME if is_alone and self._is_there_already(installed[0]) else ()
@@ -61,7 +63,7 @@ class Writer:
         if installed:
             yield self._install(tuple(installed), options)
         for choice in changes:
-            if choice.kind is Kind.BUILD:
+            if choice.kind is ChoiceKind.BUILD:
                 yield from self._tools(choice)
                 yield self._build(choice)
 
@@ -82,7 +84,7 @@ class Writer:
         )
         changed = {choice.package for choice in changes}
         kept = [name for name in self.problem.wishes.packages if name not in changed]
-        installs = [c for c in changes if c.kind is not Kind.REMOVE]
+        installs = [c for c in changes if c.kind is not ChoiceKind.REMOVE]
         again = [self._again(name) for name in kept if self._version(name)]
         inside = Writer(self.problem, fresh, self.solved)
         inside.is_fresh = True
@@ -102,18 +104,20 @@ class Writer:
         if package in BESIDE_TORCH:
             index = self.problem.session.candidates.indexes.of(version_part(version, "local") or "")
             requirement = f"{name}=={version if index else _public(version)}"
-            return Choice(package, Kind.INSTALL, version, version, requirement, index)
+            return Choice(package, ChoiceKind.INSTALL, version, version, requirement, index)
         if package != "torch":
-            return Choice(package, Kind.INSTALL, version, version, f"{name}=={_public(version)}")
+            return Choice(
+                package, ChoiceKind.INSTALL, version, version, f"{name}=={_public(version)}"
+            )
         choice = self.problem.session.candidates.torch_like(self.environment)
-        return choice or Choice(package, Kind.INSTALL, version, version, f"{name}=={version}")
+        return choice or Choice(package, ChoiceKind.INSTALL, version, version, f"{name}=={version}")
 
     def _removals(
         self, changes: tuple[Choice, ...], installed: tuple[Choice, ...]
     ) -> Iterator[Action]:
         """Yield what has to go, and what the installer would else find to be there already."""
         for choice in changes:
-            if choice.kind is Kind.REMOVE:
+            if choice.kind is ChoiceKind.REMOVE:
                 names = (self._installed_name(choice.package),)
                 yield self._uninstall(names, (choice,), "remove " + names[0], self._effects(choice))
         again = [choice for choice in installed if self._is_there_already(choice)]
@@ -137,9 +141,9 @@ class Writer:
         if not self.is_fresh and bears_another_name(choice, self.environment):
             return True
         here = self._version(choice.package) or self._before(choice.distribution)
-        if self.is_fresh or not here or choice.brings or choice.kind is Kind.FOLLOW:
+        if self.is_fresh or not here or choice.brings or choice.kind is ChoiceKind.FOLLOW:
             return False
-        if choice.kind is Kind.INSTALL:
+        if choice.kind is ChoiceKind.INSTALL:
             return bool(choice.version) and is_in(here, f"=={choice.version}") is True
         return _public(here) == _public(choice.version)
 
@@ -280,9 +284,11 @@ class Writer:
             name = self._installed_name(choice.package)
             before = self._before(name) or self._version(choice.package)
             after = choice.version
-            if choice.kind is Kind.FOLLOW or (choice.kind is Kind.INSTALL and not after):
+            if choice.kind is ChoiceKind.FOLLOW or (
+                choice.kind is ChoiceKind.INSTALL and not after
+            ):
                 after = "what the installer finds"
-            yield Change(name, before, "" if choice.kind is Kind.REMOVE else after)
+            yield Change(name, before, "" if choice.kind is ChoiceKind.REMOVE else after)
 
 
 def _is_about(relation: Relation, packages: set[str]) -> bool:
@@ -290,7 +296,7 @@ def _is_about(relation: Relation, packages: set[str]) -> bool:
 
 
 def _in_words(choice: Choice) -> str:
-    if choice.kind in (Kind.WHEEL, Kind.COMMUNITY):
+    if choice.kind in (ChoiceKind.WHEEL, ChoiceKind.COMMUNITY):
         return f"{choice.distribution} {choice.version} (the prebuilt wheel for this torch)"
     return choice.requirement
 
@@ -300,9 +306,9 @@ def _effects_of(choices: Iterable[Choice]) -> Iterator[str]:
     kinds = [choice.kind for choice in choices]
     if any(choice.package == "torch" for choice in choices):
         yield "the download is several gigabytes, NVIDIA's libraries included"
-    if Kind.FOLLOW in kinds:
+    if ChoiceKind.FOLLOW in kinds:
         yield "the installer chooses the versions that are not named here"
-    if Kind.COMMUNITY in kinds:
+    if ChoiceKind.COMMUNITY in kinds:
         yield "the wheel was built by a third party, not by the authors of flash-attn"
 
 

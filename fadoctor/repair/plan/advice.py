@@ -9,7 +9,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.plan import Action, ActionKind
-from fadoctor.repair.plan.choice import Kind
+from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def advice_for(
     planned they are the best there is.
     """
     kinds_left = (*_BY_HAND, *_COMMANDS) if commands else tuple(_BY_HAND)
-    removed = any(choice.kind is Kind.REMOVE for choice in changes)
+    removed = any(choice.kind is ChoiceKind.REMOVE for choice in changes)
     left = list(after)
     there = {finding.fingerprint for finding in left}
     gone = [f for f in before if f.fingerprint not in there] if removed else []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.finding import Finding
     from fadoctor.model.plan import Action, Plan
-    from fadoctor.repair.plan.planner import Question
+    from fadoctor.repair.plan.planner import PlannerRequest
     from fadoctor.repair.plan.problem import Session
 
 ANSWER = "as-fadoctor-fix-does"
@@ -38,7 +38,7 @@ def advise(
     findings: Iterable[Finding],
     before: Prognosis,
     session: Session,
-    question: Question,
+    question: PlannerRequest,
     plan: Plan | None = None,
 ) -> tuple[Finding, ...]:
     """Return the findings of an environment with the fixes that hold; plans where no plan is given.

@@ -12,7 +12,7 @@ from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.verdict import Backend, Predicted, Verdict
-from fadoctor.repair.plan.rule_inputs import Reading, values_of
+from fadoctor.repair.plan.rule_inputs import FactReading, values_of
 from fadoctor.repair.plan.shortfall import count_lost
 from fadoctor.repair.plan.wishes import HALF
 
@@ -130,16 +130,16 @@ def is_of_no_use(outlooks: Outlooks, wanted: Collection[Backend]) -> bool:
     return all(verdict.predicted is Predicted.FAILS for verdict in half)
 
 
-def _read(kernels: Kernels, backend: Backend) -> Iterator[Reading]:
+def _read(kernels: Kernels, backend: Backend) -> Iterator[FactReading]:
     """Yield the facts of packages that decide what is predicted of a backend, beside rules."""
     for package in kernels.decided_by(backend):
-        yield from (Reading(f"{package}.{noun}") for noun in _OF_PACKAGE)
+        yield from (FactReading(f"{package}.{noun}") for noun in _OF_PACKAGE)
         for name in EXTENSIONS.get(package, ()):
-            yield from (Reading(f"{package}.{name}.{noun}") for noun in _OF_EXTENSION)
-    yield from (Reading(f"{extension}.file") for extension in kernels.one_of(backend))
+            yield from (FactReading(f"{package}.{name}.{noun}") for noun in _OF_EXTENSION)
+    yield from (FactReading(f"{extension}.file") for extension in kernels.one_of(backend))
     if kernels.route(backend) == "hub":
-        yield from map(Reading, _facts_of_hub(backend))
-        yield from (Reading(name) for name in _OF_THE_HUB)
+        yield from map(FactReading, _facts_of_hub(backend))
+        yield from (FactReading(name) for name in _OF_THE_HUB)
 
 
 @cache

@@ -8,7 +8,7 @@ from fadoctor.knowledge.matrix.kernels import computing_gpus
 from fadoctor.knowledge.matrix.versions import is_in, version_key, version_part
 from fadoctor.knowledge.matrix.wheel_label import STEM, wheel_facts
 from fadoctor.model.fact import Fact, Known
-from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.released import is_in_specifier, released
 from fadoctor.repair.plan.wheel_facts import known
 
@@ -113,7 +113,7 @@ def _choice(environment: Environment, version: str, age: int) -> Choice:
         "flash_attn.binary.glibc": environment.fact("host.glibc"),
     }
     return Choice(
-        "flash_attn", Kind.BUILD, f"build {version}", version, f"flash-attn=={version}",
+        "flash_attn", ChoiceKind.BUILD, f"build {version}", version, f"flash-attn=={version}",
         facts={**facts, **inside}, age=age, env=build_variables(environment),
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from packaging.markers import Marker
 from fadoctor.knowledge.matrix.query import typed_cell
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
 from fadoctor.model.fact import Known
-from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.files import Files
 from fadoctor.repair.plan.helpers import Helpers
@@ -100,7 +100,7 @@ class Candidates:
         )
         facts["torch.requires"] = Known(requires, AFTER)
         return Choice(
-            "torch", Kind.INSTALL, full, full, f"torch=={full}", index, facts=facts, age=age
+            "torch", ChoiceKind.INSTALL, full, full, f"torch=={full}", index, facts=facts, age=age
         )
 
     def triton(self, environment: Environment) -> tuple[Choice, ...]:
@@ -149,7 +149,7 @@ def _triton(version: str, row: Row) -> Choice:
     facts = released("triton", version)
     facts["triton.requires"] = Known({}, AFTER)
     facts["toolkit.ptxas.version"] = known(row.get("ptxas"))
-    return Choice("triton", Kind.INSTALL, version, version, f"triton=={version}", facts=facts)
+    return Choice("triton", ChoiceKind.INSTALL, version, version, f"triton=={version}", facts=facts)
 
 
 def _at_distance(choice: Choice, here: str | None) -> Choice:

@@ -10,7 +10,7 @@ from fadoctor.model.fact import Fact
 from fadoctor.model.packages import PACKAGES
 
 
-class Kind(enum.Enum):
+class ChoiceKind(enum.Enum):
     """What is done with a package."""
 
     KEEP = "keep"
@@ -32,7 +32,7 @@ class Choice(msgspec.Struct, frozen=True):
 
     package: str
     """Fact prefix, or the normalised name of a distribution outside the catalogue."""
-    kind: Kind
+    kind: ChoiceKind
     key: str = ""
     """Tells two choices for one package apart."""
     version: str = ""
@@ -56,7 +56,7 @@ class Choice(msgspec.Struct, frozen=True):
     @property
     def is_change(self) -> bool:
         """Whether it changes anything."""
-        return self.kind is not Kind.KEEP
+        return self.kind is not ChoiceKind.KEEP
 
     @property
     def distribution(self) -> str:
@@ -66,12 +66,12 @@ class Choice(msgspec.Struct, frozen=True):
 
 def keep(package: str) -> Choice:
     """Return the choice to leave a package as it is, there or not."""
-    return Choice(package, Kind.KEEP, "keep")
+    return Choice(package, ChoiceKind.KEEP, "keep")
 
 
 def remove(package: str) -> Choice:
     """Return the choice to uninstall a package."""
-    return Choice(package, Kind.REMOVE, "remove")
+    return Choice(package, ChoiceKind.REMOVE, "remove")
 
 
 def follow(package: str, here: str = "") -> Choice:
@@ -82,7 +82,7 @@ def follow(package: str, here: str = "") -> Choice:
     """
     name = distribution_of(package)
     lowest = f">={here.partition('+')[0]}" if here else ""
-    return Choice(package, Kind.FOLLOW, "follow", requirement=f"{name}{lowest}")
+    return Choice(package, ChoiceKind.FOLLOW, "follow", requirement=f"{name}{lowest}")
 
 
 def distribution_of(package: str) -> str:

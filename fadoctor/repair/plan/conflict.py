@@ -19,7 +19,7 @@ from fadoctor.model.fact import fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import Alternative, Conflict
 from fadoctor.repair.plan.build import missing_tools
-from fadoctor.repair.plan.choice import Kind
+from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.constraints import (
     kept_constraints,
     machine_constraints,
@@ -187,7 +187,7 @@ class _Question:
         needs = [
             need
             for choice in solution.changes
-            if choice.kind is Kind.BUILD
+            if choice.kind is ChoiceKind.BUILD
             for need in missing_tools(after, problem.session.matrix, choice.version)
         ]
         return Alternative(constraint.give_up, tuple(changes_of(problem, solution)), tuple(needs))

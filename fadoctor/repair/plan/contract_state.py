@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES, package_of
-from fadoctor.repair.plan.choice import Kind
+from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.sources.targets.missing_names import is_wanted
 
@@ -41,7 +41,7 @@ def contracts_after(facts: Mapping[str, Fact], choice: Choice, matrix: Matrix) -
         for side in moved:
             version = versions[_value(facts, f"{contract}.{side}")]
             found[f"{contract}.{side}_version"] = Known(version, AFTER) if version else _OPEN
-        removed = choice.kind is Kind.REMOVE
+        removed = choice.kind is ChoiceKind.REMOVE
         found[f"{contract}.wanted"] = _GONE if removed else _wanted(facts, found, contract, matrix)
     return found
 

@@ -11,7 +11,7 @@ from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.plan.build import build_choices
-from fadoctor.repair.plan.choice import Choice, Kind, keep, remove
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep, remove
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements, names_cuda
 from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
@@ -102,7 +102,7 @@ def domain(
     others = [
         choice
         for choice in _others(problem, package, environment)
-        if choice.kind is Kind.REMOVE or all(accepts(pin, choice.version) for pin in pins)
+        if choice.kind is ChoiceKind.REMOVE or all(accepts(pin, choice.version) for pin in pins)
     ]
     must_go = is_new and bool(pins) and package in PLANNED
     if package in BESIDE_TORCH and not is_new:
@@ -241,7 +241,7 @@ def _is_same(choice: Choice, environment: Environment) -> bool:
     if is_damaged(environment.facts, choice.package) or bears_another_name(choice, environment):
         return False
     if choice.package != "torch":
-        return choice.kind is Kind.INSTALL
+        return choice.kind is ChoiceKind.INSTALL
     here = environment.fact("torch.build")
     return isinstance(here, Known) and isinstance(build, Known) and here.value == build.value
 

@@ -8,9 +8,9 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import is_older, version_key
 from fadoctor.knowledge.matrix.wheel_label import STEM, wheel_facts
-from fadoctor.knowledge.matrix.wheels import OFFICIAL, Wanted, WheelFile, Wheels
+from fadoctor.knowledge.matrix.wheels import OFFICIAL, WheelFile, WheelRequest, Wheels
 from fadoctor.model.fact import Fact, Known
-from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.released import released, words
 from fadoctor.repair.plan.wheel_facts import inside, known, needs_newer_glibc, text_of, wanted_of
@@ -69,7 +69,7 @@ class Files:
             self._found[asked] = tuple(found.values())
         return self._found[asked]
 
-    def _fitting(self, wanted: Wanted, environment: Environment) -> tuple[Choice, ...]:
+    def _fitting(self, wanted: WheelRequest, environment: Environment) -> tuple[Choice, ...]:
         files = [f for f in self.wheels.fitting(wanted) if self.is_good(f.version, environment)]
         found: dict[tuple[str, str, str], Choice] = {}
         for file in files:
@@ -101,7 +101,7 @@ class Files:
         facts |= wheel_facts(version, facts["flash_attn.extension"], facts)
         facts |= inside(file)
         facts |= self.sure_code(environment, file)
-        kind = Kind.WHEEL if file.source == OFFICIAL else Kind.COMMUNITY
+        kind = ChoiceKind.WHEEL if file.source == OFFICIAL else ChoiceKind.COMMUNITY
         requirement = f"flash-attn @ {file.url}"
         return Choice(
             "flash_attn", kind, file.name, file.version, requirement,
@@ -131,7 +131,7 @@ class Files:
 def _flash_attn_3(file: WheelFile) -> Choice:
     facts = released("flash_attn_3", file.version, direct_url=file.url)
     facts["flash_attn_3.requires"] = Known(_REQUIRES, AFTER)
-    kind = Kind.WHEEL if file.source == OFFICIAL else Kind.COMMUNITY
+    kind = ChoiceKind.WHEEL if file.source == OFFICIAL else ChoiceKind.COMMUNITY
     requirement = f"flash-attn-3 @ {file.url}"
     return Choice(
         "flash_attn_3", kind, file.name, file.version, requirement, url=file.url, facts=facts

@@ -18,7 +18,7 @@ from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.repair.plan.build import build_choices, hindrance, missing_tools
-from fadoctor.repair.plan.choice import Choice, Kind, remove
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, remove
 from fadoctor.repair.plan.compiled import AFTER, without_variables
 from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.requirements import requirements_of, violations
@@ -184,7 +184,7 @@ class FixState:
 def _nothing_known(name: str, specifier: str) -> Choice:
     """Return the choice of a release that no table knows."""
     choice = offer(f"{name}{specifier}")
-    return choice or Choice(package_of(name, name), Kind.INSTALL, facts={})
+    return choice or Choice(package_of(name, name), ChoiceKind.INSTALL, facts={})
 
 
 def _is_there(environment: Environment, name: str, specifier: str) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.knowledge.matrix.release_columns import FRAMEWORKS
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.packages import PACKAGES, package_of
-from fadoctor.repair.plan.choice import Choice, Kind, follow
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, follow
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.offers import bounded, offer
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
@@ -64,7 +64,9 @@ def aftermath(
         company = Company(problem, environment, requirements, followers, careful=careful)
         follower = _follower(state, company, each)
         if follower is not None:
-            found.setdefault(follower.package, bool(each.found) or follower.kind is Kind.FOLLOW)
+            found.setdefault(
+                follower.package, bool(each.found) or follower.kind is ChoiceKind.FOLLOW
+            )
             followers.setdefault(follower.package, follower)
         elif not was_so(problem, state, each):
             broken.append(each)
@@ -118,9 +120,9 @@ def was_so(problem: Problem, state: State, each: Violation) -> bool:
     decided = package_of(each.needs, each.needs) in state
     if _is_compiled_for(each) and decided:
         return False
-    if asker is None or asker.kind is Kind.REMOVE or not decided:
+    if asker is None or asker.kind is ChoiceKind.REMOVE or not decided:
         return True
-    installs = any(c.is_change and c.kind is not Kind.REMOVE for c in state.values())
+    installs = any(c.is_change and c.kind is not ChoiceKind.REMOVE for c in state.values())
     return not (asker.is_change or (installs and not each.found))
 
 
@@ -134,7 +136,7 @@ def _follower(state: State, company: Company, each: Violation) -> Choice | None:
     problem = company.problem
     asker, needed = (package_of(name, name) for name in (each.distribution, each.needs))
     decided = state.get(asker)
-    if decided is not None and decided.is_change and decided.kind is not Kind.REMOVE:
+    if decided is not None and decided.is_change and decided.kind is not ChoiceKind.REMOVE:
         # an installer brings what it requires, whatever was broken before
         if needed in state or needed in problem.wishes.kept:
             return None

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.model.fact import fact_text
 from fadoctor.model.plan import Alternative, Change, Conflict
-from fadoctor.repair.plan.choice import Kind
+from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.hub_route import must_not_ask
 from fadoctor.repair.plan.problem import Problem
 from fadoctor.repair.plan.proof import prove
@@ -74,7 +74,7 @@ def hub_conflict(problem: Problem, cells: Iterable[tuple[Gpu, Backend]]) -> Iter
 def is_costly(solution: Solution) -> bool:
     """Return whether a solution changes torch, compiles, or takes a file of somebody else."""
     return any(
-        choice.kind in (Kind.BUILD, Kind.COMMUNITY) or choice.package == "torch"
+        choice.kind in (ChoiceKind.BUILD, ChoiceKind.COMMUNITY) or choice.package == "torch"
         for choice in solution.changes
     )
 

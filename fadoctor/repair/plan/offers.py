@@ -10,7 +10,7 @@ from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import PACKAGES, package_of
-from fadoctor.repair.plan.choice import Choice, Kind, distribution_of
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.released import common, words
 from fadoctor.sources.probes.metadata import normalise_name
@@ -71,7 +71,9 @@ def offer(requirement: str, index: str = "") -> Choice | None:
         if not version:
             facts[f"{package}.version"] = unknown
     requirement = f"{distribution_of(package)}{match[2] or ''}"
-    return Choice(package, Kind.INSTALL, requirement, version, requirement, index, facts=facts)
+    return Choice(
+        package, ChoiceKind.INSTALL, requirement, version, requirement, index, facts=facts
+    )
 
 
 def bounded(matrix: Matrix, asker: str, version: str, needs: str, specifier: str) -> str:

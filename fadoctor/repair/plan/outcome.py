@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-class Difference(msgspec.Struct, frozen=True):
+class OutcomeDifference(msgspec.Struct, frozen=True):
     """In what the result of an installer is worse than what was planned."""
 
     errors: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 def difference(
     problem: Problem, planned: Environment, plan: Plan, installs: Mapping[str, str]
-) -> Difference:
+) -> OutcomeDifference:
     """Return in what the set that an installer would install is worse than the plan.
 
     `planned`: the facts as the plan foresees them. `installs`: distribution -> version.
@@ -67,7 +67,7 @@ def difference(
     choices = [choice for name in other if (choice := _choice(problem, planned, name, other[name]))]
     after = problem.post.after(planned, choices)
     proof = prove(problem, after)[0] if choices else plan.proof
-    return Difference(
+    return OutcomeDifference(
         errors=tuple(sorted({*proof.errors} - {*plan.proof.errors})),
         requirements=tuple(sorted({*proof.requirements} - {*plan.proof.requirements})),
         lowered=tuple(_lowered(problem, plan, other)),
@@ -96,7 +96,9 @@ def _lowered(problem: Problem, plan: Plan, installs: Mapping[str, str]) -> Itera
             yield f"{name} {before[name]} to {version}"
 
 
-def learned(lessons: Lessons, plan: Plan, verification: Verification, found: Difference) -> Lessons:
+def learned(
+    lessons: Lessons, plan: Plan, verification: Verification, found: OutcomeDifference
+) -> Lessons:
     """Return the lessons with what an answer of the installer teaches; the same where nothing."""
     if verification.answer is Answer.REFUSED:
         return _from_refusal(lessons, plan, verification.detail)

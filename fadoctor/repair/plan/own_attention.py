@@ -15,7 +15,7 @@ from fadoctor.repair.plan.hub_ways import changes_of
 from fadoctor.repair.plan.problem import Problem
 from fadoctor.repair.plan.proof import prove
 from fadoctor.repair.plan.solve import solve
-from fadoctor.repair.plan.wishes import Asked, wishes_of
+from fadoctor.repair.plan.wishes import WishRequest, wishes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ class OwnAttention:
         own = [verdict for verdict in self.after if verdict.backend in _OWN]
         if own:
             return own, ()
-        asked = Asked(want=("torch",), no_hub=True)
+        asked = WishRequest(want=("torch",), no_hub=True)
         wishes = wishes_of(self.problem.kernels, (), (), asked)
         wishes = msgspec.structs.replace(wishes, kept=self.problem.wishes.kept)
         session, environment = self.problem.session, self.problem.environment

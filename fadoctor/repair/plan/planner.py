@@ -34,7 +34,7 @@ from fadoctor.repair.plan.refusals import instead_notes
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers
 from fadoctor.repair.plan.solution import Solution
 from fadoctor.repair.plan.solve import NODE_LIMIT, solve
-from fadoctor.repair.plan.wishes import Asked, describe, wishes_of
+from fadoctor.repair.plan.wishes import WishRequest, describe, wishes_of
 from fadoctor.repair.plan.worth import worthwhile
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ QUICK_LIMIT = 600
 """Partial states that a report looks at for the planner's answer; real plans need a few hundred."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class PlannerRequest(msgspec.Struct, frozen=True):
     """What is asked of a planner, beside the environment."""
 
     want: tuple[str, ...] = ()
@@ -76,12 +76,17 @@ def session_of(knowledge: Knowledge) -> Session:
     return Session(knowledge, load_apart(knowledge.tables))
 
 
-def make_plan(environment: Environment, session: Session, question: Question) -> Plan:
+def make_plan(environment: Environment, session: Session, question: PlannerRequest) -> Plan:
     """Return the plan for an environment. Pure: the same facts and wishes give the same plan."""
-    return _Planning(foresee(environment, session.knowledge), session, question).plan()
+    return make_plan_on(foresee(environment, session.knowledge), session, question)
 
 
-class Planned(NamedTuple):
+def make_plan_on(before: Prognosis, session: Session, question: PlannerRequest) -> Plan:
+    """Return the plan for an environment that is judged already."""
+    return _Planning(before, session, question).plan()
+
+
+class PlanWithProblem(NamedTuple):
     """A plan, with what it was made from: to judge another result by the same measure."""
 
     plan: Plan
@@ -90,15 +95,17 @@ class Planned(NamedTuple):
     """The facts as the plan foresees them."""
 
 
-def make_planned(environment: Environment, session: Session, question: Question) -> Planned:
+def make_planned(
+    environment: Environment, session: Session, question: PlannerRequest
+) -> PlanWithProblem:
     """Return the plan that `make_plan` makes, and what it was made from."""
     planning = _Planning(foresee(environment, session.knowledge), session, question)
     solution = planning.solved()
     after = planning.problem.post.after(planning.problem.environment, solution.changes)
-    return Planned(planning.written(solution, explains=True), planning.problem, after)
+    return PlanWithProblem(planning.written(solution, explains=True), planning.problem, after)
 
 
-def plan_quickly(before: Prognosis, session: Session, question: Question) -> Plan | None:
+def plan_quickly(before: Prognosis, session: Session, question: PlannerRequest) -> Plan | None:
     """Return the plan that `make_plan` makes, without conflicts; None where that takes long.
 
     Facts that nobody knows leave thousands of states open: a report does not wait for those.
@@ -109,7 +116,7 @@ def plan_quickly(before: Prognosis, session: Session, question: Question) -> Pla
 
 
 def make_recipe(
-    environment: Environment, session: Session, question: Question
+    environment: Environment, session: Session, question: PlannerRequest
 ) -> tuple[Plan, Recipe]:
     """Return the plan that `make_plan` makes, and what it ends in, made from nothing."""
     from fadoctor.repair.plan.recipe import recipe_of  # noqa: PLC0415 -- few take a plan along
@@ -123,7 +130,7 @@ def make_recipe(
 class _Planning:
     """The making of one plan."""
 
-    def __init__(self, before: Prognosis, session: Session, question: Question) -> None:
+    def __init__(self, before: Prognosis, session: Session, question: PlannerRequest) -> None:
         self.question = question
         self.session = session
         self.target = before.environment.target
@@ -143,7 +150,7 @@ class _Planning:
             Kernels(environment, session.matrix),
             before.verdicts,
             found_ids(self.findings),
-            Asked(question.want, question.keep, question.allow_build, question.no_hub),
+            WishRequest(question.want, question.keep, question.allow_build, question.no_hub),
         )
         self.wishes = hoping(self.wishes, Kernels(environment, session.matrix))
         self.problem = Problem(session, environment, self.wishes, self.base, question.requirements)

@@ -15,7 +15,7 @@ from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
-from fadoctor.repair.plan.choice import Kind
+from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.contract_state import contracts_after
 from fadoctor.repair.plan.hub_states import HubStates
@@ -91,7 +91,7 @@ class PostState:
 
     def _facts(self, facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
         names = self._names[choice.package]
-        if choice.kind is Kind.REMOVE:
+        if choice.kind is ChoiceKind.REMOVE:
             return dict.fromkeys(names, Absent(f"{AFTER}: removed"))
         given = {name: _UNKNOWN for name in names if name in facts or name not in self._later}
         return {**given, **choice.facts}
@@ -123,7 +123,7 @@ def _requirer(environment: Environment, choice: Choice) -> dict[str, Fact]:
     for key in environment.requirers():
         name = environment.fact(f"{key}.distribution")
         if isinstance(name, Known) and name.value == choice.distribution:
-            is_gone = choice.kind is Kind.REMOVE
+            is_gone = choice.kind is ChoiceKind.REMOVE
             version = Known(choice.version, AFTER) if choice.version else _UNKNOWN
             found[f"{key}.version"] = Absent(f"{AFTER}: removed") if is_gone else version
             found[f"{key}.requires"] = Known({}, AFTER)
@@ -195,7 +195,7 @@ def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
         if not isinstance(fact, Known) or not isinstance(fact.value, dict):
             continue
         left = {name: value for name, value in fact.value.items() if name not in names}
-        if fact_name == "packages.installed" and choice.kind is not Kind.REMOVE:
+        if fact_name == "packages.installed" and choice.kind is not ChoiceKind.REMOVE:
             left |= {choice.distribution: choice.version, **choice.brings}
         changed[fact_name] = Known(left, AFTER)
     return changed
@@ -204,7 +204,7 @@ def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
 def _ptxas(choice: Choice) -> dict[str, Fact]:
     """Return the ptxas that a triton brings."""
     version = choice.facts.get("toolkit.ptxas.version", Unknown("another triton", AFTER))
-    if choice.kind is Kind.REMOVE:
+    if choice.kind is ChoiceKind.REMOVE:
         version = Absent(f"{AFTER}: triton is removed")
     place = version if isinstance(version, Absent) else Unknown("another triton", AFTER)
     return {"toolkit.ptxas.version": version, "toolkit.ptxas.path": place}

@@ -15,7 +15,7 @@ from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.model.plan_words import shortcomings
 from fadoctor.model.recipe import Ingredient, Recipe
 from fadoctor.repair.plan.build import missing_modules
-from fadoctor.repair.plan.choice import Kind
+from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.hub_route import partner_of_kernels
 from fadoctor.repair.plan.undoing import is_wheel_url, origin
 from fadoctor.repair.plan.wheel_facts import text_of
@@ -84,9 +84,9 @@ def _ingredients(problem: Problem, changes: tuple[Choice, ...]) -> Iterator[Ingr
         yield from _tools(problem, version) if is_built else ()
         yield Ingredient(item, index, is_built=is_built)
     for choice in changes:
-        if choice.kind is Kind.REMOVE:
+        if choice.kind is ChoiceKind.REMOVE:
             continue
-        is_built = choice.kind is Kind.BUILD
+        is_built = choice.kind is ChoiceKind.BUILD
         yield from _tools(problem, choice.version) if is_built else ()
         yield Ingredient(choice.requirement, choice.index, is_built=is_built, env=choice.env)
     for item in partner_of_kernels(environment, changes):
@@ -104,7 +104,7 @@ def _file_of(problem: Problem, changes: tuple[Choice, ...]) -> Choice | None:
     is_kept = torch is not None and all(each.package != "torch" for each in changes)
     after = session.post.after(environment, (*changes, torch) if is_kept and torch else changes)
     fitting = session.candidates.flash_attn(after)
-    return next((c for c in fitting if c.kind is Kind.WHEEL and c.version == here), None)
+    return next((c for c in fitting if c.kind is ChoiceKind.WHEEL and c.version == here), None)
 
 
 def _tools(problem: Problem, version: str) -> Iterator[Ingredient]:
@@ -175,7 +175,7 @@ def _comments(
     if plan.assumed:
         yield f"assumed: {', '.join(plan.assumed)}"
     yield from shortcomings(plan)
-    if any(choice.kind is Kind.COMMUNITY for choice in changes):
+    if any(choice.kind is ChoiceKind.COMMUNITY for choice in changes):
         yield "the wheel of flash-attn was built by a third party, not by its authors"
     staying = _staying(problem, changes)
     left = [each for each in _there(problem.environment, changes) if each not in staying]

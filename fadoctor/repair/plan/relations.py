@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
     from fadoctor.repair.plan.choice import Choice
-    from fadoctor.repair.plan.rule_inputs import Reading
+    from fadoctor.repair.plan.rule_inputs import FactReading
 
 MOST_REMEMBERED = 200_000
 """Judgements that are kept; a plan needs some thousand."""
@@ -104,7 +104,7 @@ class Judge:
     def __init__(self, matrix: Matrix) -> None:
         """Take the matrix, which never changes."""
         self.matrix = matrix
-        self._readings: dict[Hashable, tuple[Reading, ...]] = {}
+        self._readings: dict[Hashable, tuple[FactReading, ...]] = {}
         self._judged: dict[Hashable, tuple[Judgement, ...]] = {}
         self._numbers: dict[Hashable, int] = {}
         self._last = 0
@@ -115,7 +115,7 @@ class Judge:
 
     def split(
         self, relation: Relation, environment: Environment
-    ) -> tuple[int, tuple[Reading, ...]]:
+    ) -> tuple[int, tuple[FactReading, ...]]:
         """Return what of a relation no package decides, as a number, and what packages decide."""
         readings = self._read(relation, environment.facts)
         still = [each for each in readings if not can_change(each.name)]
@@ -143,7 +143,7 @@ class Judge:
         self._judged[asked] = found
         return found
 
-    def _read(self, relation: Relation, facts: Mapping[str, Fact]) -> tuple[Reading, ...]:
+    def _read(self, relation: Relation, facts: Mapping[str, Fact]) -> tuple[FactReading, ...]:
         counts = {kind: _count(facts.get(f"{kind}.count")) for kind in COUNTED}
         asked = (relation.key, *counts.values())
         found = self._readings.get(asked)
@@ -166,7 +166,7 @@ class JudgeWithin:
         """Take the environment whose other facts all states share."""
         self._judge = judge
         self._environment = environment
-        self._parts: dict[str, tuple[int, tuple[Reading, ...]]] = {}
+        self._parts: dict[str, tuple[int, tuple[FactReading, ...]]] = {}
 
     def judge(self, relation: Relation, environment: Environment) -> tuple[Judgement, ...]:
         """Return what a relation holds against a state, or cannot decide; nothing if it passes.

@@ -12,7 +12,7 @@ from fadoctor.knowledge.matrix.release_columns import FRAMEWORK_TABLE, FRAMEWORK
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import package_of
-from fadoctor.repair.plan.choice import Choice, Kind, distribution_of
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.indexes import PYPI
 from fadoctor.repair.plan.released import accepts, is_in_specifier, mapping_of, released, words
@@ -142,7 +142,7 @@ class Releases:
                 facts[f"{package}.requires"] = Known(needs, AFTER)
                 if isinstance(rows[version].get("python"), str):
                     facts[f"{package}.requires_python"] = known(rows[version]["python"])
-                yield Choice(package, Kind.INSTALL, version, version, f"{name}=={version}",
+                yield Choice(package, ChoiceKind.INSTALL, version, version, f"{name}=={version}",
                              facts=facts, age=age)  # fmt: skip
 
     def drawn_by_frameworks(self, packages: Iterable[str]) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ class Releases:
             pythons = tuple(words(row.get("wheels_for")))
         requirement = f"{distribution_of(package)}=={version}"
         return Choice(
-            package, Kind.INSTALL, version, version, requirement,
+            package, ChoiceKind.INSTALL, version, version, requirement,
             facts=facts, age=age, pythons=pythons,
         )  # fmt: skip
 

@@ -46,7 +46,7 @@ _CHANGING = frozenset({*PACKAGES, EVERYTHING, CONTRACT, "toolkit", "hub"})
 kernels takes another build from the Hub."""
 
 
-class Reading(msgspec.Struct, frozen=True):
+class FactReading(msgspec.Struct, frozen=True):
     """A fact that is read, or one entry of it."""
 
     name: str
@@ -54,7 +54,7 @@ class Reading(msgspec.Struct, frozen=True):
     """Key of a mapping; empty: all of the fact."""
 
 
-def values_of(readings: Iterable[Reading], facts: Mapping[str, Fact]) -> list[Hashable]:
+def values_of(readings: Iterable[FactReading], facts: Mapping[str, Fact]) -> list[Hashable]:
     """Return what tells apart the values that conditions tell apart. Asked very often."""
     found: list[Hashable] = []
     look, add = facts.get, found.append
@@ -110,25 +110,25 @@ def packages_read(rule: Rule, package: str = "") -> frozenset[str]:
     return frozenset(found | ({package} if package else set()))
 
 
-def facts_read(rule: Rule, package: str, counts: Mapping[str, int]) -> tuple[Reading, ...]:
+def facts_read(rule: Rule, package: str, counts: Mapping[str, int]) -> tuple[FactReading, ...]:
     """Return the facts that decide a rule, and for which subjects it is judged.
 
     `counts`: how many there are of each kind of subject that is numbered.
     """
-    found: dict[Reading, None] = {Reading(f"{kind}.count"): None for kind in _COUNTED}
+    found: dict[FactReading, None] = {FactReading(f"{kind}.count"): None for kind in _COUNTED}
     for path in _all_paths(rule, package):
         for name in _bound(path, rule, package, counts):
             found[_reading(name)] = None
             head = name.partition(".")[0]
             if head in PACKAGES:
-                found[Reading(f"{head}.version")] = None
+                found[FactReading(f"{head}.version")] = None
             if head == "env":
-                found |= dict.fromkeys(Reading(other) for other in _UNSET)
+                found |= dict.fromkeys(FactReading(other) for other in _UNSET)
     if package:
-        found[Reading(f"{package}.version")] = None
+        found[FactReading(f"{package}.version")] = None
         for extension in EXTENSIONS.get(package, ()):
             for noun in _SUBJECT:
-                found[Reading(f"{package}.{extension}.{noun}")] = None
+                found[FactReading(f"{package}.{extension}.{noun}")] = None
     return tuple(found)
 
 
@@ -145,13 +145,13 @@ def _bound(path: str, rule: Rule, package: str, counts: Mapping[str, int]) -> It
         yield path
 
 
-def _reading(name: str) -> Reading:
+def _reading(name: str) -> FactReading:
     """Return the fact behind a path, which can end in a part of it."""
     if find_spec(build_catalogue(), name) is not None:
-        return Reading(name)
+        return FactReading(name)
     base, _, part = name.rpartition(".")
     spec = find_spec(build_catalogue(), base)
-    return Reading(base, part if spec is not None and spec.type == "mapping" else "")
+    return FactReading(base, part if spec is not None and spec.type == "mapping" else "")
 
 
 def _all_paths(rule: Rule, package: str) -> list[str]:

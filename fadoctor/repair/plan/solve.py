@@ -13,7 +13,7 @@ from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Backend, Verdict
 from fadoctor.repair.plan.backend_predictions import Outlooks, is_of_no_use
-from fadoctor.repair.plan.choice import Choice, Kind, keep
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep
 from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.follow_ups import aftermath
 from fadoctor.repair.plan.hub_route import opens_route
@@ -263,11 +263,11 @@ class _Search:
             bound.lost,
             bound.lowered + problem.lowers(choice),
             bound.torch + choice.distance,
-            bound.removed + (choice.kind is Kind.REMOVE),
+            bound.removed + (choice.kind is ChoiceKind.REMOVE),
             bound.warnings,
             bound.changed + (choice.package in self.problem.there),
-            bound.builds + (choice.kind is Kind.BUILD),
-            bound.community + (choice.kind is Kind.COMMUNITY),
+            bound.builds + (choice.kind is ChoiceKind.BUILD),
+            bound.community + (choice.kind is ChoiceKind.COMMUNITY),
             bound.hub + opens_route(choice, self.problem.there),
             bound.unproved,
             (*bound.ages[:place], choice.age, *bound.ages[place + 1 :]),
@@ -298,11 +298,11 @@ class _Search:
             lost=sum(outlook.lost for outlook in node.outlooks.values()),
             lowered=sum(map(problem.lowers, changes)),
             torch=state["torch"].distance if "torch" in state else 0,
-            removed=kinds.count(Kind.REMOVE),
+            removed=kinds.count(ChoiceKind.REMOVE),
             warnings=failures(node.telling, Severity.WARNING, is_excused),
             changed=replaced,
-            builds=kinds.count(Kind.BUILD),
-            community=kinds.count(Kind.COMMUNITY),
+            builds=kinds.count(ChoiceKind.BUILD),
+            community=kinds.count(ChoiceKind.COMMUNITY),
             hub=hub,
             unproved=unproved,
             ages=tuple(state[name].age if name in state else 0 for name in problem.by_age),

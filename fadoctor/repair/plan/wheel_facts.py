@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import is_in, version_part
-from fadoctor.knowledge.matrix.wheels import Wanted
+from fadoctor.knowledge.matrix.wheels import WheelRequest
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
 from fadoctor.repair.plan.compiled import AFTER
 
@@ -57,7 +57,7 @@ def _glibc_of(file: WheelFile) -> tuple[Fact, Fact]:
     return file.glibc_needed, file.glibc_enough
 
 
-def wanted_of(environment: Environment) -> Wanted | None:
+def wanted_of(environment: Environment) -> WheelRequest | None:
     """Return what a file must fit, None where the torch is not a published CUDA build."""
     names = ("torch.version", "torch.cuda", "python.abi_tag", "host.platform")
     torch, cuda, python, platform = (text_of(environment, name) for name in names)
@@ -69,4 +69,4 @@ def wanted_of(environment: Environment) -> Wanted | None:
     new = isinstance(abi, Known) and abi.value is True
     if isinstance(abi, Unknown):
         return None
-    return Wanted(minor, cuda, python, platform, new)
+    return WheelRequest(minor, cuda, python, platform, new)

@@ -48,7 +48,7 @@ ATTENTION = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers")
 """Packages that exist for attention on a GPU: without one they may go."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class WishRequest(msgspec.Struct, frozen=True):
     """What was asked for on the command line."""
 
     want: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ def wishes_of(
     kernels: Kernels,
     verdicts: Iterable[Verdict],
     found: Container[str],
-    asked_for: Asked,
+    asked_for: WishRequest,
 ) -> Wishes:
     """Return the wishes; UsageError for names of packages that nobody knows.
 
@@ -181,14 +181,14 @@ def with_hub(kernels: Kernels, wishes: Wishes) -> Wishes | None:
 
     Only transformers asks the Hub by itself.
     """
-    instead = _instead(kernels, (), Asked())
+    instead = _instead(kernels, (), WishRequest())
     if instead.keys() <= wishes.instead.keys():
         return None
     brings = {kernels.package(backend): (backend,) for backend in instead}
     return msgspec.structs.replace(wishes, no_hub=False, instead=instead, brings=brings)
 
 
-def _routes(asked_for: Asked) -> tuple[tuple[Backend, ...], list[str]]:
+def _routes(asked_for: WishRequest) -> tuple[tuple[Backend, ...], list[str]]:
     """Return the kernels of the Hub that were asked for, and the names of packages."""
     hub = {backend.value: backend for backend in HUB.values()}
     plain = {name: name.strip().lower().replace("_", "-") for name in asked_for.want}
@@ -200,7 +200,7 @@ def _routes(asked_for: Asked) -> tuple[tuple[Backend, ...], list[str]]:
 
 
 def _instead(
-    kernels: Kernels, asked: Container[str], asked_for: Asked
+    kernels: Kernels, asked: Container[str], asked_for: WishRequest
 ) -> Mapping[Backend, Backend]:
     """Return what may come from the Hub instead: of what nobody asked for by its name.
 

@@ -18,7 +18,7 @@ from fadoctor.repair.plan.compiled import ASSUMED
 from fadoctor.repair.resolution.labelled import labelled, settled
 from fadoctor.repair.resolution.prebuilt import FETCHED
 from fadoctor.repair.resolution.resolver_worlds import Trial, come_today, name_of, try_out
-from fadoctor.repair.resolution.wording import Wording
+from fadoctor.repair.resolution.wording import PlanWording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding, Undecided
     from fadoctor.model.rule import Knowledge
     from fadoctor.model.verdict import Verdict
-    from fadoctor.repair.resolution.resolver_worlds import World
+    from fadoctor.repair.resolution.resolver_worlds import ResolverWorld
 
 _FETCHED = "An installer fetches that wheel, unless it is told to compile."
 """Said of what follows from the file that setup.py of flash-attn asks for."""
@@ -53,7 +53,7 @@ def foresee_planned(
     today = trial.today.prognosis
     plain = foresee(trial.environment, knowledge, ignore)
     said = {each.fingerprint: each for each in (*_loose_findings(trial), *_findings(trial))}
-    wording = Wording(environment, trial.today.versions, is_consistent=trial.is_consistent)
+    wording = PlanWording(environment, trial.today.versions, is_consistent=trial.is_consistent)
     findings = tuple(wording.of(each) for each in sorted(said.values(), key=order_of))
     told = {(finding.rule_id, finding.subject) for finding in findings}
     unknown = tuple(
@@ -97,7 +97,7 @@ def _is_meant(each: Undecided, environment: Environment) -> bool:
 def _findings(trial: Trial) -> Iterator[Finding]:
     """Yield each finding once, as grave as it is in the worlds that were tried."""
     worlds = (trial.today, *trial.others)
-    seen: dict[str, list[World]] = {}
+    seen: dict[str, list[ResolverWorld]] = {}
     first: dict[str, Finding] = {}
     for world in worlds:
         for finding in world.prognosis.assessment.findings:
@@ -139,7 +139,7 @@ def _loose_findings(trial: Trial) -> Iterator[Finding]:
     for package in dict.fromkeys(world.varied for world in trial.loose):
         worlds = [world for world in trial.loose if world.varied == package]
         asked = f"{name_of(package)}{trial.environment.bounded.get(name_of(package), '')}"
-        where: dict[str, list[World]] = {}
+        where: dict[str, list[ResolverWorld]] = {}
         first: dict[str, Finding] = {}
         for world in worlds:
             for each in world.prognosis.assessment.findings:
@@ -165,7 +165,7 @@ def _lowered(finding: Finding, most: Severity, text: str) -> Finding:
     )
 
 
-def _today_text(trial: Trial, finding: Finding, where: list[World]) -> str:
+def _today_text(trial: Trial, finding: Finding, where: list[ResolverWorld]) -> str:
     """Say what a resolver takes today, and where it goes wrong."""
     found = _culprit(trial, finding, where)
     if found is None:
@@ -179,7 +179,7 @@ def _today_text(trial: Trial, finding: Finding, where: list[World]) -> str:
     return f"A resolver picks {taken} today; it goes wrong {_range(bad, good)}."
 
 
-def _elsewhere_text(trial: Trial, finding: Finding, where: list[World]) -> str:
+def _elsewhere_text(trial: Trial, finding: Finding, where: list[ResolverWorld]) -> str:
     """Say which other versions of the ranges go wrong."""
     found = _culprit(trial, finding, where)
     if found is None:
@@ -193,7 +193,7 @@ def _elsewhere_text(trial: Trial, finding: Finding, where: list[World]) -> str:
 
 
 def _culprit(
-    trial: Trial, finding: Finding, where: list[World]
+    trial: Trial, finding: Finding, where: list[ResolverWorld]
 ) -> tuple[str, set[str], set[str]] | None:
     """Return the package whose versions part the worlds with a finding from those without.
 
@@ -227,7 +227,7 @@ def _range(bad: set[str], good: set[str], name: str = "") -> str:
 
 def _verdicts(trial: Trial) -> Iterator[Verdict]:
     """Yield the cells: works only where it works in all worlds, fails only where in all."""
-    answers: dict[object, list[tuple[World, Verdict]]] = {}
+    answers: dict[object, list[tuple[ResolverWorld, Verdict]]] = {}
     for world in (trial.today, *trial.others):
         for verdict in world.prognosis.verdicts:
             answers.setdefault((verdict.gpu, verdict.backend, verdict.dtype), []).append(
@@ -249,7 +249,7 @@ def _is_named(trial: Trial, verdict: Verdict) -> bool:
     return isinstance(trial.environment.fact(f"{package}.distribution"), Known)
 
 
-def _open(trial: Trial, verdict: Verdict, world: World, other: Verdict) -> Verdict:
+def _open(trial: Trial, verdict: Verdict, world: ResolverWorld, other: Verdict) -> Verdict:
     now = trial.today.versions
     changed = [p for p in ("torch", world.varied) if p in now and now[p] != world.versions.get(p)]
     package = changed[0] if changed else world.varied

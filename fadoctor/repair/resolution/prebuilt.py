@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
-    from fadoctor.knowledge.matrix.wheels import Wanted, WheelFile
+    from fadoctor.knowledge.matrix.wheels import WheelFile, WheelRequest
     from fadoctor.model.environment import Environment
 
 NAME = "flash-attn"
@@ -38,7 +38,7 @@ class Prebuilt:
         """Take the matrix."""
         self._matrix = matrix
         self._wheels = Wheels(matrix.tables)
-        self._found: dict[tuple[str, Wanted], tuple[dict[str, Fact], WheelFile | None]] = {}
+        self._found: dict[tuple[str, WheelRequest], tuple[dict[str, Fact], WheelFile | None]] = {}
         self._files: dict[str, dict[str, WheelFile]] = {}
 
     @cached_property
@@ -115,7 +115,9 @@ class Prebuilt:
             self._files[version] = {f.name: f for f in files if f.version == version}
         return self._files[version].get(name)
 
-    def _judged(self, version: str, wanted: Wanted) -> tuple[dict[str, Fact], WheelFile | None]:
+    def _judged(
+        self, version: str, wanted: WheelRequest
+    ) -> tuple[dict[str, Fact], WheelFile | None]:
         """Return whether there is a file, and which; nothing where others have one."""
         asked = self._wheels.asked_for(version, wanted)
         if asked.file is not None:
@@ -137,7 +139,7 @@ class Prebuilt:
                 "cuda_major": Known("12", "any")}  # fmt: skip
         return not isinstance(self._matrix.find("flash-attn-lookup", keys).cell("label"), Known)
 
-    def _has_any(self, wanted: Wanted) -> bool:
+    def _has_any(self, wanted: WheelRequest) -> bool:
         """Return whether a release has a file for this torch and Python."""
         keys: dict[str, Fact] = {
             "torch": Known(wanted.torch, "asked"),

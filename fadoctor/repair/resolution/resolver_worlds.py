@@ -29,7 +29,7 @@ LOOSE_LIMIT = 200
 """Releases of a package that something may bound."""
 
 
-class World(msgspec.Struct, frozen=True):
+class ResolverWorld(msgspec.Struct, frozen=True):
     """One way in which the open packages may come."""
 
     versions: dict[str, str]
@@ -42,15 +42,15 @@ class World(msgspec.Struct, frozen=True):
 class Trial(msgspec.Struct, frozen=True):
     """The worlds that were judged."""
 
-    today: World
+    today: ResolverWorld
     environment: Environment
     """Today's, with what only files could show Unknown."""
-    others: tuple[World, ...] = ()
+    others: tuple[ResolverWorld, ...] = ()
     untried: int = 0
     """Versions beyond `WORLD_LIMIT`."""
     fits: bool = True
     """Whether the tables know releases that fit together."""
-    loose: tuple[World, ...] = ()
+    loose: tuple[ResolverWorld, ...] = ()
     """Today's with a release of a package of which nobody knows which one comes."""
     is_consistent: bool = True
     """Whether all of that but the helpers does: else today's is what is asked for, as it stands."""
@@ -81,14 +81,14 @@ def try_out(
     taken, fits, is_consistent = _taken(resolver)
     contradictions = Contradictions(resolver)
     there = contradictions.within(resolver.world(taken))
-    today = World(taken, foresee(settled(labelled(there)), knowledge, ignore))
+    today = ResolverWorld(taken, foresee(settled(labelled(there)), knowledge, ignore))
     loose = tuple(_loose(resolver, taken, (knowledge, ignore)))
     ruled_out = frozenset((name, other) for name, other, _ in contradictions.pairs)
     if not is_consistent or not environment.ranges:
         return Trial(
             today, there, fits=fits, loose=loose, is_consistent=is_consistent, ruled_out=ruled_out
         )
-    others: list[World] = []
+    others: list[ResolverWorld] = []
     untried = 0
     for package, version in _variations(resolver, taken):
         if len(others) >= WORLD_LIMIT:
@@ -98,20 +98,20 @@ def try_out(
         if found is not None:
             world = contradictions.within(resolver.world(found))
             prognosis = foresee(settled(labelled(world)), knowledge, ignore)
-            others.append(World(found, prognosis, package))
+            others.append(ResolverWorld(found, prognosis, package))
     return Trial(today, there, tuple(others), untried, fits, loose, ruled_out=ruled_out)
 
 
 def _loose(
     resolver: Resolver, taken: dict[str, str], how: tuple[Knowledge, tuple[str, ...]]
-) -> Iterator[World]:
+) -> Iterator[ResolverWorld]:
     """Yield a world for each release of the packages that something may bound, one at a time.
 
     All releases of a package or none: what is said of a part says nothing of the range.
     """
     left = LOOSE_LIMIT
     for package, specifier in package_of(resolver.environment.bounded).items():
-        found: list[World] = []
+        found: list[ResolverWorld] = []
         listed = resolver.versions.of(package, specifier)
         fitting = [version for version in listed if not resolver.is_refused(package, version)]
         left -= len(fitting or listed)
@@ -120,7 +120,7 @@ def _loose(
         for version in fitting or listed:
             versions = {**taken, package: version}
             there = settled(labelled(resolver.world(versions)))
-            found.append(World(versions, foresee(there, *how), package))
+            found.append(ResolverWorld(versions, foresee(there, *how), package))
         yield from found
 
 

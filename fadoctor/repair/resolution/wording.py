@@ -24,7 +24,7 @@ _VERSION = re.compile(
 _STATE = re.compile(r"\b(?:is|are)(?P<no> not| no longer|) installed\b")
 
 
-class Wording:
+class PlanWording:
     """Says of a plan what rules say of an environment."""
 
     def __init__(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 from fadoctor.report.ci.listing import TEXT_LIMIT, summary_of
+from fadoctor.report.headline import headline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,7 @@ def _lines(listing: Listing) -> Iterator[str]:
 def _line(command: str, located: Located) -> str:
     place, finding = located.places[0], located.finding
     where = {"file": place.file, "line": str(place.line), "col": str(place.column)}
-    title = {"title": f"fadoctor {finding.rule_id}: {finding.title}"}
+    title = {"title": f"fadoctor {finding.rule_id}: {headline(finding)}"}
     properties = {**where, **title} if located.is_exact else title
     said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::{command} {said}::{_data(summary_of(finding))}"

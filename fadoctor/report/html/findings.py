@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
+from fadoctor.report.headline import headline_of
 from fadoctor.report.html.elements import Html, command, folded, joined, listed, quoted, tag
 from fadoctor.report.words import value_text
 
@@ -27,12 +28,11 @@ _QUOTED, _MORE = 5, 1
 def article(finding: Finding) -> Html:
     """Return a finding as an article of its own."""
     look, word = _LOOKS[finding.severity]
-    subject = "" if finding.subject == "environment" else f" ({finding.subject})"
     places = [f"at {place}" for place in finding.locations]
     log = [str(each.value) for each in finding.evidence if each.fact == "log"][:_QUOTED]
     return tag(
         "article",
-        tag("h3", tag("span", word, class_=look), f"{finding.title}{subject}"),
+        tag("h3", tag("span", word, class_=look), headline_of(finding)),
         tag("p", finding.message),
         listed(places) if places else Html(),
         quoted(log) if log else Html(),

@@ -14,6 +14,7 @@ from fadoctor.fleet.hostlist import HostlistError, expand
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 from fadoctor.report.fleet_text import answer_of, difference_text
+from fadoctor.report.headline import headline
 from fadoctor.report.html.document import document
 from fadoctor.report.html.elements import TEXT_LIMIT, Html, folded, joined, listed, tag
 
@@ -68,7 +69,7 @@ def _finding(finding: FleetFinding) -> Html:
     look, word = _LOOKS[finding.severity]
     return tag(
         "article",
-        tag("h3", tag("span", word, class_=look), f"{finding.title} ({finding.count})"),
+        tag("h3", tag("span", word, class_=look), headline(finding, (str(finding.count),))),
         tag("p", _hosts(finding.nodes)),
         tag("p", finding.message) if finding.message else Html(),
         tag("p", f"rule {finding.rule_id}", class_="quiet"),

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fadoctor.knowledge.matrix.query import Matrix
-    from fadoctor.sources.pasted.claims import Line
-    from fadoctor.sources.pasted.combine import Combined
+    from fadoctor.sources.pasted.claims import PastedLine
+    from fadoctor.sources.pasted.combine import CombinedClaims
 
 # 2.6.0+cu124, 2.6.0+cpu
 _LABELLED = compiled(r"\d{1,2}\.\d{1,3}\.\d{1,3}\+(?P<build>cu\d{2,3}|cpu|rocm)[\d.]{0,8}")
@@ -52,7 +52,7 @@ _BUILD_KEYS = {"version": "torch.version", "build": "torch.build", "platform": "
 
 
 def completed(
-    combined: Combined, lines: Sequence[Line], matrix: Matrix
+    combined: CombinedClaims, lines: Sequence[PastedLine], matrix: Matrix
 ) -> tuple[dict[str, Fact], tuple[str, ...]]:
     """Return all facts of a text, what follows from them too, and what was assumed, in words."""
     facts = dict(combined.facts)
@@ -86,7 +86,9 @@ def _platform(facts: dict[str, Fact], text: str) -> Iterable[str]:
         yield PLATFORM.format("Linux on x86_64")
 
 
-def _torch(facts: dict[str, Fact], combined: Combined, text: str, matrix: Matrix) -> Iterable[str]:
+def _torch(
+    facts: dict[str, Fact], combined: CombinedClaims, text: str, matrix: Matrix
+) -> Iterable[str]:
     """Fill in which build of torch it is, and its CUDA.
 
     A label is that of torch's own files, whichever index they came from. A release without one is

@@ -13,7 +13,7 @@ from fadoctor.sources.configs.tree import Node
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fadoctor.sources.configs.shell_commands import Word
+    from fadoctor.sources.configs.shell_commands import ConfigWord
 
 # --attn_implementation, --ds.param_dtype, -tp, --dtype=half
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]{0,120})(?:=(.*))?", re.DOTALL)
@@ -35,14 +35,16 @@ class Arguments(Source, frozen=True, dict=True):
         return self.tree
 
 
-def read_arguments(source: Source, words: Iterable[Word]) -> tuple[Arguments, tuple[Word, ...]]:
+def read_arguments(
+    source: Source, words: Iterable[ConfigWord]
+) -> tuple[Arguments, tuple[ConfigWord, ...]]:
     """Return options and overrides as a document, and what is neither of them.
 
     An option without a value is true. Few take several: for the others what follows the first is a
     word of its own.
     """
-    held: list[tuple[str, Word, list[Word]]] = []
-    loose: list[Word] = []
+    held: list[tuple[str, ConfigWord, list[ConfigWord]]] = []
+    loose: list[ConfigWord] = []
     for word in words:
         if option := _OPTION.fullmatch(word.text):
             value = [] if option[2] is None else [_text(word, option[2])]
@@ -65,7 +67,7 @@ _LISTS = ("target_modules", "lora_target", "modules_to_save")
 """Endings of options that take several values."""
 
 
-def _takes(option: tuple[str, Word, list[Word]], word: Word) -> bool:
+def _takes(option: tuple[str, ConfigWord, list[ConfigWord]], word: ConfigWord) -> bool:
     """Return whether a word is a value of an option: one written with ``=`` has it."""
     key, written, values = option
     if "=" in written.text or (word.text in CALLERS and not word.is_quoted):
@@ -77,11 +79,11 @@ CALLERS = ("${@}", "${*}")
 """Arguments of the script's own caller."""
 
 
-def _text(word: Word, text: str) -> Word:
+def _text(word: ConfigWord, text: str) -> ConfigWord:
     return msgspec.structs.replace(word, text=text)
 
 
-def _node(option: Word, values: list[Word]) -> Node:
+def _node(option: ConfigWord, values: list[ConfigWord]) -> Node:
     """Return the value of an option, at the place of its name."""
     if not values:
         return Node(value=True, line=option.line, column=option.column)
@@ -91,7 +93,7 @@ def _node(option: Word, values: list[Word]) -> Node:
     return _value(values[0].text, option)
 
 
-def _value(text: str, option: Word) -> Node:
+def _value(text: str, option: ConfigWord) -> Node:
     """Return a text, or the mapping of one in JSON: ``--attention-config '{"backend": "X"}'``."""
     if text.startswith("{") and len(text) < _JSON_LIMIT:
         try:

@@ -14,9 +14,9 @@ import msgspec
 
 from fadoctor.sources.configs import settings
 from fadoctor.sources.configs.given_commands import (
-    Command,
+    ConfigCommand,
+    ConfigWord,
     Variables,
-    Word,
     text_commands,
     word_commands,
     words_of,
@@ -94,7 +94,7 @@ def _documents(source: Source) -> Iterator[Node]:
             yield document
 
 
-def _commands(source: Source) -> Iterator[Command]:
+def _commands(source: Source) -> Iterator[ConfigCommand]:
     for document in _documents(source):
         waiting = [_Held(document, "", (), 0)]
         met = 0
@@ -126,7 +126,7 @@ def _inside(held: _Held) -> _Held:
     return _Held(held.node, image, tuple(variables), held.depth)
 
 
-def _variables(node: Node) -> Iterator[tuple[str, Word]]:
+def _variables(node: Node) -> Iterator[tuple[str, ConfigWord]]:
     """Yield the variables of a mapping, of ``NAME=value`` and of ``{name: ..., value: ...}``."""
     for name, value in node.mapping.items():
         if not isinstance(value.value, dict | tuple):
@@ -137,16 +137,16 @@ def _variables(node: Node) -> Iterator[tuple[str, Word]]:
             yield str(named.scalar), _word(given)
         elif isinstance(item.scalar, str) and "=" in item.scalar:
             key, _, text = item.scalar.partition("=")
-            yield key, Word(text, item.line, item.column, is_quoted=True)
+            yield key, ConfigWord(text, item.line, item.column, is_quoted=True)
 
 
-def _word(node: Node) -> Word:
+def _word(node: Node) -> ConfigWord:
     value = node.scalar
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return Word(text, node.line, node.column, is_quoted=True)
+    return ConfigWord(text, node.line, node.column, is_quoted=True)
 
 
-def _of_mapping(source: Source, held: _Held) -> Iterator[Command]:
+def _of_mapping(source: Source, held: _Held) -> Iterator[ConfigCommand]:
     """Yield the commands of one mapping; its variables are those of each of them."""
     by_key = {key.lower(): node for key, node in held.node.mapping.items()}
     for key in _SCRIPTS:
@@ -154,7 +154,7 @@ def _of_mapping(source: Source, held: _Held) -> Iterator[Command]:
         for text in (node, *node.items) if node is not None else ():
             if isinstance(text.scalar, str):
                 yield from _script(source, text, held)
-    words: list[Word] = []
+    words: list[ConfigWord] = []
     for key in _STARTS:
         node = by_key.get(key)
         if node is not None:
@@ -164,10 +164,10 @@ def _of_mapping(source: Source, held: _Held) -> Iterator[Command]:
     elif any(key in by_key for key in _ENVIRONMENT) and (
         own := [each for each in held.variables if is_asked(each[0])]
     ):
-        yield Command((Word("env", own[0][1].line, 1),), tuple(own))
+        yield ConfigCommand((ConfigWord("env", own[0][1].line, 1),), tuple(own))
 
 
-def _words(source: Source, node: Node) -> list[Word]:
+def _words(source: Source, node: Node) -> list[ConfigWord]:
     """Return the words of a command: of a list each as it is, of a text as the shell splits it."""
     if isinstance(node.scalar, str):
         return words_of(source, node.scalar, _first_line(source, node))
@@ -187,7 +187,7 @@ def _first_line(source: Source, node: Node) -> int:
     return node.line + bool(re.search(r"[|>][+\-0-9]{0,2}\s*(?:#.*)?$", row))
 
 
-def _started(source: Source, words: list[Word], held: _Held) -> Iterator[Command]:
+def _started(source: Source, words: list[ConfigWord], held: _Held) -> Iterator[ConfigCommand]:
     """Yield the command that words make, or those of the script that a shell is given."""
     names = [posixpath.basename(word.text) for word in words]
     if names[0] in _SHELLS and len(words) > 1:
@@ -198,14 +198,14 @@ def _started(source: Source, words: list[Word], held: _Held) -> Iterator[Command
             return
     for command in word_commands(source, words, held.variables):
         known = find_launch(command.words) is not None or not of_image(held.image)
-        image = Word(held.image, words[0].line, words[0].column)
+        image = ConfigWord(held.image, words[0].line, words[0].column)
         whole = command.words if known else (image, *command.words)
         yield msgspec.structs.replace(
             command, words=whole, variables=(*held.variables, *command.variables)
         )
 
 
-def _script(source: Source, node: Node, held: _Held) -> Iterator[Command]:
+def _script(source: Source, node: Node, held: _Held) -> Iterator[ConfigCommand]:
     line = _first_line(source, node)
     for command in text_commands(source, str(node.scalar), line, held.variables):
         yield msgspec.structs.replace(command, variables=(*held.variables, *command.variables))

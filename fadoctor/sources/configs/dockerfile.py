@@ -12,7 +12,7 @@ import msgspec
 
 from fadoctor.model.typed import decode
 from fadoctor.sources.configs.shell import configuration_of
-from fadoctor.sources.configs.shell_commands import Command, Word, read_commands
+from fadoctor.sources.configs.shell_commands import ConfigCommand, ConfigWord, read_commands
 from fadoctor.syntax.dockerfile import Instruction, read_instructions
 from fadoctor.syntax.loose_words import pairs, read_words
 
@@ -33,7 +33,7 @@ def recognises(source: Source) -> bool:
 class _Stage(msgspec.Struct):
     """What an image is told so far."""
 
-    variables: dict[str, tuple[Word, str | None]]
+    variables: dict[str, tuple[ConfigWord, str | None]]
     """Where each is set, and its value where that is known."""
     started: dict[str, Instruction]
 
@@ -52,7 +52,7 @@ def read(source: Source) -> Configuration:
             if each.keyword == "ENTRYPOINT":  # it resets the CMD of the image below
                 stage.started.pop("CMD", None)
     said = tuple((name, word) for name, (word, _) in stage.variables.items())
-    commands = [Command((), said), *_commands(source, stage)]
+    commands = [ConfigCommand((), said), *_commands(source, stage)]
     return msgspec.structs.replace(configuration_of(source, commands), kind=KIND)
 
 
@@ -66,9 +66,9 @@ def _begun(each: Instruction, stages: dict[str, _Stage]) -> _Stage:
     return stage
 
 
-def _word(each: Instruction, text: str, at: int) -> Word:
+def _word(each: Instruction, text: str, at: int) -> ConfigWord:
     place = each.text.place(at)
-    return Word(text, place.line, place.column, is_quoted=True)
+    return ConfigWord(text, place.line, place.column, is_quoted=True)
 
 
 def _set(each: Instruction, stage: _Stage) -> None:
@@ -78,7 +78,7 @@ def _set(each: Instruction, stage: _Stage) -> None:
         stage.variables[name] = (_word(each, word.text, word.at), value)
 
 
-def _commands(source: Source, stage: _Stage) -> list[Command]:
+def _commands(source: Source, stage: _Stage) -> list[ConfigCommand]:
     """Return what is started: an ENTRYPOINT that is a line of the shell takes no CMD."""
     entry, given = stage.started.get("ENTRYPOINT"), stage.started.get("CMD")
     known = {name: value for name, (_, value) in stage.variables.items()}
@@ -99,7 +99,7 @@ def _commands(source: Source, stage: _Stage) -> list[Command]:
     return _of_list(source, [word for each in lists for word in each or ()])
 
 
-def _of_list(source: Source, words: list[Word]) -> list[Command]:
+def _of_list(source: Source, words: list[ConfigWord]) -> list[ConfigCommand]:
     """Return what a list starts: a program, or a shell with a text."""
     quoted = [shlex.quote(word.text) for word in words]
     starts = [0, *accumulate(len(each) + 1 for each in quoted)]
@@ -112,7 +112,7 @@ def _of_list(source: Source, words: list[Word]) -> list[Command]:
     return read_commands(source, " ".join(quoted), {}, place=place) if words else []
 
 
-def _list(each: Instruction) -> list[Word] | None:
+def _list(each: Instruction) -> list[ConfigWord] | None:
     """Return the words of a list in JSON; None of a line of the shell."""
     text = each.text.text[each.start :]
     if not text.lstrip().startswith("["):

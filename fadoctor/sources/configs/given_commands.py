@@ -6,7 +6,7 @@ import shlex
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.configs.shell_commands import Command, Word, read_commands
+from fadoctor.sources.configs.shell_commands import ConfigCommand, ConfigWord, read_commands
 from fadoctor.syntax.text_lines import line_starts
 
 if TYPE_CHECKING:
@@ -14,22 +14,28 @@ if TYPE_CHECKING:
 
     from fadoctor.sources.configs.source import Source
 
-Variables = tuple[tuple[str, Word], ...]
+Variables = tuple[tuple[str, ConfigWord], ...]
 
-__all__ = ["Command", "Variables", "Word", "text_commands", "word_commands",
-           "words_of"]  # fmt: skip
+__all__ = [
+    "ConfigCommand",
+    "ConfigWord",
+    "Variables",
+    "text_commands",
+    "word_commands",
+    "words_of",
+]  # fmt: skip
 
 
 def text_commands(
     source: Source, text: str, line: int = 1, variables: Variables = ()
-) -> list[Command]:
+) -> list[ConfigCommand]:
     """Return the commands of a text that begins at a line of the file."""
     return read_commands(source, text, _values(variables), place=_below(text, line))
 
 
 def word_commands(
-    source: Source, words: Iterable[Word], variables: Variables = ()
-) -> list[Command]:
+    source: Source, words: Iterable[ConfigWord], variables: Variables = ()
+) -> list[ConfigCommand]:
     """Return the command that words make, with the commands that it gives another shell."""
     listed = list(words)
     starts, text = [], ""
@@ -44,7 +50,7 @@ def word_commands(
     return read_commands(source, text, _values(variables), place=place) if listed else []
 
 
-def words_of(source: Source, text: str, line: int) -> list[Word]:
+def words_of(source: Source, text: str, line: int) -> list[ConfigWord]:
     """Return the words of a text that is one command, whatever lines it is folded into."""
     found = read_commands(source, text.replace("\n", " "), place=_below(text, line))
     return [word for command in found for word in command.words]

@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from fadoctor.sources.configs.shell_commands import Word
+from fadoctor.sources.configs.shell_commands import ConfigWord
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]{0,6}|\$\{?PYTHON\w{0,12}\}?", re.IGNORECASE)
 
@@ -60,17 +60,17 @@ class Launch(msgspec.Struct, frozen=True):
 
     kind: str
     """Whose arguments they are; empty for a script that nobody knows."""
-    program: Word
-    arguments: tuple[Word, ...]
-    launcher: tuple[Word, ...] = ()
+    program: ConfigWord
+    arguments: tuple[ConfigWord, ...]
+    launcher: tuple[ConfigWord, ...] = ()
     """Arguments of ``accelerate launch``."""
     verb: str = ""
     """What follows the program: ``sft``, ``serve``."""
 
 
-def find_launch(words: tuple[Word, ...]) -> Launch | None:
+def find_launch(words: tuple[ConfigWord, ...]) -> Launch | None:
     """Return what a command starts, whatever starts it: torchrun, srun, uv, docker, ray."""
-    launcher: list[Word] = []
+    launcher: list[ConfigWord] = []
     is_accelerate = False
     for at, word in enumerate(words):
         if any(char.isspace() for char in word.text):  # a text for another shell
@@ -97,7 +97,7 @@ def find_launch(words: tuple[Word, ...]) -> Launch | None:
     return _image_launch(words)
 
 
-def _image_launch(words: tuple[Word, ...]) -> Launch | None:
+def _image_launch(words: tuple[ConfigWord, ...]) -> Launch | None:
     """Return what an image starts by itself, told by the words after its name."""
     for at, word in enumerate(words):
         if kind := of_image(word.text):
@@ -111,7 +111,7 @@ def of_image(name: str) -> str:
     return _IMAGES.get(found[1].lower(), "") if found else ""
 
 
-def given_variables(words: tuple[Word, ...]) -> list[tuple[str, Word]]:
+def given_variables(words: tuple[ConfigWord, ...]) -> list[tuple[str, ConfigWord]]:
     """Return the variables that ``docker run`` is told to set: ``-e NAME=value``."""
     names = [posixpath.basename(word.text) for word in words[:4]]
     if "run" not in names or not {"docker", "podman", "nerdctl"}.intersection(names):

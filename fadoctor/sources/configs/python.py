@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.sources.configs import python_models, python_started, python_training
 from fadoctor.sources.configs.intent import Configuration
 from fadoctor.sources.configs.python_calls import read_calls
-from fadoctor.sources.configs.python_meaning import Script
+from fadoctor.sources.configs.python_meaning import ScriptMeaning
 from fadoctor.sources.configs.python_started import started_commands
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.shell_commands import read_commands
@@ -35,7 +35,7 @@ def read(source: Source) -> Configuration:
     text = source.text.replace("\r\n", "\n").replace("\r", "\n")
     book = read_notebook(source) if source.base.endswith(".ipynb") else Notebook(text)
     answer = read_calls(book.text, source.name, _WANTED, book.cells)
-    script = Script(source, book.line)
+    script = ScriptMeaning(source, book.line)
     for call in answer.found:
         if not python_training.say(script, call):
             python_models.say(script, call)

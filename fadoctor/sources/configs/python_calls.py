@@ -19,7 +19,7 @@ _OUTPUT_LIMIT = 16 << 20
 _SCRIPT = Path(__file__).parent / "child" / "_fadoctor_script.py"
 
 
-class Value(msgspec.Struct, frozen=True):
+class ArgumentValue(msgspec.Struct, frozen=True):
     """What an argument is."""
 
     kind: str
@@ -38,7 +38,7 @@ class Argument(msgspec.Struct, frozen=True):
 
     key: str | int
     """The keyword, or the position counted from 0."""
-    value: Value
+    value: ArgumentValue
     line: int
     column: int
     written: str
@@ -58,7 +58,7 @@ class Found(msgspec.Struct, frozen=True):
     line: int
     column: int
     written: str
-    value: Value | None
+    value: ArgumentValue | None
     """Of an assignment."""
     arguments: tuple[Argument, ...]
     open: bool
@@ -70,7 +70,7 @@ class Found(msgspec.Struct, frozen=True):
         return next((given[key] for key in keys if key in given), None)
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ChildAnswer(msgspec.Struct, frozen=True):
     """What the child says."""
 
     ok: bool
@@ -84,7 +84,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 def read_calls(
     source: str, file: str, wanted: frozenset[str], cells: tuple[int, ...] = ()
-) -> Answer:
+) -> ChildAnswer:
     """Return the calls and assignments whose last name is wanted; InputError where it is no Python.
 
     `cells` are the first lines of a notebook's cells: one that is no Python is left out.
@@ -93,7 +93,7 @@ def read_calls(
     found, result = ask_script(_SCRIPT, encode_for_python(request), TIMEOUT_S, _OUTPUT_LIMIT)
     if found is None:
         raise InputError(file, _trouble(result))
-    answer = convert(found, Answer)
+    answer = convert(found, ChildAnswer)
     if not answer.ok:
         column = f" (column {answer.column})" if answer.column else ""
         problem = printable(f"not Python that can be read: {answer.error}{column}")

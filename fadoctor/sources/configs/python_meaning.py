@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fadoctor.model.fact import Value as FactValue
-    from fadoctor.sources.configs.python_calls import Argument, Found, Value
+    from fadoctor.sources.configs.python_calls import Argument, ArgumentValue, Found
     from fadoctor.sources.configs.source import Source
 
     Meaning = FactValue | Computed | None
@@ -27,14 +27,14 @@ _KERNELS = {
 _NO_CHOICE = Computed("the script does not say it here")
 
 
-def literal(value: Value) -> bool | int | float | str | Computed | None:
+def literal(value: ArgumentValue) -> bool | int | float | str | Computed | None:
     """Return a literal, or why there is none."""
     if value.kind == "literal":
         return value.literal
     return Computed(value.why or "an expression")
 
 
-def text(value: Value) -> Meaning:
+def text(value: ArgumentValue) -> Meaning:
     """Return a text; None stays None."""
     found = literal(value)
     if found is None or isinstance(found, Computed):
@@ -42,13 +42,13 @@ def text(value: Value) -> Meaning:
     return str(found)[:120]
 
 
-def flag(value: Value) -> Meaning:
+def flag(value: ArgumentValue) -> Meaning:
     """Return a switch."""
     found = literal(value)
     return found if isinstance(found, bool | Computed) else Computed("no switch")
 
 
-def dtype(value: Value) -> Meaning:
+def dtype(value: ArgumentValue) -> Meaning:
     """Return a dtype, ``torch.float16`` or ``"float16"``; ``auto`` as such, None of None."""
     written = value.name.removeprefix("torch.") if value.kind == "name" else literal(value)
     if written is None or isinstance(written, Computed):
@@ -56,7 +56,7 @@ def dtype(value: Value) -> Meaning:
     return "auto" if written == "auto" else words.dtype_word(str(written))
 
 
-def names(value: Value) -> Meaning:
+def names(value: ArgumentValue) -> Meaning:
     """Return a list of names, or the one name that stands for many (``all-linear``)."""
     if value.kind != "list":
         found = text(value)
@@ -67,7 +67,7 @@ def names(value: Value) -> Meaning:
     return tuple(str(item) for item in items)
 
 
-def kernels(value: Value) -> Meaning:
+def kernels(value: ArgumentValue) -> Meaning:
     """Return the backends that ``sdpa_kernel`` is given, one or a list."""
     given = [item.value for item in value.items] if value.kind == "list" else [value]
     found = [_KERNELS.get(one.name.rpartition(".")[2], "") for one in given]
@@ -76,12 +76,12 @@ def kernels(value: Value) -> Meaning:
     return tuple(found)
 
 
-def modules_map(value: Value) -> Meaning:
+def modules_map(value: ArgumentValue) -> Meaning:
     """Return a device map: a text, or ``custom`` for a mapping."""
     return "custom" if value.kind == "mapping" else text(value)
 
 
-class Script:
+class ScriptMeaning:
     """Collects the intents of one script."""
 
     def __init__(self, source: Source, line_of: Callable[[int], int]) -> None:
@@ -108,7 +108,11 @@ class Script:
             self.intents.append(Intent(name, value, place))
 
     def take(
-        self, call: Found, keys: Iterable[str | int], name: str, meaning: Callable[[Value], Meaning]
+        self,
+        call: Found,
+        keys: Iterable[str | int],
+        name: str,
+        meaning: Callable[[ArgumentValue], Meaning],
     ) -> Argument | None:
         """Note the first of these arguments that is given; return it."""
         given = call.argument(*keys)

@@ -12,8 +12,8 @@ from fadoctor.sources.configs.intent import Computed
 from fadoctor.sources.configs.vllm import backend
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.python_calls import Found, Value
-    from fadoctor.sources.configs.python_meaning import Script
+    from fadoctor.sources.configs.python_calls import ArgumentValue, Found
+    from fadoctor.sources.configs.python_meaning import ScriptMeaning
 
 # AutoTokenizer, CLIPImageProcessor, LlamaConfig, DDIMScheduler
 _NO_MODEL = re.compile(
@@ -40,7 +40,7 @@ WANTED = frozenset({
 })  # fmt: skip
 
 
-def say(script: Script, call: Found) -> None:
+def say(script: ScriptMeaning, call: Found) -> None:
     """Note what a call or an assignment says of a model."""
     owner, _, last = call.name.rpartition(".")
     if call.form == "assignment":
@@ -64,7 +64,7 @@ def say(script: Script, call: Found) -> None:
         _cast(script, call, owner, last)
 
 
-def _assigned(script: Script, call: Found, last: str) -> None:
+def _assigned(script: ScriptMeaning, call: Found, last: str) -> None:
     if call.value is None:
         return
     name = {
@@ -75,7 +75,7 @@ def _assigned(script: Script, call: Found, last: str) -> None:
         script.add(name, call, meaning.text(call.value), call)
 
 
-def _loaded(script: Script, call: Found, owner: str) -> None:
+def _loaded(script: ScriptMeaning, call: Found, owner: str) -> None:
     if _NO_MODEL.search(owner):
         script.take(call, ("padding_side",), "config.padding_side", meaning.text)
         if owner.endswith("Config"):
@@ -95,7 +95,7 @@ def _loaded(script: Script, call: Found, owner: str) -> None:
     say_arguments(script, call)
 
 
-def say_arguments(script: Script, call: Found) -> None:
+def say_arguments(script: ScriptMeaning, call: Found) -> None:
     """Note what the arguments of a call say that loads a model."""
     _left_open(script, call)
     given = script.take(call, _DTYPE_KEYS, "config.weights_dtype", meaning.dtype)
@@ -113,7 +113,7 @@ def say_arguments(script: Script, call: Found) -> None:
     script.take(call, ("trust_remote_code",), "config.trust_remote_code", meaning.flag)
 
 
-def _left_open(script: Script, call: Found) -> None:
+def _left_open(script: ScriptMeaning, call: Found) -> None:
     """Note what arguments that are put together may say beside those that are written."""
     if not call.open:
         return
@@ -124,7 +124,7 @@ def _left_open(script: Script, call: Found) -> None:
         script.add("config.attention", call, why, call)
 
 
-def quantised(script: Script, call: Found) -> None:
+def quantised(script: ScriptMeaning, call: Found) -> None:
     """Note ``load_in_4bit`` and ``load_in_8bit`` where they are on, or may be."""
     for key, word in (("load_in_4bit", "4bit"), ("load_in_8bit", "8bit")):
         given = call.argument(key)
@@ -134,7 +134,7 @@ def quantised(script: Script, call: Found) -> None:
             script.add("config.quantization", given, value, call)
 
 
-def _unsloth(script: Script, call: Found) -> None:
+def _unsloth(script: ScriptMeaning, call: Found) -> None:
     """Unsloth loads in 4 bits unless it is told otherwise."""
     script.add("config.use_unsloth", call, True, call)
     others = ("load_in_4bit", "load_in_8bit", "load_in_16bit", "full_finetuning")
@@ -143,7 +143,7 @@ def _unsloth(script: Script, call: Found) -> None:
         script.add("config.quantization", call, value, call)
 
 
-def _served(script: Script, call: Found, last: str) -> None:
+def _served(script: ScriptMeaning, call: Found, last: str) -> None:
     root = call.name.partition(".")[0]
     framework = "sglang" if root in ("sglang", "sgl") else "vllm"
     if last == "Engine" and framework != "sglang":
@@ -157,7 +157,7 @@ def _served(script: Script, call: Found, last: str) -> None:
     script.intents = before
 
 
-def _server_arguments(script: Script, call: Found, framework: str) -> None:
+def _server_arguments(script: ScriptMeaning, call: Found, framework: str) -> None:
     script.take(call, (0, "model", "model_path"), "config.model", meaning.text)
     script.take(call, ("dtype",), "config.weights_dtype", meaning.dtype)
     script.take(call, ("kv_cache_dtype",), "config.kv_cache_dtype", meaning.text)
@@ -168,7 +168,7 @@ def _server_arguments(script: Script, call: Found, framework: str) -> None:
     script.take(whole, ("attention_backend", "backend"), "config.attention", name)
 
 
-def _ray(script: Script, call: Found) -> None:
+def _ray(script: ScriptMeaning, call: Found) -> None:
     """Note what Ray Serve gives vLLM: ``engine_kwargs``."""
     script.uses("vllm", "inference", call)
     whole = _with_mapping(call, "engine_kwargs")
@@ -184,7 +184,7 @@ _TENSORS = (0, 1, 2, "q", "k", "v", "qkv", "kv")
 _FLOAT32 = ("torch.float32", "torch.float", "torch.float64", "torch.double")
 
 
-def _flash_attn(script: Script, call: Found) -> None:
+def _flash_attn(script: ScriptMeaning, call: Found) -> None:
     """Note float32 tensors that the script makes and hands flash-attn itself."""
     if not call.name.startswith("flash_attn"):
         return
@@ -196,12 +196,12 @@ def _flash_attn(script: Script, call: Found) -> None:
         script.add("config.dtype", wrong[0], "fp32", call)
 
 
-def _vllm_backend(value: Value) -> meaning.Meaning:
+def _vllm_backend(value: ArgumentValue) -> meaning.Meaning:
     found = meaning.text(value)
     return backend(found) if isinstance(found, str) else found
 
 
-def _x_transformers(script: Script, call: Found) -> None:
+def _x_transformers(script: ScriptMeaning, call: Found) -> None:
     if not call.name.startswith("x_transformers."):
         return
     script.uses("x-transformers", "", call)
@@ -209,7 +209,7 @@ def _x_transformers(script: Script, call: Found) -> None:
     script.take(call, ("rotary_pos_emb",), "config.rotary", meaning.flag)
 
 
-def _cast(script: Script, call: Found, owner: str, last: str) -> None:
+def _cast(script: ScriptMeaning, call: Found, owner: str, last: str) -> None:
     """Note a cast of a whole model; tensors are cast by the same methods."""
     makers = call.of if owner.endswith(">") else ()  # of the variable itself, not what it returns
     made_by = [one for one in (owner, *makers) if not _NO_MODEL.search(one.rpartition(".")[0])]

@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.sources.configs.given_commands import Command, Word, text_commands, word_commands
+from fadoctor.sources.configs.given_commands import (
+    ConfigCommand,
+    ConfigWord,
+    text_commands,
+    word_commands,
+)
 from fadoctor.sources.configs.shell import configuration_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fadoctor.sources.configs.intent import Intent
-    from fadoctor.sources.configs.python_calls import Argument, Found, Value
-    from fadoctor.sources.configs.python_meaning import Script
+    from fadoctor.sources.configs.python_calls import Argument, ArgumentValue, Found
+    from fadoctor.sources.configs.python_meaning import ScriptMeaning
     from fadoctor.sources.configs.source import Source
 
 _SUBPROCESS = ("run", "Popen", "call", "check_call", "check_output", "getoutput")
@@ -27,13 +32,13 @@ OPEN = "${value}"
 """What stands for a word that only running the script would tell."""
 
 
-def started_commands(source: Source, script: Script, found: Iterable[Found]) -> list[Intent]:
+def started_commands(source: Source, script: ScriptMeaning, found: Iterable[Found]) -> list[Intent]:
     """Return what the programs that a script starts are told."""
     commands = [command for call in found for command in _commands(source, script, call)]
     return list(configuration_of(source, commands).intents) if commands else []
 
 
-def _commands(source: Source, script: Script, call: Found) -> Iterator[Command]:
+def _commands(source: Source, script: ScriptMeaning, call: Found) -> Iterator[ConfigCommand]:
     given = call.argument(0, "args")
     if call.form != "call" or call.name not in _NAMES or given is None:
         return
@@ -50,15 +55,15 @@ def _commands(source: Source, script: Script, call: Found) -> Iterator[Command]:
         yield msgspec.structs.replace(each, is_sure=each.is_sure and not call.condition)
 
 
-def _word(script: Script, item: Argument) -> Word:
-    return Word(_text(item.value), script.line_of(item.line), item.column, is_quoted=True)
+def _word(script: ScriptMeaning, item: Argument) -> ConfigWord:
+    return ConfigWord(_text(item.value), script.line_of(item.line), item.column, is_quoted=True)
 
 
-def _text(value: Value) -> str:
+def _text(value: ArgumentValue) -> str:
     return str(value.literal) if value.kind == "literal" else OPEN
 
 
-def _placed(command: Command, line: int) -> Command:
+def _placed(command: ConfigCommand, line: int) -> ConfigCommand:
     """Put words of a text in one line at columns that tell them apart."""
     words = tuple(
         msgspec.structs.replace(word, line=line, column=index + 1)

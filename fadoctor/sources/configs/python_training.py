@@ -14,8 +14,8 @@ from fadoctor.sources.configs.intent import Computed
 from fadoctor.sources.configs.variables import is_asked
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.python_calls import Argument, Found, Value
-    from fadoctor.sources.configs.python_meaning import Script
+    from fadoctor.sources.configs.python_calls import Argument, ArgumentValue, Found
+    from fadoctor.sources.configs.python_meaning import ScriptMeaning
 
 _TRL = frozenset({
     "SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "ORPOConfig", "CPOConfig", "RewardConfig",
@@ -74,7 +74,7 @@ _LIGHTNING = {
 """What ``precision`` of Lightning's Trainer switches autocast to."""
 
 
-def say(script: Script, call: Found) -> bool:
+def say(script: ScriptMeaning, call: Found) -> bool:
     """Note what a call says; False where it says nothing of how a script trains and runs."""
     owner, _, last = call.name.rpartition(".")
     root = call.name.partition(".")[0]
@@ -101,7 +101,7 @@ def say(script: Script, call: Found) -> bool:
     return True
 
 
-def _arguments(script: Script, call: Found, *, is_trl: bool) -> None:
+def _arguments(script: ScriptMeaning, call: Found, *, is_trl: bool) -> None:
     script.uses("transformers", "training", call)
     _switches(script, call, may_default=is_trl or call.open)
     script.take(call, ("tf32",), "config.tf32", meaning.flag)
@@ -116,14 +116,14 @@ def _arguments(script: Script, call: Found, *, is_trl: bool) -> None:
         _init_keywords(script, call, model.value)
 
 
-def _init_keywords(script: Script, call: Found, value: Value) -> None:
+def _init_keywords(script: ScriptMeaning, call: Found, value: ArgumentValue) -> None:
     """Note what TRL's trainers are to load a model with."""
     if value.kind == "mapping":
         inner = msgspec.structs.replace(call, arguments=value.items, open=value.open)
         models.say_arguments(script, inner)
 
 
-def _changed(script: Script, call: Found, owner: str, last: str) -> bool:
+def _changed(script: ScriptMeaning, call: Found, owner: str, last: str) -> bool:
     """Note what a script changes of a trainer's arguments after they were made."""
     if call.value is None or last not in CHANGED:
         return False
@@ -137,7 +137,7 @@ def _changed(script: Script, call: Found, owner: str, last: str) -> bool:
     return True
 
 
-def _switches(script: Script, call: Found, *, may_default: bool) -> None:
+def _switches(script: ScriptMeaning, call: Found, *, may_default: bool) -> None:
     """Say what ``bf16`` and ``fp16`` come to: the first that is on is the trainer's autocast."""
     given = {key: call.argument(key) for key in ("bf16", "fp16")}
     values = {key: meaning.flag(one.value) for key, one in given.items() if one is not None}
@@ -155,7 +155,7 @@ def _switches(script: Script, call: Found, *, may_default: bool) -> None:
         script.default("config.autocast", call, None)
 
 
-def _deepspeed(script: Script, call: Found, given: Argument) -> None:
+def _deepspeed(script: ScriptMeaning, call: Found, given: Argument) -> None:
     for section in given.value.items:
         if section.key not in ("bf16", "fp16") or section.value.kind != "mapping":
             continue
@@ -166,7 +166,7 @@ def _deepspeed(script: Script, call: Found, given: Argument) -> None:
             script.add("config.deepspeed_precision", enabled, value, call)
 
 
-def _trainer(script: Script, call: Found, root: str) -> None:
+def _trainer(script: ScriptMeaning, call: Found, root: str) -> None:
     if root in ("lightning", "pytorch_lightning"):
         script.uses("lightning", "training", call)
         given = call.argument("precision")
@@ -181,7 +181,7 @@ def _trainer(script: Script, call: Found, root: str) -> None:
         script.add("config.trainer_arguments", wrong[0], tuple(str(w.key) for w in wrong), call)
 
 
-def _adapter(script: Script, call: Found, owner: str) -> None:
+def _adapter(script: ScriptMeaning, call: Found, owner: str) -> None:
     is_config = call.name.endswith("LoraConfig")
     if is_config or owner.rpartition(".")[2].startswith("Fast"):
         script.uses("" if is_config else "unsloth", "training", call)
@@ -190,7 +190,7 @@ def _adapter(script: Script, call: Found, owner: str) -> None:
         script.take(call, ("target_modules",), "config.adapter_modules", meaning.names)
 
 
-def _torch(script: Script, call: Found, owner: str, last: str) -> None:
+def _torch(script: ScriptMeaning, call: Found, owner: str, last: str) -> None:
     is_torch = call.name.startswith("torch.")
     if last == "set_default_dtype" and is_torch:
         script.take(call, (0, "d"), "config.default_dtype", meaning.dtype)
@@ -211,7 +211,7 @@ def _torch(script: Script, call: Found, owner: str, last: str) -> None:
         script.uses("", "inference", call)
 
 
-def _autocast(script: Script, call: Found, owner: str) -> None:
+def _autocast(script: ScriptMeaning, call: Found, owner: str) -> None:
     """Note ``torch.autocast``: float16 on CUDA unless it says another dtype."""
     is_old = owner.endswith("cuda.amp")
     device = None if is_old else call.argument(0, "device_type")
@@ -230,7 +230,7 @@ def _autocast(script: Script, call: Found, owner: str) -> None:
         script.add("config.autocast", given, meaning.dtype(given.value), call)
 
 
-def _accelerator(script: Script, call: Found) -> None:
+def _accelerator(script: ScriptMeaning, call: Found) -> None:
     given = call.argument("mixed_precision")
     if given is None:
         return
@@ -241,7 +241,7 @@ def _accelerator(script: Script, call: Found) -> None:
     script.add("config.autocast", given, value, call)
 
 
-def _kernels(script: Script, call: Found, last: str) -> None:
+def _kernels(script: ScriptMeaning, call: Found, last: str) -> None:
     """Note which backends torch's attention may take."""
     if last == "sdpa_kernel":
         script.take(call, (0, "backends"), "config.sdpa_kernel", meaning.kernels)
@@ -251,7 +251,7 @@ def _kernels(script: Script, call: Found, last: str) -> None:
         script.switch(_SWITCHED[last], call)
 
 
-def _old_kernels(script: Script, call: Found) -> None:
+def _old_kernels(script: ScriptMeaning, call: Found) -> None:
     """Note ``torch.backends.cuda.sdp_kernel``: what is not switched off is allowed."""
     allowed = []
     for key, name in _SWITCHES.items():
@@ -265,14 +265,14 @@ def _old_kernels(script: Script, call: Found) -> None:
     script.add("config.sdpa_kernel", call, tuple(allowed), call)
 
 
-def _environment(script: Script, call: Found) -> bool:
+def _environment(script: ScriptMeaning, call: Found) -> bool:
     if not call.name.startswith("os.environ[") or call.value is None:
         return False
     _variable(script, call.name[len("os.environ[") : -1], call, meaning.text(call.value), call)
     return True
 
 
-def _environment_call(script: Script, call: Found, owner: str, last: str) -> None:
+def _environment_call(script: ScriptMeaning, call: Found, owner: str, last: str) -> None:
     if last == "putenv" or (owner == "os.environ" and last == "setdefault"):
         name, value = call.argument(0), call.argument(1)
         if name is not None and value is not None:
@@ -289,7 +289,7 @@ def _environment_call(script: Script, call: Found, owner: str, last: str) -> Non
 
 
 def _variable(
-    script: Script, name: str, at: Found | Argument, value: meaning.Meaning, call: Found
+    script: ScriptMeaning, name: str, at: Found | Argument, value: meaning.Meaning, call: Found
 ) -> None:
     if is_asked(name):
         script.add(f"env.{name}", at, value, call)

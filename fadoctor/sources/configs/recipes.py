@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.sources.configs import settings
-from fadoctor.sources.configs.given_commands import Command, Word, text_commands
+from fadoctor.sources.configs.given_commands import ConfigCommand, ConfigWord, text_commands
 from fadoctor.sources.configs.intent import Configuration
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.tree import Node
@@ -110,18 +110,18 @@ def _windows(source: Source) -> str:
 def _environment(source: Source) -> Configuration:
     """Return what a file of variables says: those that are asked for, and keys of any file."""
     pairs: dict[str, Node] = {}
-    variables: list[tuple[str, Word]] = []
+    variables: list[tuple[str, ConfigWord]] = []
     for line, row in enumerate(source.text.replace("\r", "").split("\n"), 1):
         pair = _PAIR.fullmatch(row)
         if pair is None:
             continue
         value = re.sub(r"[ \t]+#.*", "", pair[2]).strip().strip("\"'")
         pairs[pair[1].lower()] = Node(value, line, 1)
-        variables.append((pair[1], Word(value, line, 1, is_quoted=True)))
+        variables.append((pair[1], ConfigWord(value, line, 1, is_quoted=True)))
     said = Said(source)
     document = Node(pairs, 1, 1)
     settings.say(said, document)
     settings.finished(said, document)
-    commands = [Command((), tuple(variables))]
+    commands = [ConfigCommand((), tuple(variables))]
     found = configuration_of(source, commands)
     return Configuration(source.name, KIND, (*found.intents, *said.intents))

@@ -14,7 +14,7 @@ from fadoctor.sources.configs.arguments import CALLERS, Arguments, read_argument
 from fadoctor.sources.configs.intent import Computed, Configuration, Intent
 from fadoctor.sources.configs.launches import Launch, find_launch, given_variables
 from fadoctor.sources.configs.serving import SERVERS
-from fadoctor.sources.configs.shell_commands import Command, Word, read_commands
+from fadoctor.sources.configs.shell_commands import ConfigCommand, ConfigWord, read_commands
 from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.tree import Node
 from fadoctor.sources.configs.variables import is_asked
@@ -43,7 +43,7 @@ def read(source: Source) -> Configuration:
     return configuration_of(source, read_commands(source, source.text))
 
 
-def configuration_of(source: Source, commands: list[Command]) -> Configuration:
+def configuration_of(source: Source, commands: list[ConfigCommand]) -> Configuration:
     """Return what commands ask for; what may not run is Computed."""
     intents: list[Intent] = []
     started: list[list[Intent]] = []
@@ -106,7 +106,7 @@ def _perhaps(intent: Intent) -> Intent:
     return msgspec.structs.replace(intent, value=Computed("it happens on a condition"))
 
 
-def _variables(source: Source, command: Command) -> list[Intent]:
+def _variables(source: Source, command: ConfigCommand) -> list[Intent]:
     """Return the variables that are set for what is started, where anybody looks at them."""
     found = []
     for name, word in command.variables:
@@ -181,7 +181,7 @@ def _is_known(arguments: Arguments) -> bool:
     return trainer.recognises(arguments) or not _STRONG.isdisjoint(arguments.tree.mapping)
 
 
-def _completed(launch: Launch, arguments: Arguments, loose: tuple[Word, ...]) -> Arguments:
+def _completed(launch: Launch, arguments: Arguments, loose: tuple[ConfigWord, ...]) -> Arguments:
     """Return the arguments with what the command itself says: that it trains, which model."""
     mapping = dict(arguments.tree.mapping)
     here = launch.program
@@ -197,7 +197,7 @@ def _completed(launch: Launch, arguments: Arguments, loose: tuple[Word, ...]) ->
 _TRAINS = ("sft", "pt", "rlhf", "train")
 
 
-def _at_program(intent: Intent, program: Word, file: str) -> Intent:
+def _at_program(intent: Intent, program: ConfigWord, file: str) -> Intent:
     """Place what no argument says at the program itself."""
     if intent.name != "config.framework" and intent.written:
         return intent
@@ -208,7 +208,7 @@ def _at_program(intent: Intent, program: Word, file: str) -> Intent:
     return msgspec.structs.replace(intent, place=place, written=written)
 
 
-def _as_written(intent: Intent, words: tuple[Word, ...]) -> Intent:
+def _as_written(intent: Intent, words: tuple[ConfigWord, ...]) -> Intent:
     """Say an intent as the command line does."""
     place = (intent.place.line, intent.place.column)
     at = next((i for i, word in enumerate(words) if (word.line, word.column) == place), None)
@@ -220,7 +220,7 @@ def _as_written(intent: Intent, words: tuple[Word, ...]) -> Intent:
     return msgspec.structs.replace(intent, written=printable(text, 120))
 
 
-def _files(loose: tuple[Word, ...], arguments: Arguments) -> list[str]:
+def _files(loose: tuple[ConfigWord, ...], arguments: Arguments) -> list[str]:
     """Return the configurations that the command line names."""
     options = [node.line for node in arguments.tree.mapping.values()]
     before = [word for word in loose if not options or word.line <= min(options)]

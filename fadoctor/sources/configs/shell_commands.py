@@ -21,7 +21,7 @@ COMMAND = "${command}"
 """What stands for the output of a command."""
 
 
-class Word(msgspec.Struct, frozen=True):
+class ConfigWord(msgspec.Struct, frozen=True):
     """A word of a command; what is left open in it is written like a variable."""
 
     text: str
@@ -30,11 +30,11 @@ class Word(msgspec.Struct, frozen=True):
     is_quoted: bool = False
 
 
-class Command(msgspec.Struct, frozen=True):
+class ConfigCommand(msgspec.Struct, frozen=True):
     """One simple command."""
 
-    words: tuple[Word, ...]
-    variables: tuple[tuple[str, Word], ...] = ()
+    words: tuple[ConfigWord, ...]
+    variables: tuple[tuple[str, ConfigWord], ...] = ()
     """What stands before it, or what ``export`` gives others: name and value."""
     is_sure: bool = True
     """Whether it runs whenever the script does, loops being entered."""
@@ -49,7 +49,7 @@ def read_commands(
     *,
     start: int = 0,
     place: Callable[[int], tuple[int, int]] | None = None,
-) -> list[Command]:
+) -> list[ConfigCommand]:
     """Return the commands of a text from an index on; InputError where it is too long.
 
     `place`: tells line and column of an index. ``${X:-y}`` stays open: what a caller sets is no
@@ -64,7 +64,7 @@ def read_commands(
     return list(_kept(places, found.commands))
 
 
-def _kept(places: _Places, commands: Iterable[syntax.Command]) -> Iterable[Command]:
+def _kept(places: _Places, commands: Iterable[syntax.ShellCommand]) -> Iterable[ConfigCommand]:
     """Yield the commands that start something, or set variables for what is started."""
     for each in commands:
         variables = tuple(
@@ -76,7 +76,7 @@ def _kept(places: _Places, commands: Iterable[syntax.Command]) -> Iterable[Comma
             is_sure = each.depends < syntax.Depends.CONDITION
             words = tuple(map(places.word, each.words))
             is_called = each.depends is not syntax.Depends.CALLER
-            yield Command(words, variables, is_sure, is_called)
+            yield ConfigCommand(words, variables, is_sure, is_called)
 
 
 class _Places:
@@ -90,12 +90,12 @@ class _Places:
         row = bisect_right(self.starts, max(0, index))
         return row, max(0, index) - self.starts[row - 1] + 1
 
-    def word(self, word: filled.Word) -> Word:
+    def word(self, word: filled.FilledWord) -> ConfigWord:
         """Return a word with its place."""
-        return Word(_shown(word), *self.place(word.at), word.is_quoted)
+        return ConfigWord(_shown(word), *self.place(word.at), word.is_quoted)
 
 
-def _shown(word: filled.Word) -> str:
+def _shown(word: filled.FilledWord) -> str:
     """Return a text whose open parts all look like variables."""
     parts, at = [], 0
     for start, end in word.opens:

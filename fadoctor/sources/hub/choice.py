@@ -47,7 +47,7 @@ class Habits(msgspec.Struct, frozen=True):
     """Lowest macOS for which they take Metal; 0: they do not ask."""
 
 
-class Choice(msgspec.Struct, frozen=True):
+class HubChoice(msgspec.Struct, frozen=True):
     """What would be taken."""
 
     accepted: tuple[Variant, ...]
@@ -61,7 +61,7 @@ class Choice(msgspec.Struct, frozen=True):
         return self.accepted[0] if self.accepted else None
 
 
-def choose(variants: Iterable[Variant], habits: Habits, system: System) -> Choice:
+def choose(variants: Iterable[Variant], habits: Habits, system: System) -> HubChoice:
     """Return which builds releases of kernels with these habits take, and why no other."""
     accepted, refused = [], {}
     for variant in variants:
@@ -71,7 +71,7 @@ def choose(variants: Iterable[Variant], habits: Habits, system: System) -> Choic
         else:
             accepted.append(variant)
     accepted.sort(key=lambda variant: preference(variant, habits))
-    return Choice(tuple(accepted), refused)
+    return HubChoice(tuple(accepted), refused)
 
 
 def _against(variant: Variant, habits: Habits, system: System) -> str:

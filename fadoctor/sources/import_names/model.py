@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ModuleEntry(msgspec.Struct, frozen=True):
     """A row of the table of modules."""
 
     distribution: tuple[str, ...]
@@ -49,7 +49,7 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether one of them imports the asking package, or another entry, itself."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class NameAnswer(msgspec.Struct, frozen=True):
     """What was found."""
 
     broken: tuple[Broken, ...] = ()

@@ -12,10 +12,10 @@ from fadoctor.model.fact import printable
 from fadoctor.model.files import read_bytes
 from fadoctor.model.typed import convert, encode_for_python
 from fadoctor.processes.script_child import ask_script
-from fadoctor.sources.import_names.model import Answer, Broken, Entry, Site
+from fadoctor.sources.import_names.model import Broken, ModuleEntry, NameAnswer, Site
 from fadoctor.sources.import_names.verdicts import (
     SCHEMA,
-    Verdict,
+    NameVerdict,
     keep_answer,
     kept_answer,
     look,
@@ -68,12 +68,12 @@ class _Reply(msgspec.Struct, frozen=True):
     distributions: tuple[str, ...] = ()
 
 
-def entries_of(table: Table) -> dict[str, Entry]:
+def entries_of(table: Table) -> dict[str, ModuleEntry]:
     """Return the table of modules as the reader wants it."""
     found = {}
     for row in table.rows:
         distribution, following = (_words(row.get(name)) for name in ("distribution", "next"))
-        found[str(row["module"])] = Entry(distribution, str(row["role"]), following)
+        found[str(row["module"])] = ModuleEntry(distribution, str(row["role"]), following)
     return found
 
 
@@ -81,7 +81,7 @@ def _words(cell: object) -> tuple[str, ...]:
     return tuple(cell.split()) if isinstance(cell, str) else ()
 
 
-def wanted(entries: Mapping[str, Entry], installed: Mapping[str, str]) -> list[str]:
+def wanted(entries: Mapping[str, ModuleEntry], installed: Mapping[str, str]) -> list[str]:
     """Return the entry modules that something installed brings."""
     return [
         module
@@ -92,11 +92,11 @@ def wanted(entries: Mapping[str, Entry], installed: Mapping[str, str]) -> list[s
 
 def read_contracts(
     site: Site,
-    entries: Mapping[str, Entry],
+    entries: Mapping[str, ModuleEntry],
     folder: Path | None,
     announce: Callable[[], None] = lambda: None,
     shipped: Path | None = SHIPPED,
-) -> Answer:
+) -> NameAnswer:
     """Return what is asked for and not there; `announce` is called before it takes long.
 
     Starts one process where no answer is kept. `folder` is that of the cache, or None; `shipped`
@@ -104,30 +104,30 @@ def read_contracts(
     """
     modules = wanted(entries, site.installed)
     if not modules:
-        return Answer()
+        return NameAnswer()
     folder = made(folder)
     file = verdict_file(folder, site, entries) if folder else None
     kept = kept_answer(file, site) if file else None
     if kept is not None:
-        return Answer(kept, source="verdict")
+        return NameAnswer(kept, source="verdict")
     announce()
     reply, problem = _asked(site, entries, modules, folder, shipped)
     if reply is None:
-        return Answer(problem=problem)
+        return NameAnswer(problem=problem)
     broken = tuple(_joined(reply.broken))[:BROKEN_LIMIT]
     if file is not None and folder is not None:
         records = {site.records[d] for d in reply.distributions if d in site.records}
         files = {**reply.files, **{path: look(path) for path in records}}
         is_set = set(site.variables)
         variables = {name: name in is_set for name in reply.variables}
-        keep_answer(file, Verdict(SCHEMA, files, variables, broken))
+        keep_answer(file, NameVerdict(SCHEMA, files, variables, broken))
         prune(folder)
-    return Answer(broken, source=f"{reply.parsed} of {len(reply.files)} files parsed")
+    return NameAnswer(broken, source=f"{reply.parsed} of {len(reply.files)} files parsed")
 
 
 def _asked(
     site: Site,
-    entries: Mapping[str, Entry],
+    entries: Mapping[str, ModuleEntry],
     modules: list[str],
     folder: Path | None,
     shipped: Path | None,

@@ -18,7 +18,7 @@ import msgspec
 from fadoctor import __version__
 from fadoctor.model.typed import decode, encode
 from fadoctor.processes.own_files import own_folders, read_own
-from fadoctor.sources.import_names.model import Broken, Entry, Site
+from fadoctor.sources.import_names.model import Broken, ModuleEntry, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ COUNT_LIMIT = 1_000
 SCHEMA = 2
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class NameVerdict(msgspec.Struct, frozen=True):
     """One answer and what it hangs on."""
 
     schema: int
@@ -52,7 +52,7 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
     return Path(base, "fadoctor", "contracts")
 
 
-def verdict_file(folder: Path, site: Site, entries: Mapping[str, Entry]) -> Path:
+def verdict_file(folder: Path, site: Site, entries: Mapping[str, ModuleEntry]) -> Path:
     """Return the file of the answer for a site."""
     asked = (
         __version__, SCHEMA, site.folders, sorted(site.installed.items()), site.python, site.system,
@@ -65,7 +65,7 @@ def verdict_file(folder: Path, site: Site, entries: Mapping[str, Entry]) -> Path
 def kept_answer(file: Path, site: Site) -> tuple[Broken, ...] | None:
     """Return what was found before, where nothing that it hangs on has changed."""
     try:
-        verdict = decode(read_own(file, SIZE_LIMIT), Verdict)
+        verdict = decode(read_own(file, SIZE_LIMIT), NameVerdict)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
     is_set = set(site.variables)
@@ -90,7 +90,7 @@ def look(path: str) -> tuple[int, int]:
     return (size, found.st_mtime_ns)
 
 
-def keep_answer(file: Path, verdict: Verdict) -> None:
+def keep_answer(file: Path, verdict: NameVerdict) -> None:
     """Keep an answer; where that is not possible, nothing is lost."""
     data = encode(verdict)
     if len(data) > SIZE_LIMIT:

@@ -14,9 +14,9 @@ from fadoctor.sources.completion.texts import completed
 from fadoctor.sources.logs.mentions import mentions
 from fadoctor.sources.pasted import LINES
 from fadoctor.sources.pasted.claims import RUNTIME, Claim
-from fadoctor.sources.pasted.claims import Line as PlainLine
+from fadoctor.sources.pasted.claims import PastedLine as PlainLine
 from fadoctor.sources.pasted.cleaning import is_fence, plain
-from fadoctor.sources.pasted.combine import Combined, is_short_for
+from fadoctor.sources.pasted.combine import CombinedClaims, is_short_for
 from fadoctor.sources.pasted.report import claims_in
 from fadoctor.sources.pasted.whole_names import with_whole_names
 from fadoctor.sources.targets.derived import derive
@@ -62,7 +62,7 @@ def plain_lines(lines: Iterable[Line]) -> list[PlainLine]:
     return [line for line in found if line.text.strip() and not is_fence(line.text)]
 
 
-def stated(lines: Sequence[PlainLine], name: str, matrix: Matrix) -> Combined:
+def stated(lines: Sequence[PlainLine], name: str, matrix: Matrix) -> CombinedClaims:
     """Return what lines state, held against each other: nothing that follows from it.
 
     A report of a tool counts more than a pair of name and value, and that more than a sentence.
@@ -70,7 +70,7 @@ def stated(lines: Sequence[PlainLine], name: str, matrix: Matrix) -> Combined:
     claims = [*claims_in(lines)]
     for others in (claims_in(lines, LINES), mentions(lines, matrix.tables)):
         claims += _agreed(_beside(claims, others))
-    return Combined(with_whole_names(claims, matrix.tables), name)
+    return CombinedClaims(with_whole_names(claims, matrix.tables), name)
 
 
 def _subject(name: str) -> str:

@@ -13,14 +13,14 @@ from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.packages import PACKAGES
 from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
 from fadoctor.sources.pasted.names import GPU_NAME, NAME, VERSION, distribution_of, is_wished
-from fadoctor.sources.targets.gpu_name import Gpu, gpus_by_key, key_of
+from fadoctor.sources.targets.gpu_name import GpuModel, gpus_by_key, key_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fadoctor.model.rule import Table
-    from fadoctor.sources.pasted.claims import Line
+    from fadoctor.sources.pasted.claims import PastedLine
 
     Spoken = tuple[Claim, tuple[int, int]]
     """A claim, and where in its line it stands."""
@@ -134,9 +134,9 @@ _TIMES = compiled(
 _NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
 
 
-def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Claim]:
+def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterator[Claim]:
     """Yield what single lines say is installed, is there, or ran."""
-    models: dict[str, Gpu] = {}
+    models: dict[str, GpuModel] = {}
     for line in lines if len(lines) <= FEW else _worth_reading(lines, tables):
         if not any(digit in line.text for digit in "0123456789"):
             continue
@@ -156,7 +156,9 @@ def mentions(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Cla
                     yield claim
 
 
-def _worth_reading(lines: Sequence[Line], tables: Mapping[str, Table]) -> Iterator[Line]:
+def _worth_reading(
+    lines: Sequence[PastedLine], tables: Mapping[str, Table]
+) -> Iterator[PastedLine]:
     """Yield the lines of a long log that hold a word which a mention begins with.
 
     `str.find` over the whole text is many times faster than patterns on every line.
@@ -186,7 +188,7 @@ def _lines_with(word: str, text: str, form: re.Pattern[str] | None = None) -> It
         at = text.find(word, behind) if behind >= 0 else -1
 
 
-def _of_files(line: Line) -> Iterator[Claim]:
+def _of_files(line: PastedLine) -> Iterator[Claim]:
     """Yield what the name of a file says of Python and the machine."""
     for form, system in ((_SO, "linux"), (_PYD, "windows"), (_FOLDER, "")):
         found = form.search(line.text)
@@ -202,7 +204,7 @@ def _of_files(line: Line) -> Iterator[Claim]:
                 yield Claim(name, value, line.number, TOOL)
 
 
-def _you_have(line: Line) -> Iterator[Claim]:
+def _you_have(line: PastedLine) -> Iterator[Claim]:
     found = _YOU_HAVE.search(line.text) if "(you have " in line.text else None
     if found is not None and found["name"] == "PyTorch":
         yield _package("torch", found["version"], line)
@@ -210,7 +212,7 @@ def _you_have(line: Line) -> Iterator[Claim]:
         yield Claim("python.version", found["version"], line.number, TOOL)
 
 
-def _fixed_forms(line: Line) -> Iterator[Claim]:
+def _fixed_forms(line: PastedLine) -> Iterator[Claim]:
     """Yield what torch's own sentences say of the driver and the GPU."""
     if found := _DRIVER_CUDA.search(line.text):
         version = f"{found['major']}.{found['minor']}"
@@ -221,7 +223,7 @@ def _fixed_forms(line: Line) -> Iterator[Claim]:
         yield Claim("gpu[0].vendor", "nvidia", line.number, TOOL)
 
 
-def _plain(line: Line) -> Iterator[Spoken]:
+def _plain(line: PastedLine) -> Iterator[Spoken]:
     lowered = line.text.lower()
     if any(word in lowered for word in _PACKAGE_WORDS):
         for form in _PACKAGES:
@@ -236,14 +238,16 @@ def _plain(line: Line) -> Iterator[Spoken]:
                 yield Claim("gpu[0].vendor", vendor, line.number, TOOL), found.span()
 
 
-def _package(name: str, version: str, line: Line) -> Claim:
+def _package(name: str, version: str, line: PastedLine) -> Claim:
     """Return the claim of a version; of torch, its label is what torch says of itself."""
     distribution = distribution_of(name)
     labelled = distribution == "torch" and "+" in version
     return Claim(RUNTIME if labelled else f"package:{distribution}", version, line.number, TOOL)
 
 
-def _gpus(line: Line, models: dict[str, Gpu], tables: Mapping[str, Table]) -> Iterator[Spoken]:
+def _gpus(
+    line: PastedLine, models: dict[str, GpuModel], tables: Mapping[str, Table]
+) -> Iterator[Spoken]:
     """Yield the GPUs that a line names; a short name only where the line is about one."""
     for found in islice(GPU_NAME.finditer(line.text), MOST):
         name = found["name"]
@@ -266,7 +270,7 @@ def _many(times: re.Match[str]) -> int:
     return int(times["times"]) if times["times"] else _NUMERALS[times["word"]]
 
 
-def _gpu(gpu: Gpu, index: int, line: Line) -> Iterator[Claim]:
+def _gpu(gpu: GpuModel, index: int, line: PastedLine) -> Iterator[Claim]:
     at = f"gpu[{index}]"
     yield Claim(f"{at}.name", gpu.name, line.number, TOOL)
     yield Claim(f"{at}.vendor", gpu.vendor, line.number, TOOL)

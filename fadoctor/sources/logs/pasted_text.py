@@ -18,8 +18,8 @@ from fadoctor.sources.logs.sieve import Region
 if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge
-    from fadoctor.sources.pasted.claims import Line
-    from fadoctor.sources.pasted.combine import Combined
+    from fadoctor.sources.pasted.claims import PastedLine
+    from fadoctor.sources.pasted.combine import CombinedClaims
 
 SIZE_LIMIT = 2 << 20
 """Bytes of a text that are read."""
@@ -54,7 +54,9 @@ def read_text(
     return Environment(__version__, target, facts, (*visible, *assumed), complaints=complaints)
 
 
-def read_statements(data: bytes, name: str, matrix: Matrix) -> tuple[list[Line], Combined]:
+def read_statements(
+    data: bytes, name: str, matrix: Matrix
+) -> tuple[list[PastedLine], CombinedClaims]:
     """Return the lines of a text, and what they state; InputError for what is too large."""
     if len(data) > SIZE_LIMIT:
         raise InputError(name, f"larger than {SIZE_LIMIT >> 20} MiB")

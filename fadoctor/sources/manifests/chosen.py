@@ -26,7 +26,7 @@ _COMPARED = re.compile(r"extra (?P<sign>[!=]=) '(?P<name>(?:extra|group)-[^']{1,
 _EXTRA = re.compile(r"""extra (?P<sign>[!=]=) (?P<quote>["'])(?P<name>[^"']{1,100})(?P=quote)""")
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ManifestRequest(msgspec.Struct, frozen=True):
     """What ``--extra`` and ``--group`` name, as indexes write names."""
 
     extras: tuple[str, ...] = ()
@@ -63,15 +63,15 @@ class Choice(msgspec.Struct, frozen=True):
         return normalise_name(found["rest"][int(found["length"]) + 1 :]) in chosen
 
 
-def choice_of(extras: Iterable[str], groups: Iterable[str]) -> Choice:
+def choice_of(extras: Iterable[str], groups: Iterable[str]) -> ManifestRequest:
     """Return what the command line chooses; UsageError where that is too much."""
-    found = Choice(*(tuple(map(normalise_name, names)) for names in (extras, groups)))
+    found = ManifestRequest(*(tuple(map(normalise_name, names)) for names in (extras, groups)))
     if len(found.extras) + len(found.groups) > NAME_LIMIT:
         raise UsageError(f"--extra and --group: at most {NAME_LIMIT} names")
     return found
 
 
-def refuse_unknown(choice: Choice, manifests: Iterable[Manifest]) -> None:
+def refuse_unknown(choice: ManifestRequest, manifests: Iterable[Manifest]) -> None:
     """Refuse a name that none of the files has: it would silently choose nothing."""
     manifests = tuple(manifests)
     offers = {

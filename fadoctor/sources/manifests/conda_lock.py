@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.place import Place
 from fadoctor.sources.manifests.conda_files import conda_file
 from fadoctor.sources.manifests.conda_platforms import platform_marker
-from fadoctor.sources.manifests.conda_spec import Names, Spec, add_spec, only_one_cuda
+from fadoctor.sources.manifests.conda_spec import CondaNames, Spec, add_spec, only_one_cuda
 from fadoctor.sources.manifests.draft import Draft, only_named
 from fadoctor.sources.manifests.entries import distribution, exactly
 from fadoctor.sources.manifests.merged import merged
@@ -22,7 +22,7 @@ from fadoctor.sources.probes.metadata import clean_url
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import Node, Tree
+    from fadoctor.sources.manifests.tree import DataTree, Node
 
 KIND, EXPLICIT = "conda-lock.yml", "conda explicit list"
 _LINE_LIMIT = 100_000
@@ -48,7 +48,7 @@ def _lock(source: Source) -> Manifest:
     tree = read_yaml(without_unread(source))
     draft = Draft(source, KIND)
     draft.is_complete = True
-    names = Names()
+    names = CondaNames()
     optional: list[str] = []
     found: list[tuple[Requirement, str]] = []
     for item in tree.items(tree.root, "package"):
@@ -70,7 +70,7 @@ def _lock(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _package(draft: Draft, tree: Tree, names: Names, item: Node) -> None:
+def _package(draft: Draft, tree: DataTree, names: CondaNames, item: Node) -> None:
     name, version = tree.find(item, "name"), tree.find(item, "version")
     if name is None or version is None:
         raise tree.error(item, "a package without name or version")
@@ -95,7 +95,7 @@ def _explicit(source: Source) -> Manifest:
     """Read a list of addresses, one a line."""
     draft = Draft(source, EXPLICIT)
     draft.is_complete = True
-    names = Names()
+    names = CondaNames()
     if source.text.count("\n") > _LINE_LIMIT:
         raise source.error(f"more than {_LINE_LIMIT:,} lines")
     found: list[tuple[Requirement, str]] = []

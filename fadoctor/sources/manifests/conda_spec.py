@@ -74,7 +74,7 @@ def _version_and_build(rest: str) -> tuple[str, str]:
     return version.strip(), build.strip()
 
 
-class Names:
+class CondaNames:
     """What conda's names of packages are called on PyPI, by the tables."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Names:
 
 
 def add_spec(
-    draft: Draft, names: Names, spec: Spec, place: Place, files: tuple[str, ...] = ()
+    draft: Draft, names: CondaNames, spec: Spec, place: Place, files: tuple[str, ...] = ()
 ) -> str | None:
     """Add what a match spec asks for; return a problem, None where there is none.
 

@@ -24,7 +24,7 @@ _REFERENCE = re.compile(
 _FACTS = {"cuda": "toolkit.nvcc.version", "torch_cuda": "torch.cuda"}
 
 
-class Said(msgspec.Struct, frozen=True):
+class ImageContents(msgspec.Struct, frozen=True):
     """What an image brings, by its tag."""
 
     requirements: tuple[Requirement, ...] = ()
@@ -33,11 +33,11 @@ class Said(msgspec.Struct, frozen=True):
     is_known: bool = False
 
 
-def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> Said:
+def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> ImageContents:
     """Return what the reference of an image says, nothing where no row speaks of it."""
     found = _REFERENCE.fullmatch(reference) if len(reference) <= _LIMIT else None
     if found is None or not found["tag"]:
-        return Said()
+        return ImageContents()
     for row in tables["container-images"].rows:
         if found["image"] not in str(row["image"]).split():
             continue
@@ -46,10 +46,10 @@ def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> Sai
             cells = {name: str(cell) for name, cell in row.items() if isinstance(cell, str)}
             said = {key: value for key, value in match.groupdict().items() if value}
             return _said(cells | said, place, tables)
-    return Said()
+    return ImageContents()
 
 
-def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> Said:
+def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> ImageContents:
     facts = {fact: Setting(parts[name], place) for name, fact in _FACTS.items() if name in parts}
     system = f"ubuntu{parts['ubuntu']}" if "ubuntu" in parts else parts.get("os", "")
     for row in tables["os-glibc"].rows:
@@ -67,6 +67,6 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> S
     ]
     python = parts.get("python")
     exact = f"=={python}" if python and python.count(".") > 1 else f"=={python}.*"
-    return Said(
+    return ImageContents(
         tuple(requirements), facts, Setting(exact, place) if python else None, is_known=True
     )

@@ -11,7 +11,7 @@ import msgspec
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests import conda_lock, environment_yml, requirements_txt
-from fadoctor.sources.manifests.conda_spec import Names, add_spec, parse_spec
+from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, parse_spec
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.install_options import (
     BOUNDS,
@@ -21,7 +21,7 @@ from fadoctor.sources.manifests.install_options import (
     INDEX,
     MORE_INDEXES,
     UPGRADE,
-    Arguments,
+    InstallArguments,
     sort_arguments,
 )
 from fadoctor.sources.manifests.isolated import is_told, marked, unmarked
@@ -33,8 +33,8 @@ from fadoctor.sources.manifests.requirement_text import is_local, read_address, 
 from fadoctor.sources.manifests.source import Source
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
 from fadoctor.syntax.shell import read_shell
-from fadoctor.syntax.shell_commands import Command, Depends
-from fadoctor.syntax.shell_filled_words import Word
+from fadoctor.syntax.shell_commands import Depends, ShellCommand
+from fadoctor.syntax.shell_filled_words import FilledWord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -118,7 +118,7 @@ class Installs:
             self.stage.note(place.line, "too long, so its end is not followed")
         return len(found.commands)
 
-    def run_words(self, words: list[Word]) -> None:
+    def run_words(self, words: list[FilledWord]) -> None:
         """Follow a command that is written as a JSON list."""
         names = [shlex.quote(word.text) for word in words]
         self.run_at(" ".join(names), words[0].at)
@@ -130,11 +130,11 @@ class Installs:
             if placed:
                 self.command(msgspec.structs.replace(command, words=placed))
 
-    def line(self, command: Command) -> int:
+    def line(self, command: ShellCommand) -> int:
         """Return the line of a command."""
         return self.text.place(command.words[0].at).line
 
-    def command(self, command: Command) -> None:
+    def command(self, command: ShellCommand) -> None:
         """Follow one command, or note that it cannot be."""
         self.has_shell = self.has_shell or command.is_shell
         words = list(command.words[command.start :])
@@ -163,7 +163,7 @@ class Installs:
         elif names[0] == "popd":
             self.is_in_clone = False
 
-    def follower(self, words: list[Word]) -> Callable[[], None] | None:
+    def follower(self, words: list[FilledWord]) -> Callable[[], None] | None:
         """Return what carries a command out, None where it installs nothing that is known."""
         names = [word.text for word in words]
         name = names[0].rpartition("/")[2]
@@ -183,7 +183,7 @@ class Installs:
             return lambda: self.stage.remove(normalise_name(word.text) for word in rest)
         return self.tool(name, verb, rest)
 
-    def tool(self, name: str, verb: str, rest: tuple[Word, ...]) -> Callable[[], None] | None:
+    def tool(self, name: str, verb: str, rest: tuple[FilledWord, ...]) -> Callable[[], None] | None:
         """Return what carries out a command of a tool other than pip."""
         if name in {"uv", "poetry", "pdm"} and verb == "add":
             return lambda: self.pip(rest, is_uv=name == "uv")
@@ -197,14 +197,14 @@ class Installs:
             return lambda: self.conda(rest[1:])
         return None
 
-    def verb(self, words: list[Word]) -> tuple[tuple[Word, ...], str]:
+    def verb(self, words: list[FilledWord]) -> tuple[tuple[FilledWord, ...], str]:
         """Return the first word that is no option, and those after it."""
         for index, word in enumerate(words):
             if not word.text.startswith("-"):
                 return tuple(words[index + 1 :]), word.text
         return (), ""
 
-    def pip(self, words: tuple[Word, ...], *, is_uv: bool = False) -> None:
+    def pip(self, words: tuple[FilledWord, ...], *, is_uv: bool = False) -> None:
         """Install what ``pip install``, ``uv pip install`` and ``uv add`` name."""
         given = sort_arguments(words)
         if given.values(ELSEWHERE):
@@ -230,7 +230,7 @@ class Installs:
         self.install(self.isolated(found, given, is_uv=is_uv), index, given.flags)
 
     def isolated(
-        self, asked: list[Requirement], given: Arguments, *, is_uv: bool
+        self, asked: list[Requirement], given: InstallArguments, *, is_uv: bool
     ) -> list[Requirement]:
         """Return what is asked for, with the mark of what is surely built in isolation.
 
@@ -259,7 +259,7 @@ class Installs:
             for move in list(moves(self.stage, asked, self.matrix, index)):
                 carry_out(self.stage, move, index)
 
-    def index(self, given: Arguments) -> str:
+    def index(self, given: InstallArguments) -> str:
         """Return the index of a command: one that is added goes before the one that is there."""
         backend = given.values(("--torch-backend",))
         if backend and backend[0].text in self.backends:
@@ -273,7 +273,7 @@ class Installs:
             self.stage.note(self.text.place(word.at).line, note)
         return ""
 
-    def wish(self, word: Word) -> Requirement | None:
+    def wish(self, word: FilledWord) -> Requirement | None:
         """Return what one word asks for; a note where only a run would tell."""
         place = self.counted(word)
         if word.is_open or _PATTERN.search(word.text.partition("=")[0]):
@@ -288,16 +288,16 @@ class Installs:
             return found
         return read_requirement(word.text, place, self.source)
 
-    def counted(self, word: Word) -> Place:
+    def counted(self, word: FilledWord) -> Place:
         """Return where a wish stands; InputError where there are too many."""
         place = self.text.place(word.at)
         if self.tally.is_full():
             raise self.source.error(f"more than {WISH_LIMIT:,} packages", line=place.line)
         return place
 
-    def lock(self, name: str, verb: str, rest: tuple[Word, ...]) -> None:
+    def lock(self, name: str, verb: str, rest: tuple[FilledWord, ...]) -> None:
         """Follow a command that installs what a lock says."""
-        word = Word("", rest[0].at if rest else 0)
+        word = FilledWord("", rest[0].at if rest else 0)
         for file in _LOCKS[name, verb]:
             try:
                 source = self.source.read_beside(self.stage.copied.get(file, file))
@@ -309,13 +309,13 @@ class Installs:
         files = " or ".join(_LOCKS[name, verb])
         self.stage.note(place.line, f"{name} {verb}: there is no {files} beside the Dockerfile")
 
-    def conda(self, words: tuple[Word, ...]) -> None:
+    def conda(self, words: tuple[FilledWord, ...]) -> None:
         """Install what ``conda install`` and ``conda create`` name."""
         given = sort_arguments(words, is_conda=True)
         channels = given.values(CHANNELS)
         channel = clean_url(channels[0].text) if channels else ""
         draft = Draft(self.source, "conda")
-        names = Names()
+        names = CondaNames()
         for word in given.values(("-f", "--file")):
             manifest = self.beside(word, _read_conda_file)
             if manifest is not None:
@@ -334,7 +334,7 @@ class Installs:
         self.stage.facts |= draft.facts
         self.stage.python = draft.python or self.stage.python
 
-    def beside(self, word: Word, read: Callable[[Source], Any]) -> Manifest | None:
+    def beside(self, word: FilledWord, read: Callable[[Source], Any]) -> Manifest | None:
         """Read a file that a command names, where it stands beside the Dockerfile."""
         place = self.text.place(word.at)
         if word.is_open:

@@ -17,7 +17,7 @@ from fadoctor.sources.manifests.planned_stage import STAGE_LIMIT, Stage
 from fadoctor.sources.probes.metadata import clean_url
 from fadoctor.syntax.dockerfile import Instruction, read_instructions
 from fadoctor.syntax.loose_words import pairs, read_words
-from fadoctor.syntax.shell_filled_words import Word
+from fadoctor.syntax.shell_filled_words import FilledWord
 
 if TYPE_CHECKING:
     from fadoctor.model.errors import InputError
@@ -133,7 +133,7 @@ class _Build:
     def error(self, each: Instruction, problem: str) -> InputError:
         return self.source.error(problem, line=each.place.line, key=each.keyword)
 
-    def words(self, each: Instruction, variables: dict[str, str | None]) -> list[Word]:
+    def words(self, each: Instruction, variables: dict[str, str | None]) -> list[FilledWord]:
         """Return the arguments as words, variables filled in."""
         return read_words(each.text.text, variables, each.start)
 
@@ -207,7 +207,7 @@ class _Build:
             installs.run(text, start)  # Docker takes what is no JSON for shell, too
             return
         if words:
-            installs.run_words([Word(word, start) for word in words])
+            installs.run_words([FilledWord(word, start) for word in words])
 
     def heredocs(self, each: Instruction, script: Text, stage: Stage, start: int) -> None:
         """Follow a RUN with here-documents; what feeds another program than a shell is not."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.sources.manifests import requirements_txt
-from fadoctor.sources.manifests.conda_spec import Names, add_spec, parse_spec
+from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, parse_spec
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.yaml_tree import read_yaml
@@ -17,7 +17,7 @@ from fadoctor.sources.probes.metadata import clean_url
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import Node, Tree
+    from fadoctor.sources.manifests.tree import DataTree, Node
 
 KIND = "environment.yml"
 _NAME = re.compile(
@@ -40,7 +40,7 @@ def read(source: Source) -> Manifest:
     """Return what conda and pip are asked for."""
     tree = read_yaml(source)
     draft = Draft(source, KIND)
-    names = Names()
+    names = CondaNames()
     channels = [clean_url(tree.as_text(each)) for each in tree.items(tree.root, "channels")]
     channel = next((each for each in channels if each != "nodefaults"), "")
     for item in tree.items(tree.root, "dependencies"):
@@ -61,7 +61,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _pip(draft: Draft, tree: Tree, item: Node) -> None:
+def _pip(draft: Draft, tree: DataTree, item: Node) -> None:
     """Read the lines below ``pip:`` as a requirements file in which they stand where they do."""
     for key, node in tree.as_table(item).items():
         if key != "pip":

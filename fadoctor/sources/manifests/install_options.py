@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from fadoctor.syntax.shell_filled_words import Word
+from fadoctor.syntax.shell_filled_words import FilledWord
 
 INDEX = ("-i", "--index-url", "--pypi-url", "--default-index")
 MORE_INDEXES = ("--extra-index-url", "--index")
@@ -44,24 +44,24 @@ _CONDA_VALUES = frozenset((
 _FLAGS = re.compile(r"-[qvUIyu]{2,9}")
 
 
-class Arguments(msgspec.Struct, frozen=True):
+class InstallArguments(msgspec.Struct, frozen=True):
     """The words after a command, sorted."""
 
-    plain: tuple[Word, ...]
-    options: tuple[tuple[str, Word], ...]
+    plain: tuple[FilledWord, ...]
+    options: tuple[tuple[str, FilledWord], ...]
     """Options that have a value, with it."""
     flags: frozenset[str]
 
-    def values(self, names: tuple[str, ...]) -> list[Word]:
+    def values(self, names: tuple[str, ...]) -> list[FilledWord]:
         """Return the values of an option by all of its names, in order."""
         return [word for name, word in self.options if name in names]
 
 
-def sort_arguments(words: tuple[Word, ...], *, is_conda: bool = False) -> Arguments:
+def sort_arguments(words: tuple[FilledWord, ...], *, is_conda: bool = False) -> InstallArguments:
     """Return plain words, options with values and flags."""
     with_value = _CONDA_VALUES if is_conda else _PIP_VALUES
-    plain: list[Word] = []
-    options: list[tuple[str, Word]] = []
+    plain: list[FilledWord] = []
+    options: list[tuple[str, FilledWord]] = []
     flags: set[str] = set()
     at = 0
     while at < len(words):
@@ -82,4 +82,4 @@ def sort_arguments(words: tuple[Word, ...], *, is_conda: bool = False) -> Argume
             flags |= {f"-{letter}" for letter in name[1:]}
         else:
             flags.add(name)
-    return Arguments(tuple(plain), tuple(options), frozenset(flags))
+    return InstallArguments(tuple(plain), tuple(options), frozenset(flags))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.probes.requires import Target, marker_holds
+from fadoctor.sources.probes.requires import MarkerTarget, marker_holds
 
 if TYPE_CHECKING:
-    from fadoctor.sources.manifests.chosen import Choice
+    from fadoctor.sources.manifests.chosen import ManifestRequest
 
 # uv: extra == 'extra-7-project-cu128', where extras of a project exclude each other
 _CHOSEN = re.compile(r"extra [!=]= '((?:extra|group)-[^']{1,200})'")
@@ -20,7 +20,7 @@ MARKER_LIMIT = 5_000
 class Markers:
     """What markers come to on a target."""
 
-    def __init__(self, target: Target, choice: Choice | None = None) -> None:
+    def __init__(self, target: MarkerTarget, choice: ManifestRequest | None = None) -> None:
         """Take the variables that are known of the target, and what was chosen."""
         self._target = target
         self._choice = choice if choice is not None and choice.is_made else None
@@ -41,17 +41,17 @@ class Markers:
     def _evaluated(self, marker: str, extra: str) -> bool | None:
         if (chosen := _CHOSEN.findall(marker)) and self._choice is not None:
             settled = self._choice.settled(marker)
-            return marker_holds(settled, Target({**self._target.variables, "extra": ""}))
+            return marker_holds(settled, MarkerTarget({**self._target.variables, "extra": ""}))
         if chosen:
             return self._of_any(marker, ("", *dict.fromkeys(chosen[:20])))
         if not marker or "extra" not in marker:
             return False if extra else marker_holds(marker, self._target) if marker else True
-        return marker_holds(marker, Target({**self._target.variables, "extra": extra}))
+        return marker_holds(marker, MarkerTarget({**self._target.variables, "extra": extra}))
 
     def _of_any(self, marker: str, extras: tuple[str, ...]) -> bool | None:
         """Return what a marker comes to whichever of the project's extras are chosen."""
         found = {
-            marker_holds(marker, Target({**self._target.variables, "extra": each}))
+            marker_holds(marker, MarkerTarget({**self._target.variables, "extra": each}))
             for each in extras
         }
         return found.pop() if len(found) == 1 else None

@@ -21,7 +21,7 @@ from fadoctor.sources.manifests.yaml_tree import read_yaml
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import Node, Tree
+    from fadoctor.sources.manifests.tree import DataTree, Node
 
 KIND, LOCK = "Pipfile", "Pipfile.lock"
 _DEFAULT = frozenset(("packages", "default"))
@@ -68,7 +68,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _indexes(draft: Draft, tree: Tree, meta: Node | None, key: str) -> dict[str, str]:
+def _indexes(draft: Draft, tree: DataTree, meta: Node | None, key: str) -> dict[str, str]:
     named = {}
     for item in tree.items(meta, key):
         url = tree.find(item, "url")
@@ -80,7 +80,7 @@ def _indexes(draft: Draft, tree: Tree, meta: Node | None, key: str) -> dict[str,
     return named
 
 
-def _python(draft: Draft, tree: Tree, meta: Node | None) -> None:
+def _python(draft: Draft, tree: DataTree, meta: Node | None) -> None:
     full = tree.find(meta, "requires", "python_full_version")
     short = tree.find(meta, "requires", "python_version")
     if full is not None:
@@ -89,7 +89,7 @@ def _python(draft: Draft, tree: Tree, meta: Node | None) -> None:
         draft.python = Setting(f"=={tree.as_text(short)}.*", tree.place(short))
 
 
-def _package(tree: Tree, name: str, node: Node, indexes: dict[str, str]) -> Requirement:
+def _package(tree: DataTree, name: str, node: Node, indexes: dict[str, str]) -> Requirement:
     name, place = distribution(tree, node, name), tree.place(node)
     if not isinstance(node.value, dict):
         return Requirement(name, place, specifier(tree, node))
@@ -112,7 +112,7 @@ def _package(tree: Tree, name: str, node: Node, indexes: dict[str, str]) -> Requ
     )
 
 
-def _marker(tree: Tree, node: Node) -> str:
+def _marker(tree: DataTree, node: Node) -> str:
     """Return all conditions: ``markers``, and keys such as ``sys_platform = "== 'win32'"``."""
     written = tree.find(node, "markers")
     parts = [marker(tree, written)] if written is not None else []

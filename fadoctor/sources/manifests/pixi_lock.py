@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.manifests.conda_files import conda_file
-from fadoctor.sources.manifests.conda_spec import Names, Spec, add_spec, only_one_cuda
+from fadoctor.sources.manifests.conda_spec import CondaNames, Spec, add_spec, only_one_cuda
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.entries import distribution, index_setting, is_version
 from fadoctor.sources.manifests.merged import merged
@@ -19,7 +19,7 @@ from fadoctor.sources.probes.metadata import clean_url
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import Node, Tree
+    from fadoctor.sources.manifests.tree import DataTree, Node
 
 KIND = "pixi.lock"
 _FORMATS = frozenset(("4", "5", "6"))
@@ -46,7 +46,7 @@ def read(source: Source) -> Manifest:
             line = tree.place(node).line
             draft.note(line, f"the environment {name} is not asked for{option}")
     records = _records(tree)
-    names = Names()
+    names = CondaNames()
     draft.indexes += [index_setting(tree, each) for each in tree.items(default, "indexes")]
     found: list[tuple[Requirement, str]] = []
     for platform, node in tree.table(default, "packages").items():
@@ -59,7 +59,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _records(tree: Tree) -> dict[str, Node]:
+def _records(tree: DataTree) -> dict[str, Node]:
     """Return the records of packages by their address."""
     found = {}
     for item in tree.items(tree.root, "packages"):
@@ -70,7 +70,9 @@ def _records(tree: Tree) -> dict[str, Node]:
     return found
 
 
-def _package(draft: Draft, tree: Tree, names: Names, item: Node, records: dict[str, Node]) -> None:
+def _package(
+    draft: Draft, tree: DataTree, names: CondaNames, item: Node, records: dict[str, Node]
+) -> None:
     conda, pypi = tree.find(item, "conda"), tree.find(item, "pypi")
     said = conda or pypi
     if said is None:
@@ -92,7 +94,7 @@ def _package(draft: Draft, tree: Tree, names: Names, item: Node, records: dict[s
     add_spec(draft, names, spec, tree.place(record), files=(file_of(url),))
 
 
-def _pypi(tree: Tree, record: Node, url: str) -> Requirement:
+def _pypi(tree: DataTree, record: Node, url: str) -> Requirement:
     name = tree.find(record, "name")
     if name is None:
         raise tree.error(record, "a package without a name")

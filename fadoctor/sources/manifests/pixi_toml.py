@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.sources.manifests.conda_platforms import platform_marker
-from fadoctor.sources.manifests.conda_spec import Names, Spec, add_spec, only_one_cuda
+from fadoctor.sources.manifests.conda_spec import CondaNames, Spec, add_spec, only_one_cuda
 from fadoctor.sources.manifests.draft import Draft, only_named
 from fadoctor.sources.manifests.entries import (
     address,
@@ -23,7 +23,7 @@ from fadoctor.sources.probes.metadata import clean_url
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import Node, Tree
+    from fadoctor.sources.manifests.tree import DataTree, Node
 
 KIND = "pixi.toml"
 _TABLES = ("dependencies", "pypi-dependencies")
@@ -42,7 +42,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def read_pixi(draft: Draft, tree: Tree, pixi: Node) -> None:
+def read_pixi(draft: Draft, tree: DataTree, pixi: Node) -> None:
     """Add what the default environment asks for, or the one that was chosen; note the rest."""
     packages = _Packages(draft, tree, pixi)
     features = tree.table(pixi, "feature")
@@ -60,7 +60,7 @@ def read_pixi(draft: Draft, tree: Tree, pixi: Node) -> None:
             only_named(draft, tree, f"the feature {name}", asked, node.at)
 
 
-def chosen_environment(draft: Draft, tree: Tree, environments: dict[str, Node]) -> str:
+def chosen_environment(draft: Draft, tree: DataTree, environments: dict[str, Node]) -> str:
     """Return the environment that counts; InputError where several were chosen: one is active."""
     named = [name for name in environments if name != "default" and draft.takes_group(name)]
     if len(named) > 1:
@@ -68,7 +68,7 @@ def chosen_environment(draft: Draft, tree: Tree, environments: dict[str, Node]) 
     return named[0] if named else "default"
 
 
-def _channels(tree: Tree, pixi: Node) -> list[str]:
+def _channels(tree: DataTree, pixi: Node) -> list[str]:
     found = []
     for table in ("workspace", "project"):
         for item in tree.items(pixi, table, "channels"):
@@ -77,7 +77,7 @@ def _channels(tree: Tree, pixi: Node) -> list[str]:
     return [clean_url(each) for each in found]
 
 
-def _is_alone(tree: Tree, environment: Node | None) -> bool:
+def _is_alone(tree: DataTree, environment: Node | None) -> bool:
     """Say whether an environment goes without what all others have."""
     if environment is None or not isinstance(environment.value, dict):
         return False
@@ -85,7 +85,7 @@ def _is_alone(tree: Tree, environment: Node | None) -> bool:
     return found is not None and found.value is True
 
 
-def _features(tree: Tree, environment: Node | None) -> list[str]:
+def _features(tree: DataTree, environment: Node | None) -> list[str]:
     if environment is None:
         return []
     is_table = isinstance(environment.value, dict)
@@ -93,7 +93,7 @@ def _features(tree: Tree, environment: Node | None) -> list[str]:
     return [tree.as_text(item) for item in items]
 
 
-def _options(draft: Draft, tree: Tree, pixi: Node) -> None:
+def _options(draft: Draft, tree: DataTree, pixi: Node) -> None:
     options = tree.find(pixi, "pypi-options")
     index = tree.find(options, "index-url")
     if index is not None:
@@ -108,8 +108,8 @@ def _options(draft: Draft, tree: Tree, pixi: Node) -> None:
 class _Packages:
     """Adds the packages of tables to a draft."""
 
-    def __init__(self, draft: Draft, tree: Tree, pixi: Node) -> None:
-        self.draft, self.tree, self.names = draft, tree, Names()
+    def __init__(self, draft: Draft, tree: DataTree, pixi: Node) -> None:
+        self.draft, self.tree, self.names = draft, tree, CondaNames()
         self.channel = next(iter(_channels(tree, pixi)), "")
 
     def feature(self, table: Node) -> None:
@@ -156,7 +156,7 @@ class _Packages:
             raise tree.error(node, problem)
 
 
-def _pypi(tree: Tree, name: str, node: Node) -> Requirement:
+def _pypi(tree: DataTree, name: str, node: Node) -> Requirement:
     name, place = distribution(tree, node, name), tree.place(node)
     if not isinstance(node.value, dict):
         return Requirement(name, place, _range(tree, node))
@@ -175,7 +175,7 @@ def _pypi(tree: Tree, name: str, node: Node) -> Requirement:
     )
 
 
-def _range(tree: Tree, node: Node) -> str:
+def _range(tree: DataTree, node: Node) -> str:
     text = tree.as_text(node)
     found = poetry_range(text)
     if found is None:

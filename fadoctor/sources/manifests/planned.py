@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from fadoctor.model.place import Place
-from fadoctor.sources.manifests.chosen import Choice
+from fadoctor.sources.manifests.chosen import ManifestRequest
 
 _NOT_SEEN = "not looked at"
 
@@ -107,7 +107,7 @@ class Manifest(msgspec.Struct, frozen=True):
     """Extras that can be chosen, as they are written."""
     groups: tuple[str, ...] = ()
     """Groups, categories and environments that can be chosen."""
-    choice: Choice = Choice()
+    choice: ManifestRequest = ManifestRequest()
     """What was chosen when it was read."""
     overridden: tuple[str, ...] = ()
     """Packages of which it overrules what others require of them."""

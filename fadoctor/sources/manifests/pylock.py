@@ -15,7 +15,7 @@ from fadoctor.sources.probes.metadata import clean_url
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import Node, Tree
+    from fadoctor.sources.manifests.tree import DataTree, Node
 
 KIND = "pylock.toml"
 _NAME = re.compile(r"pylock(?:\.[^.]{1,200})?\.toml")
@@ -51,7 +51,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _members(draft: Draft, tree: Tree) -> dict[str, set[str]]:
+def _members(draft: Draft, tree: DataTree) -> dict[str, set[str]]:
     """Return the extras and the groups that markers ask for: chosen ones, and default groups."""
     extras, groups, default = (
         [tree.as_text(each) for each in tree.items(tree.root, key)]
@@ -63,7 +63,7 @@ def _members(draft: Draft, tree: Tree) -> dict[str, set[str]]:
     }
 
 
-def _package(tree: Tree, item: Node, members: dict[str, set[str]]) -> Requirement:
+def _package(tree: DataTree, item: Node, members: dict[str, set[str]]) -> Requirement:
     name = tree.find(item, "name")
     if name is None:
         raise tree.error(item, "a package without a name")
@@ -79,7 +79,7 @@ def _package(tree: Tree, item: Node, members: dict[str, set[str]]) -> Requiremen
     )
 
 
-def _marker(tree: Tree, item: Node, members: dict[str, set[str]]) -> str:
+def _marker(tree: DataTree, item: Node, members: dict[str, set[str]]) -> str:
     """Return a marker in which extras and groups are settled: older readers do not know them."""
     found = tree.find(item, "marker")
     if found is None:
@@ -93,7 +93,7 @@ def _marker(tree: Tree, item: Node, members: dict[str, set[str]]) -> str:
     return marker(tree, found) if text == found.value else text
 
 
-def _origin(tree: Tree, item: Node) -> dict[str, Any]:
+def _origin(tree: DataTree, item: Node) -> dict[str, Any]:
     vcs, folder = tree.find(item, "vcs"), tree.find(item, "directory")
     if vcs is not None:
         url, kind = tree.text(vcs, "url") or tree.text(vcs, "path"), tree.text(vcs, "type")

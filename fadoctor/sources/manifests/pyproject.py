@@ -20,7 +20,7 @@ from fadoctor.sources.probes.metadata import normalise_name
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import Node, Tree
+    from fadoctor.sources.manifests.tree import DataTree, Node
 
 KIND = "pyproject.toml"
 _GROUP_DEPTH = 16
@@ -55,7 +55,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _project(draft: Draft, tree: Tree) -> None:
+def _project(draft: Draft, tree: DataTree) -> None:
     root = tree.root
     draft.requirements += [
         pep508(tree, item) for item in tree.items(root, "project", "dependencies")
@@ -69,7 +69,7 @@ def _project(draft: Draft, tree: Tree) -> None:
         draft.note(1, "the dependencies are dynamic: a build computes them")
 
 
-def _extras(draft: Draft, tree: Tree) -> None:
+def _extras(draft: Draft, tree: DataTree) -> None:
     """Take the extras that were chosen, with those that they name themselves; note the others."""
     own = normalise_name(tree.text(tree.root, "project", "name"))
     extras = {
@@ -95,7 +95,7 @@ def _extras(draft: Draft, tree: Tree) -> None:
             only_named(draft, tree, f"the extra {name}", asked, node.at)
 
 
-def _groups(draft: Draft, tree: Tree) -> None:
+def _groups(draft: Draft, tree: DataTree) -> None:
     """Take the groups that uv installs by default and those that were chosen; note the others."""
     groups = tree.table(tree.root, "dependency-groups")
     default = uv_groups(tree)
@@ -108,7 +108,7 @@ def _groups(draft: Draft, tree: Tree) -> None:
 
 
 def _group(
-    tree: Tree, groups: dict[str, Node], node: Node, within: tuple[int, ...]
+    tree: DataTree, groups: dict[str, Node], node: Node, within: tuple[int, ...]
 ) -> list[Requirement]:
     """Return what a group asks for, with the groups that it includes."""
     if id(node) in within or len(within) > _GROUP_DEPTH:

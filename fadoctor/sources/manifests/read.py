@@ -11,12 +11,12 @@ from fadoctor.sources.manifests.garbage_collector import collector_paused
 from fadoctor.sources.manifests.source import open_source
 
 if TYPE_CHECKING:
-    from fadoctor.sources.manifests.chosen import Choice
+    from fadoctor.sources.manifests.chosen import ManifestRequest
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
 
 
-def read_manifest(name: str, choice: Choice | None = None, fence: str = "") -> Manifest:
+def read_manifest(name: str, choice: ManifestRequest | None = None, fence: str = "") -> Manifest:
     """Return what a file asks for; InputError where nobody knows its kind, or it cannot be read.
 
     Nothing is read outside of the `fence`, where there is one.

@@ -51,7 +51,7 @@ _SILENT = (
 """Options that change neither what is asked for nor where it comes from, as far as facts go."""
 
 
-class Line(msgspec.Struct, frozen=True):
+class RequirementLine(msgspec.Struct, frozen=True):
     """A logical line, continuations joined and comments gone."""
 
     number: int
@@ -107,7 +107,7 @@ class _Reading:
             else:
                 self._requirement(line, source, bounds=bounds)
 
-    def _option(self, line: Line, source: Source, *, bounds: bool) -> None:
+    def _option(self, line: RequirementLine, source: Source, *, bounds: bool) -> None:
         found = _OPTION.fullmatch(line.text)
         name, value = (found["name"], found["value"].strip()) if found else (line.text, "")
         place = Place(source.name, line.number, line.column)
@@ -126,7 +126,7 @@ class _Reading:
         elif name not in _SILENT:
             raise source.error("no option of requirement files", line=line.number, key=name[:60])
 
-    def _include(self, value: str, line: Line, source: Source, *, bounds: bool) -> None:
+    def _include(self, value: str, line: RequirementLine, source: Source, *, bounds: bool) -> None:
         if "://" in value or "${" in value:
             at = Place(source.name, line.number, line.column)
             self.notes.append(f"{at}: {printable(clean_url(value), 120)} was not fetched")
@@ -135,7 +135,7 @@ class _Reading:
             raise source.error("includes nothing", line=line.number, key=line.text[:20])
         self.file(source.read_beside(value.strip("\"'")), bounds=bounds)
 
-    def _requirement(self, line: Line, source: Source, *, bounds: bool) -> None:
+    def _requirement(self, line: RequirementLine, source: Source, *, bounds: bool) -> None:
         if len(self.requirements) + len(self.constraints) >= REQUIREMENT_LIMIT:
             raise source.error(f"more than {REQUIREMENT_LIMIT:,} requirements", line=line.number)
         place = Place(source.name, line.number, line.column)
@@ -160,7 +160,7 @@ class _Reading:
         self.hashed += has_hash
 
 
-def logical_lines(source: Source) -> Iterator[Line]:
+def logical_lines(source: Source) -> Iterator[RequirementLine]:
     """Yield the lines that say something, as pip joins and cuts them; InputError for too many."""
     lines = source.lines()
     if len(lines) > LINE_LIMIT:
@@ -181,10 +181,10 @@ def logical_lines(source: Source) -> Iterator[Line]:
         yield line
 
 
-def _line(number: int, text: str) -> Line | None:
+def _line(number: int, text: str) -> RequirementLine | None:
     at = text.find("#")
     while at > 0 and not text[at - 1].isspace():  # a fragment of an address is no comment
         at = text.find("#", at + 1)
     text = text if at < 0 else text[:at]
     bare = text.strip()
-    return Line(number, len(text) - len(text.lstrip()) + 1, bare) if bare else None
+    return RequirementLine(number, len(text) - len(text.lstrip()) + 1, bare) if bare else None

@@ -10,7 +10,7 @@ import msgspec
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
-from fadoctor.sources.manifests.chosen import Choice
+from fadoctor.sources.manifests.chosen import ManifestRequest
 from fadoctor.syntax.named_file import read_named
 
 SIZE_LIMIT = 8 << 20
@@ -63,7 +63,7 @@ class Source(msgspec.Struct, frozen=True):
     within: tuple[tuple[int, int], ...] = ()
     """Device and inode of this file and of those that include it, the outermost first."""
     budget: Budget = msgspec.field(default_factory=Budget)
-    choice: Choice = Choice()
+    choice: ManifestRequest = ManifestRequest()
     """Extras and groups that its reader takes."""
     instead: Mapping[str, str] = {}
     """Name of a file -> the text that it would have, for files that this one includes."""
@@ -101,12 +101,14 @@ class Source(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(found, text=self.instead.get(found.name, found.text))
 
 
-def open_source(name: str, choice: Choice | None = None, fence: str = "") -> Source:
+def open_source(name: str, choice: ManifestRequest | None = None, fence: str = "") -> Source:
     """Return the file that the command line names, to be read for what was chosen.
 
     Neither the name nor what the file includes leads out of the `fence`, where there is one.
     """
-    return _read(name, Path(name), Source("", "", Path(), choice=choice or Choice(), fence=fence))
+    return _read(
+        name, Path(name), Source("", "", Path(), choice=choice or ManifestRequest(), fence=fence)
+    )
 
 
 def _read(name: str, path: Path, by: Source) -> Source:

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.manifests.toml_scalars import plain_value, unescape
-from fadoctor.sources.manifests.tree import Node, Tree, Value
+from fadoctor.sources.manifests.tree import DataTree, Node, Value
 
 if TYPE_CHECKING:
     from fadoctor.model.errors import InputError
@@ -43,7 +43,7 @@ _CONTROL_OR_END = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _HEADER, _DOTTED, _CLOSED, _ARRAY = "header", "dotted", "closed", "array"
 
 
-def read_toml(source: Source) -> Tree:
+def read_toml(source: Source) -> DataTree:
     """Return the data of a text; InputError with the line where it is not TOML."""
     return _Parser(source).document()
 
@@ -53,7 +53,7 @@ class _Parser:
 
     def __init__(self, source: Source) -> None:
         self.text, self.pos = source.text, 0
-        self.tree = Tree(source, Node({}, 0))
+        self.tree = DataTree(source, Node({}, 0))
         self.made: dict[int, str] = {}
         self.count = 0
 
@@ -61,7 +61,7 @@ class _Parser:
         place = self.tree.place_at(self.pos if at is None else at)
         return self.tree.source.error(f"no TOML: {problem}", line=place.line)
 
-    def document(self) -> Tree:
+    def document(self) -> DataTree:
         text, length = self.text, len(self.text)
         if text.count("\n") > _LINE_LIMIT:
             raise self.tree.source.error(f"more than {_LINE_LIMIT:,} lines")

@@ -35,7 +35,7 @@ Value = str | int | float | bool | list[Node] | dict[str, Node] | None
 _KINDS = {dict: "a table", list: "a list", str: "text"}
 
 
-class Tree:
+class DataTree:
     """A file's data; asks for them by type, and says where what is of another type stands."""
 
     def __init__(self, source: Source, root: Node) -> None:

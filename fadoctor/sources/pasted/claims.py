@@ -25,7 +25,7 @@ COMPLETE = "packages.complete"
 NOT_SAID = ("Could not collect", "N/A", "None", "Not found", "", "unknown", "not installed")
 
 
-class Line(msgspec.Struct, frozen=True):
+class PastedLine(msgspec.Struct, frozen=True):
     """A line of what was pasted, without quoting, marks and escapes."""
 
     number: int

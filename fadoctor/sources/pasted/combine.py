@@ -23,7 +23,7 @@ LISTS = frozenset({"a list of packages", "pip freeze", "pip show", "pipdeptree",
 _GPU = compiled(r"gpu\[(\d{1,3})\]\.\w{1,30}")
 
 
-class Combined:
+class CombinedClaims:
     """The claims of one text held against each other."""
 
     def __init__(self, claims: Iterable[Claim], name: str) -> None:

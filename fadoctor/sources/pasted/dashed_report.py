@@ -13,7 +13,7 @@ from fadoctor.sources.pasted.claims import (
     AVAILABLE,
     RUNTIME,
     Claim,
-    Line,
+    PastedLine,
     gpu_claims,
     platform_claims,
 )
@@ -47,7 +47,7 @@ _NAMES = {
 """First word of a key, in lower case -> the distribution."""
 
 
-def read(lines: Iterable[Line]) -> Iterator[Claim]:
+def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield what the lists say."""
     kind, many = "", 0
     for line in lines:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.pasted.claims import RUNTIME, Claim, Line
+from fadoctor.sources.pasted.claims import RUNTIME, Claim, PastedLine
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _FACTS = {
 }
 
 
-def read(lines: Iterable[Line]) -> Iterator[Claim]:
+def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield the versions of the second half of the report."""
     for line in lines:
         row = _ROW.fullmatch(line.text.strip())

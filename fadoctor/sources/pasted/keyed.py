@@ -23,7 +23,7 @@ from fadoctor.syntax.patterns import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fadoctor.sources.pasted.claims import Line
+    from fadoctor.sources.pasted.claims import PastedLine
 
 TOOL = "a line with a name and its value"
 
@@ -106,7 +106,7 @@ _CELLS = compiled(r"\s{0,3}\|\s{0,3}|\t{1,4}")
 _RULE = compiled(r"[\s|:+=-]{3,200}")
 
 
-def read(lines: Iterable[Line]) -> Iterator[Claim]:
+def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield what pairs of a known name and a value say."""
     heading, columns = "", list[str]()
     for line in lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.pasted.claims import Claim, Line, gpu_claims
+from fadoctor.sources.pasted.claims import Claim, PastedLine, gpu_claims
 from fadoctor.sources.pasted.names import GPU_NAME
 from fadoctor.syntax.patterns import compiled
 
@@ -44,7 +44,7 @@ _RELEASE = compiled(r"Cuda compilation tools, release (?P<found>\d{1,3}\.\d{1,3}
 _COLUMNS = {"driver_version": "driver.version", "compute_cap": "gpu[].compute_capability"}
 
 
-def read(lines: Iterable[Line]) -> Iterator[Claim]:
+def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield the driver, its CUDA, the GPUs and the toolkit."""
     columns: list[str] = []
     row = queried = 0

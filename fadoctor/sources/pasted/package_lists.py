@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.pasted.claims import COMPLETE, INSTALLER, Claim, Line
+from fadoctor.sources.pasted.claims import COMPLETE, INSTALLER, Claim, PastedLine
 from fadoctor.sources.pasted.names import distribution_of
 from fadoctor.syntax.patterns import compiled
 
@@ -77,7 +77,7 @@ _CUT = compiled(
 )
 
 
-def read(lines: Iterable[Line]) -> Iterator[Claim]:
+def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield every package that is listed, and whether a list names all there are."""
     lines = tuple(lines)
     claims = list(_tables(lines))
@@ -111,7 +111,7 @@ def _conflict(found: re.Match[str], line: int) -> Iterator[Claim]:
         yield Claim(f"package:{found['other']}", found["there"].rstrip("."), line, "pip")
 
 
-def _without_head(lines: tuple[Line, ...], told: set[int]) -> Iterator[Claim]:
+def _without_head(lines: tuple[PastedLine, ...], told: set[int]) -> Iterator[Claim]:
     """Yield the rows of lists that have no head: a part of them, as grep leaves it."""
     run: list[Claim] = []
     for line in lines:
@@ -175,7 +175,7 @@ def _of_conda(name: str, version: str, build: str, channel: str, line: int) -> l
     return claims
 
 
-def _tables(lines: tuple[Line, ...]) -> Iterator[Claim]:
+def _tables(lines: tuple[PastedLine, ...]) -> Iterator[Claim]:
     """Yield the rows below a header; a table that was not cut names all packages."""
     index = 0
     while index < len(lines):

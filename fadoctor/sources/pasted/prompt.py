@@ -16,7 +16,7 @@ from fadoctor.syntax.patterns import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from fadoctor.sources.pasted.claims import Line
+    from fadoctor.sources.pasted.claims import PastedLine
 
 TOOL = "what Python answered"
 
@@ -41,7 +41,7 @@ ANSWERS = 6
 """Lines below a question in which its answers are looked for."""
 
 
-def read(lines: Iterable[Line]) -> Iterator[Claim]:
+def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield what the answers below questions say; what does not fit its question says nothing."""
     several = tuple(lines)
     for number, line in enumerate(several):
@@ -55,7 +55,7 @@ def _question(found: re.Match[str]) -> str:
     return f"{found['module']}.__version__" if found["module"] else found["what"].split("(")[0]
 
 
-def _answered(asked: list[str], below: tuple[Line, ...]) -> Iterator[Claim]:
+def _answered(asked: list[str], below: tuple[PastedLine, ...]) -> Iterator[Claim]:
     """Yield the claims of as many values as were asked for, in their order."""
     waiting = list(asked)
     for line in below:

@@ -10,11 +10,11 @@ from fadoctor.sources.pasted import READERS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fadoctor.sources.pasted.claims import Claim, Line
+    from fadoctor.sources.pasted.claims import Claim, PastedLine
 
 
 def claims_in(
-    lines: Sequence[Line], readers: Mapping[str, tuple[str, ...]] = READERS
+    lines: Sequence[PastedLine], readers: Mapping[str, tuple[str, ...]] = READERS
 ) -> list[Claim]:
     """Return what the reports of known tools among some lines say; most lines have none."""
     text = "\n".join(line.text for line in lines)

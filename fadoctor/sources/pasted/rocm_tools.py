@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.pasted.claims import Claim, Line, gpu_claims
+from fadoctor.sources.pasted.claims import Claim, PastedLine, gpu_claims
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _TARGET = compiled(r"\s{1,16}TARGET_GRAPHICS_VERSION: (?P<gfx>gfx[0-9a-f]{3,4})\
 _GFX = compiled(r"gfx[0-9a-f]{3,4}")
 
 
-def read(lines: Iterable[Line]) -> Iterator[Claim]:
+def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield names and architectures of the GPUs."""
     agents, asked, named = 0, -1, False
     for line in lines:
@@ -48,20 +48,20 @@ def read(lines: Iterable[Line]) -> Iterator[Claim]:
             yield from _gfx(asked, target["gfx"], line)
 
 
-def _of_smi(index: int, key: str, value: str, line: Line) -> Iterator[Claim]:
+def _of_smi(index: int, key: str, value: str, line: PastedLine) -> Iterator[Claim]:
     if key == "GFX Version" and _GFX.fullmatch(value):
         yield from _gfx(index, value, line)
     elif key.lower() == "card series" or key == "Device Name":
         yield from _named(index, value, line)
 
 
-def _named(index: int, name: str, line: Line) -> Iterator[Claim]:
+def _named(index: int, name: str, line: PastedLine) -> Iterator[Claim]:
     """Yield the name of a GPU; whatever it is called, it is one of AMD."""
     for claim in gpu_claims(index, name, line.number, TOOL):
         yield Claim(claim.name, "amd" if claim.name.endswith(".vendor") else claim.value,
                     claim.line, claim.tool)  # fmt: skip
 
 
-def _gfx(index: int, gfx: str, line: Line) -> Iterator[Claim]:
+def _gfx(index: int, gfx: str, line: PastedLine) -> Iterator[Claim]:
     yield Claim(f"gpu[{index}].gfx", gfx, line.number, TOOL)
     yield Claim(f"gpu[{index}].vendor", "amd", line.number, TOOL)

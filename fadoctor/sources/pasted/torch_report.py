@@ -11,7 +11,7 @@ from fadoctor.sources.pasted.claims import (
     NOT_SAID,
     RUNTIME,
     Claim,
-    Line,
+    PastedLine,
     gpu_claims,
     platform_claims,
 )
@@ -59,7 +59,7 @@ _ONE = {
 }
 
 
-def read(lines: Iterable[Line]) -> Iterator[Claim]:
+def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield what these reports say; other lines of the same shape say nothing."""
     inside, catalogue = False, build_catalogue()
     for line in lines:
@@ -77,7 +77,7 @@ def read(lines: Iterable[Line]) -> Iterator[Claim]:
             yield from _pair(pair["key"].strip(), pair["value"].strip(), line.number)
 
 
-def _package(found: re.Match[str], line: Line) -> Iterator[Claim]:
+def _package(found: re.Match[str], line: PastedLine) -> Iterator[Claim]:
     """Yield a package; of conda's list only what pip has put there, which keeps pip's names."""
     if found["by"] == "conda" and not (found["rest"] or "").startswith("pypi"):
         if found["name"] == "pytorch":

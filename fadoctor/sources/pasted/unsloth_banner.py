@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.pasted.claims import AVAILABLE, RUNTIME, Claim, Line, gpu_claims
+from fadoctor.sources.pasted.claims import AVAILABLE, RUNTIME, Claim, PastedLine, gpu_claims
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _GPU = compiled(
 _SYSTEMS = {"Linux": "linux", "Windows": "windows"}
 
 
-def read(lines: Iterable[Line]) -> Iterator[Claim]:
+def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield what the banner says; it is printed where torch sees a GPU."""
     left = 0
     for line in lines:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.errors import UsageError
 from fadoctor.sources.pasted.claims import CUT_NAME, Claim
-from fadoctor.sources.targets.gpu_name import Gpu, find_gpu, key_of, models
+from fadoctor.sources.targets.gpu_name import GpuModel, find_gpu, key_of, models
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +38,7 @@ def _whole(claim: Claim, tables: Mapping[str, Table]) -> Iterator[Claim]:
         yield Claim(f"{at}.compute_capability", capability, claim.line, claim.tool)
 
 
-def _fitting(cut: str, tables: Mapping[str, Table]) -> list[Gpu]:
+def _fitting(cut: str, tables: Mapping[str, Table]) -> list[GpuModel]:
     """Return the models that a name can go on to be, or that it names already."""
     split = re.split(r"[ -](?=[^ -]*$)", cut)
     if len(split) > 1 and any(form.startswith(split[-1].lower()) for form in _FORMS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.pasted.claims import AVAILABLE, RUNTIME, Claim, Line, gpu_claims
+from fadoctor.sources.pasted.claims import AVAILABLE, RUNTIME, Claim, PastedLine, gpu_claims
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _ROW = compiled(r"(?P<key>[a-z][\w.]{2,40}):\s{2,60}(?P<value>\S[^\n]{0,120})")
 _CAPABILITY = compiled(r"\d{1,2}\.\d")
 
 
-def read(lines: Iterable[Line]) -> Iterator[Claim]:
+def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield what the page of xformers says of itself, torch and the first GPU."""
     inside = False
     for line in lines:

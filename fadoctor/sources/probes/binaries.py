@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from fadoctor.binary.coverage import summarise
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.fatbin import read_fatbins
-from fadoctor.binary.interpreter_process import Target
+from fadoctor.binary.interpreter_process import LoaderTarget
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.search import Origin
+from fadoctor.binary.search import FoundBy
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Fact, Known, Unknown, printable
 from fadoctor.model.files import read_bytes
@@ -83,11 +83,11 @@ def _all(fact: Fact) -> Facts:
     return dict.fromkeys(names, fact)
 
 
-def loader_target(world: World, facts: Mapping[str, Fact], torch: str) -> Target:
+def loader_target(world: World, facts: Mapping[str, Fact], torch: str) -> LoaderTarget:
     """Return what the loader of the target has to do with; ``torch``: the file of torch._C."""
     suffix = facts.get("python.ext_suffix")
     variables = ("LD_LIBRARY_PATH", "LD_PRELOAD")
-    return Target(
+    return LoaderTarget(
         executable=world.inside(world.target.python or ""),
         torch=world.inside(torch).rpartition("/")[0],
         sys_path=tuple(world.inside(site) for site in world.target.site),
@@ -126,7 +126,7 @@ def _predict(extension: Extension, naming: Naming) -> Prediction:
 def _has_foreign_cuda(predictor: Predictor) -> bool:
     """Return whether a variable puts CUDA libraries in the place of those that torch brings."""
     return any(
-        library.origin is Origin.LD_LIBRARY_PATH and library.soname.startswith(CUDA)
+        library.origin is FoundBy.LD_LIBRARY_PATH and library.soname.startswith(CUDA)
         for library in predictor.libraries()
     )
 

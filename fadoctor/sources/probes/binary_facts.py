@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.binary.abi import Cause, StringAbi
+from fadoctor.binary.abi import AbiCause, StringAbi
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.prediction import Stage
-from fadoctor.binary.reason import LOADER_ASSERTION, UNDECIDED, Kind, Reason, dlerror
-from fadoctor.binary.search import Origin
+from fadoctor.binary.prediction import LoadStage
+from fadoctor.binary.reason import LOADER_ASSERTION, UNDECIDED, Reason, ReasonKind, dlerror
+from fadoctor.binary.search import FoundBy
 from fadoctor.binary.similar_overload import Hint, hints_for
 from fadoctor.binary.symbol_families import Family, family_of
 from fadoctor.model.fact import printable
@@ -28,32 +28,32 @@ SYMBOLS_SHOWN = 20
 _SYMBOL_LIMIT = 400
 
 _FAILURES = {
-    Kind.MISSING_FILE: "missing-library",
-    Kind.MISSING_SONAME: "missing-library",
-    Kind.VERSION_NOT_FOUND: "missing-version",
-    Kind.UNVERSIONED_PROVIDER: "missing-version",
-    Kind.UNDEFINED_SYMBOL: "undefined-symbol",
-    Kind.TRUNCATED: "truncated",
-    Kind.NOT_ELF: "not-elf",
-    Kind.NOT_A_LIBRARY: "not-elf",
-    Kind.FOREIGN_MACHINE: "other-machine",
-    Kind.NOT_FOR_DLOPEN: "refused",
-    Kind.PROCESSOR_TOO_OLD: "processor",
-    Kind.STATIC_TLS: "static-tls",
+    ReasonKind.MISSING_FILE: "missing-library",
+    ReasonKind.MISSING_SONAME: "missing-library",
+    ReasonKind.VERSION_NOT_FOUND: "missing-version",
+    ReasonKind.UNVERSIONED_PROVIDER: "missing-version",
+    ReasonKind.UNDEFINED_SYMBOL: "undefined-symbol",
+    ReasonKind.TRUNCATED: "truncated",
+    ReasonKind.NOT_ELF: "not-elf",
+    ReasonKind.NOT_A_LIBRARY: "not-elf",
+    ReasonKind.FOREIGN_MACHINE: "other-machine",
+    ReasonKind.NOT_FOR_DLOPEN: "refused",
+    ReasonKind.PROCESSOR_TOO_OLD: "processor",
+    ReasonKind.STATIC_TLS: "static-tls",
 }
 _SYMBOL_CAUSES = {
-    Cause.OLD_STRING: "string-abi",
-    Cause.NEW_STRING: "string-abi",
-    Cause.SIGNATURE_CHANGED: "torch-function",
-    Cause.GONE: "torch-function",
-    Cause.STABLE_SHIM: "stable-abi",
-    Cause.NCCL: "nccl",
-    Cause.NVJITLINK: "cuda-library",
-    Cause.CUDA_LIBRARY: "cuda-library",
-    Cause.CUDA_DRIVER: "other",
-    Cause.PYTHON: "python",
-    Cause.LIBSTDCXX: "libstdcxx",
-    Cause.OTHER: "other",
+    AbiCause.OLD_STRING: "string-abi",
+    AbiCause.NEW_STRING: "string-abi",
+    AbiCause.SIGNATURE_CHANGED: "torch-function",
+    AbiCause.GONE: "torch-function",
+    AbiCause.STABLE_SHIM: "stable-abi",
+    AbiCause.NCCL: "nccl",
+    AbiCause.NVJITLINK: "cuda-library",
+    AbiCause.CUDA_LIBRARY: "cuda-library",
+    AbiCause.CUDA_DRIVER: "other",
+    AbiCause.PYTHON: "python",
+    AbiCause.LIBSTDCXX: "libstdcxx",
+    AbiCause.OTHER: "other",
 }
 _LIBRARY_CAUSES = {
     Family.TORCH: "torch-library",
@@ -67,14 +67,14 @@ _LIBRARY_CAUSES = {
 }
 """The others are libraries of CUDA."""
 _FOUND_BY = {
-    Origin.LD_LIBRARY_PATH: "LD_LIBRARY_PATH",
-    Origin.LD_CACHE: "ld.so.cache",
-    Origin.DEFAULT: "default folder",
+    FoundBy.LD_LIBRARY_PATH: "LD_LIBRARY_PATH",
+    FoundBy.LD_CACHE: "ld.so.cache",
+    FoundBy.DEFAULT: "default folder",
 }
 _SAYS = {
-    Kind.TRUNCATED: "the file ends before its last segment does",
-    Kind.UNVERSIONED_PROVIDER: f"the library has no versions at all, so ld.so ends the process: "
-    f"Inconsistency detected by ld.so: dl-lookup.c: {LOADER_ASSERTION}",
+    ReasonKind.TRUNCATED: "the file ends before its last segment does",
+    ReasonKind.UNVERSIONED_PROVIDER: "the library has no versions at all, so ld.so ends the "
+    f"process: Inconsistency detected by ld.so: dl-lookup.c: {LOADER_ASSERTION}",
 }
 
 
@@ -159,9 +159,9 @@ def _failure(prediction: Prediction, naming: Naming, source: str, *, is_torch: b
             loads = True  # but for symbols that only the driver can have
     if loads or reason is None:
         return dict.fromkeys(_FAILURE, absent(f"{source}: it would load"))
-    if loads is None or reason.kind in UNDECIDED or prediction.stage is Stage.INTERPRETER:
+    if loads is None or reason.kind in UNDECIDED or prediction.stage is LoadStage.INTERPRETER:
         return dict.fromkeys(_FAILURE, unknown(_undecided(reason), source))
-    if prediction.stage is Stage.TORCH and not is_torch:
+    if prediction.stage is LoadStage.TORCH and not is_torch:
         nothing = absent(f"{source}: torch does not load")
         return {**dict.fromkeys(_FAILURE, nothing), "failure": known("torch", source)}
     return _described(prediction, reason, naming, source)
@@ -195,7 +195,9 @@ def _described(prediction: Prediction, reason: Reason, naming: Naming, source: s
 
 def _provider(prediction: Prediction, reason: Reason, naming: Naming) -> tuple[str, str]:
     """Return the library that should have what is missing, and how it was found."""
-    family = family_of(reason.name) if reason.kind is Kind.UNDEFINED_SYMBOL else Family.UNKNOWN
+    family = (
+        family_of(reason.name) if reason.kind is ReasonKind.UNDEFINED_SYMBOL else Family.UNKNOWN
+    )
     for library in (*prediction.libraries, *naming.predictor.libraries()):
         wanted = reason.provider and reason.provider in (library.path, library.soname)
         if wanted or (not reason.provider and family.has(library.soname)):
@@ -205,9 +207,9 @@ def _provider(prediction: Prediction, reason: Reason, naming: Naming) -> tuple[s
 
 def _cause(reason: Reason, hint: Hint | None) -> str:
     match reason.kind:
-        case Kind.UNDEFINED_SYMBOL:
+        case ReasonKind.UNDEFINED_SYMBOL:
             return _SYMBOL_CAUSES[hint.cause] if hint is not None else "other"
-        case Kind.VERSION_NOT_FOUND | Kind.UNVERSIONED_PROVIDER:
+        case ReasonKind.VERSION_NOT_FOUND | ReasonKind.UNVERSIONED_PROVIDER:
             if reason.name.startswith("GLIBC_"):
                 return "glibc"
             if reason.name.startswith(("GLIBCXX_", "CXXABI_", "GCC_")):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fadoctor.binary.elf import read_elf
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.files import Tree
-from fadoctor.binary.search import Origin
+from fadoctor.binary.search import FoundBy
 from fadoctor.model.fact import Known
 from fadoctor.sources.probes.import_path import list_names
 from fadoctor.sources.probes.world import absent, known
@@ -46,7 +46,7 @@ def foreign_facts(naming: Naming, site: Path, facts: Mapping[str, Fact]) -> Fact
     taken = {
         each.soname: naming.name(each.path)
         for each in libraries
-        if each.origin is Origin.LD_LIBRARY_PATH
+        if each.origin is FoundBy.LD_LIBRARY_PATH
         and each.soname.startswith(CUDA)
         and _brings(site, each.soname)
     }
@@ -72,7 +72,7 @@ def _other_cudnn(
     own = next((each for each in libraries if each.soname.startswith("libcudnn.so.")), None)
     mine = _own_version(facts)
     variable = naming.world.environ.get("LD_LIBRARY_PATH", "")
-    if own is None or own.origin is Origin.LD_LIBRARY_PATH or not mine or not variable:
+    if own is None or own.origin is FoundBy.LD_LIBRARY_PATH or not mine or not variable:
         return "", ""
     if not _looks_elsewhere(naming, own.path):
         return "", ""

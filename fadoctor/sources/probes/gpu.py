@@ -14,26 +14,26 @@ from fadoctor.sources.probes.driver import (
     find_device_nodes,
     read_kernel_driver,
 )
-from fadoctor.sources.probes.nvidia import Obstacle, Reading, Trouble, failed_reading
+from fadoctor.sources.probes.nvidia import GpuListObstacle, GpuReading, Trouble, failed_reading
 from fadoctor.sources.probes.nvidia_smi import NVIDIA_SMI_TIMEOUT_S, read_nvidia_smi
 from fadoctor.sources.probes.nvml import NVML_TIMEOUT_S, read_nvml
-from fadoctor.sources.probes.visible import Device, Selection, cuda_selection, rocm_selection
+from fadoctor.sources.probes.visible import Selection, VisibleDevice, cuda_selection, rocm_selection
 from fadoctor.sources.probes.world import Facts, World, absent, known, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class Limits(msgspec.Struct, frozen=True):
+class QueryLimits(msgspec.Struct, frozen=True):
     """How long the driver may take to answer, seconds."""
 
     nvml_s: float = NVML_TIMEOUT_S
     nvidia_smi_s: float = NVIDIA_SMI_TIMEOUT_S
 
 
-def probe(world: World, facts: Mapping[str, Fact], limits: Limits | None = None) -> Facts:  # noqa: ARG001 -- the form of every probe
+def probe(world: World, facts: Mapping[str, Fact], limits: QueryLimits | None = None) -> Facts:  # noqa: ARG001 -- the form of every probe
     """Return the facts of the GPUs, NVIDIA's first, and of the driver. Costs one process or two."""
-    reading = read_nvidia(world, limits or Limits())
+    reading = read_nvidia(world, limits or QueryLimits())
     nvidia_count = _nvidia_count(world, reading)
     amd = read_amd(world) if world.os == "linux" else None
     gpus = [
@@ -51,15 +51,15 @@ def probe(world: World, facts: Mapping[str, Fact], limits: Limits | None = None)
     return found
 
 
-def read_nvidia(world: World, limits: Limits) -> Reading:
+def read_nvidia(world: World, limits: QueryLimits) -> GpuReading:
     """Return what NVML says, or nvidia-smi where NVML gives no list of GPUs.
 
     After NVML hung, nvidia-smi is not asked: it would wait in the same library.
     """
     if world.os == "macos":
-        return failed_reading("nvml", Obstacle.NOT_INSTALLED, "macOS has no NVIDIA driver")
+        return failed_reading("nvml", GpuListObstacle.NOT_INSTALLED, "macOS has no NVIDIA driver")
     nvml = read_nvml(world, limits.nvml_s)
-    if nvml.trouble is None or nvml.trouble.obstacle is Obstacle.HUNG:
+    if nvml.trouble is None or nvml.trouble.obstacle is GpuListObstacle.HUNG:
         return nvml
     smi = read_nvidia_smi(world, limits.nvidia_smi_s)
     if smi.trouble is None:
@@ -71,20 +71,20 @@ def read_nvidia(world: World, limits: Limits) -> Reading:
 def _both_failed(nvml: Trouble, smi: Trouble) -> Trouble:
     """Say in one line why neither gave a list. What NVML says about the driver weighs more."""
     obstacle = nvml.obstacle
-    if obstacle is Obstacle.NOT_INSTALLED:
+    if obstacle is GpuListObstacle.NOT_INSTALLED:
         obstacle = smi.obstacle
     return Trouble(obstacle, f"{nvml.reason}; {smi.reason}")
 
 
-def _nvidia_count(world: World, reading: Reading) -> Fact:
+def _nvidia_count(world: World, reading: GpuReading) -> Fact:
     """Return how many NVIDIA GPUs can be used here; Known 0 only where nothing of a driver is."""
     trouble = reading.trouble
     if trouble is None:
         return known(len(reading.gpus), reading.how)
-    if trouble.obstacle in (Obstacle.HUNG, Obstacle.FAILED):
+    if trouble.obstacle in (GpuListObstacle.HUNG, GpuListObstacle.FAILED):
         return unknown(trouble.reason, reading.how)
     nodes = find_device_nodes(world) if world.os == "linux" else ()
-    if trouble.obstacle is Obstacle.NOT_INSTALLED:
+    if trouble.obstacle is GpuListObstacle.NOT_INSTALLED:
         # Every WSL machine has /dev/dxg; without NVIDIA's libraries it stands for another GPU.
         nodes = tuple(node for node in nodes if node != "/dev/dxg")
     if not nodes:
@@ -112,7 +112,7 @@ def _visible_count(count: Fact, visible: Sequence[Fact]) -> Fact:
     return known(number, visible[0].source if visible else count.source)
 
 
-def _driver_facts(world: World, reading: Reading, count: Fact) -> Facts:
+def _driver_facts(world: World, reading: GpuReading, count: Fact) -> Facts:
     version = _driver_version(world, reading, count)
     cuda, how = reading.cuda, known(reading.how, reading.note or reading.how)
     if isinstance(version, Absent) and not isinstance(cuda, Known):
@@ -128,7 +128,7 @@ def _driver_facts(world: World, reading: Reading, count: Fact) -> Facts:
     return {"driver.version": version, "driver.cuda": cuda, "driver.nvml": how}
 
 
-def _driver_version(world: World, reading: Reading, count: Fact) -> Fact:
+def _driver_version(world: World, reading: GpuReading, count: Fact) -> Fact:
     """Return what NVML or nvidia-smi says, else the kernel, whose word needs no library."""
     if isinstance(reading.driver, Known):
         return reading.driver
@@ -140,9 +140,9 @@ def _driver_version(world: World, reading: Reading, count: Fact) -> Fact:
     return reading.driver
 
 
-def _nvidia_facts(world: World, reading: Reading) -> list[Facts]:
+def _nvidia_facts(world: World, reading: GpuReading) -> list[Facts]:
     gpus = reading.gpus
-    devices = [Device(gpu.uuid, _as_bool(gpu.mig), gpu.mig_uuids) for gpu in gpus]
+    devices = [VisibleDevice(gpu.uuid, _as_bool(gpu.mig), gpu.mig_uuids) for gpu in gpus]
     selection = cuda_selection(world.environ, devices)
     names = {gpu.name.value for gpu in gpus if isinstance(gpu.name, Known)}
     note = selection.note

@@ -80,13 +80,13 @@ class InterpreterAnswer(msgspec.Struct, frozen=True):
         return tuple(f for f in folders if Path(f).is_absolute() and "\0" not in f)[:_MAX_FOLDERS]
 
 
-class Problem(msgspec.Struct, frozen=True):
+class InterpreterProblem(msgspec.Struct, frozen=True):
     """Why an interpreter gave no usable answer, as one line without its name."""
 
     reason: str
 
 
-class TooOld(Problem, frozen=True):
+class TooOld(InterpreterProblem, frozen=True):
     """An interpreter that works, and is older than what fadoctor examines."""
 
 
@@ -101,7 +101,7 @@ def refuse_old(version: str) -> TooOld | None:
 
 def ask_interpreter(
     python: str, run: Run, environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
-) -> InterpreterAnswer | Problem:
+) -> InterpreterAnswer | InterpreterProblem:
     """Return what an interpreter says about itself: it is run once, where it is not our own."""
     path = path_of_start(python, environ)
     if path is not None:
@@ -112,20 +112,20 @@ def ask_interpreter(
     result = run(Command((python, "-B", str(SCRIPT)), timeout_s, env))
     if not result.ok:
         old = _old_version(python, run, env, timeout_s) if result.code else None
-        return old or Problem(printable(result.describe()))
+        return old or InterpreterProblem(printable(result.describe()))
     answer = last_json_object(result.stdout)
     if answer is None:
-        return Problem("printed no answer" + _excerpt(result))
+        return InterpreterProblem("printed no answer" + _excerpt(result))
     return _understood(answer)
 
 
-def _understood(answer: Mapping[str, object]) -> InterpreterAnswer | Problem:
+def _understood(answer: Mapping[str, object]) -> InterpreterAnswer | InterpreterProblem:
     if not answer.get("ok"):
-        return Problem(printable(f"could not describe itself: {answer.get('error')}"))
+        return InterpreterProblem(printable(f"could not describe itself: {answer.get('error')}"))
     try:
         found = convert(answer, InterpreterAnswer)
     except msgspec.ValidationError as error:
-        return Problem(printable(f"gave an answer that cannot be understood: {error}"))
+        return InterpreterProblem(printable(f"gave an answer that cannot be understood: {error}"))
     return refuse_old(found.version) or found
 
 

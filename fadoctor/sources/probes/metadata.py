@@ -50,7 +50,7 @@ class Headers(msgspec.Struct, frozen=True):
         return tuple(value for key, value in self.lines if key == name)
 
 
-class Origin(msgspec.Struct, frozen=True):
+class DirectUrl(msgspec.Struct, frozen=True):
     """What direct_url.json records (PEP 610)."""
 
     url: str
@@ -124,7 +124,7 @@ def parse_headers(text: str) -> Headers:
     return Headers(tuple(lines), complete)
 
 
-def parse_direct_url(text: str) -> Origin | None:
+def parse_direct_url(text: str) -> DirectUrl | None:
     """Return what direct_url.json says, or None where it says nothing that can be understood."""
     try:
         found = msgspec.json.decode(text)
@@ -135,7 +135,7 @@ def parse_direct_url(text: str) -> Origin | None:
         return None
     folder = found.get("dir_info")
     editable = isinstance(folder, dict) and folder.get("editable") is True
-    return Origin(_with_commit(clean_url(url), found.get("vcs_info")), editable)
+    return DirectUrl(_with_commit(clean_url(url), found.get("vcs_info")), editable)
 
 
 def clean_url(url: str) -> str:

@@ -10,7 +10,7 @@ from fadoctor.model.fact import Fact
 from fadoctor.sources.probes.world import unknown
 
 
-class Obstacle(enum.Enum):
+class GpuListObstacle(enum.Enum):
     """Why a source gave no list of GPUs."""
 
     NOT_INSTALLED = "not installed"
@@ -25,7 +25,7 @@ class Obstacle(enum.Enum):
 class Trouble(msgspec.Struct, frozen=True):
     """Why there is no list of GPUs."""
 
-    obstacle: Obstacle
+    obstacle: GpuListObstacle
     reason: str
 
 
@@ -42,7 +42,7 @@ class NvidiaGpu(msgspec.Struct, frozen=True):
     """UUIDs of its MIG instances; None where they could not be read."""
 
 
-class Reading(msgspec.Struct, frozen=True):
+class GpuReading(msgspec.Struct, frozen=True):
     """What one source said. With `trouble`, the GPUs are not known; without, `gpus` is all."""
 
     how: str
@@ -55,7 +55,7 @@ class Reading(msgspec.Struct, frozen=True):
     """Why an earlier source was not used."""
 
 
-def failed_reading(how: str, obstacle: Obstacle, reason: str) -> Reading:
+def failed_reading(how: str, obstacle: GpuListObstacle, reason: str) -> GpuReading:
     """Return the reading of a source that gave nothing."""
     nothing = unknown(reason, how)
-    return Reading(how, nothing, nothing, (), Trouble(obstacle, reason))
+    return GpuReading(how, nothing, nothing, (), Trouble(obstacle, reason))

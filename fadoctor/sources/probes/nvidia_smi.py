@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fadoctor.processes.command import Command, Ending, Result, child_environment
-from fadoctor.sources.probes.nvidia import NvidiaGpu, Obstacle, Reading, failed_reading
+from fadoctor.sources.probes.nvidia import GpuListObstacle, GpuReading, NvidiaGpu, failed_reading
 from fadoctor.sources.probes.world import World, known, unknown
 
 if TYPE_CHECKING:
@@ -54,20 +54,22 @@ _CUDA = r"CUDA (?:UMD )?Version *: *([0-9]{1,3}\.[0-9]{1,3})"
 _DRIVER = r"[0-9]{1,5}(\.[0-9]{1,5}){1,3}"
 
 
-def read_nvidia_smi(world: World, timeout_s: float = NVIDIA_SMI_TIMEOUT_S) -> Reading:
+def read_nvidia_smi(world: World, timeout_s: float = NVIDIA_SMI_TIMEOUT_S) -> GpuReading:
     """Return what nvidia-smi says. Costs two processes, or more with an old driver."""
     program = find_program(world)
     if program is None:
-        return failed_reading("nvidia-smi", Obstacle.NOT_INSTALLED, "nvidia-smi is not there")
+        return failed_reading(
+            "nvidia-smi", GpuListObstacle.NOT_INSTALLED, "nvidia-smi is not there"
+        )
     fields, result, left_s = _query(world, program, timeout_s)
     if result.ending is Ending.EXITED and result.stdout.strip() == _NO_GPUS:
         nothing = unknown(f"nvidia-smi: {_NO_GPUS}", "nvidia-smi")
-        return Reading("nvidia-smi", nothing, nothing)
+        return GpuReading("nvidia-smi", nothing, nothing)
     rows = _rows(result.stdout, len(fields)) if result.ok else []
     if not rows or _LOST in result.stdout:
         return _failure(result)
     gpus = [dict(zip(fields, row, strict=True)) for row in rows]
-    return Reading(
+    return GpuReading(
         "nvidia-smi",
         driver=_driver(gpus[0]["driver_version"]),
         cuda=_cuda(world, program, left_s),
@@ -123,16 +125,18 @@ def _rows(text: str, width: int) -> list[list[str]]:
     return rows[:_GPU_LIMIT]
 
 
-def _failure(result: Result) -> Reading:
+def _failure(result: Result) -> GpuReading:
     """Return the reading of a call that failed; nvidia-smi prints its errors to standard output."""
     if result.ending in (Ending.TIMED_OUT, Ending.STUCK):
-        return failed_reading("nvidia-smi", Obstacle.HUNG, f"nvidia-smi {result.describe()}")
+        return failed_reading("nvidia-smi", GpuListObstacle.HUNG, f"nvidia-smi {result.describe()}")
     lines = [line.strip() for line in result.stdout[:4096].splitlines() if line.strip()]
     said = next((line for line in lines if _LOST in line), lines[0] if lines else None)
     if result.ending is not Ending.EXITED or said is None:
-        return failed_reading("nvidia-smi", Obstacle.FAILED, f"nvidia-smi {result.describe()}")
+        return failed_reading(
+            "nvidia-smi", GpuListObstacle.FAILED, f"nvidia-smi {result.describe()}"
+        )
     absent = result.code in (_DRIVER_NOT_LOADED, _LIBRARY_NOT_FOUND)
-    obstacle = Obstacle.NO_DRIVER if absent else Obstacle.FAILED
+    obstacle = GpuListObstacle.NO_DRIVER if absent else GpuListObstacle.FAILED
     return failed_reading("nvidia-smi", obstacle, f"nvidia-smi: {said}")
 
 

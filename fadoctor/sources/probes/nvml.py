@@ -12,7 +12,13 @@ import msgspec
 
 from fadoctor.model.typed import convert
 from fadoctor.processes.command import Command, Ending, Result, child_environment, last_json_object
-from fadoctor.sources.probes.nvidia import NvidiaGpu, Obstacle, Reading, Trouble, failed_reading
+from fadoctor.sources.probes.nvidia import (
+    GpuListObstacle,
+    GpuReading,
+    NvidiaGpu,
+    Trouble,
+    failed_reading,
+)
 from fadoctor.sources.probes.world import World, known, unknown
 
 if TYPE_CHECKING:
@@ -88,7 +94,7 @@ class _Report(msgspec.Struct):
     gpus: Annotated[list[_Gpu], msgspec.Meta(max_length=256)] = []
 
 
-def read_nvml(world: World, timeout_s: float = NVML_TIMEOUT_S) -> Reading:
+def read_nvml(world: World, timeout_s: float = NVML_TIMEOUT_S) -> GpuReading:
     """Return what NVML says. Costs one process, at most `timeout_s`."""
     result = world.run(nvml_command(world.environ, timeout_s))
     found = last_json_object(result.stdout)
@@ -97,7 +103,9 @@ def read_nvml(world: World, timeout_s: float = NVML_TIMEOUT_S) -> Reading:
     try:
         report = convert(found, _Report)
     except msgspec.ValidationError as error:
-        return failed_reading("nvml", Obstacle.FAILED, f"NVML: answer not understood: {error}")
+        return failed_reading(
+            "nvml", GpuListObstacle.FAILED, f"NVML: answer not understood: {error}"
+        )
     return _reading(report)
 
 
@@ -119,7 +127,7 @@ def find_pynvml() -> str:
     return str(file.parent.parent if spec.submodule_search_locations else file.parent)
 
 
-def _without_report(result: Result) -> Reading:
+def _without_report(result: Result) -> GpuReading:
     """Return the reading of a child that said nothing: the last call that it announced is named."""
     calls = [line for line in result.stderr[-4096:].splitlines() if line.startswith("call ")]
     call = calls[-1][len("call ") :] if calls else "child"
@@ -127,25 +135,25 @@ def _without_report(result: Result) -> Reading:
     reason = result.describe()
     if result.ending is Ending.EXITED:
         reason = f"exited with status {result.code} and without an answer"
-    obstacle = Obstacle.HUNG if hung else Obstacle.FAILED
+    obstacle = GpuListObstacle.HUNG if hung else GpuListObstacle.FAILED
     return failed_reading("nvml", obstacle, f"NVML: {call} {reason}")
 
 
-def _reading(report: _Report) -> Reading:
+def _reading(report: _Report) -> GpuReading:
     if report.ok and report.driver is not None and report.cuda is not None:
         gpus = tuple(_gpu(index, answers) for index, answers in enumerate(report.gpus))
-        return Reading("nvml", _driver(report.driver), _cuda(report.cuda), gpus)
+        return GpuReading("nvml", _driver(report.driver), _cuda(report.cuda), gpus)
     trouble = report.trouble or _Answer(call="child", error="an answer without a reason")
     obstacle = _obstacle(trouble)
     reason = f"NVML: {trouble.describe()}"
-    if obstacle is Obstacle.NOT_INSTALLED:
+    if obstacle is GpuListObstacle.NOT_INSTALLED:
         reason = "NVML: libnvidia-ml.so.1 is not there"
     driver = _driver(report.driver) if report.driver else unknown(reason, "nvml")
     cuda = _cuda(report.cuda) if report.cuda else unknown(reason, "nvml")
-    return Reading("nvml", driver, cuda, (), Trouble(obstacle, reason))
+    return GpuReading("nvml", driver, cuda, (), Trouble(obstacle, reason))
 
 
-def _obstacle(trouble: _Answer) -> Obstacle:
+def _obstacle(trouble: _Answer) -> GpuListObstacle:
     """Tell a library that is not there, or that finds no driver, from one that fails.
 
     The loader's words: ``libnvidia-ml.so.1: cannot open shared object file: No such file or
@@ -154,10 +162,10 @@ def _obstacle(trouble: _Answer) -> Obstacle:
     """
     if trouble.call == "dlopen":
         missing = "libnvidia-ml.so.1: " in trouble.error and "No such file" in trouble.error
-        return Obstacle.NOT_INSTALLED if missing else Obstacle.FAILED
+        return GpuListObstacle.NOT_INSTALLED if missing else GpuListObstacle.FAILED
     if trouble.call == "nvmlInit" and trouble.code in (_DRIVER_NOT_LOADED, _LIBRARY_NOT_FOUND):
-        return Obstacle.NO_DRIVER
-    return Obstacle.FAILED
+        return GpuListObstacle.NO_DRIVER
+    return GpuListObstacle.FAILED
 
 
 def _driver(answer: _Answer) -> Fact:

@@ -16,7 +16,7 @@ from fadoctor.sources.probes.metadata import (
 )
 from fadoctor.sources.probes.missing import find_missing
 from fadoctor.sources.probes.requires import (
-    Target,
+    MarkerTarget,
     conditional_lines,
     egg_requirements,
     read_requirements,
@@ -48,7 +48,9 @@ RECORD_SIZE = 1 << 28
 """Bytes of a RECORD that is believed; only its beginning is read."""
 
 
-def package_facts(world: World, record: Distribution, target: Target, *, linked: bool) -> Facts:
+def package_facts(
+    world: World, record: Distribution, target: MarkerTarget, *, linked: bool
+) -> Facts:
     """Return the facts by their name after the package's prefix.
 
     `linked`: an ``.egg-link`` makes it editable the old way.
@@ -110,7 +112,7 @@ def _tags(world: World, record: Distribution) -> Fact:
     return known(tags[:MAX_TAGS], source) if tags else absent(f"{source}: no Tag")
 
 
-def _requires(world: World, record: Distribution, target: Target) -> Facts:
+def _requires(world: World, record: Distribution, target: MarkerTarget) -> Facts:
     source = f"{world.name(record.metadata)}: Requires-Dist"
     lines = list(record.headers.all("requires-dist"))
     if not lines and not record.entry.endswith(".dist-info"):
@@ -119,7 +121,7 @@ def _requires(world: World, record: Distribution, target: Target) -> Facts:
     return requires_facts(lines, target, source)
 
 
-def requires_facts(lines: list[str], target: Target, source: str) -> Facts:
+def requires_facts(lines: list[str], target: MarkerTarget, source: str) -> Facts:
     """Return what lines of metadata ask for on a target, and how they are written."""
     needs, written = read_requirements(lines, target), conditional_lines(lines)
     reason = f"not enough is known to decide: {needs.undecided}"

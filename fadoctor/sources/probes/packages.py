@@ -18,7 +18,7 @@ from fadoctor.sources.probes.import_path import (
 )
 from fadoctor.sources.probes.package_facts import NAMES, package_facts
 from fadoctor.sources.probes.requirers import requirer_facts
-from fadoctor.sources.probes.requires import Target, marker_target
+from fadoctor.sources.probes.requires import MarkerTarget, marker_target
 from fadoctor.sources.probes.world import Facts, World, absent, known, unknown
 
 MAX_MODULE_NAMES = 5_000
@@ -82,7 +82,7 @@ def _complete(survey: Survey, value: dict[str, str], source: str) -> Fact:
 
 
 def _package(
-    world: World, path: ImportPath, survey: Survey, names: tuple[str, ...], target: Target
+    world: World, path: ImportPath, survey: Survey, names: tuple[str, ...], target: MarkerTarget
 ) -> Facts:
     records = next((survey.chosen[name] for name in names if name in survey.chosen), ())
     source = f"metadata folders in {_places(world, path)}"

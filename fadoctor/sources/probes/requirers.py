@@ -12,7 +12,7 @@ from fadoctor.sources.probes.metadata import HEADER_LIMIT, normalise_name, read_
 from fadoctor.sources.probes.package_facts import SMALL, read_installer, requires_facts
 from fadoctor.sources.probes.requires import (
     LINE_LIMIT,
-    Target,
+    MarkerTarget,
     egg_requirements,
 )
 from fadoctor.sources.probes.world import Facts, World, known, read_text, unknown
@@ -29,7 +29,9 @@ _NAME = re.compile(r"[\w.-]{1,100}")
 _FIELD = "requires-dist:"
 
 
-def requirer_facts(world: World, survey: Survey, wanted: Collection[str], target: Target) -> Facts:
+def requirer_facts(
+    world: World, survey: Survey, wanted: Collection[str], target: MarkerTarget
+) -> Facts:
     """Return the facts of what belongs to the stack, or requires a part of it, beside `wanted`.
 
     Reads every other metadata file once, some 50 microseconds each.
@@ -48,7 +50,7 @@ def requirer_facts(world: World, survey: Survey, wanted: Collection[str], target
     return found
 
 
-def _facts(world: World, record: Distribution, lines: list[str], target: Target) -> Facts:
+def _facts(world: World, record: Distribution, lines: list[str], target: MarkerTarget) -> Facts:
     source = f"{world.name(record.metadata)}: Requires-Dist"
     return {
         "distribution": known(record.name, source),

@@ -31,7 +31,7 @@ _VARIABLE = r"\b(?:os_name|sys_platform|platform_\w+|python_\w+|implementation_\
 _EXTRA = re.compile(r"\bextra\s*==\s*[\"'][^\"']+[\"']")
 
 
-class Target(msgspec.Struct, frozen=True):
+class MarkerTarget(msgspec.Struct, frozen=True):
     """The marker variables of the target (PEP 508) that are known; the rest is not guessed."""
 
     variables: dict[str, str]
@@ -46,7 +46,7 @@ class Needs(msgspec.Struct, frozen=True):
     """The requirement whose marker needs an unknown variable; empty where all are decided."""
 
 
-def marker_target(facts: Mapping[str, Fact]) -> Target:
+def marker_target(facts: Mapping[str, Fact]) -> MarkerTarget:
     """Return the marker variables that the facts of host and interpreter determine."""
     variables = {"extra": ""}
     system = _text(facts, "host.os")
@@ -58,7 +58,7 @@ def marker_target(facts: Mapping[str, Fact]) -> Target:
         variables["platform_machine"] = machine.upper() if system == "windows" else machine
     if release := _text(facts, "host.kernel"):
         variables["platform_release"] = release
-    return Target(variables | _python(facts))
+    return MarkerTarget(variables | _python(facts))
 
 
 def _python(facts: Mapping[str, Fact]) -> dict[str, str]:
@@ -82,7 +82,7 @@ def _text(facts: Mapping[str, Fact], name: str) -> str:
     return str(fact.value) if isinstance(fact, Known) else ""
 
 
-def read_requirements(lines: Iterable[str], target: Target) -> Needs:
+def read_requirements(lines: Iterable[str], target: MarkerTarget) -> Needs:
     """Return what the Requires-Dist lines ask for on the target; lines that are bad are skipped."""
     found: dict[str, SpecifierSet] = {}
     texts: dict[str, str] = {}
@@ -129,7 +129,7 @@ def _only_in_an_extra(line: str) -> bool:
     return _EXTRA.search(marker) is not None and not re.search(r"\bor\b", marker)
 
 
-def _holds(marker: Marker | None, target: Target) -> bool | None:
+def _holds(marker: Marker | None, target: MarkerTarget) -> bool | None:
     """Evaluate a marker for the target; None where a variable that decides it is not known."""
     if marker is None:
         return True
@@ -143,7 +143,7 @@ def _holds(marker: Marker | None, target: Target) -> bool | None:
     return False if any(_evaluate(Marker(part), target) is False for part in known) else None
 
 
-def marker_holds(text: str, target: Target) -> bool | None:
+def marker_holds(text: str, target: MarkerTarget) -> bool | None:
     """Return whether a marker holds on the target; None where that is not known, or it is none.
 
     Where only X.Y of the Python is known, it is decided where all of its releases agree.
@@ -158,7 +158,7 @@ def marker_holds(text: str, target: Target) -> bool | None:
     if full or not minor:
         return _holds(marker, target)
     ends = [
-        Target({**target.variables, "python_full_version": f"{minor}.{patch}"})
+        MarkerTarget({**target.variables, "python_full_version": f"{minor}.{patch}"})
         for patch in _PATCHES
     ]
     first, last = (_holds(marker, each) for each in ends)
@@ -169,11 +169,11 @@ _PATCHES = (0, 99)
 """The first and beyond the last of a Python's bugfix releases."""
 
 
-def _unknown_variables(text: str, target: Target) -> set[str]:
+def _unknown_variables(text: str, target: MarkerTarget) -> set[str]:
     return set(re.findall(_VARIABLE, text)) - target.variables.keys()
 
 
-def _evaluate(marker: Marker, target: Target) -> bool | None:
+def _evaluate(marker: Marker, target: MarkerTarget) -> bool | None:
     try:
         return marker.evaluate(dict.fromkeys(_ALL_VARIABLES, "") | target.variables)
     except (UndefinedComparison, UndefinedEnvironmentName, ValueError, RecursionError):

@@ -23,7 +23,7 @@ ENTRY_LIMIT = 512
 """Entries of a variable that are read."""
 
 
-class Device(msgspec.Struct, frozen=True):
+class VisibleDevice(msgspec.Struct, frozen=True):
     """What tells one GPU from another."""
 
     uuid: str | None = None
@@ -41,7 +41,7 @@ class Selection(msgspec.Struct, frozen=True):
     note: str
 
 
-def cuda_selection(environ: Mapping[str, str], devices: Sequence[Device]) -> Selection:
+def cuda_selection(environ: Mapping[str, str], devices: Sequence[VisibleDevice]) -> Selection:
     """Return which NVIDIA GPUs CUDA_VISIBLE_DEVICES leaves visible."""
     value = environ.get("CUDA_VISIBLE_DEVICES")
     if value is None:
@@ -56,7 +56,7 @@ def cuda_selection(environ: Mapping[str, str], devices: Sequence[Device]) -> Sel
     return _by_ordinal(_ordinals(entries), devices, value)
 
 
-def _by_ordinal(ordinals: Sequence[int], devices: Sequence[Device], value: str) -> Selection:
+def _by_ordinal(ordinals: Sequence[int], devices: Sequence[VisibleDevice], value: str) -> Selection:
     """Return the GPUs of the ordinals, up to the first that is none.
 
     CUDA counts MIG instances where MIG is on; on a machine with one GPU, 0 is on it all the same.
@@ -82,7 +82,7 @@ def _ordinals(entries: Sequence[str]) -> list[int]:
     return ordinals
 
 
-def _by_uuid(entries: Sequence[str], devices: Sequence[Device]) -> list[int]:
+def _by_uuid(entries: Sequence[str], devices: Sequence[VisibleDevice]) -> list[int]:
     """Return the GPUs named by UUIDs or unique beginnings of them, up to the first that is none."""
     named = list(takewhile(lambda entry: entry.startswith("GPU-"), entries))
     if len(set(named)) < len(named):
@@ -98,7 +98,7 @@ def _by_uuid(entries: Sequence[str], devices: Sequence[Device]) -> list[int]:
     return chosen
 
 
-def _by_mig(entry: str, devices: Sequence[Device], value: str) -> Selection:
+def _by_mig(entry: str, devices: Sequence[VisibleDevice], value: str) -> Selection:
     """Return the GPU of the first MIG instance that is named: a CUDA program sees only one.
 
     MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/2   drivers before 470
@@ -176,9 +176,9 @@ def _note(value: str) -> str:
     return f"CUDA_VISIBLE_DEVICES={value[:120]}"
 
 
-def _chosen(chosen: Sequence[int], value: str, devices: Sequence[Device]) -> Selection:
+def _chosen(chosen: Sequence[int], value: str, devices: Sequence[VisibleDevice]) -> Selection:
     return Selection(tuple(index in chosen for index in range(len(devices))), _note(value))
 
 
-def _undecided(value: str, devices: Sequence[Device], why: str) -> Selection:
+def _undecided(value: str, devices: Sequence[VisibleDevice], why: str) -> Selection:
     return Selection((None,) * len(devices), f"{_note(value)}: {why}")

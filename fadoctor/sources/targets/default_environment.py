@@ -67,7 +67,7 @@ class Scene(msgspec.Struct, frozen=True):
         return self.environ.get("HOME") or self.environ.get("USERPROFILE") or ""
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ChosenEnvironment(msgspec.Struct, frozen=True):
     """An environment that was chosen, before its interpreter is asked."""
 
     prefix: Path
@@ -85,7 +85,7 @@ def own_interpreter() -> Own:
     return Own(sys.executable or "", sys.prefix, sys.base_prefix, version, path)
 
 
-def choose_unnamed(scene: Scene) -> Choice:
+def choose_unnamed(scene: Scene) -> ChosenEnvironment:
     """Return the environment that is meant; TargetError with what was passed over if none is."""
     notes: list[str] = []
     chosen = _active(scene, "VIRTUAL_ENV", notes)
@@ -103,7 +103,7 @@ def choose_unnamed(scene: Scene) -> Choice:
     return msgspec.structs.replace(chosen, notes=tuple(printable(note, 500) for note in told))
 
 
-def _active(scene: Scene, variable: str, notes: list[str]) -> Choice | None:
+def _active(scene: Scene, variable: str, notes: list[str]) -> ChosenEnvironment | None:
     """Return the environment that a variable names; a stale one is noted and passed over."""
     text = scene.environ.get(variable)
     if not text:
@@ -118,26 +118,26 @@ def _active(scene: Scene, variable: str, notes: list[str]) -> Choice | None:
     python = find_python(prefix)
     if python is None:
         notes.append(f"the interpreter of {prefix} is gone: only its files were read")
-    return Choice(prefix, python, f"${variable}", str(prefix), python is not None)
+    return ChosenEnvironment(prefix, python, f"${variable}", str(prefix), python is not None)
 
 
-def _nearest(scene: Scene) -> Choice | None:
+def _nearest(scene: Scene) -> ChosenEnvironment | None:
     for folder in (scene.cwd, *scene.cwd.parents):
         prefix = folder / ".venv"
         if is_file(prefix / "pyvenv.cfg") and not is_tool_environment(prefix):
             # What runs fadoctor has run already: asking it again is no new risk.
             ours = same_folder(prefix, Path(scene.own.prefix))
             python, reason = find_python(prefix), f".venv found in {folder}"
-            return Choice(prefix, python, printable(reason), str(prefix), ours)
+            return ChosenEnvironment(prefix, python, printable(reason), str(prefix), ours)
     return None
 
 
-def _on_path(scene: Scene, notes: list[str]) -> Choice | None:
+def _on_path(scene: Scene, notes: list[str]) -> ChosenEnvironment | None:
     """Return what typing ``python`` would run; fadoctor's own only where it holds the stack."""
     for python in islice(pythons_on_path(scene.environ), _MAX_ASKED):
         reason = f"{python.name} on PATH"
         prefix = prefix_of_python(python)
-        choice = Choice(prefix, python, reason, str(python)) if prefix else None
+        choice = ChosenEnvironment(prefix, python, reason, str(python)) if prefix else None
         if choice is None:
             answer = ask_interpreter(str(python), scene.run, scene.environ)
             if not isinstance(answer, InterpreterAnswer):
@@ -153,14 +153,14 @@ def _on_path(scene: Scene, notes: list[str]) -> Choice | None:
     return None
 
 
-def _own(scene: Scene) -> Choice | None:
+def _own(scene: Scene) -> ChosenEnvironment | None:
     own = scene.own
     if is_tool_environment(own.prefix) or not _holds_stack(scene):
         return None
     python = Path(own.executable) if own.executable else None
     label = own.executable if own.prefix == own.base_prefix and own.executable else own.prefix
     reason = "the interpreter that runs fadoctor"
-    return Choice(Path(own.prefix), python, reason, label, python is not None)
+    return ChosenEnvironment(Path(own.prefix), python, reason, label, python is not None)
 
 
 def _holds_stack(scene: Scene) -> bool:
@@ -179,14 +179,14 @@ def _nothing_left(scene: Scene, notes: list[str]) -> str:
     return printable(f"{'; '.join(why)}. Activate one, or {HINT}", 800)
 
 
-def program(path: Path, reason: str, answer: InterpreterAnswer) -> Choice:
+def program(path: Path, reason: str, answer: InterpreterAnswer) -> ChosenEnvironment:
     """Return an interpreter outside of an environment; of a shim what it stands for."""
-    choice = Choice(Path(answer.prefix), path, reason, str(path))
+    choice = ChosenEnvironment(Path(answer.prefix), path, reason, str(path))
     if is_shim(path) and is_file(answer.executable):
         # Another folder, or another variable, and it would stand for another one.
         real = Path(answer.executable)
         note = printable(f"{path} is a shim of pyenv: it stands for {real}", 500)
-        choice = Choice(choice.prefix, real, reason, str(real), notes=(note,))
+        choice = ChosenEnvironment(choice.prefix, real, reason, str(real), notes=(note,))
     return choice
 
 

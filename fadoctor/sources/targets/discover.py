@@ -22,7 +22,7 @@ from fadoctor.sources.probes.interpreter import (
 )
 from fadoctor.sources.probes.interpreter_files import is_folder
 from fadoctor.sources.targets.default_environment import (
-    Choice,
+    ChosenEnvironment,
     Own,
     Scene,
     absolute,
@@ -119,11 +119,11 @@ def _named(scene: Scene, text: str, reason: str) -> Target:
         raise TargetError(printable(f"{name}: not an interpreter: it is not executable"))
     prefix = prefix_of_python(path)
     if prefix is not None:
-        return _asked(scene, Choice(prefix, path, reason, str(path)))
+        return _asked(scene, ChosenEnvironment(prefix, path, reason, str(path)))
     return _named_program(scene, path, name, reason)
 
 
-def _named_folder(path: Path, name: str, reason: str) -> Choice:
+def _named_folder(path: Path, name: str, reason: str) -> ChosenEnvironment:
     require_readable(path, name)
     if not is_environment(path):
         raise TargetError(printable(f"{name}: not an environment: no pyvenv.cfg, no conda-meta"))
@@ -132,10 +132,10 @@ def _named_folder(path: Path, name: str, reason: str) -> Choice:
         raise TargetError(
             printable(f"{name}: its interpreter is gone (bin/python is missing or a broken link)")
         )
-    return Choice(path, python, reason, str(path))
+    return ChosenEnvironment(path, python, reason, str(path))
 
 
-def _meant(scene: Scene, text: str, reason: str) -> Choice:
+def _meant(scene: Scene, text: str, reason: str) -> ChosenEnvironment:
     """Return what settings name: read as if it had been found, and run only where it is active.
 
     They may come with a cloned repository, and bring a hostile environment with them.
@@ -172,7 +172,7 @@ def _named_program(scene: Scene, path: Path, name: str, reason: str) -> Target:
     return _target(scene, program(path, reason, answer), answer)
 
 
-def _asked(scene: Scene, choice: Choice) -> Target:
+def _asked(scene: Scene, choice: ChosenEnvironment) -> Target:
     """Return the target with the folders that its interpreter states, else those of its files."""
     if scene.reads_only and is_environment(choice.prefix):
         choice = msgspec.structs.replace(choice, may_run=False)
@@ -187,12 +187,12 @@ def _asked(scene: Scene, choice: Choice) -> Target:
     return _target(scene, msgspec.structs.replace(choice, notes=(*choice.notes, note)), None)
 
 
-def _refuse_old(choice: Choice, problem: object) -> None:
+def _refuse_old(choice: ChosenEnvironment, problem: object) -> None:
     if isinstance(problem, TooOld):
         raise TargetError(printable(f"{choice.label} ({choice.reason}): {problem.reason}", 500))
 
 
-def _target(scene: Scene, choice: Choice, answer: InterpreterAnswer | None) -> Target:
+def _target(scene: Scene, choice: ChosenEnvironment, answer: InterpreterAnswer | None) -> Target:
     notes = list(choice.notes)
     stated = answer.package_folders() if answer else ()
     site = tuple(f for f in stated if is_folder(f)) or _unasked_site(scene, choice)
@@ -212,7 +212,7 @@ def _target(scene: Scene, choice: Choice, answer: InterpreterAnswer | None) -> T
     )
 
 
-def _unasked_site(scene: Scene, choice: Choice) -> tuple[str, ...]:
+def _unasked_site(scene: Scene, choice: ChosenEnvironment) -> tuple[str, ...]:
     """Return the folders of an environment by its files, after those of PYTHONPATH.
 
     An interpreter that did not answer may be another machine's: what is set here is not for it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.binary.coverage import Coverage, Gpu, Verdict, coverage
+from fadoctor.binary.coverage import Coverage, CoverageVerdict, GpuRow, coverage
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.packages import EXTENSIONS
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 _NAMES = ("runs_on", "no_code_for", "jit_for", "jit_isa")
-_HAS_CODE = (Verdict.ALL, Verdict.JIT, Verdict.MIXED)
+_HAS_CODE = (CoverageVerdict.ALL, CoverageVerdict.JIT, CoverageVerdict.MIXED)
 
 
 def gpu_code(environment: Environment, matrix: Matrix, packages: Iterable[str]) -> dict[str, Fact]:
@@ -25,7 +25,7 @@ def gpu_code(environment: Environment, matrix: Matrix, packages: Iterable[str]) 
     what runs there; verdicts about it are unknown anyway.
     """
     found: dict[str, Fact] = {}
-    gpus: list[Gpu] | None = None
+    gpus: list[GpuRow] | None = None
     for extension in _extensions(packages):
         code = environment.facts.get(f"{extension}.code")
         if code is None:
@@ -47,12 +47,14 @@ def _extensions(packages: Iterable[str]) -> Iterator[str]:
         yield from (f"{package}.{name}" for name in EXTENSIONS.get(package, ()))
 
 
-def _derived(extension: str, code: dict[str, str], source: str, gpus: list[Gpu]) -> dict[str, Fact]:
+def _derived(
+    extension: str, code: dict[str, str], source: str, gpus: list[GpuRow]
+) -> dict[str, Fact]:
     judged = {gpu.capability: coverage(code, gpu) for gpu in gpus}
-    lists: dict[str, tuple[Verdict, ...]] = {
+    lists: dict[str, tuple[CoverageVerdict, ...]] = {
         "runs_on": _HAS_CODE,
-        "no_code_for": (Verdict.NONE,),
-        "jit_for": (Verdict.JIT,),
+        "no_code_for": (CoverageVerdict.NONE,),
+        "jit_for": (CoverageVerdict.JIT,),
     }
     found: dict[str, Fact] = {
         f"{extension}.{name}": Known(
@@ -66,13 +68,15 @@ def _derived(extension: str, code: dict[str, str], source: str, gpus: list[Gpu])
 
 def _isa(judged: dict[str, Coverage], source: str) -> Fact:
     """Return the ISA below which a driver compiles nothing of what must be compiled."""
-    isas = {each.lowest_isa for each in judged.values() if each.verdict is Verdict.JIT} - {""}
+    isas = {each.lowest_isa for each in judged.values() if each.verdict is CoverageVerdict.JIT} - {
+        ""
+    }
     if not isas:
         return Absent(f"{source}: nothing is compiled for the GPUs here")
     return Known(min(isas, key=lambda isa: [int(part) for part in isa.split(".")]), source)
 
 
-def known_gpus(environment: Environment, matrix: Matrix) -> list[Gpu]:
+def known_gpus(environment: Environment, matrix: Matrix) -> list[GpuRow]:
     """Return the kinds of GPUs here of which the matrix says what runs there."""
     subjects = environment.subjects("gpu")
     facts = (environment.fact(f"{subject.text}.compute_capability") for subject in subjects)
@@ -81,14 +85,14 @@ def known_gpus(environment: Environment, matrix: Matrix) -> list[Gpu]:
     return [gpu for gpu in gpus if gpu is not None]
 
 
-def _gpu(capability: str, matrix: Matrix) -> Gpu | None:
+def _gpu(capability: str, matrix: Matrix) -> GpuRow | None:
     """Return what the matrix says of a GPU; of a Tegra, what only may run is kept apart."""
     row = matrix.find("architectures", {"cc": Known(capability, "gpu")})
     runs, own = row.cell("runs"), row.cell("own")
     if isinstance(runs, Known):
-        return Gpu(capability, _words(runs))
+        return GpuRow(capability, _words(runs))
     if isinstance(own, Known):
-        return Gpu(capability, _words(own), _words(row.cell("since_cuda_13_2")))
+        return GpuRow(capability, _words(own), _words(row.cell("since_cuda_13_2")))
     return None
 
 

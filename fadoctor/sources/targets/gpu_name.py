@@ -36,7 +36,7 @@ _SHARE = r"(?P<board>[a-z0-9 -]{2,60}?)(?P<size>dx?|x[lm]?|[ls]| dc)?(?:-\d)?-\d
 _SERIES = ("rtx", "gtx", "rx", "quadro")
 
 
-class Gpu(msgspec.Struct, frozen=True):
+class GpuModel(msgspec.Struct, frozen=True):
     """One model of GPU. NVIDIA has a compute capability, AMD a gfx name."""
 
     name: str
@@ -45,7 +45,7 @@ class Gpu(msgspec.Struct, frozen=True):
     gfx: str = ""
 
 
-def find_gpu(text: str, tables: Mapping[str, Table]) -> Gpu:
+def find_gpu(text: str, tables: Mapping[str, Table]) -> GpuModel:
     """Return the GPU of that name; UsageError, with the nearest names, where there is none.
 
     Vendor words, form factors and memory sizes are ignored (``NVIDIA A100-SXM4-80GB``); any other
@@ -58,7 +58,7 @@ def find_gpu(text: str, tables: Mapping[str, Table]) -> Gpu:
         return _by_capability(f"{match[1]}.{match[2]}", text, tables)
     known = list(models(tables))
     if re.fullmatch(_GFX, lowered) and any(gpu.gfx == lowered for gpu in known):
-        return Gpu(lowered, "amd", gfx=lowered)
+        return GpuModel(lowered, "amd", gfx=lowered)
     found = _named(lowered, known) or _shared(lowered, known)
     if not found:
         raise UsageError(_no_such(text, known))
@@ -67,7 +67,7 @@ def find_gpu(text: str, tables: Mapping[str, Table]) -> Gpu:
     return found[0]
 
 
-def _named(lowered: str, known: list[Gpu]) -> list[Gpu]:
+def _named(lowered: str, known: list[GpuModel]) -> list[GpuModel]:
     wanted = _key(lowered)
     found = [gpu for gpu in known if wanted and wanted == _key(gpu.name)]
     found = found or [gpu for gpu in known if wanted and wanted in _short_keys(gpu.name)]
@@ -77,7 +77,7 @@ def _named(lowered: str, known: list[Gpu]) -> list[Gpu]:
     return found
 
 
-def _shared(lowered: str, known: list[Gpu]) -> list[Gpu]:
+def _shared(lowered: str, known: list[GpuModel]) -> list[GpuModel]:
     """Return the board of which a virtual machine has a share.
 
     Between its name and the profile may stand letters for its size or form: A100D, V100DX, H100XM.
@@ -91,13 +91,13 @@ def _shared(lowered: str, known: list[Gpu]) -> list[Gpu]:
     return found or [gpu for gpu in known if _key(gpu.name) == f"quadro{_key(board)}"]
 
 
-def gpus_by_key(tables: Mapping[str, Table]) -> dict[str, Gpu]:
+def gpus_by_key(tables: Mapping[str, Table]) -> dict[str, GpuModel]:
     """Return the products that one name alone has, by `key_of` that name, with its series."""
-    found: dict[str, Gpu] = {}
+    found: dict[str, GpuModel] = {}
     for gpu in models(tables):
         known = found.setdefault(_key(gpu.name), gpu)
         if (known.compute_capability, known.gfx) != (gpu.compute_capability, gpu.gfx):
-            found[_key(gpu.name)] = Gpu(gpu.name, gpu.vendor)
+            found[_key(gpu.name)] = GpuModel(gpu.name, gpu.vendor)
     return {key: gpu for key, gpu in found.items() if gpu.compute_capability or gpu.gfx}
 
 
@@ -106,26 +106,26 @@ def key_of(name: str) -> str:
     return _key(name)
 
 
-def _by_capability(capability: str, text: str, tables: Mapping[str, Table]) -> Gpu:
+def _by_capability(capability: str, text: str, tables: Mapping[str, Table]) -> GpuModel:
     known = {word for row in tables["architectures"].rows for word in str(row["cc"]).split()}
     if capability not in known:
         names = ", ".join(f"sm_{cc.replace('.', '')}" for cc in sorted(known, key=_number))
         raise UsageError(f"--gpu {_shown(text)}: no such architecture. Known: {names}")
-    return Gpu(f"sm_{capability.replace('.', '')}", "nvidia", capability)
+    return GpuModel(f"sm_{capability.replace('.', '')}", "nvidia", capability)
 
 
 def _number(capability: str) -> float:
     return float(capability)
 
 
-def models(tables: Mapping[str, Table]) -> Iterator[Gpu]:
+def models(tables: Mapping[str, Table]) -> Iterator[GpuModel]:
     """Yield every model of the tables, NVIDIA's first."""
     for row in tables["gpu-names"].rows:
         for name in typed_cell(row.get("names") or (), "list"):  # type: ignore[union-attr]  # a list column
-            yield Gpu(name, "nvidia", str(row["cc"]))
+            yield GpuModel(name, "nvidia", str(row["cc"]))
     for row in tables["amd-gpu-names"].rows:
         for name in typed_cell(row.get("names") or (), "list"):  # type: ignore[union-attr]  # a list column
-            yield Gpu(name, "amd", gfx=str(row["gfx"]))
+            yield GpuModel(name, "amd", gfx=str(row["gfx"]))
 
 
 @lru_cache(maxsize=2048)
@@ -143,7 +143,7 @@ def _short_keys(name: str) -> tuple[str, ...]:
     return tuple(text for text in short if not text.startswith(_SERIES))
 
 
-def _no_such(text: str, models: list[Gpu]) -> str:
+def _no_such(text: str, models: list[GpuModel]) -> str:
     wanted = _key(text)
     names = {gpu.name.lower(): gpu.name for gpu in models}
     import difflib  # noqa: PLC0415 -- only for an unknown name

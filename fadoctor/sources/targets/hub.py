@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.typed import convert
-from fadoctor.sources.hub.choice import Choice, Habits, System, choose
+from fadoctor.sources.hub.choice import Habits, HubChoice, System, choose
 from fadoctor.sources.hub.local import KIND as LOCAL
 from fadoctor.sources.hub.variant import Interface, Variant, parse_variant
 from fadoctor.sources.targets.hub_builds import SOURCE, Published, choose_published, published
@@ -196,7 +196,7 @@ def _download(
     return out | {f"{prefix}.archs": _any_gpu(choice.best, listed)}
 
 
-def _chosen(prefix: str, choice: Choice, source: str) -> dict[str, Fact]:
+def _chosen(prefix: str, choice: HubChoice, source: str) -> dict[str, Fact]:
     if choice.best is not None:
         return {f"{prefix}.build": Known(choice.best.name, source)}
     return {
@@ -224,7 +224,7 @@ def _any_gpu(build: Variant | None, named: Fact) -> Fact:
     return named
 
 
-def _refused(choice: Choice, source: str) -> Fact:
+def _refused(choice: HubChoice, source: str) -> Fact:
     why = [f"{build}: {reason}" for build, reason in choice.refused.items()]
     more = len(why) - _SHOWN
     tail = f"; and {more} more" if more > 0 else ""

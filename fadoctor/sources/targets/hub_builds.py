@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.query import Row, typed_cell
 from fadoctor.model.fact import Fact, Known, Unknown
-from fadoctor.sources.hub.choice import Choice, choose
+from fadoctor.sources.hub.choice import HubChoice, choose
 from fadoctor.sources.hub.variant import Variant, parse_variant
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def published(matrix: Matrix, kernel: str, branch: str) -> Published:
     return Published(matrix.find("hub-builds", keys).rows)
 
 
-def choose_published(found: Published, habits: Habits, system: System) -> Choice | Unknown:
+def choose_published(found: Published, habits: Habits, system: System) -> HubChoice | Unknown:
     """Return what would be taken of what is published; Unknown where the table does not tell."""
     if not found.rows:
         return Unknown("nobody has read which builds it has", SOURCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.binary.coverage import Verdict, coverage
+from fadoctor.binary.coverage import CoverageVerdict, coverage
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.sources.hub.variant import Interface, parse_variant
@@ -15,7 +15,7 @@ from fadoctor.sources.targets.hub import GENERATIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fadoctor.binary.coverage import Gpu
+    from fadoctor.binary.coverage import GpuRow
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
 
@@ -29,7 +29,7 @@ def hub_code(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
     In neither list is a GPU of which that is not certain.
     """
     found: dict[str, Fact] = {}
-    gpus: list[Gpu] | None = None
+    gpus: list[GpuRow] | None = None
     for generation in GENERATIONS:
         archs = environment.facts.get(f"hub.{generation}.archs")
         if archs is None:
@@ -85,7 +85,7 @@ def _opened(prefix: str, name: str, facts: Mapping[str, Fact]) -> str:
     return every.value.get(f"{kernel}@{branch} {build} {torch}", "")
 
 
-def runs(archs: Iterable[str], code: str, gpu: Gpu) -> bool | None:
+def runs(archs: Iterable[str], code: str, gpu: GpuRow) -> bool | None:
     """Return whether a build has code for a GPU, by its metadata and by what its libraries hold.
 
     Where libraries hold none it does not run, whatever the metadata say; kernels goes by these.
@@ -97,12 +97,16 @@ def runs(archs: Iterable[str], code: str, gpu: Gpu) -> bool | None:
         return None
     lines = dict.fromkeys(code.split("; "), "1")
     verdict = coverage(lines, gpu).verdict
-    if verdict is Verdict.NONE:
+    if verdict is CoverageVerdict.NONE:
         return False
-    return named if verdict in (Verdict.ALL, Verdict.JIT, Verdict.MIXED) and named else None
+    return (
+        named
+        if verdict in (CoverageVerdict.ALL, CoverageVerdict.JIT, CoverageVerdict.MIXED) and named
+        else None
+    )
 
 
-def covers(archs: Iterable[str], gpu: Gpu) -> bool | None:
+def covers(archs: Iterable[str], gpu: GpuRow) -> bool | None:
     """Return whether code for some architectures runs on a GPU; None where that is not certain."""
     doubtful = False
     for each in archs:

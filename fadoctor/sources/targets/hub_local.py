@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
-    from fadoctor.sources.hub.choice import Choice, Habits, System
+    from fadoctor.sources.hub.choice import Habits, HubChoice, System
 
 NOUN = "local"
 _UNREAD = Unknown("no probe has looked", VARIABLE)
@@ -44,7 +44,7 @@ def local_kernel(repository: str, facts: Mapping[str, Fact]) -> tuple[str, str] 
 
 def local_facts(
     prefix: str, builds: str, ready: tuple[Habits, System] | Unknown
-) -> tuple[dict[str, Fact], Choice | None]:
+) -> tuple[dict[str, Fact], HubChoice | None]:
     """Return what is known of the choice among the builds of a folder, and the choice."""
     there: Fact = Known(True, VARIABLE)
     out: dict[str, Fact] = {f"{prefix}.cached": there, f"{prefix}.offline": there}

@@ -10,7 +10,7 @@ import msgspec
 
 from fadoctor.model.fact import Fact, Known
 from fadoctor.processes.run import run
-from fadoctor.sources.import_names.model import Answer, Broken, Entry, Site
+from fadoctor.sources.import_names.model import Broken, ModuleEntry, NameAnswer, Site
 from fadoctor.sources.import_names.read import entries_of, read_contracts, wanted
 from fadoctor.sources.import_names.verdicts import cache_folder
 from fadoctor.sources.probes.import_path import ImportPath, read_import_path
@@ -58,7 +58,7 @@ def with_contracts(
 
 def asked_site(
     environment: Environment, knowledge: Knowledge, environ: Mapping[str, str]
-) -> tuple[Site, dict[str, Entry]]:
+) -> tuple[Site, dict[str, ModuleEntry]]:
     """Return where an environment's sources lie, and the modules that are followed there."""
     entries = entries_of(knowledge.tables[TABLE])
     installed = environment.fact("packages.installed")
@@ -68,7 +68,7 @@ def asked_site(
 
 
 def _site(
-    environment: Environment, path: ImportPath, entries: Mapping[str, Entry],
+    environment: Environment, path: ImportPath, entries: Mapping[str, ModuleEntry],
     installed: dict[str, str], environ: Mapping[str, str],
 ) -> Site:  # fmt: skip
     ours = {name for entry in entries.values() for name in entry.distribution}
@@ -101,7 +101,7 @@ def _text(environment: Environment, name: str) -> str:
     return str(fact.value) if isinstance(fact, Known) else ""
 
 
-def _facts(world: World, answer: Answer, installed: Mapping[str, str]) -> dict[str, Fact]:
+def _facts(world: World, answer: NameAnswer, installed: Mapping[str, str]) -> dict[str, Fact]:
     source = "the imports of the installed sources, followed without running them"
     found: dict[str, Fact] = {
         "contract.count": unknown(answer.problem, source)

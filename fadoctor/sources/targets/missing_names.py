@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.attribute_tables import ATTRIBUTES, AttributeTables
 from fadoctor.knowledge.matrix.load import load_apart
-from fadoctor.knowledge.matrix.name_tables import MODULE, NameTables, Wanted, releases_read
+from fadoctor.knowledge.matrix.name_tables import MODULE, MissingName, NameTables, releases_read
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Absent, Fact, Known
 
@@ -24,10 +24,10 @@ def asked_of(module: str, name: str) -> str:
     return f"{module}:{name}" if name else module
 
 
-def wanted_in(text: str) -> Wanted:
+def wanted_in(text: str) -> MissingName:
     """Return what a text means that `asked_of` made."""
     module, _, name = text.partition(":")
-    return Wanted(module, name or MODULE)
+    return MissingName(module, name or MODULE)
 
 
 def tabled(facts: Mapping[str, Fact], count: int) -> dict[str, Fact]:

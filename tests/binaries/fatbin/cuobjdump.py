@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fadoctor.binary.fatbin import Role, read_fatbins
-from fadoctor.binary.fatbin_image import Kind
+from fadoctor.binary.fatbin_image import ImageKind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def read(file: Path, *, relocatable: bool = False) -> Images:
         for container in read_fatbins(file, thorough=True).containers
         if relocatable or container.role is not Role.RELOCATABLE
         for image in container.images
-        if image.kind in (Kind.CUBIN, Kind.PTX)
+        if image.kind in (ImageKind.CUBIN, ImageKind.PTX)
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.binary.fatbin import Role, read_fatbins
-from fadoctor.binary.fatbin_image import Compression, Kind
+from fadoctor.binary.fatbin_image import Compression, ImageKind
 from tests.binaries.fatbin.cuobjdump import dumped, read
 from tests.binaries.fatbin.wheels import files_of
 from tests.unit.binary.fatbin_builder import elf
@@ -67,10 +67,10 @@ def test_what_nvfatbin_makes(
     file.write_bytes(elf(made, wrappers=[(1, 0)]))
     (one,) = read_fatbins(file).containers
     assert [(i.kind, i.target, i.version) for i in one.images] == [
-        (Kind.PTX, "7.5", (7, 8)),
-        (Kind.PTX, "9.0a", (8, 4)),
-        (Kind.PTX, "10.0f", (9, 0)),
-        (Kind.PTX, "12.0", (8, 8)),
+        (ImageKind.PTX, "7.5", (7, 8)),
+        (ImageKind.PTX, "9.0a", (8, 4)),
+        (ImageKind.PTX, "10.0f", (9, 0)),
+        (ImageKind.PTX, "12.0", (8, 8)),
     ]
     assert {i.compression for i in one.images} == {compression}
 

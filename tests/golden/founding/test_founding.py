@@ -14,6 +14,7 @@ import msgspec
 import pytest
 import yaml
 
+from fadoctor.judging.diagnose import Judged
 from fadoctor.judging.engine.cases import case_environment, read_case
 from fadoctor.judging.engine.judge import judge
 from fadoctor.judging.explain.explain import explain, read_log
@@ -51,7 +52,8 @@ def facts_of(name: str) -> Environment:
 
 def explained(name: str, environment: Environment | None) -> Explanation:
     log = (HERE / name / "log.txt").read_bytes()
-    report = explain(read_log(io.BytesIO(log), "log.txt", KNOWLEDGE), KNOWLEDGE, environment)
+    judged = Judged(environment, KNOWLEDGE) if environment else None
+    report = explain(read_log(io.BytesIO(log), "log.txt", KNOWLEDGE), KNOWLEDGE, judged)
     return msgspec.structs.replace(
         report, fadoctor="0", rules=msgspec.structs.replace(report.rules, version="0")
     )

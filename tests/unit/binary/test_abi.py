@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.binary.abi import Cause, StringAbi, cause_of, imports_abi, symbol_abi
+from fadoctor.binary.abi import AbiCause, StringAbi, cause_of, imports_abi, symbol_abi
 from fadoctor.binary.symbol_families import Family, family_of
 
 NEW_STRING = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
@@ -40,37 +40,37 @@ def test_only_calls_into_torch_tell_the_abi_of_an_extension() -> None:
 @pytest.mark.parametrize(
     ("symbol", "torch", "overloads", "cause"),
     [
-        (CHECK_FAIL + "Ss", StringAbi.NEW, [CHECK_FAIL + NEW_STRING], Cause.OLD_STRING),
-        (CHECK_FAIL + NEW_STRING, StringAbi.OLD, [CHECK_FAIL + "Ss"], Cause.NEW_STRING),
+        (CHECK_FAIL + "Ss", StringAbi.NEW, [CHECK_FAIL + NEW_STRING], AbiCause.OLD_STRING),
+        (CHECK_FAIL + NEW_STRING, StringAbi.OLD, [CHECK_FAIL + "Ss"], AbiCause.NEW_STRING),
         (
             "_ZNK5torch8autograd4Node4nameEv",
             StringAbi.NEW,
             ["_ZNK5torch8autograd4Node4nameB5cxx11Ev"],
-            Cause.OLD_STRING,
+            AbiCause.OLD_STRING,
         ),
         (
             "_ZN5torch8autograd12VariableInfoC1ERKN2at6TensorE",
             StringAbi.NEW,
             ["_ZN5torch8autograd12VariableInfoC1ERKN2at6TensorEb"],
-            Cause.SIGNATURE_CHANGED,
+            AbiCause.SIGNATURE_CHANGED,
         ),
-        ("_ZN2at18TensorIteratorBaseC2Ev", StringAbi.OLD, [], Cause.GONE),
-        (CHECK_FAIL + "Ss", None, [], Cause.GONE),
-        ("aoti_torch_create_device_guard", StringAbi.NEW, [], Cause.STABLE_SHIM),
-        ("torch_call_dispatcher", StringAbi.NEW, [], Cause.STABLE_SHIM),
-        ("ncclCommShrink", StringAbi.NEW, [], Cause.NCCL),
-        ("__nvJitLinkComplete_12_4", StringAbi.NEW, [], Cause.NVJITLINK),
-        ("cusparseSpMM", StringAbi.NEW, [], Cause.NVJITLINK),
-        ("cudaGetDriverEntryPointByVersion", StringAbi.NEW, [], Cause.CUDA_LIBRARY),
-        ("cublasLtMatmul", StringAbi.NEW, [], Cause.CUDA_LIBRARY),
-        ("cuTensorMapEncodeTiled", StringAbi.NEW, [], Cause.CUDA_DRIVER),
-        ("_ZSt21ios_base_library_initv", StringAbi.NEW, [], Cause.LIBSTDCXX),
-        ("__cxa_call_terminate", StringAbi.NEW, [], Cause.LIBSTDCXX),
-        ("_PyThreadState_Current", StringAbi.NEW, [], Cause.PYTHON),
-        ("my_own_function", StringAbi.NEW, [], Cause.OTHER),
+        ("_ZN2at18TensorIteratorBaseC2Ev", StringAbi.OLD, [], AbiCause.GONE),
+        (CHECK_FAIL + "Ss", None, [], AbiCause.GONE),
+        ("aoti_torch_create_device_guard", StringAbi.NEW, [], AbiCause.STABLE_SHIM),
+        ("torch_call_dispatcher", StringAbi.NEW, [], AbiCause.STABLE_SHIM),
+        ("ncclCommShrink", StringAbi.NEW, [], AbiCause.NCCL),
+        ("__nvJitLinkComplete_12_4", StringAbi.NEW, [], AbiCause.NVJITLINK),
+        ("cusparseSpMM", StringAbi.NEW, [], AbiCause.NVJITLINK),
+        ("cudaGetDriverEntryPointByVersion", StringAbi.NEW, [], AbiCause.CUDA_LIBRARY),
+        ("cublasLtMatmul", StringAbi.NEW, [], AbiCause.CUDA_LIBRARY),
+        ("cuTensorMapEncodeTiled", StringAbi.NEW, [], AbiCause.CUDA_DRIVER),
+        ("_ZSt21ios_base_library_initv", StringAbi.NEW, [], AbiCause.LIBSTDCXX),
+        ("__cxa_call_terminate", StringAbi.NEW, [], AbiCause.LIBSTDCXX),
+        ("_PyThreadState_Current", StringAbi.NEW, [], AbiCause.PYTHON),
+        ("my_own_function", StringAbi.NEW, [], AbiCause.OTHER),
     ],
 )
-def test_cause(symbol: str, torch: StringAbi | None, overloads: list[str], cause: Cause) -> None:
+def test_cause(symbol: str, torch: StringAbi | None, overloads: list[str], cause: AbiCause) -> None:
     assert cause_of(symbol, torch, overloads) is cause
 
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fadoctor.binary.coverage import (
+    CodeSummary,
     Cover,
-    Gpu,
-    Summary,
-    Verdict,
+    CoverageVerdict,
+    GpuRow,
     best_ptx,
     common_targets,
     cover,
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
     Read = Callable[..., Fatbins]
 
-TURING = Gpu("7.5", frozenset({"7.0", "7.5"}))
-AMPERE = Gpu("8.6", frozenset({"8.0", "8.6"}))
-HOPPER = Gpu("9.0", frozenset({"9.0", "9.0a"}))
-B200 = Gpu("10.0", frozenset({"10.0", "10.0a", "10.0f"}))
-B300 = Gpu("10.3", frozenset({"10.0", "10.3", "10.3a", "10.0f", "10.3f"}))
-RTX_50 = Gpu("12.0", frozenset({"12.0", "12.0a", "12.0f"}))
-ORIN = Gpu("8.7", frozenset({"8.7"}), frozenset({"8.0", "8.6"}))
+TURING = GpuRow("7.5", frozenset({"7.0", "7.5"}))
+AMPERE = GpuRow("8.6", frozenset({"8.0", "8.6"}))
+HOPPER = GpuRow("9.0", frozenset({"9.0", "9.0a"}))
+B200 = GpuRow("10.0", frozenset({"10.0", "10.0a", "10.0f"}))
+B300 = GpuRow("10.3", frozenset({"10.0", "10.3", "10.3a", "10.0f", "10.3f"}))
+RTX_50 = GpuRow("12.0", frozenset({"12.0", "12.0a", "12.0f"}))
+ORIN = GpuRow("8.7", frozenset({"8.7"}), frozenset({"8.0", "8.6"}))
 
 
 def test_a_container_becomes_one_line(read: Read) -> None:
@@ -96,8 +96,8 @@ def test_the_summary_is_what_facts_tell(read: Read) -> None:
 
 def test_a_file_without_gpu_code(read: Read) -> None:
     found = summarise(read(elf(b"nothing")))
-    assert found == Summary((), (), "", (), "", {})
-    assert coverage(found.code, HOPPER).verdict is Verdict.EMPTY
+    assert found == CodeSummary((), (), "", (), "", {})
+    assert coverage(found.code, HOPPER).verdict is CoverageVerdict.EMPTY
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_file_without_gpu_code(read: Read) -> None:
         ("8.0 9.0", AMPERE, Cover.MACHINE),
         ("8.0 9.0", HOPPER, Cover.MACHINE),
         ("8.0 9.0", B200, Cover.NONE),
-        ("8.6", Gpu("8.0", frozenset({"8.0"})), Cover.NONE),
+        ("8.6", GpuRow("8.0", frozenset({"8.0"})), Cover.NONE),
         ("8.0", TURING, Cover.NONE),
         ("9.0a", HOPPER, Cover.MACHINE),
         ("9.0a", B200, Cover.NONE),
@@ -128,7 +128,7 @@ def test_a_file_without_gpu_code(read: Read) -> None:
         ("", AMPERE, Cover.NONE),
     ],
 )
-def test_one_container(line: str, gpu: Gpu, expected: Cover) -> None:
+def test_one_container(line: str, gpu: GpuRow, expected: Cover) -> None:
     assert cover(parse_code(line), gpu) is expected
 
 
@@ -142,25 +142,30 @@ def test_the_newest_ptx_that_fits_is_compiled() -> None:
 @pytest.mark.parametrize(
     ("code", "gpu", "verdict", "isas"),
     [
-        ({"8.0 9.0": "64"}, HOPPER, Verdict.ALL, ("", "")),
-        ({"8.0": "3", "8.6": "2"}, AMPERE, Verdict.ALL, ("", "")),
-        ({"8.0 9.0": "64"}, RTX_50, Verdict.NONE, ("", "")),
-        ({"8.0+PTX@8.5": "2", "8.0 9.0+PTX@8.10": "1"}, RTX_50, Verdict.JIT, ("8.5", "8.10")),
-        ({"8.0": "1", "9.0": "1"}, HOPPER, Verdict.MIXED, ("", "")),
-        ({"9.0": "1", "8.0+PTX@9.0": "1"}, HOPPER, Verdict.MIXED, ("9.0", "9.0")),
-        ({"8.0": "4"}, ORIN, Verdict.UNCERTAIN, ("", "")),
-        ({"": "4"}, ORIN, Verdict.EMPTY, ("", "")),
-        ({"unclaimed: 8.0": "4"}, AMPERE, Verdict.ALL, ("", "")),
-        ({"stub: 7.5": "1", "": "2"}, AMPERE, Verdict.EMPTY, ("", "")),
+        ({"8.0 9.0": "64"}, HOPPER, CoverageVerdict.ALL, ("", "")),
+        ({"8.0": "3", "8.6": "2"}, AMPERE, CoverageVerdict.ALL, ("", "")),
+        ({"8.0 9.0": "64"}, RTX_50, CoverageVerdict.NONE, ("", "")),
+        (
+            {"8.0+PTX@8.5": "2", "8.0 9.0+PTX@8.10": "1"},
+            RTX_50,
+            CoverageVerdict.JIT,
+            ("8.5", "8.10"),
+        ),
+        ({"8.0": "1", "9.0": "1"}, HOPPER, CoverageVerdict.MIXED, ("", "")),
+        ({"9.0": "1", "8.0+PTX@9.0": "1"}, HOPPER, CoverageVerdict.MIXED, ("9.0", "9.0")),
+        ({"8.0": "4"}, ORIN, CoverageVerdict.UNCERTAIN, ("", "")),
+        ({"": "4"}, ORIN, CoverageVerdict.EMPTY, ("", "")),
+        ({"unclaimed: 8.0": "4"}, AMPERE, CoverageVerdict.ALL, ("", "")),
+        ({"stub: 7.5": "1", "": "2"}, AMPERE, CoverageVerdict.EMPTY, ("", "")),
     ],
 )
 def test_all_containers_together(
-    code: dict[str, str], gpu: Gpu, verdict: Verdict, isas: tuple[str, str]
+    code: dict[str, str], gpu: GpuRow, verdict: CoverageVerdict, isas: tuple[str, str]
 ) -> None:
     found = coverage(code, gpu)
     assert (found.verdict, (found.lowest_isa, found.highest_isa)) == (verdict, isas)
     assert sum(found.counts.values()) == (
-        0 if verdict is Verdict.EMPTY else sum(map(int, code.values()))
+        0 if verdict is CoverageVerdict.EMPTY else sum(map(int, code.values()))
     )
 
 
@@ -170,18 +175,23 @@ PARTS = {"relocatable: 8.0 9.0+PTX@8.4": "5", "relocatable: 8.0 8.0+PTX@8.5": "1
 @pytest.mark.parametrize(
     ("code", "gpu", "verdict", "isas"),
     [
-        ({"linked: 8.0": "1", **PARTS}, AMPERE, Verdict.ALL, ("", "")),
-        ({"linked: 8.0": "1", **PARTS}, RTX_50, Verdict.JIT, ("8.4", "8.5")),
-        ({"linked: 8.0": "1", **PARTS}, TURING, Verdict.NONE, ("", "")),
-        ({"linked: 8.0": "1", **PARTS, "relocatable: 8.0": "1"}, RTX_50, Verdict.NONE, ("", "")),
-        ({"linked: 8.0": "1", "relocatable: 8.0+LTO": "1"}, HOPPER, Verdict.NONE, ("", "")),
-        ({"linked: ": "1", "relocatable: 9.0 9.0a": "2"}, HOPPER, Verdict.JIT, ("", "")),
-        ({"linked: 9.0": "1", "relocatable: 8.0": "2"}, ORIN, Verdict.UNCERTAIN, ("", "")),
-        ({"linked: 8.0": "1"}, HOPPER, Verdict.NONE, ("", "")),
+        ({"linked: 8.0": "1", **PARTS}, AMPERE, CoverageVerdict.ALL, ("", "")),
+        ({"linked: 8.0": "1", **PARTS}, RTX_50, CoverageVerdict.JIT, ("8.4", "8.5")),
+        ({"linked: 8.0": "1", **PARTS}, TURING, CoverageVerdict.NONE, ("", "")),
+        (
+            {"linked: 8.0": "1", **PARTS, "relocatable: 8.0": "1"},
+            RTX_50,
+            CoverageVerdict.NONE,
+            ("", ""),
+        ),
+        ({"linked: 8.0": "1", "relocatable: 8.0+LTO": "1"}, HOPPER, CoverageVerdict.NONE, ("", "")),
+        ({"linked: ": "1", "relocatable: 9.0 9.0a": "2"}, HOPPER, CoverageVerdict.JIT, ("", "")),
+        ({"linked: 9.0": "1", "relocatable: 8.0": "2"}, ORIN, CoverageVerdict.UNCERTAIN, ("", "")),
+        ({"linked: 8.0": "1"}, HOPPER, CoverageVerdict.NONE, ("", "")),
     ],
 )
 def test_the_driver_links_again_where_every_part_has_code(
-    code: dict[str, str], gpu: Gpu, verdict: Verdict, isas: tuple[str, str]
+    code: dict[str, str], gpu: GpuRow, verdict: CoverageVerdict, isas: tuple[str, str]
 ) -> None:
     found = coverage(code, gpu)
     assert (found.verdict, (found.lowest_isa, found.highest_isa)) == (verdict, isas)
@@ -192,7 +202,7 @@ def test_parts_are_known_by_their_ptx(read: Read) -> None:
     part = container(image(architecture=80), ptx(80, (9, 0), options=RELOCATABLE_PTX))
     linked = container(image(architecture=80))
     found = summarise(read(elf(linked, part, wrappers=[(2, 0), (1, 1)])))
-    assert coverage(found.code, RTX_50).verdict is Verdict.JIT
+    assert coverage(found.code, RTX_50).verdict is CoverageVerdict.JIT
     assert found.common == ("8.0",)
 
 
@@ -200,7 +210,7 @@ def test_a_stub_is_no_code(read: Read) -> None:
     stub, real = container(image(architecture=75)), container(image(architecture=80))
     found = summarise(read(elf(stub, real, wrappers=[(2, 0), (1, 1)])))
     assert (found.targets, found.common) == (("8.0",), ("8.0",))
-    assert coverage(found.code, TURING).verdict is Verdict.NONE
+    assert coverage(found.code, TURING).verdict is CoverageVerdict.NONE
 
 
 def test_the_architectures_of_torch_are_those_of_every_container() -> None:
@@ -211,7 +221,7 @@ def test_the_architectures_of_torch_are_those_of_every_container() -> None:
 
 @pytest.mark.parametrize("number", ["", "x", "-1", "9" * 5000, "٣"])
 def test_numbers_from_a_hostile_file_of_facts(number: str) -> None:
-    assert coverage({"8.0": number}, AMPERE).verdict is Verdict.ALL
+    assert coverage({"8.0": number}, AMPERE).verdict is CoverageVerdict.ALL
 
 
 @given(st.dictionaries(st.text(max_size=60), st.text(max_size=12), max_size=4))
@@ -219,17 +229,17 @@ def test_numbers_from_a_hostile_file_of_facts(number: str) -> None:
 @pytest.mark.property
 def test_any_text_is_judged(code: dict[str, str]) -> None:
     for gpu in (HOPPER, ORIN):
-        assert isinstance(coverage(code, gpu).verdict, Verdict)
+        assert isinstance(coverage(code, gpu).verdict, CoverageVerdict)
 
 
-def gpus() -> dict[str, Gpu]:
+def gpus() -> dict[str, GpuRow]:
     """Return the GPUs that the matrix knows."""
     found = {}
     for row in load_knowledge().tables["architectures"].rows:
         cc, runs = str(row["cc"]), row["runs"]
         known = str(runs) if isinstance(runs, str) else str(row.get("own") or "")
         may_run = frozenset(str(row.get("since_cuda_13_2") or "").split())
-        found[cc] = Gpu(cc, frozenset(known.split()), may_run)
+        found[cc] = GpuRow(cc, frozenset(known.split()), may_run)
     return found
 
 
@@ -261,10 +271,10 @@ def test_families_of_the_matrix() -> None:
 
 def test_code_for_ampere_on_a_jetson() -> None:
     found = gpus()
-    assert coverage({"8.0 9.0": "1"}, found["8.7"]).verdict is Verdict.UNCERTAIN
-    assert coverage({"8.0 8.7": "1"}, found["8.7"]).verdict is Verdict.ALL
-    assert coverage({"7.5 9.0": "1"}, found["8.7"]).verdict is Verdict.NONE
-    assert coverage({"7.0": "1"}, found["7.2"]).verdict is Verdict.UNCERTAIN
+    assert coverage({"8.0 9.0": "1"}, found["8.7"]).verdict is CoverageVerdict.UNCERTAIN
+    assert coverage({"8.0 8.7": "1"}, found["8.7"]).verdict is CoverageVerdict.ALL
+    assert coverage({"7.5 9.0": "1"}, found["8.7"]).verdict is CoverageVerdict.NONE
+    assert coverage({"7.0": "1"}, found["7.2"]).verdict is CoverageVerdict.UNCERTAIN
 
 
 def test_every_isa_of_the_matrix_grows_with_cuda() -> None:

@@ -10,7 +10,7 @@ import pytest
 from fadoctor.binary import fatbin
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.fatbin import Role
-from fadoctor.binary.fatbin_image import Compression, Kind
+from fadoctor.binary.fatbin_image import Compression, ImageKind
 from tests.unit.binary.fatbin_builder import (
     CUBIN,
     FAMILY,
@@ -87,12 +87,12 @@ def test_every_kind_suffix_flag_and_compression(read: Read) -> None:
     ]
     (one,) = read(elf(container(*images), wrappers=[(1, 0)])).containers
     assert [(i.kind, i.target, i.version, i.compression) for i in one.images] == [
-        (Kind.CUBIN, "9.0a", (1, 7), Compression.NONE),
-        (Kind.CUBIN, "10.0f", (1, 8), Compression.NONE),
-        (Kind.PTX, "12.0f", (9, 0), Compression.LZ4),
-        (Kind.LTO, "8.0", (1, 7), Compression.ZSTD),
-        (Kind.OTHER, "7.5", (1, 7), Compression.OTHER),
-        (Kind.CUBIN, "8.0", (1, 7), Compression.NONE),
+        (ImageKind.CUBIN, "9.0a", (1, 7), Compression.NONE),
+        (ImageKind.CUBIN, "10.0f", (1, 8), Compression.NONE),
+        (ImageKind.PTX, "12.0f", (9, 0), Compression.LZ4),
+        (ImageKind.LTO, "8.0", (1, 7), Compression.ZSTD),
+        (ImageKind.OTHER, "7.5", (1, 7), Compression.OTHER),
+        (ImageKind.CUBIN, "8.0", (1, 7), Compression.NONE),
     ]
     assert [i.uncompressed_size for i in one.images] == [0, 0, 96, 96, 96, 0]
     assert one.images[0].flags == LINUX_64 | SPECIFIC

@@ -12,7 +12,7 @@ from fadoctor.binary.files import BLOCK, BlockCache, Reader, Tree
 from fadoctor.binary.header import Machine
 from fadoctor.binary.ld_cache import LdCache
 from fadoctor.binary.processor import Processor
-from fadoctor.binary.search import Search, Surroundings
+from fadoctor.binary.search import Search, SearchSurroundings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +105,7 @@ def test_links_are_followed_below_the_root(tmp_path: Path) -> None:
 def test_words_in_search_paths(tmp_path: Path) -> None:
     (tmp_path / "lib" / "aarch64-linux-gnu").mkdir(parents=True)
     arm, old = Processor(0, "aarch64"), Processor(1, "x86_64")
-    around = Surroundings(Machine.AARCH64, "/usr/bin", "/a;b", "", arm, b"")
+    around = SearchSurroundings(Machine.AARCH64, "/usr/bin", "/a;b", "", arm, b"")
     with Tree(str(tmp_path)) as tree:
         search = Search(tree, around)
         assert search.folders("$ORIGIN/x:/$LIB:/${PLATFORM}/:/$LIBS:/${LIB", "/here") == [
@@ -117,7 +117,7 @@ def test_words_in_search_paths(tmp_path: Path) -> None:
         ]
         # Without a working folder relative ones lead nowhere.
         assert search.folders("a::b", "/here") == []
-        around = Surroundings(Machine.X86_64, "/", "", "/w", old, b"")
+        around = SearchSurroundings(Machine.X86_64, "/", "", "/w", old, b"")
         assert Search(tree, around).folders("a:", "/") == ["/w/a", "/w/."]
 
 

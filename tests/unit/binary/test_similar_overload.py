@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.binary.abi import Cause, StringAbi
-from fadoctor.binary.interpreter_process import Target
+from fadoctor.binary.abi import AbiCause, StringAbi
+from fadoctor.binary.interpreter_process import LoaderTarget
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.prediction import Stage
-from fadoctor.binary.reason import Kind
-from fadoctor.binary.search import Origin
+from fadoctor.binary.prediction import LoadStage
+from fadoctor.binary.reason import ReasonKind
+from fadoctor.binary.search import FoundBy
 from fadoctor.binary.similar_overload import hints_for, qualified_name
 from tests.binaries.elf_writer import Spec, Symbol, elf_file
 
@@ -63,7 +63,7 @@ class Torch:
     def predictor(self, **environ: str) -> Predictor:
         """Return the loader."""
         root = str(self.root)
-        return Predictor(Target("/bin/python", "/site/torch", ("/site",), environ, root))
+        return Predictor(LoaderTarget("/bin/python", "/site/torch", ("/site",), environ, root))
 
 
 @pytest.fixture
@@ -81,11 +81,11 @@ def test_hints_name_what_torch_has(torch: Torch) -> None:
         assert predictor.torch_string_abi() is StringAbi.NEW
     assert found.undefined_count == 5
     assert [(hint.symbol, hint.cause) for hint in hints] == [
-        (names[0], Cause.OLD_STRING),
-        (names[1], Cause.OLD_STRING),
-        (names[2], Cause.SIGNATURE_CHANGED),
-        ("_ZN2at4goneEv", Cause.GONE),
-        ("aoti_torch_new_thing", Cause.STABLE_SHIM),
+        (names[0], AbiCause.OLD_STRING),
+        (names[1], AbiCause.OLD_STRING),
+        (names[2], AbiCause.SIGNATURE_CHANGED),
+        ("_ZN2at4goneEv", AbiCause.GONE),
+        ("aoti_torch_new_thing", AbiCause.STABLE_SHIM),
     ]
     assert hints[0].wanted == "c10::Error::Error(c10::SourceLocation, std::string)"
     assert hints[0].nearest == "c10::Error::Error(c10::SourceLocation, std::__cxx11::string)"
@@ -100,7 +100,7 @@ def test_old_torch_and_new_extension(torch: Torch) -> None:
     with torch.predictor() as predictor:
         hints = hints_for(predictor, predictor.predict(EXTENSION))
         assert predictor.torch_string_abi() is StringAbi.OLD
-    assert [hint.cause for hint in hints] == [Cause.NEW_STRING]
+    assert [hint.cause for hint in hints] == [AbiCause.NEW_STRING]
 
 
 def test_healthy_extension_needs_no_hint(torch: Torch) -> None:
@@ -124,7 +124,7 @@ def test_torch_is_checked_with_all_its_symbols(torch: Torch) -> None:
     torch.c10(ERROR + NEW)
     with torch.predictor() as predictor:
         # Nothing looks mixed, so that an extension does not pay for torch's own symbols.
-        assert predictor.predict(EXTENSION).stage is Stage.EXTENSION
+        assert predictor.predict(EXTENSION).stage is LoadStage.EXTENSION
         found = predictor.check_torch()
     assert (found.loads, found.reason and found.reason.name) == (False, CHECK + NEW)
 
@@ -134,7 +134,7 @@ def test_torch_that_lacks_a_library(torch: Torch) -> None:
     torch.extension(CHECK + NEW)
     with torch.predictor() as predictor:
         for found in (predictor.check_torch(), predictor.predict(EXTENSION)):
-            assert (found.loads, found.stage) == (False, Stage.TORCH)
+            assert (found.loads, found.stage) == (False, LoadStage.TORCH)
             assert found.reason is not None
             assert found.reason.name == "libtorch_cpu.so"
         assert found.needed == ("libc10.so",)
@@ -144,7 +144,7 @@ def test_torch_without_its_extension(torch: Torch) -> None:
     (torch.root / "site/torch/_C.cpython-311-x86_64-linux-gnu.so").unlink()
     with torch.predictor() as predictor:
         found = predictor.check_torch()
-    assert (found.loads, found.reason and found.reason.kind) == (False, Kind.MISSING_FILE)
+    assert (found.loads, found.reason and found.reason.kind) == (False, ReasonKind.MISSING_FILE)
 
 
 def test_two_torches_that_are_mixed(torch: Torch) -> None:
@@ -155,8 +155,8 @@ def test_two_torches_that_are_mixed(torch: Torch) -> None:
     with torch.predictor(LD_LIBRARY_PATH="/other") as predictor:
         found = predictor.predict(EXTENSION)
         (foreign,) = predictor.foreign_torch_libraries()
-    assert (found.loads, found.stage) == (False, Stage.TORCH)
-    assert (foreign.path, foreign.origin) == ("/other/libc10.so", Origin.LD_LIBRARY_PATH)
+    assert (found.loads, found.stage) == (False, LoadStage.TORCH)
+    assert (foreign.path, foreign.origin) == ("/other/libc10.so", FoundBy.LD_LIBRARY_PATH)
 
 
 def test_torch_that_needs_the_driver_is_told_apart(torch: Torch) -> None:
@@ -167,7 +167,7 @@ def test_torch_that_needs_the_driver_is_told_apart(torch: Torch) -> None:
     with torch.predictor() as predictor:
         found = predictor.predict(EXTENSION)
         own = predictor.check_torch()
-    assert (found.loads, found.stage) == (False, Stage.TORCH)
+    assert (found.loads, found.stage) == (False, LoadStage.TORCH)
     assert (found.reason and found.reason.name) == "libcuda.so.1"
     assert found.beyond_driver is not None
     assert (found.beyond_driver.reason and found.beyond_driver.reason.name) == CHECK + "Ss"
@@ -179,12 +179,12 @@ def test_libraries_of_the_process(torch: Torch) -> None:
     with torch.predictor() as predictor:
         found = [(one.path.rpartition("/")[2], one.origin) for one in predictor.libraries()]
     assert found == [
-        ("python", Origin.EXECUTABLE),
-        ("ld-linux-x86-64.so.2", Origin.INTERPRETER),
-        ("libtorch_global_deps.so", Origin.PATH),
-        ("_C.cpython-311-x86_64-linux-gnu.so", Origin.PATH),
-        ("libc10.so", Origin.RPATH),
-        ("libtorch_cpu.so", Origin.RPATH),
+        ("python", FoundBy.EXECUTABLE),
+        ("ld-linux-x86-64.so.2", FoundBy.INTERPRETER),
+        ("libtorch_global_deps.so", FoundBy.PATH),
+        ("_C.cpython-311-x86_64-linux-gnu.so", FoundBy.PATH),
+        ("libc10.so", FoundBy.RPATH),
+        ("libtorch_cpu.so", FoundBy.RPATH),
     ]
 
 
@@ -195,7 +195,7 @@ def test_a_damaged_provider_leaves_it_open(torch: Torch) -> None:
         found = predictor.predict(EXTENSION)
         assert predictor.torch_string_abi() is None
         assert hints_for(predictor, found) == ()
-    assert (found.loads, found.reason and found.reason.kind) == (None, Kind.MALFORMED)
+    assert (found.loads, found.reason and found.reason.kind) == (None, ReasonKind.MALFORMED)
 
 
 @pytest.mark.parametrize(

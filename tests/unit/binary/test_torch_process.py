@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.binary.interpreter_process import Target
+from fadoctor.binary.interpreter_process import LoaderTarget
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.torch_process import Preloads, read_preloads
 from tests.binaries.elf_writer import Spec, Symbol, elf_file
@@ -86,7 +86,9 @@ class TorchTree:
 
     def predictor(self) -> Predictor:
         """Return the loader of the environment."""
-        return Predictor(Target("/bin/python", "/site/torch", ("/site",), root=str(self.root)))
+        return Predictor(
+            LoaderTarget("/bin/python", "/site/torch", ("/site",), root=str(self.root))
+        )
 
 
 RPATH = "$ORIGIN/../../nvidia/cuda_runtime/lib"

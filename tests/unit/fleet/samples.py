@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from fadoctor.fleet.content import Content, sealed
-from fadoctor.fleet.identity import Node
+from fadoctor.fleet.identity import NodeIdentity
 from fadoctor.fleet.record import record_line
 
 TREE = {
@@ -37,10 +37,12 @@ def content(code: int = 0, findings: tuple[str, ...] = (), **changed: Any) -> Co
     return sealed(Content(x=code, w=worst, c=(*counts, 0), f=findings, v="0011223344", t=tree))
 
 
-def node(number: int, total: int = 16, **named: Any) -> Node:
+def node(number: int, total: int = 16, **named: Any) -> NodeIdentity:
     """Return a node of a job under Slurm."""
     name = f"n{number:02d}"
-    return Node(**{"n": name, "r": number, "e": total, "H": f"n[00-{total - 1:02d}]", **named})
+    return NodeIdentity(
+        **{"n": name, "r": number, "e": total, "H": f"n[00-{total - 1:02d}]", **named}
+    )
 
 
 def line(number: int, said: Content | None = None, total: int = 16) -> bytes:

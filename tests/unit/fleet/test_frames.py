@@ -9,7 +9,7 @@ import pytest
 
 from fadoctor.fleet import frames
 from fadoctor.fleet.envelope import LINE_LIMIT, opened
-from fadoctor.fleet.frames import Assembly, Broken, Whole, frames_of
+from fadoctor.fleet.frames import Assembly, BrokenFrames, Whole, frames_of
 from fadoctor.fleet.gathered import Gathered
 from fadoctor.fleet.record import SEPARATOR
 from fadoctor.fleet.streams import Intake
@@ -24,7 +24,7 @@ DOCUMENT = b'{"node": "' + b"".join(map(_digest, range(300))) + b'"}'
 LINES = list(frames_of(node(3), DOCUMENT))
 
 
-def put_together(lines: list[bytes]) -> tuple[list[Whole | Broken], list[Broken]]:
+def put_together(lines: list[bytes]) -> tuple[list[Whole | BrokenFrames], list[BrokenFrames]]:
     assembly = Assembly()
     payloads = [each for line in lines for each in opened(line) if isinstance(each, bytes)]
     found = [assembly.add("n03", each.partition(SEPARATOR)[2]) for each in payloads]
@@ -42,7 +42,9 @@ def test_a_report_with_a_piece_missing_is_named(lost: int) -> None:
     found, rest = put_together(LINES[:lost] + LINES[lost + 1 :])
     assert found == []
     count = len(LINES)
-    assert rest == [Broken("n03", f"1 of {count} pieces of its report are missing or damaged")]
+    assert rest == [
+        BrokenFrames("n03", f"1 of {count} pieces of its report are missing or damaged")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_a_report_with_a_piece_missing_is_named(lost: int) -> None:
      b"+0123456789abcdef 1/1 AAAA", b"+0123456789abcdef 0/0 AAAA"],
 )  # fmt: skip
 def test_what_is_no_piece_is_broken(body: bytes) -> None:
-    assert isinstance(Assembly().add("n1", body), Broken)
+    assert isinstance(Assembly().add("n1", body), BrokenFrames)
 
 
 def test_pieces_of_reports_that_never_become_whole_are_bounded(
@@ -61,14 +63,14 @@ def test_pieces_of_reports_that_never_become_whole_are_bounded(
     monkeypatch.setattr(frames, "KEPT_LIMIT", 512 * 100)
     assembly = Assembly()
     found = [assembly.add("n", b"+%016x 1/2 " % number) for number in range(1_000)]
-    assert sum(isinstance(each, Broken) for each in found) >= 899
+    assert sum(isinstance(each, BrokenFrames) for each in found) >= 899
     assert len(list(assembly.rest())) <= 101
 
 
 def test_a_piece_that_contradicts_itself_is_not_waited_for() -> None:
     assembly = Assembly()
     for body in (b"+%016x 0/2 x" % 1, b"+%016x 3/2 x" % 2, b"+%016x 1/99999 x" % 3):
-        assert isinstance(assembly.add("n", body), Broken)
+        assert isinstance(assembly.add("n", body), BrokenFrames)
     assert list(assembly.rest()) == []
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.fleet.gathered import Gathered
-from fadoctor.fleet.ray import Asked, ask, note_problems
+from fadoctor.fleet.ray import RayReplies, ask, note_problems
 from tests.unit.fleet.samples import line
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def cancel(ref, force):
 '''
 
 
-def asked(tmp_path: Path, kind: str, *command: str) -> Asked:
+def asked(tmp_path: Path, kind: str, *command: str) -> RayReplies:
     package = tmp_path / "ray" / "util"
     package.mkdir(parents=True)
     (tmp_path / "ray" / "__init__.py").write_text(RAY)

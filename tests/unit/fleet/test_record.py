@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fadoctor.fleet.content import FINDINGS, Content, Outcome, content_of, failed, sealed
+from fadoctor.fleet.content import FINDINGS, CheckOutcome, Content, content_of, failed, sealed
 from fadoctor.fleet.envelope import LINE_LIMIT, Damaged, opened, seal
-from fadoctor.fleet.identity import Node, node_of, plain_name, renamed
+from fadoctor.fleet.identity import NodeIdentity, node_of, plain_name, renamed
 from fadoctor.fleet.record import SEPARATOR, record_line, second_line
 from fadoctor.model.fact import Known
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
 from tests.unit.fleet.samples import content, line, node
 
 
-def read(text: bytes) -> tuple[Node, Content]:
+def read(text: bytes) -> tuple[NodeIdentity, Content]:
     (payload,) = opened(text)
     assert isinstance(payload, bytes)
     who, _, what = payload.partition(SEPARATOR)
-    return msgspec.json.decode(who, type=Node), msgspec.json.decode(what, type=Content)
+    return msgspec.json.decode(who, type=NodeIdentity), msgspec.json.decode(what, type=Content)
 
 
 def test_a_record_says_all_of_a_usual_node() -> None:
@@ -89,20 +89,20 @@ def test_a_changed_letter_is_damage() -> None:
         (
             {"SLURMD_NODENAME": "n3", "SLURM_PROCID": "3", "SLURM_LOCALID": "0",
              "SLURM_STEP_NUM_NODES": "4", "SLURM_STEP_NODELIST": "n[1-4]"},
-            Node("n3", r=3, l=0, h="vm", e=4, H="n[1-4]"),
+            NodeIdentity("n3", r=3, l=0, h="vm", e=4, H="n[1-4]"),
         ),
         (
             {"OMPI_COMM_WORLD_RANK": "8", "OMPI_COMM_WORLD_LOCAL_RANK": "0",
              "OMPI_COMM_WORLD_SIZE": "16", "OMPI_COMM_WORLD_LOCAL_SIZE": "8"},
-            Node("vm", r=8, l=0, e=2, u=True),
+            NodeIdentity("vm", r=8, l=0, e=2, u=True),
         ),
         ({"NODE_NAME": "gke-1", "JOB_COMPLETION_INDEX": "2"},
-         Node("gke-1", r=2, h="vm", u=True)),
-        ({"WORLD_SIZE": "7", "LOCAL_WORLD_SIZE": "2", "RANK": "x"}, Node("vm", u=True)),
-        ({}, Node("vm", u=True)),
+         NodeIdentity("gke-1", r=2, h="vm", u=True)),
+        ({"WORLD_SIZE": "7", "LOCAL_WORLD_SIZE": "2", "RANK": "x"}, NodeIdentity("vm", u=True)),
+        ({}, NodeIdentity("vm", u=True)),
     ],
 )  # fmt: skip
-def test_who_a_node_is_by_its_launcher(environ: dict[str, str], expected: Node) -> None:
+def test_who_a_node_is_by_its_launcher(environ: dict[str, str], expected: NodeIdentity) -> None:
     assert node_of(environ, "vm") == expected
 
 
@@ -118,8 +118,8 @@ def test_a_long_name_is_cut_but_stays_its_own() -> None:
 
 
 def test_no_name_is_left_of_a_node_that_is_renamed() -> None:
-    assert renamed(node(4)) == Node("n5", r=4, e=16)
-    assert renamed(Node("secret-host")).n.startswith("n-")
+    assert renamed(node(4)) == NodeIdentity("n5", r=4, e=16)
+    assert renamed(NodeIdentity("secret-host")).n.startswith("n-")
 
 
 def test_another_task_says_that_the_first_one_reports() -> None:
@@ -135,5 +135,5 @@ def test_half_of_a_character_breaks_no_record() -> None:
         f"env.{half}": Known(half, "x"),
     }
     cell = Verdict(half, Backend.FA2, half, Dtype.BF16, Predicted.WORKS, (), Measured.NOT_RUN, half)
-    said = content_of(Outcome((), (cell,), (0, 0, 0, 0), 0, {"fadoctor": "0"}), facts)
+    said = content_of(CheckOutcome((), (cell,), (0, 0, 0, 0), 0, {"fadoctor": "0"}), facts)
     assert read(record_line(node(1), said)) == (node(1), said)

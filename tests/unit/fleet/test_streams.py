@@ -14,8 +14,8 @@ from fadoctor.fleet.documents import document_of, file_name
 from fadoctor.fleet.envelope import seal
 from fadoctor.fleet.frames import frames_of
 from fadoctor.fleet.gathered import Gathered, is_healthy
-from fadoctor.fleet.identity import Node
-from fadoctor.fleet.source import Source
+from fadoctor.fleet.identity import NodeIdentity
+from fadoctor.fleet.source import LineSource
 from fadoctor.fleet.sources import read_all
 from fadoctor.fleet.streams import Intake
 from fadoctor.model.errors import InputError
@@ -153,7 +153,7 @@ def test_files_and_folders_by_name_and_nothing_that_is_still_written(tmp_path: P
 
 @pytest.mark.parametrize("name", ["../x", ".hidden", "a/b", "", "ü" * 200, "vm#3"])
 def test_the_name_of_a_file_is_harmless(name: str) -> None:
-    found = file_name(Node(name))
+    found = file_name(NodeIdentity(name))
     assert "/" not in found
     assert not found.startswith(".")
     assert len(found) <= 90
@@ -202,7 +202,7 @@ def test_line_by_line_the_same_is_found(seed: int, monkeypatch: pytest.MonkeyPat
         parts[chance.randrange(len(parts))] = b"".join(rows)[: chance.choice([None, -200])]
     text = b"".join(parts)
     ahead = gather(text)
-    monkeypatch.setattr(Source, "rest_of_report", lambda _: b"")
+    monkeypatch.setattr(LineSource, "rest_of_report", lambda _: b"")
     by_line = gather(text)
     assert {name: group.content for name, group in ahead.nodes.items()} == {
         name: group.content for name, group in by_line.nodes.items()
@@ -216,7 +216,7 @@ def test_line_by_line_the_same_is_found(seed: int, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_no_line_is_lost_by_reading_ahead(lines: list[str], end: str) -> None:
     text = ("\n".join(lines) + end).encode()
-    source = Source(io.BytesIO(text))
+    source = LineSource(io.BytesIO(text))
     found = []
     while row := source.line():
         found.append(row)

@@ -10,10 +10,10 @@ import pytest
 from fadoctor.fleet.compare import Agreements, differences
 from fadoctor.fleet.content import Content, digest_of, failed
 from fadoctor.fleet.gathered import Gathered
-from fadoctor.fleet.identity import Node
+from fadoctor.fleet.identity import NodeIdentity
 from fadoctor.fleet.renaming import renamed
 from fadoctor.fleet.root_causes import shortened
-from fadoctor.fleet.summary import Asked, summarise
+from fadoctor.fleet.summary import FleetRequest, summarise
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.report.fleet_prometheus import render as render_metrics
 from fadoctor.report.fleet_text import answer_of, difference_text, render
@@ -32,7 +32,7 @@ BAD = content(1, ("e flash-attn-missing",), pkg={"flash-attn": None}, bin={"flas
     ("others", "said"), [({}, "The node is healthy."), ({"n0": BAD}, "The node is not healthy.")]
 )
 def test_one_node_is_no_fleet_in_words(others: dict[str, Content], said: str) -> None:
-    assert answer_of(summarise(gathered(1, (), **others), KNOWLEDGE, Asked())) == said
+    assert answer_of(summarise(gathered(1, (), **others), KNOWLEDGE, FleetRequest())) == said
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def gathered(total: int = 16, lost: tuple[int, ...] = (), **others: Content) -> 
 
 
 def _redacted(found: Gathered) -> FleetReport:
-    other, asked = renamed(found, Asked())
+    other, asked = renamed(found, FleetRequest())
     return summarise(other, KNOWLEDGE, asked)
 
 
 def page(found: Gathered, **asked: object) -> FleetReport:
-    return summarise(found, KNOWLEDGE, Asked(**asked))  # type: ignore[arg-type]
+    return summarise(found, KNOWLEDGE, FleetRequest(**asked))  # type: ignore[arg-type]
 
 
 def text(report: FleetReport) -> str:
@@ -95,7 +95,7 @@ def test_what_a_whole_rack_has_is_said_once() -> None:
     for rack in range(1, 5):
         for number in range(1, 9):
             name = f"r{rack}n{number:02d}"
-            found.add(Node(name), BAD if rack == 4 else content())
+            found.add(NodeIdentity(name), BAD if rack == 4 else content())
     (first, *_) = page(found).findings
     assert (first.rule_id, first.nodes, first.count) == ("flash-attn-missing", "r4n[01-08]", 8)
     assert "On all 8 nodes of r4n*, on no other." in first.message
@@ -166,7 +166,7 @@ def test_who_is_silent(expected: object, silent: str, count: int) -> None:
 
 def test_nobody_says_how_many_there_should_be() -> None:
     found = Gathered()
-    found.add(Node("a"), content())
+    found.add(NodeIdentity("a"), content())
     report = page(found)
     assert report.expected is None
     assert "--expect" in report.notes[0]
@@ -174,7 +174,7 @@ def test_nobody_says_how_many_there_should_be() -> None:
 
 def test_a_node_whose_first_task_is_silent() -> None:
     found = Gathered()
-    found.add(Node("a", l=1), Content(x=0, s=True))
+    found.add(NodeIdentity("a", l=1), Content(x=0, s=True))
     report = page(found)
     assert (report.answered, report.silent) == (0, "a")
 

@@ -12,7 +12,7 @@ import fadoctor
 from fadoctor.judging.diagnose import diagnose
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.rules_version import rules_version
-from fadoctor.repair.plan.planner import Question, make_plan, session_of
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan, session_of
 from fadoctor.report import json_, markdown, rule_list, text
 from fadoctor.report.html import page
 from fadoctor.report.style import Style
@@ -39,7 +39,7 @@ def test_every_form_says_where_the_rules_came_from() -> None:
     assert f"Rules {said}, fadoctor " in listed
     assert f"Rules {said}, fadoctor " in text.render(report, Style(width=200))
     session = session_of(fetched)
-    assert f"rules {said}" in make_plan(facts, session, Question()).notes
+    assert f"rules {said}" in make_plan(facts, session, PlannerRequest()).notes
 
 
 def test_one_place_words_it() -> None:

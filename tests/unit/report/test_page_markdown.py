@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fadoctor.model.fact import printable
-from fadoctor.report.page import Heading, Item, Listing, Paragraph, Span, code, spans
+from fadoctor.report.page import Heading, Item, PageList, Paragraph, Span, code, spans
 from fadoctor.report.page_markdown import render
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -54,7 +54,7 @@ def test_any_text_stays_code(text: str) -> None:
 
 @given(texts)
 def test_any_text_stays_in_its_heading_and_its_item(text: str) -> None:
-    blocks = (Heading(text, 2), Listing((Item(spans(text), (Item(spans(text)),)),)))
+    blocks = (Heading(text, 2), PageList((Item(spans(text), (Item(spans(text)),)),)))
     kinds = [token.type for token in PARSER.parse(render(blocks))]
     assert kinds[:3] == ["heading_open", "inline", "heading_close"]
     assert kinds.count("bullet_list_open") == 2
@@ -77,5 +77,5 @@ def test_links_keep_their_address_and_cannot_be_left() -> None:
 
 def test_lists_are_nested_below_their_marks() -> None:
     inner = Item(spans("b"), (Item(spans("c")),))
-    listing = Listing((Item(spans("a"), (inner,)), Item(spans("d"))), numbered=True)
+    listing = PageList((Item(spans("a"), (inner,)), Item(spans("d"))), numbered=True)
     assert render((listing,)) == "1. a\n   - b\n     - c\n2. d\n"

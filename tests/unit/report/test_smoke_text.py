@@ -11,7 +11,7 @@ from fadoctor.model.environment import Target
 from fadoctor.model.report import RulesInfo
 from fadoctor.model.smoke import (
     NO_DEVICE,
-    Failure,
+    CellFailure,
     ImportProof,
     SmokeCell,
     SmokeReport,
@@ -145,7 +145,7 @@ def test_junit_carries_time_reason_and_message() -> None:
         case="full",
         measured=Measured.FAILED,
         detail="boom",
-        failure=Failure.SIGNAL,
+        failure=CellFailure.SIGNAL,
         message="a\x1b\nb",
     )
     refused = cell(dtype=Dtype.FP32, measured=Measured.REFUSED, detail="no fp32")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.syntax.shell import read_shell
-from fadoctor.syntax.shell_commands import Command, Depends
+from fadoctor.syntax.shell_commands import Depends, ShellCommand
 from tests.work import which_ends
 
 KNOWN: dict[str, str | None] = {"X": "one two", "EMPTY": "", "ASKED": None}
 
 
-def commands(text: str) -> list[Command]:
+def commands(text: str) -> list[ShellCommand]:
     return [each for each in read_shell(text, KNOWN).commands if each.words]
 
 

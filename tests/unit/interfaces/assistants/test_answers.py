@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fadoctor.interfaces.assistants import answers
-from fadoctor.interfaces.assistants.answers import Asked
+from fadoctor.interfaces.assistants.answers import AssistantRequest
 from fadoctor.model.errors import FadoctorError, InputError, TargetError, UsageError
 from tests.cli.environments import add_flash_attn, add_torch, make_environment
 
@@ -35,7 +35,7 @@ def was_run(environment: Path) -> bool:
 
 
 def test_a_report_that_was_sent_is_judged(tmp_path: Path) -> None:
-    found = answers.check(Asked(report=FACTS), tmp_path)
+    found = answers.check(AssistantRequest(report=FACTS), tmp_path)
     assert found.text.startswith("✗ NVIDIA GeForce RTX 4090: FlashAttention-2 does not work here.")
     assert [each["rule_id"] for each in found.document["findings"]] == ["wheel-torch-mismatch"]
     assert "environment" not in found.document
@@ -45,33 +45,37 @@ def test_a_report_that_was_sent_is_judged(tmp_path: Path) -> None:
 
 def test_what_other_tools_print_is_a_report_too(tmp_path: Path) -> None:
     pip_list = "Package    Version\n---------- -------\ntorch      2.8.0\nflash-attn 2.8.3\n"
-    found = answers.check(Asked(report=pip_list, gpu=("V100",), driver="550.54"), tmp_path)
+    found = answers.check(
+        AssistantRequest(report=pip_list, gpu=("V100",), driver="550.54"), tmp_path
+    )
     assert "V100: FlashAttention-2 cannot run on this GPU" in found.text
 
 
 def test_a_plan_is_a_plan(tmp_path: Path) -> None:
-    found = answers.plan(Asked(report=FACTS), (), ("torch",), tmp_path)
+    found = answers.plan(AssistantRequest(report=FACTS), (), ("torch",), tmp_path)
     assert "Install flash-attn 2.8.3.post1" in found.text
     assert found.document["outcome"] == "repairs"
     with pytest.raises(UsageError):
-        answers.plan(Asked(report=FACTS), ("no-such-thing",), (), tmp_path)
+        answers.plan(AssistantRequest(report=FACTS), ("no-such-thing",), (), tmp_path)
 
 
 def test_an_error_is_explained_and_held_against_a_report(tmp_path: Path) -> None:
-    alone = answers.explain(AMPERE, Asked(), tmp_path)
+    alone = answers.explain(AMPERE, AssistantRequest(), tmp_path)
     assert alone.document["findings"][0]["rule_id"] == "gpu-too-old-fa2"
     assert alone.document["checks"] == []
-    against = answers.explain(AMPERE, Asked(report=FACTS), tmp_path)
+    against = answers.explain(AMPERE, AssistantRequest(report=FACTS), tmp_path)
     assert [each["agreement"] for each in against.document["checks"]] == ["refuted"]
     with pytest.raises(InputError, match="no text"):
-        answers.explain("  \n", Asked(), tmp_path)
+        answers.explain("  \n", AssistantRequest(), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["", "bin/python"])
 def test_nothing_of_an_environment_that_is_named_is_run(
     hostile: Path, tmp_path: Path, name: str
 ) -> None:
-    found = answers.explain("train.py: nothing\n", Asked(environment=str(hostile / name)), tmp_path)
+    found = answers.explain(
+        "train.py: nothing\n", AssistantRequest(environment=str(hostile / name)), tmp_path
+    )
     assert found.document["target"]["reason"] == "environment"
     assert not was_run(hostile)
 
@@ -81,7 +85,7 @@ def test_nor_of_one_that_is_active(
     hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(variable, str(hostile))
-    found = answers.explain("train.py: nothing\n", Asked(gpu=("V100",)), tmp_path)
+    found = answers.explain("train.py: nothing\n", AssistantRequest(gpu=("V100",)), tmp_path)
     assert found.document["target"]["reason"].strip("$") == variable
     assert not was_run(hostile)
 
@@ -91,7 +95,7 @@ def test_an_interpreter_without_an_environment_is_not_run_either(tmp_path: Path)
     program.write_text(f"#!/bin/sh\ntouch {tmp_path / 'it-was-run'}\n")
     program.chmod(0o755)
     with pytest.raises(TargetError, match="not in an environment"):
-        answers.check(Asked(environment=str(program)), tmp_path)
+        answers.check(AssistantRequest(environment=str(program)), tmp_path)
     assert not (tmp_path / "it-was-run").exists()
 
 
@@ -104,11 +108,16 @@ def test_files_lie_in_the_folder_that_is_served(
     (served / "requirements.txt").write_text("flash-attn==2.8.3\ntorch==2.8.0\n")
     (tmp_path / "secret.txt").write_text("flash-attn==2.8.3\n")
     (served / "link.txt").symlink_to(tmp_path / "secret.txt")
-    asked = Asked(str(hostile), requirements=("project/requirements.txt",), gpu=("V100",))
+    asked = AssistantRequest(
+        str(hostile), requirements=("project/requirements.txt",), gpu=("V100",)
+    )
     assert "V100: FlashAttention-2 cannot run" in answers.check(asked, served).text
     assert not was_run(hostile)
     for outside in ("secret.txt", "project/../secret.txt", "project/link.txt", "/etc/passwd", "\0"):
-        for asked in (Asked(requirements=(outside,)), Asked(config=(outside,))):
+        for asked in (
+            AssistantRequest(requirements=(outside,)),
+            AssistantRequest(config=(outside,)),
+        ):
             with pytest.raises(UsageError, match="is outside"):
                 answers.check(asked, served)
 
@@ -116,28 +125,30 @@ def test_files_lie_in_the_folder_that_is_served(
 @pytest.mark.parametrize(
     "asked",
     [
-        Asked(environment="x" * 5_000),
-        Asked(driver="5" * 5_000),
-        Asked(report="x" * 1_000_001),
-        Asked(gpu=("H100",) * 17),
-        Asked(gpu=("H" * 5_000,)),
-        Asked(requirements=("x",) * 17),
-        Asked(report=FACTS, environment="x"),
-        Asked(report='{"facts": 1}'),
-        Asked(report="[" * 100_000),
-        Asked(gpu=("no such GPU",)),
+        AssistantRequest(environment="x" * 5_000),
+        AssistantRequest(driver="5" * 5_000),
+        AssistantRequest(report="x" * 1_000_001),
+        AssistantRequest(gpu=("H100",) * 17),
+        AssistantRequest(gpu=("H" * 5_000,)),
+        AssistantRequest(requirements=("x",) * 17),
+        AssistantRequest(report=FACTS, environment="x"),
+        AssistantRequest(report='{"facts": 1}'),
+        AssistantRequest(report="[" * 100_000),
+        AssistantRequest(gpu=("no such GPU",)),
     ],
     ids=range(10),
 )
-def test_what_cannot_be_answered_is_an_error_of_ours(asked: Asked, tmp_path: Path) -> None:
+def test_what_cannot_be_answered_is_an_error_of_ours(
+    asked: AssistantRequest, tmp_path: Path
+) -> None:
     with pytest.raises(FadoctorError):
         answers.check(asked, tmp_path)
 
 
 def test_too_long_a_log_is_refused_and_a_long_one_is_not(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="log: 1000001 characters"):
-        answers.explain("x" * 1_000_001, Asked(), tmp_path)
-    found = answers.explain(f"{'noise ' * 50_000}\n{AMPERE}\n", Asked(), tmp_path)
+        answers.explain("x" * 1_000_001, AssistantRequest(), tmp_path)
+    found = answers.explain(f"{'noise ' * 50_000}\n{AMPERE}\n", AssistantRequest(), tmp_path)
     assert found.document["findings"][0]["rule_id"] == "gpu-too-old-fa2"
 
 
@@ -145,17 +156,17 @@ def test_the_answer_is_redacted(
     hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    found = answers.check(Asked(environment=str(hostile)), tmp_path)
+    found = answers.check(AssistantRequest(environment=str(hostile)), tmp_path)
     assert str(tmp_path) not in found.text + json.dumps(found.document)
     token = "hf_" + "a" * 34
     log = f"{AMPERE}\nat {tmp_path}/train.py with {token}\n"
-    explained = answers.explain(log, Asked(), tmp_path)
+    explained = answers.explain(log, AssistantRequest(), tmp_path)
     assert token not in explained.text + json.dumps(explained.document)
 
 
 def test_the_text_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "ANSWER_LIMIT", 200)
-    text = answers.check(Asked(report=FACTS), tmp_path).text
+    text = answers.check(AssistantRequest(report=FACTS), tmp_path).text
     assert len(text) < 260
     assert text.endswith("characters in all)\n")
 
@@ -196,7 +207,9 @@ def test_no_include_leads_out_of_the_folder_that_is_served(
         if not there:
             (tmp_path / "secret.txt").unlink()
         try:
-            found = answers.check(Asked(requirements=(str(served / kind),), gpu=("H100",)), served)
+            found = answers.check(
+                AssistantRequest(requirements=(str(served / kind),), gpu=("H100",)), served
+            )
             said.append(found.text + json.dumps(found.document))
         except FadoctorError as error:
             said.append(str(error))
@@ -208,7 +221,7 @@ def test_an_include_inside_of_the_folder_is_read(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "requirements.txt").write_text("-r more/base.txt\n")
     (tmp_path / "more" / "base.txt").write_text("flash-attn==2.0.4\ntorch==2.6.0\n")
-    asked = Asked(requirements=(str(tmp_path / "requirements.txt"),), gpu=("H100",))
+    asked = AssistantRequest(requirements=(str(tmp_path / "requirements.txt"),), gpu=("H100",))
     assert "2.0.4" in json.dumps(answers.check(asked, tmp_path).document)
 
 
@@ -221,4 +234,4 @@ def test_a_configuration_that_becomes_a_link_is_not_followed(
     (served / "c.yaml").symlink_to("../secret.yaml")
     monkeypatch.setattr(answers, "_files", lambda _name, values, _folder: tuple(values))
     with pytest.raises(InputError, match="outside of the folder"):
-        answers.check(Asked(config=(str(served / "c.yaml"),), gpu=("H100",)), served)
+        answers.check(AssistantRequest(config=(str(served / "c.yaml"),), gpu=("H100",)), served)

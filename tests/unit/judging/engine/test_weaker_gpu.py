@@ -8,7 +8,7 @@ import pytest
 
 from fadoctor.judging.engine.judge import Assessment, judge
 from fadoctor.knowledge.matrix.check import check_rule
-from fadoctor.knowledge.matrix.check_condition import Names
+from fadoctor.knowledge.matrix.check_condition import RuleNames
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.finding import Severity
 from tests.unit.judging.engine.builders import UNREAD, assess, environment, knowledge, rule, shipped
@@ -143,7 +143,7 @@ def test_what_is_not_known_makes_no_error() -> None:
 )
 def test_a_lower_severity_that_cannot_be_is_refused(keys: dict[str, Any]) -> None:
     tested = rule("some-rule", **keys)
-    names = Names(build_catalogue(), {}, [tested])
+    names = RuleNames(build_catalogue(), {}, [tested])
     problems = [place[:1] for place, _ in check_rule(tested, "some-rule", "area", names)]
     assert ("when_severity",) in problems
 

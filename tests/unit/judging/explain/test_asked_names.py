@@ -8,7 +8,7 @@ import pytest
 
 from fadoctor.judging.explain import asked_names
 from fadoctor.judging.explain.asked_names import name_facts
-from fadoctor.knowledge.matrix.name_tables import NameTables, Wanted
+from fadoctor.knowledge.matrix.name_tables import MissingName, NameTables
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.rule import Table
@@ -156,7 +156,7 @@ def test_a_module_is_as_old_as_the_name_in_it_that_is_asked_for() -> None:
 
 def test_nothing_is_said_of_an_unknown_name_where_a_package_that_was_not_read_asks() -> None:
     matrix = Matrix(tables())
-    wanted = Wanted("transformers", "Odd")
+    wanted = MissingName("transformers", "Odd")
     assert NameTables(matrix, wanted, "setfit", lambda _: "").facts() == {}
     assert NameTables(matrix, wanted, "", lambda _: "").facts()["told"]
 

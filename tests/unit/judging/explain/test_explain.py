@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from fadoctor.judging.diagnose import Judged
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.explanation import Agreement, Explanation
@@ -41,7 +42,7 @@ def explained(
     knowledge: Knowledge, log: str, facts: Environment | None = None, ignore: tuple[str, ...] = ()
 ) -> Explanation:
     reading = read_log(io.BytesIO(log.encode()), "a.log", knowledge)
-    return explain(reading, knowledge, facts, ignore)
+    return explain(reading, knowledge, Judged(facts, knowledge) if facts else None, ignore)
 
 
 def test_evidence_is_the_line_with_its_number(knowledge: Knowledge) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.judging.explain.explain import NEAREST, explain, read_log
-from fadoctor.judging.explain.nearest import Index, Page, asked_by
+from fadoctor.judging.explain.nearest import Page, PageIndex, asked_by
 from fadoctor.judging.explain.pages import load_pages
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ PAGES = (
 
 
 def test_rare_words_count_most() -> None:
-    near = Index(PAGES).near("the rotary kernel")
+    near = PageIndex(PAGES).near("the rotary kernel")
     assert [each.rule for each in near] == ["a", "b", "c"]
-    assert [each.rule for each in Index(PAGES).near("DRIVER too old")] == ["c"]
-    assert Index(PAGES).near("of the with") == ()
-    assert Index(PAGES).near("") == ()
+    assert [each.rule for each in PageIndex(PAGES).near("DRIVER too old")] == ["c"]
+    assert PageIndex(PAGES).near("of the with") == ()
+    assert PageIndex(PAGES).near("") == ()
 
 
 def test_of_a_long_text_its_ends_are_asked_and_what_complains() -> None:
@@ -49,7 +49,7 @@ def test_of_a_long_text_its_ends_are_asked_and_what_complains() -> None:
 def test_shipped_pages(knowledge: Knowledge, text: str, rule_id: str) -> None:
     pages = load_pages(knowledge).pages
     assert len(pages) == len(knowledge.rules)
-    assert rule_id in {each.rule for each in Index(pages).near(text)}
+    assert rule_id in {each.rule for each in PageIndex(pages).near(text)}
 
 
 def test_what_is_not_recognised_is_told_with_pages(knowledge: Knowledge) -> None:

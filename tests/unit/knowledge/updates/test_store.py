@@ -11,8 +11,8 @@ import pytest
 from fadoctor import __version__
 from fadoctor.knowledge.matrix import fetched
 from fadoctor.knowledge.matrix.fetched import (
+    FetchedRelease,
     Pointer,
-    Release,
     fetched_folder,
     fetched_knowledge,
     find,
@@ -49,7 +49,9 @@ def take(pointer: Path, version: str, **changes: str) -> None:
     with workplace(pointer) as folder:
         made = pointer.parent / folder / "release"
         unpack(files, made)
-        stated = Release(version, version[-1] * 64, "a test", "2026-12-02", FORM, __version__)
+        stated = FetchedRelease(
+            version, version[-1] * 64, "a test", "2026-12-02", FORM, __version__
+        )
         put(pointer, made, msgspec.structs.replace(stated, **changes))
 
 

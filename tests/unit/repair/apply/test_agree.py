@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.plan import Answer, Verification
 from fadoctor.repair.apply.agree import ROUNDS, agreed_plan
-from fadoctor.repair.plan.planner import Question
+from fadoctor.repair.plan.planner import PlannerRequest
 from tests.unit.repair.plan.problems import golden, session
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Asked:
 
 
 def agreed(asked: Asked) -> Agreed:
-    return agreed_plan(with_torchtext(), session(), Question(requirements=NEEDS), asked)
+    return agreed_plan(with_torchtext(), session(), PlannerRequest(requirements=NEEDS), asked)
 
 
 def changes(plan: Plan) -> dict[str, str]:

@@ -13,7 +13,7 @@ from fadoctor.model.errors import ApplyError
 from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome
 from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.repair.apply.carry_out import Workshop, carry_out
-from fadoctor.repair.apply.journal import Stage, read_journal, write_journal
+from fadoctor.repair.apply.journal import JournalStage, read_journal, write_journal
 from fadoctor.repair.apply.store import Store
 from fadoctor.repair.apply.undo import Undone
 from fadoctor.repair.apply.undo import undo as undo_store
@@ -41,7 +41,7 @@ class Machine:
         self.store = Store(prefix)
         self.packages = {"a": "1", "b": "1"}
         self.said: list[str] = []
-        self.seen: list[tuple[str, Stage]] = []
+        self.seen: list[tuple[str, JournalStage]] = []
         self.act: Callable[[str], Result] = lambda _: OK
 
     def workshop(self) -> Workshop:
@@ -86,7 +86,7 @@ def plan(*actions: Action) -> Plan:
     return Plan(PlanOutcome.REPAIRS, target, "pip", actions, changes)
 
 
-def stage(machine: Machine) -> Stage | None:
+def stage(machine: Machine) -> JournalStage | None:
     journal = read_journal(machine.store)
     return journal.stage if journal else None
 
@@ -94,9 +94,9 @@ def stage(machine: Machine) -> Stage | None:
 def test_runs_what_was_planned_and_nothing_else(machine: Machine) -> None:
     after = carry_out(plan(REMOVE, INSTALL, ADVICE), machine.store, machine.workshop())
     assert [argv for argv, _ in machine.seen] == ["pip uninstall b", "pip install a==2"]
-    assert {stage for _, stage in machine.seen} == {Stage.RUNNING}
+    assert {stage for _, stage in machine.seen} == {JournalStage.RUNNING}
     assert after.facts == machine.examine().facts
-    assert stage(machine) is Stage.DONE
+    assert stage(machine) is JournalStage.DONE
 
 
 def test_the_journal_says_what_was_there(machine: Machine) -> None:
@@ -171,7 +171,7 @@ def test_ctrl_c_passes_and_can_be_undone(machine: Machine) -> None:
     machine.act = interrupted
     with pytest.raises(KeyboardInterrupt):
         carry_out(plan(INSTALL), machine.store, machine.workshop())
-    assert stage(machine) is Stage.RUNNING
+    assert stage(machine) is JournalStage.RUNNING
     assert undo(machine.store).restored
     assert manifest(machine.store.prefix) == before
 
@@ -198,7 +198,7 @@ def test_an_interrupted_undo_can_be_repeated(
         patched.setattr("fadoctor.repair.apply.restore._Work.bring_back", full)
         with pytest.raises(ApplyError, match="run fadoctor fix --undo again"):
             undo(machine.store)
-    assert stage(machine) is Stage.UNDOING
+    assert stage(machine) is JournalStage.UNDOING
     assert undo(machine.store).restored
     assert manifest(machine.store.prefix) == before
 
@@ -208,7 +208,7 @@ def test_a_cut_off_snapshot_is_discarded(machine: Machine) -> None:
     carry_out(plan(INSTALL), machine.store, machine.workshop())
     journal = read_journal(machine.store)
     assert journal is not None
-    write_journal(machine.store, msgspec.structs.replace(journal, stage=Stage.SNAPSHOT))
+    write_journal(machine.store, msgspec.structs.replace(journal, stage=JournalStage.SNAPSHOT))
     machine.store.manifest.unlink()
     assert not undo(machine.store).restored
     assert manifest(machine.store.prefix) == before

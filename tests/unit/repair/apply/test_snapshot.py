@@ -11,7 +11,7 @@ import pytest
 from fadoctor.model.errors import ApplyError
 from fadoctor.repair.apply.restore import Job
 from fadoctor.repair.apply.restore import restore as restore_job
-from fadoctor.repair.apply.snapshot import Entry, discard, present, read_manifest, take
+from fadoctor.repair.apply.snapshot import SnapshotEntry, discard, present, read_manifest, take
 from fadoctor.repair.apply.store import Store, write_safely
 from tests.unit.repair.apply.trees import grow, manifest
 
@@ -187,7 +187,7 @@ def test_a_name_that_is_no_text_is_refused(store: Store) -> None:
 def test_a_manifest_reaches_nothing_outside(store: Store, path: str) -> None:
     """Somebody else may have written it; lib64 is a link in this tree."""
     take(store)
-    entries = [*read_manifest(store).values(), Entry(path, "copied", 0o600, 1, 1)]
+    entries = [*read_manifest(store).values(), SnapshotEntry(path, "copied", 0o600, 1, 1)]
     write_safely(store.manifest, entries)
     before = manifest(store.prefix)
     with pytest.raises(ApplyError, match="outside"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fadoctor.model.environment import Target
 from fadoctor.model.plan import Change, Plan, PlanOutcome
 from fadoctor.repair.apply.changes import find_changes, write_changes
-from fadoctor.repair.apply.journal import Journal, Stage, write_journal
+from fadoctor.repair.apply.journal import Journal, JournalStage, write_journal
 from fadoctor.repair.apply.snapshot import take
 from fadoctor.repair.apply.store import Store
 from fadoctor.repair.apply.undo import undo
@@ -86,7 +86,9 @@ def test_nothing_is_lost(before: Files, fix: Files, since: Files, *, killed: boo
             write(prefix, fix, "fix")
             record(prefix, "2")
             left = state(prefix)
-            journal = Journal(Stage.RUNNING if killed else Stage.DONE, plan, (), step=0)
+            journal = Journal(
+                JournalStage.RUNNING if killed else JournalStage.DONE, plan, (), step=0
+            )
             if not killed:
                 write_changes(store, find_changes(store, 0, journal.planned()))
             write_journal(store, journal)

@@ -12,9 +12,9 @@ from fadoctor.judging.diagnose import diagnose
 from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.fact import Absent
-from fadoctor.repair.plan.planner import Question, found_ids, make_plan, session_of
+from fadoctor.repair.plan.planner import PlannerRequest, found_ids, make_plan, session_of
 from fadoctor.repair.plan.problem import Base, Problem
-from fadoctor.repair.plan.wishes import Asked, wishes_of
+from fadoctor.repair.plan.wishes import WishRequest, wishes_of
 from fadoctor.sources.targets.derived import derive
 from fadoctor.sources.targets.saved import read_facts
 from tests.unit.judging.engine.builders import fact_of
@@ -66,7 +66,7 @@ def without(environment: Environment, package: str) -> Environment:
 
 def plan(environment: Environment, **question: Any) -> Plan:
     """Return the plan for an environment."""
-    return make_plan(environment, session(), Question(**question))
+    return make_plan(environment, session(), PlannerRequest(**question))
 
 
 def problem(environment: Environment, **wishes: Any) -> Problem:
@@ -74,6 +74,6 @@ def problem(environment: Environment, **wishes: Any) -> Problem:
     environment = derive(environment, session().matrix)
     report = diagnose(environment, session().knowledge)
     kernels = Kernels(environment, session().matrix)
-    found = wishes_of(kernels, report.verdicts, found_ids(report.findings), Asked(**wishes))
+    found = wishes_of(kernels, report.verdicts, found_ids(report.findings), WishRequest(**wishes))
     base = Base(report.findings, report.verdicts)
     return Problem(session(), environment, found, base, {})

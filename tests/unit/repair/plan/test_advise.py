@@ -11,7 +11,7 @@ from fadoctor.judging.diagnose import foresee
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.repair.plan.advice_proof import FixProver, Standing
 from fadoctor.repair.plan.advise import ANSWER, advise, answer_of, solves
-from fadoctor.repair.plan.planner import Question, make_plan, plan_quickly
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan, plan_quickly
 from tests.advice.states import enumerated
 from tests.golden import cases as golden_cases
 from tests.unit.judging.engine.builders import ABSENT, fact_of
@@ -25,7 +25,7 @@ MISMATCH, HEALTHY = "linux-4090-wheel-mismatch", "linux-a100-healthy"
 
 def advised(name: str, **changes: Any) -> dict[str, Finding]:
     before = foresee(golden(name, **changes), session().knowledge)
-    found = advise(before.assessment.findings, before, session(), Question())
+    found = advise(before.assessment.findings, before, session(), PlannerRequest())
     return {finding.rule_id: finding for finding in found}
 
 
@@ -45,7 +45,7 @@ def test_check_and_fix_agree_where_nothing_can_be_compiled() -> None:
     """flash-attn for torch 2.8 under torch 2.15: reinstalling would remove it and then fail."""
     host = {"torch__version": "2.15.0", "torch__cuda": "13.0", "torch__requires": {}}
     found = advised(MISMATCH, **host)
-    plan = make_plan(golden(MISMATCH, **host), session(), Question())
+    plan = make_plan(golden(MISMATCH, **host), session(), PlannerRequest())
     wanted = [item for action in plan.actions for item in action.requirements]
     for finding in found.values():
         if solves(plan, finding):
@@ -58,8 +58,8 @@ def test_check_and_fix_agree_where_nothing_can_be_compiled() -> None:
 def test_no_finding_shows_other_packages_than_fix(name: str) -> None:
     environment = golden(name)
     before = foresee(environment, session().knowledge)
-    plan = make_plan(environment, session(), Question())
-    for finding in advise(before.assessment.findings, before, session(), Question(), plan):
+    plan = make_plan(environment, session(), PlannerRequest())
+    for finding in advise(before.assessment.findings, before, session(), PlannerRequest(), plan):
         assert_agrees(finding, plan_fix=answer_of(plan), is_solved=solves(plan, finding))
 
 
@@ -68,8 +68,10 @@ def test_no_finding_shows_other_packages_than_fix(name: str) -> None:
 def test_no_state_shows_other_packages_than_fix() -> None:
     for environment in enumerated(12):
         before = foresee(environment, session().knowledge)
-        plan = make_plan(environment, session(), Question())
-        for finding in advise(before.assessment.findings, before, session(), Question(), plan):
+        plan = make_plan(environment, session(), PlannerRequest())
+        for finding in advise(
+            before.assessment.findings, before, session(), PlannerRequest(), plan
+        ):
             assert_agrees(finding, plan_fix=answer_of(plan), is_solved=solves(plan, finding))
 
 
@@ -120,11 +122,11 @@ def test_a_report_does_not_wait_for_a_plan_that_takes_long(monkeypatch: pytest.M
     """Where hardly anything is known the search went on for minutes, and `check` with it."""
     environment = golden(MISMATCH)
     before = foresee(environment, session().knowledge)
-    quick = plan_quickly(before, session(), Question())
+    quick = plan_quickly(before, session(), PlannerRequest())
     assert quick is not None
-    assert quick.actions == make_plan(environment, session(), Question()).actions
+    assert quick.actions == make_plan(environment, session(), PlannerRequest()).actions
     monkeypatch.setattr("fadoctor.repair.plan.planner.QUICK_LIMIT", 2)
-    assert plan_quickly(before, session(), Question()) is None
+    assert plan_quickly(before, session(), PlannerRequest()) is None
     assert advised(MISMATCH)["wheel-torch-mismatch"].fixes
 
 
@@ -137,7 +139,7 @@ def test_a_fix_stands_once_and_the_first_behind_no_other() -> None:
     before = foresee(environment, session().knowledge)
     [finding] = [
         each
-        for each in advise(before.assessment.findings, before, session(), Question())
+        for each in advise(before.assessment.findings, before, session(), PlannerRequest())
         if each.rule_id == "xformers-no-cuda-ext"
     ]
     ids = [fix.id for fix in finding.fixes]
@@ -150,12 +152,12 @@ def test_what_a_package_requires_is_advised_as_it_is_planned() -> None:
         golden(HEALTHY), "llamafactory", "0.9.4", {"trl": "<=0.22.0,>=0.8.6"}
     )
     before = foresee(environment, session().knowledge)
-    plan = make_plan(environment, session(), Question())
+    plan = make_plan(environment, session(), PlannerRequest())
     [action] = [action for action in plan.actions if action.kind.is_run]
     assert action.findings == ("requirement-unmet",)
     found = {
         each.rule_id: each.fixes[0]
-        for each in advise(before.assessment.findings, before, session(), Question(), plan)
+        for each in advise(before.assessment.findings, before, session(), PlannerRequest(), plan)
     }
     assert found["requirement-unmet"].steps[0].items == action.requirements
 

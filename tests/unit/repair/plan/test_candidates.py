@@ -10,7 +10,7 @@ import pytest
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known
 from fadoctor.repair.plan.candidates import Candidates
-from fadoctor.repair.plan.choice import Kind
+from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.released import accepts, words
 from fadoctor.repair.plan.releases import BESIDE_TORCH
@@ -61,7 +61,7 @@ def test_files_of_flash_attn_fit_this_torch_and_python() -> None:
     assert found
     for choice in found:
         assert re.search(r"torch2\.8(cxx11abi\w+)?-cp311-cp311-", choice.url), choice.url
-        assert choice.kind in (Kind.WHEEL, Kind.COMMUNITY)
+        assert choice.kind in (ChoiceKind.WHEEL, ChoiceKind.COMMUNITY)
         assert choice.facts["flash_attn.wheel.torch"] == Known(
             "2.8", choice.facts["flash_attn.wheel.torch"].source
         )
@@ -100,13 +100,13 @@ def test_a_community_file_that_promises_no_glibc_is_not_for_an_old_system(glibc:
     found = session().candidates.flash_attn(old)
     assert found or glibc == "2.17"
     for choice in found:
-        if choice.kind is Kind.COMMUNITY:
+        if choice.kind is ChoiceKind.COMMUNITY:
             assert "manylinux" in choice.url
             assert isinstance(choice.facts["flash_attn.binary.glibc"], Known)
 
 
 def test_of_two_files_alike_the_one_that_promises_a_glibc_is_taken() -> None:
-    found = [c for c in session().candidates.flash_attn(HEALTHY) if c.kind is Kind.COMMUNITY]
+    found = [c for c in session().candidates.flash_attn(HEALTHY) if c.kind is ChoiceKind.COMMUNITY]
     newest = [choice for choice in found if choice.version == found[0].version]
     assert all("manylinux" in choice.url for choice in newest)
 
@@ -155,7 +155,7 @@ def test_frameworks_are_never_removed() -> None:
     for package in made.packages:
         kinds = {choice.kind for choice in made.domain(package, HEALTHY)}
         if package in ("torch", "transformers", "vllm", "unsloth"):
-            assert Kind.REMOVE not in kinds
+            assert ChoiceKind.REMOVE not in kinds
 
 
 def test_the_tables_of_what_goes_with_a_torch_agree() -> None:

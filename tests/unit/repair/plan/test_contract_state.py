@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from fadoctor.model.fact import Absent, Known, Unknown
-from fadoctor.repair.plan.choice import Choice, Kind, remove
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, remove
 from fadoctor.repair.plan.contract_state import contract_packages, contracts_after, open_contracts
-from fadoctor.repair.plan.planner import Question, make_plan
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from fadoctor.sources.targets.incompatible_pairs import pair_facts
 from fadoctor.sources.targets.missing_names import is_wanted, tabled
 from tests.unit.judging.engine.builders import environment
@@ -38,7 +38,7 @@ def with_contract(base: Environment | None = None, **pair: Any) -> Environment:
 
 
 def install(package: str, version: str) -> Choice:
-    return Choice(package, Kind.INSTALL, version, version, f"{package}=={version}")
+    return Choice(package, ChoiceKind.INSTALL, version, version, f"{package}=={version}")
 
 
 def after(choices: list[Choice], **pair: Any) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def test_a_plan_brings_both_together() -> None:
     packages = {**installed.value, "trl": "0.17.0", "transformers": "5.23.0"}
     known["packages.installed"] = Known(packages, "test")
     broken = with_contract(msgspec.structs.replace(base, facts={**base.facts, **known}))
-    plan = make_plan(broken, session(), Question())
+    plan = make_plan(broken, session(), PlannerRequest())
     assert {change.distribution for change in plan.changes} & {"trl", "transformers"}
     assert "imported-name-missing" not in plan.proof.errors
 
@@ -130,7 +130,7 @@ def test_a_plan_repairs_a_pair_that_the_table_knows() -> None:
         given |= {f"{name}.version": packages[name], f"{name}.distribution": name}
     facts = {**base.facts, **{name: Known(value, "test") for name, value in given.items()}}
     facts |= pair_facts(facts, session().matrix, ("trl",))
-    plan = make_plan(msgspec.structs.replace(base, facts=facts), session(), Question())
+    plan = make_plan(msgspec.structs.replace(base, facts=facts), session(), PlannerRequest())
     assert ("trl", "1.10.0", "1.16.0") in [
         (change.distribution, change.before, change.after) for change in plan.changes
     ]

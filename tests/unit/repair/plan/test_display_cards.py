@@ -10,7 +10,7 @@ from fadoctor.judging.diagnose import diagnose
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.plan import ActionKind
 from fadoctor.repair.plan.build import architectures
-from fadoctor.repair.plan.planner import Question, make_plan, session_of
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan, session_of
 from tests.golden.cases import environment_of
 from tests.hosts import recording
 
@@ -25,6 +25,6 @@ def test_no_package_is_moved(name: str, tmp_path: Path) -> None:
     knowledge = load_knowledge()
     report = diagnose(recording.read(name, tmp_path), knowledge)
     environment = environment_of(report)
-    plan = make_plan(environment, session_of(knowledge), Question())
+    plan = make_plan(environment, session_of(knowledge), PlannerRequest())
     assert {action.kind for action in plan.actions} <= {ActionKind.SET, ActionKind.ADVICE}
     assert architectures(environment) == ("8.0",)

@@ -7,7 +7,7 @@ import pytest
 
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known
-from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.requirements import satisfies
@@ -51,7 +51,7 @@ def test_a_framework_that_goes_back_is_a_cost() -> None:
     releases = {each.version: each for each in session().candidates.listed.every("sglang")}
     assert made.lowers(releases["0.5.10"])
     assert not made.lowers(releases["0.5.22"])
-    assert not made.lowers(Choice("torch", Kind.INSTALL, "2.1.0", "2.1.0"))
+    assert not made.lowers(Choice("torch", ChoiceKind.INSTALL, "2.1.0", "2.1.0"))
 
 
 def test_sglang_needs_the_one_torch_that_its_kernels_are_compiled_for() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.repair.plan.choice import Choice, Kind, follow, keep, remove
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, follow, keep, remove
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.post_state import PostState, old_cuda_wheels
 from tests.unit.repair.plan.problems import golden, session, with_package
@@ -106,7 +106,7 @@ def test_what_moves_along_is_no_longer_asked_for_its_old_requirements() -> None:
         "requirer[0].version": "0.1.2", "requirer[0].requires": {"torch": "==2.13.0"},
     }  # fmt: skip
     there = golden("linux-a100-healthy", **{k.replace(".", "__"): v for k, v in facts.items()})
-    choice = Choice("sgl-deep-ep", Kind.INSTALL, "0.1.3", "0.1.3", "sgl-deep-ep==0.1.3")
+    choice = Choice("sgl-deep-ep", ChoiceKind.INSTALL, "0.1.3", "0.1.3", "sgl-deep-ep==0.1.3")
     after = PostState(session().matrix).apply(there, choice)
     assert after.fact("requirer[0].version") == Known("0.1.3", AFTER)
     assert isinstance(after.fact("requirer[0].unmet"), Absent)

@@ -14,7 +14,7 @@ from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.plan.relations import Judge, Relation, relations_of
 from fadoctor.repair.plan.rule_inputs import (
     EVERYTHING,
-    Reading,
+    FactReading,
     can_be_about,
     can_change,
     facts_read,
@@ -124,7 +124,7 @@ def test_what_is_read_for_each_subject() -> None:
     names = {reading.name for reading in found}
     assert {"gpu[0].name", "gpu[1].name", "vllm.binary.failure", "vllm.fa3.failure"} <= names
     assert {"torch.cuda", "gpu.count", "vllm.version", "vllm.fa2.optional"} <= names
-    assert Reading("xformers.requires", "torch") in found
+    assert FactReading("xformers.requires", "torch") in found
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_what_is_read_for_each_subject() -> None:
 )
 def test_values_that_conditions_tell_apart_are_told_apart(pair: tuple[Any, Any]) -> None:
     one, other = (environment({"torch.version": value}).facts for value in pair)
-    read = [Reading("torch.version")]
+    read = [FactReading("torch.version")]
     assert values_of(read, one) != values_of(read, other)
     hash(tuple(values_of(read, one)))
 

@@ -13,7 +13,7 @@ from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Predicted
-from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.follow_ups import aftermath
 from fadoctor.repair.plan.hub_route import opens_route
@@ -104,11 +104,11 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
         missed=missed,
         lost=count_lost(made.worked, verdicts, backends),
         torch=state["torch"].distance,
-        removed=kinds.count(Kind.REMOVE),
+        removed=kinds.count(ChoiceKind.REMOVE),
         warnings=failures(judgements, Severity.WARNING, is_excused),
         changed=replaced + found.replaced,
-        builds=kinds.count(Kind.BUILD),
-        community=kinds.count(Kind.COMMUNITY),
+        builds=kinds.count(ChoiceKind.BUILD),
+        community=kinds.count(ChoiceKind.COMMUNITY),
         hub=hub,
         unproved=unproved,
         ages=tuple(choice.age for choice in chosen),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.repair.plan.choice import Choice, Kind
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.solution import Solution
 from fadoctor.repair.plan.worth import worthwhile
@@ -12,7 +12,7 @@ from tests.states.starts import start
 from tests.unit.repair.plan.problems import problem
 
 GPU = ("NVIDIA A100-SXM4-80GB", "8.0", "580.65.06")
-CHOICE = Choice("torch", Kind.INSTALL, "2.8.0", "2.8.0", "torch==2.8.0")
+CHOICE = Choice("torch", ChoiceKind.INSTALL, "2.8.0", "2.8.0", "torch==2.8.0")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fadoctor.model.finding import Severity
-from fadoctor.repair.plan.planner import Question, make_plan
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.judge import plan_base
 from tests.unit.repair.plan.problems import session
@@ -84,7 +84,7 @@ def test_both_lines_are_shown_and_fix_says_the_same(tmp_path: Path) -> None:
     assert finding.severity is Severity.ERROR
     assert [each.line for each in finding.locations] == [1, 2]
     base = plan_base(on(tmp_path, text, "H100", "580.65"), session().knowledge)
-    plan = make_plan(base, session(), Question())
+    plan = make_plan(base, session(), PlannerRequest())
     assert plan.proof.errors == (RULE,)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.finding import Severity
-from fadoctor.repair.plan.planner import Question, make_plan
+from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.declared import Declared
 from fadoctor.repair.resolution.judge import plan_base
@@ -109,7 +109,7 @@ def test_who_requires_it_is_named_with_its_line(tmp_path: Path) -> None:
 def test_the_repair_is_the_line_of_the_pin(tmp_path: Path) -> None:
     text = "torch==2.8.0\ntransformers==4.57.1\ntokenizers==0.21.4  # why\n"
     environment = plan_base(on(tmp_path, text, "H100", "580.65"), session().knowledge)
-    plan = make_plan(environment, session(), Question())
+    plan = make_plan(environment, session(), PlannerRequest())
     name = str(tmp_path / "0" / "requirements.txt")
     [rewrite] = lines_of(plan, environment, (name,)).rewrites
     assert "tokenizers==0.22.2  # why\n" in rewrite.text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.repair.resolution.wording import Wording
+from fadoctor.repair.resolution.wording import PlanWording
 from tests.unit.repair.resolution.test_judge import findings, judged, on
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     ],
 )
 def test_words(tmp_path: Path, text: str, said: str) -> None:
-    wording = Wording(on(tmp_path, "torch==2.6.0\n", "A100"), {}, is_consistent=True)
+    wording = PlanWording(on(tmp_path, "torch==2.6.0\n", "A100"), {}, is_consistent=True)
     assert wording.told(text) == said
 
 
 def test_a_range_that_cannot_be_met_is_quoted(tmp_path: Path) -> None:
     environment = on(tmp_path, "torch>=2.6,<2.7\nvllm==0.11.0\n", "A100")
-    wording = Wording(environment, {"torch": "2.6.0"}, is_consistent=False)
+    wording = PlanWording(environment, {"torch": "2.6.0"}, is_consistent=False)
     assert wording.told("torch 2.6.0 is installed") == "torch<2.7,>=2.6 is asked for"
 
 

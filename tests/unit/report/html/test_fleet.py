@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fadoctor.fleet.content import failed
 from fadoctor.fleet.gathered import Gathered
-from fadoctor.fleet.identity import Node
-from fadoctor.fleet.summary import Asked, summarise
+from fadoctor.fleet.identity import NodeIdentity
+from fadoctor.fleet.summary import FleetRequest, summarise
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.report.html.fleet import render
 from tests.unit.fleet.samples import content, node
@@ -21,7 +21,7 @@ def page_of(total: int, **others: object) -> str:
     for number in range(total):
         said = others.get(f"n{number}", content())
         found.add(node(number, total + 1), said)  # type: ignore[arg-type]
-    return render(summarise(found, KNOWLEDGE, Asked()))
+    return render(summarise(found, KNOWLEDGE, FleetRequest()))
 
 
 def of_a_fleet() -> str:
@@ -33,12 +33,12 @@ def of_a_fleet() -> str:
 def of_hostile_nodes() -> str:
     """Return a page whose every text is hostile."""
     found = Gathered()
-    found.add(Node(PLAIN, e=4), content(1, (f"e {PLAIN}",), pkg={PLAIN: PLAIN}))
-    found.add(Node("b"), content())
-    found.add(Node("c"), failed(2, HOSTILE))
+    found.add(NodeIdentity(PLAIN, e=4), content(1, (f"e {PLAIN}",), pkg={PLAIN: PLAIN}))
+    found.add(NodeIdentity("b"), content())
+    found.add(NodeIdentity("c"), failed(2, HOSTILE))
     found.spoken(HOSTILE, HOSTILE)
     found.damaged(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
-    return render(summarise(found, KNOWLEDGE, Asked(group_by=f"pkg.{HOSTILE}")))
+    return render(summarise(found, KNOWLEDGE, FleetRequest(group_by=f"pkg.{HOSTILE}")))
 
 
 def test_every_node_is_a_box_with_the_letter_of_its_group() -> None:
@@ -73,8 +73,8 @@ def test_ten_thousand_nodes_are_one_small_page() -> None:
 
 def test_of_too_many_nodes_the_lists_stand_alone() -> None:
     found = Gathered()
-    found.add(Node("n0"), content())
+    found.add(NodeIdentity("n0"), content())
     (group,) = found.groups.values()
     found.nodes |= {f"n{number}": group for number in range(20_001)}
-    page = render(summarise(found, KNOWLEDGE, Asked()))
+    page = render(summarise(found, KNOWLEDGE, FleetRequest()))
     assert "too many nodes for a picture" in page

@@ -15,7 +15,7 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.recipe import Ingredient, Recipe
-from fadoctor.repair.plan.planner import Question, make_recipe
+from fadoctor.repair.plan.planner import PlannerRequest, make_recipe
 from fadoctor.sources.manifests.read import read_manifest
 from tests.states.starts import STARTS, start
 from tests.unit.repair.plan.problems import session
@@ -42,7 +42,7 @@ def made(name: str, gpu: tuple[str, str, str], *want: str) -> Recipe:
 
 @cache
 def planned(name: str, gpu: tuple[str, str, str], want: tuple[str, ...]) -> tuple[Plan, Recipe]:
-    return make_recipe(start(name, gpu), session(), Question(want=want))
+    return make_recipe(start(name, gpu), session(), PlannerRequest(want=want))
 
 
 def render(recipe: Recipe, form: str) -> str:
@@ -128,7 +128,7 @@ def test_what_no_installer_finds_again_is_named_and_not_written(
     new = {name: Known(value, "test") for name, value in facts.items()}
     new["apex.version"] = Known(version, "test")
     other = msgspec.structs.replace(environment, facts={**environment.facts, **new})
-    _, found = make_recipe(other, session(), Question(want=("flash-attn",)))
+    _, found = make_recipe(other, session(), PlannerRequest(want=("flash-attn",)))
     assert "apex" not in [each.name for each in found.ingredients]
     assert f"also there, and not written here: apex {version}" in found.comments
 
@@ -138,7 +138,7 @@ def test_a_file_that_was_installed_is_written_by_its_address() -> None:
     environment = start("missing triton", H100)
     new = {"peft.version": Known("0.17.0", "test"), "peft.direct_url": Known(url, "test")}
     other = msgspec.structs.replace(environment, facts={**environment.facts, **new})
-    _, found = make_recipe(other, session(), Question(want=("flash-attn",)))
+    _, found = make_recipe(other, session(), PlannerRequest(want=("flash-attn",)))
     assert f"peft @ {url}" in [each.requirement for each in found.ingredients]
 
 
@@ -185,7 +185,7 @@ def test_the_build_tools_come_before_what_is_compiled() -> None:
     there = dict(facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
     facts["packages.installed"] = Known({**there, "ninja": "1.13"}, "test")
     facts |= {"toolkit.nvcc.version": Known("13.0", "test")}
-    question = Question(want=("flash-attn",), keep=("torch",), allow_build=True)
+    question = PlannerRequest(want=("flash-attn",), keep=("torch",), allow_build=True)
     changed = msgspec.structs.replace(environment, facts=facts)
     _, recipe = make_recipe(changed, session(), question)
     if recipe.built:
@@ -254,7 +254,7 @@ def test_a_python_that_facts_make_up_reaches_no_file(version: str) -> None:
     environment = start("torch 2.11", H100)
     facts = {**environment.facts, "python.version": Known(version, "test")}
     hostile = msgspec.structs.replace(environment, facts=facts)
-    _, recipe = make_recipe(hostile, session(), Question())
+    _, recipe = make_recipe(hostile, session(), PlannerRequest())
     assert recipe.python in ("", "3.12")
 
 
@@ -262,7 +262,7 @@ def test_a_version_that_facts_make_up_stays_one_word_of_one_line(tmp_path: Path)
     environment = start("missing triton", H100)
     facts = {**environment.facts, "peft.version": Known("0.17.0\n", "test")}
     hostile = msgspec.structs.replace(environment, facts=facts)
-    _, recipe = make_recipe(hostile, session(), Question(want=("flash-attn",)))
+    _, recipe = make_recipe(hostile, session(), PlannerRequest(want=("flash-attn",)))
     for form in FILES:
         assert "peft" in told(read_back(recipe, form, tmp_path))
 
@@ -276,7 +276,7 @@ def test_a_flash_attn_whose_file_nobody_recorded_is_written_by_its_address(
     facts = {**environment.facts, "flash_attn.version": Known("2.8.3", "test")}
     facts["torch.cxx11_abi"] = abi
     there = msgspec.structs.replace(environment, facts=facts)
-    _, recipe = make_recipe(there, session(), Question())
+    _, recipe = make_recipe(there, session(), PlannerRequest())
     [found] = [each for each in recipe.ingredients if each.name == "flash-attn"]
     assert not found.is_built
     assert found.requirement.endswith(".whl")

@@ -10,7 +10,7 @@ import pytest
 
 from fadoctor.model.errors import InputError
 from fadoctor.sources.configs.child._fadoctor_values import Script
-from fadoctor.sources.configs.python_calls import Answer, Found, Value, read_calls
+from fadoctor.sources.configs.python_calls import ArgumentValue, ChildAnswer, Found, read_calls
 
 WANTED = frozenset({"from_pretrained", "half", "to", "padding_side", "autocast", "SFTConfig"})
 SIZE = 2 << 20
@@ -19,7 +19,7 @@ SIZE = 2 << 20
 def calls(source: str) -> tuple[Found, ...]:
     """Return what the child's script finds, here: most of it needs no process."""
     answer = Script(source, WANTED).read(ast.parse(source))
-    return msgspec.convert({"ok": True, **answer}, Answer).found
+    return msgspec.convert({"ok": True, **answer}, ChildAnswer).found
 
 
 def test_the_child_says_the_same() -> None:
@@ -27,7 +27,7 @@ def test_the_child_says_the_same() -> None:
     assert read_calls(source, "train.py", WANTED).found == calls(source)
 
 
-def only(source: str, key: str | int = "dtype") -> Value:
+def only(source: str, key: str | int = "dtype") -> ArgumentValue:
     (found,) = calls(source)
     given = found.argument(key)
     assert given is not None
@@ -189,7 +189,7 @@ HOSTILE = {
 }
 
 
-def read_or_refuse(source: str) -> Answer | InputError:
+def read_or_refuse(source: str) -> ChildAnswer | InputError:
     try:
         return read_calls(source, "train.py", WANTED)
     except InputError as error:
@@ -218,7 +218,7 @@ def test_a_hostile_script_is_refused_within_its_limits(name: str) -> None:
 def test_names_that_double_with_every_step_are_cut() -> None:
     steps = "".join(f"a{i + 1} = [{', '.join([f'a{i}'] * 9)}]\n" for i in range(30))
     answer = read_or_refuse(f"a0 = 1\n{steps}x.from_pretrained(dtype=a30)\n")
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ChildAnswer)
     assert answer.is_cut
 
 
@@ -228,4 +228,4 @@ def test_a_syntax_error_names_file_and_line() -> None:
 
 
 def test_a_surrogate_in_the_text_is_no_crash() -> None:
-    assert isinstance(read_or_refuse("x = '\\ud800'\nx.half()\n"), Answer)
+    assert isinstance(read_or_refuse("x = '\\ud800'\nx.half()\n"), ChildAnswer)

@@ -16,8 +16,8 @@ from fadoctor.sources.configs import python_models, python_training
 from fadoctor.sources.configs.child._fadoctor_values import Script
 from fadoctor.sources.configs.intent import Computed
 from fadoctor.sources.configs.join import join
-from fadoctor.sources.configs.python_calls import Answer
-from fadoctor.sources.configs.python_meaning import Script as Meanings
+from fadoctor.sources.configs.python_calls import ChildAnswer
+from fadoctor.sources.configs.python_meaning import ScriptMeaning as Meanings
 from fadoctor.sources.configs.reading import _read
 from fadoctor.sources.configs.source import Source
 
@@ -90,7 +90,7 @@ def test_any_python_is_read(file: Path, dropped: list[int], put: str, instead: s
         tree = ast.parse(text)
     except SyntaxError:
         return
-    found = msgspec.convert({"ok": True, **Script(text, WANTED).read(tree)}, Answer).found
+    found = msgspec.convert({"ok": True, **Script(text, WANTED).read(tree)}, ChildAnswer).found
     script = Meanings(Source("a.py", text), lambda line: line)
     for call in found:
         if not python_training.say(script, call):

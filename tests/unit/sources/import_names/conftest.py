@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.sources.import_names.model import Answer, Entry, Site
+from fadoctor.sources.import_names.model import ModuleEntry, NameAnswer, Site
 from fadoctor.sources.import_names.read import read_contracts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ENTRIES = {
-    "asker": Entry(("asker",), "entry", ("asker:Trainer", "asker.extra")),
-    "provider": Entry(("provider",), "entry"),
-    "base": Entry(("base",), "foundation"),
+    "asker": ModuleEntry(("asker",), "entry", ("asker:Trainer", "asker.extra")),
+    "provider": ModuleEntry(("provider",), "entry"),
+    "base": ModuleEntry(("base",), "foundation"),
 }
 
 
@@ -55,7 +55,7 @@ class Tree:
         given = {"python": tuple(sys.version_info[:3]), "system": "linux", **changes}
         return Site((str(self.folder),), dict(self.installed), records, **given)  # type: ignore[arg-type]
 
-    def read(self, cache: Path | None = None, **changes: object) -> Answer:
+    def read(self, cache: Path | None = None, **changes: object) -> NameAnswer:
         """Return what is asked for in vain."""
         return read_contracts(self.site(**changes), ENTRIES, cache)
 

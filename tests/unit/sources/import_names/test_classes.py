@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.sources.import_names.model import Entry
+from fadoctor.sources.import_names.model import ModuleEntry
 from fadoctor.sources.import_names.read import read_contracts
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def test_a_package_is_asked_for_all_names_before_it_misses_one(tree: Tree) -> No
 
 
 def _with_third(tree: Tree) -> list[str]:
-    entries = {name: Entry((name,), "entry") for name in ("asker", "provider", "third")}
+    entries = {name: ModuleEntry((name,), "entry") for name in ("asker", "provider", "third")}
     broken = read_contracts(tree.site(), entries, None).broken
     return [
         f"{Path(b.file).relative_to(tree.folder)}:{b.line} {b.module} {b.name}"

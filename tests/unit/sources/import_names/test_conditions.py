@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.sources.import_names.model import Entry
+from fadoctor.sources.import_names.model import ModuleEntry
 from fadoctor.sources.import_names.read import read_contracts
 
 if TYPE_CHECKING:
@@ -148,8 +148,11 @@ def test_torch_compares_versions_and_says_how_it_was_built(tree: Tree) -> None:
     init = "from . import v, distributed\n__version__ = v.it"
     tree.install("torch", "2.13.0+cpu", init=init, distributed__init=built)
     tree.install("provider").install("packaging", version="26.0")
-    entries = {"torch": Entry(("torch",), "foundation"), "asker": Entry(("asker",), "entry"),
-               "provider": Entry(("provider",), "entry")}  # fmt: skip
+    entries = {
+        "torch": ModuleEntry(("torch",), "foundation"),
+        "asker": ModuleEntry(("asker",), "entry"),
+        "provider": ModuleEntry(("provider",), "entry"),
+    }
 
     def told(condition: str) -> bool:
         lines = "import torch\nfrom packaging.version import parse" + ASKS.format(condition)
@@ -183,7 +186,7 @@ def test_torchao_reads_the_version_of_torch_by_its_own_means(
     version: str,
     met: bool | None,  # noqa: FBT001
 ) -> None:
-    entries = {name: Entry((name,), "entry") for name in ("torchao", "provider")}
+    entries = {name: ModuleEntry((name,), "entry") for name in ("torchao", "provider")}
     tree.install("torch", version).install("provider")
 
     def told(condition: str) -> bool:

@@ -26,7 +26,7 @@ from tools.refresh.shipped.cli import SIZE_LIMIT
 from tools.refresh.shipped.layers import packed
 
 if TYPE_CHECKING:
-    from fadoctor.sources.import_names.model import Answer
+    from fadoctor.sources.import_names.model import NameAnswer
     from tests.unit.sources.import_names.conftest import Tree
 
 EXPORTING = 'x = 1\n__all__ = ["One"]\n'
@@ -49,7 +49,7 @@ def table(tree: Tree, folder: Path, *, version: str = "1.0") -> Path:
     return folder
 
 
-def read(tree: Tree, tables: Path) -> Answer:
+def read(tree: Tree, tables: Path) -> NameAnswer:
     return read_contracts(tree.site(), ENTRIES, None, shipped=tables)
 
 

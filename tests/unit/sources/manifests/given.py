@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.manifests.chosen import Choice
+from fadoctor.sources.manifests.chosen import ManifestRequest
 from fadoctor.sources.manifests.source import Source
 
 if TYPE_CHECKING:
     from fadoctor.model.place import Place
     from fadoctor.sources.manifests.planned import Manifest, Requirement
-    from fadoctor.sources.manifests.tree import Node, Tree
+    from fadoctor.sources.manifests.tree import DataTree, Node
 
 SAMPLES = Path(__file__).parent / "samples"
 
 
-def given(text: str, name: str = "given", choice: Choice | None = None) -> Source:
+def given(text: str, name: str = "given", choice: ManifestRequest | None = None) -> Source:
     """Return a source that was not read from anywhere."""
-    return Source(name, text, Path("/nowhere") / name, choice=choice or Choice())
+    return Source(name, text, Path("/nowhere") / name, choice=choice or ManifestRequest())
 
 
 def sample(name: str) -> Source:
@@ -37,7 +37,7 @@ def wanted(manifest: Manifest) -> dict[str, str]:
     return {each.name: each.specifier for each in manifest.requirements}
 
 
-def place(tree: Tree, node: Node, *keys: str) -> Place:
+def place(tree: DataTree, node: Node, *keys: str) -> Place:
     """Return the place of what stands at a path of keys."""
     found = tree.find(node, *keys)
     assert found is not None

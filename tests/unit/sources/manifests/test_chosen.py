@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.errors import InputError, UsageError
-from fadoctor.sources.manifests.chosen import Choice, choice_of, refuse_unknown
+from fadoctor.sources.manifests.chosen import ManifestRequest, choice_of, refuse_unknown
 from fadoctor.sources.manifests.combine import combine
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.manifests.read import read_source
-from fadoctor.sources.probes.requires import Target
+from fadoctor.sources.probes.requires import MarkerTarget
 from tests.unit.sources.manifests.given import given
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def read(name: str, extras: str = "", groups: str = "") -> Manifest:
 def installed(name: str, extras: str = "", groups: str = "") -> dict[str, str]:
     """Return what would be there on Linux: name and what is asked of it."""
     manifest = read(name, extras, groups)
-    found = combine([manifest], Markers(Target(LINUX), manifest.choice)).packages
+    found = combine([manifest], Markers(MarkerTarget(LINUX), manifest.choice)).packages
     return {key: (each.version or each.specifier) for key, each in found.items() if not each.open}
 
 
@@ -369,16 +369,16 @@ def test_an_unknown_name_is_refused(extras: str, groups: str, problem: str) -> N
 def test_a_file_without_extras_says_so() -> None:
     plain = read_source(given("torch\n", "requirements.txt"))
     with pytest.raises(UsageError, match="no file has an extra to choose"):
-        refuse_unknown(Choice(("train",)), [plain])
+        refuse_unknown(ManifestRequest(("train",)), [plain])
 
 
 def test_one_of_several_files_may_have_the_name() -> None:
     plain = read_source(given("torch\n", "requirements.txt"))
-    refuse_unknown(Choice(("train",)), [plain, read("pylock.toml")])
+    refuse_unknown(ManifestRequest(("train",)), [plain, read("pylock.toml")])
 
 
 def test_names_are_written_in_any_way() -> None:
-    assert choice_of(["My_Extra"], ["A.B"]) == Choice(("my-extra",), ("a-b",))
+    assert choice_of(["My_Extra"], ["A.B"]) == ManifestRequest(("my-extra",), ("a-b",))
 
 
 def test_pixi_has_one_environment_at_a_time() -> None:

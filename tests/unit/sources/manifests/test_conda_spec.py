@@ -4,7 +4,7 @@ import pytest
 
 from fadoctor.model.place import Place
 from fadoctor.sources.manifests.conda_files import conda_file
-from fadoctor.sources.manifests.conda_spec import Names, Spec, add_spec, parse_spec
+from fadoctor.sources.manifests.conda_spec import CondaNames, Spec, add_spec, parse_spec
 from fadoctor.sources.manifests.draft import Draft
 from tests.unit.sources.manifests.given import given
 
@@ -56,7 +56,7 @@ def test_match_specs(text: str, expected: Spec | None) -> None:
 def test_which_cuda_torch_is_built_for(text: str, cuda: str) -> None:
     draft, spec = Draft(given(""), "x"), parse_spec(text)
     assert spec is not None
-    assert add_spec(draft, Names(), spec, HERE) is None
+    assert add_spec(draft, CondaNames(), spec, HERE) is None
     found = draft.facts.get("torch.cuda")
     assert (found.value if found else "") == cuda
 
@@ -64,7 +64,7 @@ def test_which_cuda_torch_is_built_for(text: str, cuda: str) -> None:
 def test_names_are_those_of_pypi() -> None:
     draft = Draft(given(""), "x")
     for name in ("pytorch-gpu", "torchtriton", "huggingface_hub", "python", "__glibc"):
-        assert add_spec(draft, Names(), Spec(name, "=3.1"), HERE) is None
+        assert add_spec(draft, CondaNames(), Spec(name, "=3.1"), HERE) is None
     assert [each.name for each in draft.requirements] == ["torch", "triton", "huggingface-hub"]
     assert draft.python is not None
     assert draft.python.value == "==3.1.*"
@@ -72,7 +72,7 @@ def test_names_are_those_of_pypi() -> None:
 
 @pytest.mark.parametrize("version", [">=", "=>1.2", "1.2,,3", "<1.x"])
 def test_a_malformed_version_is_a_problem(version: str) -> None:
-    assert add_spec(Draft(given(""), "x"), Names(), Spec("numpy", version), HERE)
+    assert add_spec(Draft(given(""), "x"), CondaNames(), Spec("numpy", version), HERE)
 
 
 def test_files() -> None:

@@ -15,7 +15,7 @@ from fadoctor.sources.manifests.chosen import choice_of
 from fadoctor.sources.manifests.combine import combine
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.manifests.read import read_source
-from fadoctor.sources.probes.requires import Target
+from fadoctor.sources.probes.requires import MarkerTarget
 from tests.unit.sources.manifests.given import SAMPLES, sample
 from tests.unit.sources.manifests.test_chosen import LINUX
 
@@ -31,7 +31,7 @@ def test_a_lock_gives_what_its_tool_exports(name: str, chosen: str) -> None:
     names = set(chosen.split())
     choice = choice_of(names - GROUPS, names & GROUPS)
     manifest = read_source(msgspec.structs.replace(sample(name), choice=choice))
-    found = combine([manifest], Markers(Target(LINUX), choice)).packages
+    found = combine([manifest], Markers(MarkerTarget(LINUX), choice)).packages
     assert {key: each.version for key, each in found.items()} == EXPORTED[name][chosen]
 
 

@@ -13,7 +13,7 @@ from fadoctor.sources.logs.pasted_text import read_statements, read_text
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge
-    from fadoctor.sources.pasted.combine import Combined
+    from fadoctor.sources.pasted.combine import CombinedClaims
 
 
 @cache
@@ -31,6 +31,6 @@ def read_environment(data: bytes, name: str = "paste") -> Environment:
     return read_text(data, name, shipped(), complaints_in(data, name, shipped()))
 
 
-def read_report(data: bytes, name: str) -> Combined:
+def read_report(data: bytes, name: str) -> CombinedClaims:
     """Return what a text states: nothing that follows from it."""
     return read_statements(data, name, matrix())[1]

@@ -18,7 +18,7 @@ from fadoctor.sources.probes.import_path import (
     real_path,
 )
 from fadoctor.sources.probes.metadata import (
-    Origin,
+    DirectUrl,
     clean_url,
     is_version,
     normalise_name,
@@ -57,7 +57,9 @@ def test_direct_url_of_a_checkout_names_the_commit() -> None:
         '{"url": "ssh://git@example.org/fa.git",'
         ' "vcs_info": {"vcs": "git", "commit_id": "0251105a"}}'
     )
-    assert parse_direct_url(text) == Origin("git+ssh://example.org/fa.git@0251105a", editable=False)
+    assert parse_direct_url(text) == DirectUrl(
+        "git+ssh://example.org/fa.git@0251105a", editable=False
+    )
 
 
 def test_urls_lose_all_that_can_be_secret() -> None:

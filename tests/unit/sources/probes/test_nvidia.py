@@ -12,7 +12,7 @@ from fadoctor.model.environment import Target
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.processes.run import run
-from fadoctor.sources.probes.nvidia import Obstacle
+from fadoctor.sources.probes.nvidia import GpuListObstacle
 from fadoctor.sources.probes.nvidia_smi import find_program, read_nvidia_smi
 from fadoctor.sources.probes.nvml import read_nvml
 from fadoctor.sources.probes.world import World
@@ -169,33 +169,33 @@ def test_no_devices_is_an_answer(tmp_path: Path) -> None:
             exited(
                 "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver", 9
             ),
-            Obstacle.NO_DRIVER,
+            GpuListObstacle.NO_DRIVER,
             "couldn't communicate",
         ),
         (
             exited("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.", 12),
-            Obstacle.NO_DRIVER,
+            GpuListObstacle.NO_DRIVER,
             "couldn't find libnvidia-ml.so",
         ),
         (
             exited("Failed to initialize NVML: Driver/library version mismatch\nNVML library", 18),
-            Obstacle.FAILED,
+            GpuListObstacle.FAILED,
             "Driver/library version mismatch",
         ),
         (
             exited(TWO + "Unable to determine the device handle for GPU1: 0000:34:00.0: Unknown"),
-            Obstacle.FAILED,
+            GpuListObstacle.FAILED,
             "Unable to determine the device handle for GPU1",
         ),
-        (exited(""), Obstacle.FAILED, "status 0"),
-        (exited("", 127, "sh: error"), Obstacle.FAILED, "status 127: sh: error"),
-        (Result(Ending.SIGNALLED, 11, "0, GPU", "", 0.1), Obstacle.FAILED, "SIGSEGV"),
-        (Result(Ending.TIMED_OUT, 0, "", "", 10.0), Obstacle.HUNG, "within 10 s"),
-        (Result(Ending.STUCK, 0, "", "", 15.0), Obstacle.HUNG, "stuck"),
+        (exited(""), GpuListObstacle.FAILED, "status 0"),
+        (exited("", 127, "sh: error"), GpuListObstacle.FAILED, "status 127: sh: error"),
+        (Result(Ending.SIGNALLED, 11, "0, GPU", "", 0.1), GpuListObstacle.FAILED, "SIGSEGV"),
+        (Result(Ending.TIMED_OUT, 0, "", "", 10.0), GpuListObstacle.HUNG, "within 10 s"),
+        (Result(Ending.STUCK, 0, "", "", 15.0), GpuListObstacle.HUNG, "stuck"),
     ],
 )
 def test_failures_are_told_apart(
-    tmp_path: Path, result: Result, obstacle: Obstacle, words: str
+    tmp_path: Path, result: Result, obstacle: GpuListObstacle, words: str
 ) -> None:
     reading = read_nvidia_smi(smi(tmp_path, result))
     assert reading.trouble is not None
@@ -208,7 +208,7 @@ def test_a_real_process_that_hangs_costs_its_time_limit(tmp_path: Path) -> None:
     installed(tmp_path).write_text("#!/bin/sh\nsleep 1000\n")
     reading = read_nvidia_smi(world(tmp_path), timeout_s=0.3)
     assert reading.trouble is not None
-    assert reading.trouble.obstacle is Obstacle.HUNG
+    assert reading.trouble.obstacle is GpuListObstacle.HUNG
 
 
 def test_a_real_process_is_read(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_the_program_is_looked_for_on_path_first(tmp_path: Path) -> None:
 def test_without_the_program(tmp_path: Path) -> None:
     reading = read_nvidia_smi(world(tmp_path, PATH="/usr/bin"))
     assert reading.trouble is not None
-    assert reading.trouble.obstacle is Obstacle.NOT_INSTALLED
+    assert reading.trouble.obstacle is GpuListObstacle.NOT_INSTALLED
     assert find_program(world(tmp_path, system="windows", PATH="/usr/bin")) is None
 
 
@@ -261,20 +261,20 @@ def test_the_child_is_our_interpreter_apart_from_the_target(tmp_path: Path) -> N
     [
         (
             "libnvidia-ml.so.1: cannot open shared object file: No such file or directory",
-            Obstacle.NOT_INSTALLED,
+            GpuListObstacle.NOT_INSTALLED,
         ),
         (
             "Error loading shared library libnvidia-ml.so.1: No such file or directory",
-            Obstacle.NOT_INSTALLED,
+            GpuListObstacle.NOT_INSTALLED,
         ),
         (
             "libdxcore.so: cannot open shared object file: No such file or directory",
-            Obstacle.FAILED,
+            GpuListObstacle.FAILED,
         ),
-        ("libnvidia-ml.so.1: wrong ELF class: ELFCLASS32", Obstacle.FAILED),
+        ("libnvidia-ml.so.1: wrong ELF class: ELFCLASS32", GpuListObstacle.FAILED),
     ],
 )
-def test_what_the_loader_says(tmp_path: Path, error: str, obstacle: Obstacle) -> None:
+def test_what_the_loader_says(tmp_path: Path, error: str, obstacle: GpuListObstacle) -> None:
     trouble = {"call": "dlopen", "code": None, "error": error}
     report = json.dumps({"schema": 1, "ok": False, "trouble": trouble})
     reading = read_nvml(nvml(tmp_path, exited(report)))

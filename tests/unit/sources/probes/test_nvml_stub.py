@@ -13,8 +13,8 @@ import pytest
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.processes.run import run
-from fadoctor.sources.probes.gpu import Limits, probe
-from fadoctor.sources.probes.nvidia import Obstacle
+from fadoctor.sources.probes.gpu import QueryLimits, probe
+from fadoctor.sources.probes.nvidia import GpuListObstacle
 from fadoctor.sources.probes.nvml import find_pynvml, read_nvml
 from fadoctor.sources.probes.world import World
 
@@ -178,7 +178,7 @@ def test_other_error_codes_of_the_first_call(
 ) -> None:
     reading = read_nvml(play(tmp_path, stub(), H200, FAIL=f"nvmlInitWithFlags={code}"))
     assert reading.trouble is not None
-    expected = Obstacle.NO_DRIVER if code in (9, 12) else Obstacle.FAILED
+    expected = GpuListObstacle.NO_DRIVER if code in (9, 12) else GpuListObstacle.FAILED
     assert reading.trouble.obstacle is expected
     assert f"error {code}" in reading.trouble.reason
 
@@ -238,7 +238,7 @@ def test_a_library_without_a_function(stub: Callable[..., Path], tmp_path: Path,
 def test_a_hang_costs_its_time_limit_and_is_named(
     stub: Callable[..., Path], tmp_path: Path, call: str
 ) -> None:
-    facts = probe(play(tmp_path, stub(), H200, HANG=call), {}, Limits(nvml_s=2.0))
+    facts = probe(play(tmp_path, stub(), H200, HANG=call), {}, QueryLimits(nvml_s=2.0))
     count = facts["gpu.count"]
     assert isinstance(count, Unknown)
     assert "gave no answer" in count.reason

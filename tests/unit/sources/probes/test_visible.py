@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.sources.probes.visible import Device, cuda_selection, rocm_selection
+from fadoctor.sources.probes.visible import VisibleDevice, cuda_selection, rocm_selection
 
-A = Device("GPU-aaaa1111-0000")
-B = Device("GPU-aaaa2222-0000")
-C = Device("GPU-cccc3333-0000")
+A = VisibleDevice("GPU-aaaa1111-0000")
+B = VisibleDevice("GPU-aaaa2222-0000")
+C = VisibleDevice("GPU-cccc3333-0000")
 ONLY_0, ONLY_1, BOTH, NONE = (True, False), (False, True), (True, True), (False, False)
 
 
@@ -45,8 +45,8 @@ def test_cuda_visible_devices(value: str | None, visible: tuple[bool, ...]) -> N
     assert cuda_selection(environ, [A, B, C]).visible == visible
 
 
-MIG = Device("GPU-dddd4444-0000", True, ("MIG-1111", "MIG-2222"))
-MIG_UNREAD = Device("GPU-dddd4444-0000", True, None)
+MIG = VisibleDevice("GPU-dddd4444-0000", True, ("MIG-1111", "MIG-2222"))
+MIG_UNREAD = VisibleDevice("GPU-dddd4444-0000", True, None)
 
 
 @pytest.mark.parametrize(
@@ -58,18 +58,18 @@ MIG_UNREAD = Device("GPU-dddd4444-0000", True, None)
         ("0", [MIG], (True,)),
         ("0,1", [MIG], (True,)),
         ("1", [MIG], (None,)),
-        ("0", [Device("GPU-e", None)], (True,)),
+        ("0", [VisibleDevice("GPU-e", None)], (True,)),
         ("MIG-2222", [A, MIG], ONLY_1),
         ("MIG-2222,MIG-1111", [A, MIG], ONLY_1),
         ("MIG-9999", [A, MIG], NONE),
         ("MIG-9999", [A, MIG_UNREAD], (None, None)),
         ("MIG-GPU-dddd4444-0000/1/0", [A, MIG_UNREAD], ONLY_1),
         ("GPU-dddd", [A, MIG], ONLY_1),
-        ("GPU-aaaa", [A, Device(None)], (None, None)),
+        ("GPU-aaaa", [A, VisibleDevice(None)], (None, None)),
     ],
 )
 def test_mig_and_what_cannot_be_decided(
-    value: str | None, devices: list[Device], visible: tuple[bool | None, ...]
+    value: str | None, devices: list[VisibleDevice], visible: tuple[bool | None, ...]
 ) -> None:
     environ = {} if value is None else {"CUDA_VISIBLE_DEVICES": value}
     assert cuda_selection(environ, devices).visible == visible

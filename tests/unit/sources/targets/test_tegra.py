@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fadoctor.judging.diagnose import Judged
 from fadoctor.judging.engine.evaluate import evaluate
 from fadoctor.judging.explain.join import surroundings
 from fadoctor.knowledge.matrix.query import Matrix
@@ -108,6 +109,6 @@ def test_an_assumed_jetson_asks_for_no_driver(matrix: Matrix) -> None:
 def test_the_driver_that_a_log_of_a_jetson_names_is_its_own() -> None:
     machine = _machine("8.7", "540.4.0", **{"torch.cuda": "13.0"})
     named: dict[str, Fact] = {"driver.version": Known("541.0.0", "log")}
-    around = surroundings(LogFacts(environment({}), named), machine, shipped())
+    around = surroundings(LogFacts(environment({}), named), Judged(machine, shipped()), shipped())
     assert isinstance(around.environment.fact("driver.version"), Absent)
     assert around.environment.fact("driver.tegra") == named["driver.version"]

@@ -1,0 +1,54 @@
+"""The headline of a finding: its first line, in every form of every report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fadoctor.model.finding import Finding, Severity
+
+_EVERYTHING = "environment"
+"""The subject that needs no name."""
+
+
+class Headed(Protocol):
+    """What has a headline: a finding of an environment, of a run or of a fleet."""
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+
+    @property
+    def title(self) -> str:
+        """What is wrong, without names and numbers."""
+
+    @property
+    def message(self) -> str:
+        """What is wrong here."""
+
+
+def headline(
+    finding: Headed, about: Sequence[str] = (), *, severity: bool = False, message: bool = False
+) -> str:
+    """Return ``error: The title (what it is about): The message``, of which the title always.
+
+    The marks, colours and brackets of a form go around it.
+    """
+    where = f" ({', '.join(about)})" if about else ""
+    first = f"{finding.severity.value}: " if severity else ""
+    last = f": {finding.message}" if message else ""
+    return f"{first}{finding.title}{where}{last}"
+
+
+def headline_of(
+    finding: Finding,
+    subjects: Sequence[str] = (),
+    *,
+    severity: bool = False,
+    at_most: int | None = None,
+) -> str:
+    """Return the headline of a finding of one environment, with its subject, or with several."""
+    about = [each for each in subjects or (finding.subject,) if each != _EVERYTHING]
+    return headline(finding, about[:at_most], severity=severity)
