@@ -108,8 +108,13 @@ def _names(text: str, values: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _is_acronym(text: str, word: Word) -> bool:
-    """Return whether a word is written like HIP or CUDA: a CUDA error is none of HIP's."""
-    return sum(map(str.isupper, text[word.start : word.end])) > 1
+    """Return whether a word is written like HIP, cuDNN or GPUs: a CUDA error is none of HIP's.
+
+    Names of exceptions (RuntimeError) are not.
+    """
+    letters = text[word.start : word.end]
+    capitals = sum(map(str.isupper, letters))
+    return capitals > 1 and 2 * capitals > len(letters)
 
 
 def _is_in(word: Word, spans: Iterable[tuple[int, int]]) -> bool:
