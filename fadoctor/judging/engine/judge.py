@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import msgspec
 
 from fadoctor.judging.engine.evaluate import Judgement, evaluate
-from fadoctor.judging.engine.fixes import offered_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.weaker_gpu import (
     evaluate_outcomes,
@@ -190,6 +189,9 @@ def _natural(text: str) -> list[tuple[int, str]]:
 
 def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
     """Build a finding. Without evidence there is none: that is an error of the rule."""
+    # Late: what writes fixes is a dozen modules, and an environment without findings needs none.
+    from fadoctor.judging.engine.fixes import offered_fixes  # noqa: PLC0415
+
     rule = each.rule
     evidence = _evidence(each.scope)
     if not evidence:

@@ -24,6 +24,7 @@ from fadoctor.judging.explain.proved import proved
 from fadoctor.judging.explain.quoting import Vocabulary, quote
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
+from fadoctor.judging.explain.told_words import told_cause
 from fadoctor.judging.explain.topic import is_on_topic
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.vendor import Vendor
@@ -142,6 +143,9 @@ def explain(
         more = (*proved(reading.lines, around, knowledge, ended), *more)
         place = broke_at(reading.lines, knowledge, around.matrix)
         more = (*more, place) if place is not None and not more else more
+        if not more and not shown and ended is None:
+            told_by = told_cause(reading.lines, reading.facts().environment.facts, knowledge)
+            more = (told_by,) if told_by is not None else ()
     more = tuple(cause for cause in more if cause.rule.id not in ignore)
     for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading, known)

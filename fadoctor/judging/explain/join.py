@@ -10,6 +10,7 @@ from fadoctor.judging.engine.judge import Assessment, judge
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.explain.named_packages import importer_of, owner_of, package_of, packages_in
 from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.catalogue import CAUSES
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Fact, Known
@@ -62,7 +63,7 @@ def surroundings(
     `shown`: the rules whose wordings the log shows, which is a fact, too. Rules judge the log's own
     facts only where there is something that they weigh.
     """
-    causes: dict[str, Fact] = {"log.causes": Known(shown, "the log")}
+    causes: dict[str, Fact] = {CAUSES: Known(shown, "the log")}
     named = {name: fact for name, fact in facts.named.items() if name.endswith(".version")}
     packages = frozenset(name.partition(".")[0] for name in named) & PACKAGES.keys()
     if judged is None:

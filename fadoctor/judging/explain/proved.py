@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.symptoms import SymptomMatch
 from fadoctor.judging.explain.ranking import Cause
+from fadoctor.judging.explain.solved_errors import is_over
 from fadoctor.judging.explain.useless_fixes import refusal_of
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Confidence, Severity
@@ -66,7 +67,8 @@ def complaining(lines: tuple[Line, ...]) -> tuple[Line, ...]:
     """Return the lines of a short text that complain of something."""
     if len(lines) > LINES_LIMIT:
         return ()
-    return tuple(line for line in lines if _COMPLAINT.search(line.text))
+    found = (line for line in lines if _COMPLAINT.search(line.text))
+    return tuple(line for line in found if not is_over(line.text))
 
 
 def proved(

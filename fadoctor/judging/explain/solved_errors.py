@@ -47,6 +47,18 @@ _OPEN = compiled(
     r"|the (?:next|latest|newest))"
 )
 
+# It works now. | 已解决
+_WORKS = compiled(
+    r"(?i)\b(?:now works|works (?:now|again)|(?:is|was) (?:fixed|solved|resolved)"
+    r"|solved (?:it|by|the))\b"
+    r"|已解决|解决了|解決しました|решено"
+)
+
+
+def is_over(text: str) -> bool:
+    """Return whether a sentence tells of a problem that is over."""
+    return _WORKS.search(text) is not None and _OPEN.search(text) is None
+
 
 def without_settled(causes: list[Cause], found: list[Failure], last: Raised | None) -> list[Cause]:
     """Return causes; one that the log itself calls over is a note, where another error follows."""

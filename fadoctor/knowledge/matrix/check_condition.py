@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.catalogue import FactSpec, example_name, find_spec, generic_name
+from fadoctor.model.catalogue import CAUSES, FactSpec, example_name, find_spec, generic_name
 from fadoctor.model.rule import ACCESSORS, OPERATORS
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _NAMES = {name for pair in OPERATORS for name in pair}
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_CAUSES = "log.causes"
-"""The fact whose values are ids of rules."""
 _OPTIONAL = re.compile(r"\[\[.{1,400}?\]\]", re.DOTALL)
 
 
@@ -146,7 +144,7 @@ def _check_test(
             yield from check_path(operand[1:], here, rule, names)
         elif (problem := _operand_problem(name, operand, kind)) is not None:
             yield here, problem
-        elif path == _CAUSES and name != "present":
+        elif path == CAUSES and name != "present":
             named = operand if isinstance(operand, list) else [operand]
             yield from (
                 (here, f"there is no rule {each}") for each in named if each not in names.rules

@@ -14,8 +14,8 @@ from yaml.scanner import ScannerError
 from fadoctor.knowledge.matrix.yaml_reader import read_yaml as read_rules
 from fadoctor.model.errors import InputError, RuleDataError
 from fadoctor.sources.configs.source import Source
-from fadoctor.sources.configs.yaml_tree import read_yaml as read_configuration
 from fadoctor.sources.manifests.yaml_tree import read_yaml as read_manifest
+from fadoctor.syntax.yaml_tree import read_yaml as read_configuration
 from tests.unit.sources.manifests.given import given
 from tests.work import examples, which_ends
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fadoctor.model.errors import InputError, UsageError
 from fadoctor.sources.configs.reading import read_configurations
 from fadoctor.sources.configs.source import SIZE_LIMIT, Source, open_source
-from fadoctor.sources.configs.tree import NODE_LIMIT, Node, walk
+from fadoctor.syntax.tree import NODE_LIMIT, Node, walk
 from tests.unit.sources.configs.read import UNREAD, facts
 from tests.work import calls_of, examples
 

@@ -113,14 +113,14 @@ def test_the_collector_is_as_it_was_whatever_a_file_holds() -> None:
 def test_the_number_of_packages_is_bounded(
     name: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fadoctor.sources.manifests.tree.PACKAGE_LIMIT", 50)
+    monkeypatch.setattr("fadoctor.syntax.data_tree.PACKAGE_LIMIT", 50)
     monkeypatch.setattr("fadoctor.sources.manifests.conda_lock.PACKAGE_LIMIT", 50)
     with pytest.raises(InputError, match="more than 50 packages"):
         read_source(given(text, name))
 
 
 def test_the_number_of_values_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fadoctor.sources.manifests.toml_tree._VALUE_LIMIT", 500)
+    monkeypatch.setattr("fadoctor.syntax.toml_tree._VALUE_LIMIT", 500)
     with pytest.raises(InputError, match=r"pdm\.lock:1: no TOML: more than 500 values"):
         read_source(given("a = [" + "1," * 700 + "]", "pdm.lock"))
 

@@ -6,14 +6,13 @@ Locks are megabytes in a few shapes of line, so that the most frequent ones have
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
-from fadoctor.sources.manifests.toml_scalars import plain_value, unescape
-from fadoctor.sources.manifests.tree import DataTree, Node, Value
+from fadoctor.syntax.data_tree import DataTree, Node, S, Value
+from fadoctor.syntax.toml_scalars import plain_value, unescape
 
 if TYPE_CHECKING:
     from fadoctor.model.errors import InputError
-    from fadoctor.sources.manifests.source import Source
 
 _DEPTH_LIMIT = 64
 _LINE_LIMIT = 500_000
@@ -43,15 +42,15 @@ _CONTROL_OR_END = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _HEADER, _DOTTED, _CLOSED, _ARRAY = "header", "dotted", "closed", "array"
 
 
-def read_toml(source: Source) -> DataTree:
+def read_toml(source: S) -> DataTree[S]:
     """Return the data of a text; InputError with the line where it is not TOML."""
     return _Parser(source).document()
 
 
-class _Parser:
+class _Parser(Generic[S]):
     """One pass over the text; `made` remembers how a table came to be: some may not be extended."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: S) -> None:
         self.text, self.pos = source.text, 0
         self.tree = DataTree(source, Node({}, 0))
         self.made: dict[int, str] = {}
@@ -61,7 +60,7 @@ class _Parser:
         place = self.tree.place_at(self.pos if at is None else at)
         return self.tree.source.error(f"no TOML: {problem}", line=place.line)
 
-    def document(self) -> DataTree:
+    def document(self) -> DataTree[S]:
         text, length = self.text, len(self.text)
         if text.count("\n") > _LINE_LIMIT:
             raise self.tree.source.error(f"more than {_LINE_LIMIT:,} lines")

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.sources.configs.tree import DEPTH_LIMIT, NODE_LIMIT, Node, Scalar, number
+from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node, Scalar, number
 from fadoctor.syntax.yaml_events import YamlReader, position
 
 if TYPE_CHECKING:
     import yaml
 
-    from fadoctor.sources.configs.source import Source
+    from fadoctor.syntax.source import Source
 
 _PLAIN_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")
@@ -31,7 +31,7 @@ def read_yaml(source: Source) -> Node | None:
 
 
 class _Reader(YamlReader[Node]):
-    """Makes the nodes of configurations: typed, with the place of their key."""
+    """Makes typed nodes, with the place of their key."""
 
     depth_limit, event_limit, alias_limit = DEPTH_LIMIT, NODE_LIMIT, NODE_LIMIT
     plain_tags = _PLAIN_TAGS | {"!"}
@@ -61,7 +61,7 @@ class _Reader(YamlReader[Node]):
 
 
 def _scalar(event: yaml.ScalarEvent) -> Scalar:
-    """Return what PyYAML makes of a scalar, with the types that configurations have."""
+    """Return what PyYAML makes of a scalar, with the types that JSON has, too."""
     text = str(event.value)
     if event.style:  # quoted or block text is text
         return text

@@ -1,4 +1,4 @@
-"""The data of a configuration as a tree, every value with the place of its key and its own."""
+"""A document as typed data, every value with the place of its key and its own."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.place import Place
-from fadoctor.sources.manifests.toml_tree import read_toml
+from fadoctor.syntax.toml_tree import read_toml
 from tests.unit.sources.manifests.given import given as source
 from tests.unit.sources.manifests.given import place
 from tests.work import examples
 
 if TYPE_CHECKING:
-    from fadoctor.sources.manifests.tree import Node
+    from fadoctor.syntax.data_tree import Node
 
 tomllib = pytest.importorskip("tomllib")
 

@@ -7,11 +7,11 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.configs.tree import DEPTH_LIMIT, NODE_LIMIT, Node, Scalar, number
+from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node, Scalar, number
 
 if TYPE_CHECKING:
     from fadoctor.model.errors import InputError
-    from fadoctor.sources.configs.source import Source
+    from fadoctor.syntax.source import Source
 
 # one of {}[],: or "text with \" in it" or 1.5e-3, true, NaN
 _TOKEN = re.compile(

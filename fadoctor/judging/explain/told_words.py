@@ -1,0 +1,169 @@
+"""What a person tells in words of their own: ideas of several languages, and what they mean.
+
+It is asked last, of short texts in which nothing else is found.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.engine.symptoms import SymptomMatch
+from fadoctor.judging.explain.ranking import Cause
+from fadoctor.judging.explain.solved_errors import is_over
+from fadoctor.knowledge.matrix.versions import is_older
+from fadoctor.model.fact import Known
+from fadoctor.model.finding import Confidence
+from fadoctor.sources.logs.messages import Failure
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fadoctor.model.fact import Fact
+    from fadoctor.model.rule import Cell, Knowledge
+    from fadoctor.sources.logs.cleaning import Line
+
+CAUSES, WORDS = "told-causes", "told-words"
+
+LINES_LIMIT = 120
+"""Most lines of a text that a person tells."""
+
+SENTENCE_LIMIT = 400
+"""Characters of a sentence that are read."""
+
+# It ends here. And goes on there! 到此为止。
+_END = compiled(r"(?:[.!?;](?=\s|$)|[\u3002\uff01\uff1f\uff1b])\s{0,4}")
+# Programs whose CUDA and attention are others, and words of the Python stack.
+_OTHERS = compiled(
+    r"(?i)llama\.cpp|ggml|gguf|kobold|ollama|tensorflow|\bjax\b|alphafold|onnx ?runtime|paddle"
+    r"|whisper\.cpp|openmm|gromacs|blender|faiss|\bcupy\b|mxnet|lm studio|(?<![\w-])-fa\b"
+)
+# What a program prints: INFO 10-10 10:22:13 selector.py:217] | [2026-01-01 | File "/x.py", line 3
+_PRINTED = compiled(
+    r"\b(?:INFO|WARN|WARNING|DEBUG)\b|^\W{0,3}\d{2,4}[-/:]\d{1,2}[-/:T ]|^\s{0,8}File \""
+    r"|^\(\w{2,30} pid=|[\\/](?:site|dist)-packages[\\/]|\w(?:User|Future|Runtime)Warning: "
+)
+_OURS = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
+
+
+class _Row(msgspec.Struct, frozen=True):
+    says: tuple[str, ...]
+    beside: tuple[str, ...]
+    unless: tuple[str, ...]
+    least: str
+    below: str
+    rule: str
+    message: str
+
+
+class _Text:
+    """A text as sentences, and which ideas stand in them."""
+
+    def __init__(self, lines: tuple[Line, ...], words: Mapping[str, re.Pattern[str]]) -> None:
+        self._words = words
+        self._whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in lines)
+        self._sentences = tuple(_sentences(lines))
+        self._held: dict[str, bool] = {}
+        self._places: dict[str, frozenset[int]] = {}
+
+    def holds(self, idea: str) -> bool:
+        """Return whether an idea stands anywhere."""
+        if idea not in self._held:
+            self._held[idea] = self._words[idea].search(self._whole) is not None
+        return self._held[idea]
+
+    def sentence_with(self, ideas: tuple[str, ...]) -> Line | None:
+        """Return the line whose sentence holds all of some ideas."""
+        if not all(map(self.holds, ideas)):
+            return None
+        common = frozenset.intersection(*map(self._sentences_with, ideas))
+        return self._sentences[min(common)][0] if common else None
+
+    def _sentences_with(self, idea: str) -> frozenset[int]:
+        if idea not in self._places:
+            pattern = self._words[idea]
+            self._places[idea] = frozenset(
+                at for at, (_, text) in enumerate(self._sentences) if pattern.search(text)
+            )
+        return self._places[idea]
+
+
+def told_cause(
+    lines: tuple[Line, ...], facts: Mapping[str, Fact], knowledge: Knowledge
+) -> Cause | None:
+    """Return the cause that a person tells of; None where no row of the table is told."""
+    if not lines or len(lines) > LINES_LIMIT or _is_of_others(lines):
+        return None
+    text = _Text(lines, _words(knowledge))
+    rules = {rule.id: rule for rule in knowledge.rules}
+    for row in _rows(knowledge):
+        if row.rule not in rules or not _fits(row, facts):
+            continue
+        if not all(map(text.holds, row.beside)) or any(map(text.holds, row.unless)):
+            continue
+        line = text.sentence_with(row.says)
+        if line is not None:
+            match = SymptomMatch(row.rule, 0, rules[row.rule].severity, Confidence.MEDIUM, {},
+                                 row.message, 0, 0, len(line.text))  # fmt: skip
+            severity = rules[row.rule].severity
+            failure = Failure(line.channel, (line,))
+            return Cause(rules[row.rule], match, severity, (line,), failure)
+    return None
+
+
+def _is_of_others(lines: tuple[Line, ...]) -> bool:
+    """Return whether a text is about a program with a CUDA or an attention of its own alone."""
+    return _is_foreign("\n".join(line.text for line in lines))
+
+
+def _is_foreign(text: str) -> bool:
+    return _OTHERS.search(text) is not None and _OURS.search(text) is None
+
+
+def _sentences(lines: tuple[Line, ...]) -> Iterator[tuple[Line, str]]:
+    """Yield sentences, each with its line; two short ones that follow each other also as one."""
+    for line in lines:
+        if _PRINTED.search(line.text):
+            continue
+        before = ""
+        for part in _END.split(line.text[: 4 * SENTENCE_LIMIT]):
+            sentence = part.strip()[:SENTENCE_LIMIT]
+            if not sentence or is_over(sentence) or _OTHERS.search(sentence):
+                before = ""
+                continue
+            yield line, sentence
+            if before and len(before) + len(sentence) < SENTENCE_LIMIT // 2:
+                yield line, f"{before}. {sentence}"
+            before = sentence
+
+
+def _fits(row: _Row, facts: Mapping[str, Fact]) -> bool:
+    """Return whether no GPU that the text names speaks against a row."""
+    named = [
+        str(fact.value)
+        for name, fact in facts.items()
+        if name.endswith(".compute_capability") and isinstance(fact, Known)
+    ]
+    if row.least and any(is_older(each, row.least) for each in named):
+        return False
+    return not row.below or all(is_older(each, row.below) for each in named)
+
+
+def _words(knowledge: Knowledge) -> dict[str, re.Pattern[str]]:
+    rows = knowledge.tables[WORDS].rows if WORDS in knowledge.tables else ()
+    return {_text(row["name"]): compiled(_text(row["pattern"]), re.IGNORECASE) for row in rows}
+
+
+def _rows(knowledge: Knowledge) -> Iterator[_Row]:
+    for row in knowledge.tables[CAUSES].rows if CAUSES in knowledge.tables else ():
+        says, beside, unless = (tuple(_text(row.get(key)).split())
+                                for key in ("says", "beside", "unless"))  # fmt: skip
+        yield _Row(says, beside, unless, *(_text(row.get(key))
+                   for key in ("least", "below", "rule", "message")))  # fmt: skip
+
+
+def _text(cell: Cell) -> str:
+    return " ".join(cell) if isinstance(cell, tuple) else str(cell) if cell is not None else ""

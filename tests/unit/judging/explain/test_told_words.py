@@ -1,0 +1,67 @@
+"""What people tell in words of their own: each row is told once, and others are silent."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from fadoctor.judging.explain import told_words
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.model.finding import Severity
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+TOLD: dict[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("told.yaml").read_text(encoding="utf-8")
+)
+
+
+def found(knowledge: Knowledge, text: str, *, notes: bool = True) -> list[str]:
+    report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
+    shown = [each for each in report.findings if notes or each.severity is not Severity.NOTE]
+    return [each.rule_id for each in shown]
+
+
+def test_each_row_is_told_once(knowledge: Knowledge) -> None:
+    rows = knowledge.tables[told_words.CAUSES].rows
+    assert [row["told"] for row in rows] == list(TOLD["told"])
+
+
+def test_each_telling_gets_the_cause_of_its_row(knowledge: Knowledge) -> None:
+    wanted = {str(row["told"]): row["rule"] for row in knowledge.tables[told_words.CAUSES].rows}
+    got = {name: found(knowledge, text)[:1] for name, text in TOLD["told"].items()}
+    assert got == {name: [wanted[name]] for name in TOLD["told"]}
+
+
+@pytest.mark.parametrize("text", TOLD["silent"])
+def test_what_is_about_something_else_is_silent(knowledge: Knowledge, text: str) -> None:
+    assert found(knowledge, text, notes=False) == []
+
+
+def test_rows_name_ideas_that_are_there(knowledge: Knowledge) -> None:
+    known = {row["name"] for row in knowledge.tables[told_words.WORDS].rows}
+    for row in knowledge.tables[told_words.CAUSES].rows:
+        for key in ("says", "beside", "unless"):
+            cell = row.get(key)
+            assert set(cell if isinstance(cell, tuple) else ()) <= known
+
+
+def test_patterns_of_ideas_are_bounded(knowledge: Knowledge) -> None:
+    for row in knowledge.tables[told_words.WORDS].rows:
+        assert not compiled(r"(?<!\\)[*+](?![^\[]*\])").search(str(row["pattern"])), row["name"]
+
+
+def test_a_gpu_that_is_named_may_speak_against_a_row(knowledge: Knowledge) -> None:
+    text = "GPU: Tesla T4\nunsloth training fails, as on an old Pascal box."
+    assert "gpu-below-minimum" not in found(knowledge, text)
+
+
+def test_a_long_text_is_no_telling(knowledge: Knowledge) -> None:
+    text = TOLD["told"]["flash-build-slow"] + "\nstep done" * told_words.LINES_LIMIT
+    assert found(knowledge, text) == []
