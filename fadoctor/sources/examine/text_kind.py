@@ -101,7 +101,7 @@ _COMMAND = re.compile(
 _INSTALLS = re.compile(
     r"\b(?:pip3?|uv|conda|mamba|micromamba|poetry|pixi)\s[^\n]{0,200}\b(?:install|add|create|sync)\b"
 )
-_SHEBANG = re.compile(r"#!\s{0,4}\S{0,100}\b(?:ba|z|da|k)?sh\b")
+_SHEBANG = re.compile(r"#!\s{0,4}\S{0,100}\b(?:bash|zsh|dash|ksh|sh)\b")
 _PYTHON = re.compile(
     r"^(?:from [\w.]{1,200} import \S|import [\w.]{1,200}(?: as \w{1,80})?\s{0,9}(?:#.*)?$)", _FLAGS
 )
