@@ -1,4 +1,4 @@
-"""What programs may call: `check`, `facts`, `explain`, `plan`, `smoke` and `trace`.
+"""What programs may call: `check`, `facts`, `explain`, `answer`, `plan`, `smoke` and `trace`.
 
     from fadoctor.api import check
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.model.verdict import Backend, Dtype
     from fadoctor.proof.trace.inside import Trace
     from fadoctor.report.results import (
+        AnswerResult,
         CheckResult,
         ExplainResult,
         FactsResult,
@@ -119,6 +120,22 @@ def explain(
     what = ProgramRequest(target, site_packages, facts, gpu=gpu, driver=driver, glibc=glibc,
                           python_version=python_version, platform=platform)  # fmt: skip
     return run.explain(log, what, ignore=ignore, rules=rules)
+
+
+def answer(text: str, gpu: Names | None = None) -> AnswerResult:
+    """Say what any text means: an error, an issue, a report, a requirements file, a configuration.
+
+    The kind of the text is recognised by its content. Nothing of this machine is looked at; `gpu`
+    names the GPU that is meant, and suffices without a text.
+    """
+    from fadoctor.interfaces.commands import answer as answering
+    from fadoctor.interfaces.commands.request import names
+
+    if not isinstance(text, str):
+        from fadoctor.model.errors import UsageError
+
+        raise UsageError(f"text: give a text, not {type(text).__name__}")
+    return answering.answer(text, names(gpu or (), "gpu"))
 
 
 def plan(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import contextmanager
@@ -11,6 +12,18 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+_FEWEST = 20
+
+
+def examples(all_of_them: int) -> int:
+    """Return how many inputs a property is tried on: a fifth of all, unless all are asked for.
+
+    Each run draws others. `.ci/run` asks, by `FADOCTOR_TESTS_REQUIRE=properties`.
+    """
+    asked = "properties" in os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
+    return all_of_them if asked else min(all_of_them, max(_FEWEST, all_of_them // 5))
+
 
 PATIENCE_S = 60
 """Of the processor: what takes longer does not end, on whatever machine."""

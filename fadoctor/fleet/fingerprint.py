@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Absent, Known, printable
-from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.model.packages import CORE, EXTENSIONS, PACKAGES
 from fadoctor.model.typed import encode
 
 if TYPE_CHECKING:
@@ -44,11 +44,6 @@ _FACTS = {
 _NVIDIA = re.compile(r"nvidia-(nccl|cudnn|cublas|cuda-runtime)(?:-cu[0-9]{2})?")
 _BINARY = ("size", "needed", "glibc", "cuda_major", "arch_list", "code", "cxx11_abi")
 """What tells builds of a binary apart where its build id was not read."""
-_CORE = frozenset({
-    "torch", "triton", "flash_attn", "flash_attn_3", "flash_attn_4", "xformers", "vllm", "sglang",
-    "transformers", "deepspeed", "bitsandbytes", "flashinfer", "kernels",
-})  # fmt: skip
-"""Packages that are kept where not all have room."""
 ALL = "*"
 """The key of what stands for all packages together."""
 
@@ -113,7 +108,7 @@ def _packages(facts: Mapping[str, Fact]) -> tuple[dict[str, str], dict[str, str]
         if text:
             named = _text(facts.get(f"{key}.distribution"))
             shown = named if named and named != UNKNOWN else names[0]
-            (core if key in _CORE else others)[shown] = text
+            (core if key in CORE else others)[shown] = text
     installed = facts.get("packages.installed")
     if isinstance(installed, Known):
         others[ALL] = _digest_of(installed.value)

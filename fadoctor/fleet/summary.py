@@ -42,8 +42,11 @@ class Alike(NamedTuple):
 def summarise(gathered: Gathered, knowledge: Knowledge, asked: FleetRequest) -> FleetReport:
     """Return the page of a fleet."""
     agreements = Agreements(knowledge.tables["fleet-agreement"])
-    members = _members(gathered)
-    reference = asked.baseline or _reference(members)
+    members = [
+        each._replace(content=_renamed(each.content, knowledge)) for each in _members(gathered)
+    ]
+    baseline = _renamed(asked.baseline, knowledge) if asked.baseline is not None else None
+    reference = baseline or _reference(members)
     groups = _groups(members, reference, agreements, gathered)
     silent, silent_count, expected = _silent(gathered, asked)
     answered = len(gathered.nodes)
@@ -68,6 +71,16 @@ def summarise(gathered: Gathered, knowledge: Knowledge, asked: FleetRequest) -> 
         notes=notes,
         baseline=asked.baseline_name,
     )
+
+
+def _renamed(content: Content, knowledge: Knowledge) -> Content:
+    """Return what a node says, with the ids that rules have now: an older fadoctor wrote others."""
+    ids = knowledge.current(each[2:] for each in content.f)
+    found = {f"{each[:2]}{name}" for each, name in zip(content.f, ids, strict=True)}
+    if found <= set(content.f):
+        return content
+    order = sorted(found, key=lambda each: ("ewn".find(each[:1]), each))
+    return msgspec.structs.replace(content, f=tuple(order))
 
 
 def _members(gathered: Gathered) -> list[Alike]:

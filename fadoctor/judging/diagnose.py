@@ -20,8 +20,6 @@ from fadoctor.judging.verdicts.measurements import (
 )
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.judging.verdicts.recommendation import recommend
-from fadoctor.judging.verdicts.root_causes import find_root_causes
-from fadoctor.judging.verdicts.vain_fixes import without_vain_fixes
 from fadoctor.knowledge.matrix.age import newer_than_tables
 from fadoctor.knowledge.matrix.kernels import Kernels, visible_gpus
 from fadoctor.knowledge.matrix.query import Matrix
@@ -132,7 +130,11 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         smoke = with_foreseen(smoke, assessment.findings)
         verdicts = join_measurements(verdicts, smoke, gpus, prognosis.version_of)
         findings = _added(findings, assessment.findings, _causes(prognosis, smoke))
-    findings = without_vain_fixes(findings, prognosis.kernels, prognosis.knowledge.rules)
+    if findings:
+        # Late, as in `judge`: only findings have fixes.
+        from fadoctor.judging.verdicts.vain_fixes import without_vain_fixes  # noqa: PLC0415
+
+        findings = without_vain_fixes(findings, prognosis.kernels, prognosis.knowledge.rules)
     told, more = unknown, notes(smoke)
     if newer := newer_than_tables(environment, prognosis.knowledge):
         more = (newer, *more)
@@ -222,6 +224,9 @@ def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:
 
 
 def _causes(prognosis: Prognosis, smoke: SmokeRun) -> tuple[Finding, ...]:
+    # Late: it reads what a run wrote, and most checks run nothing.
+    from fadoctor.judging.verdicts.root_causes import find_root_causes  # noqa: PLC0415
+
     knowledge, matrix = prognosis.knowledge, prognosis.kernels.matrix
     found = find_root_causes(smoke, knowledge, prognosis.environment, matrix)
     return tuple(finding for finding in found if finding.rule_id not in prognosis.ignore)

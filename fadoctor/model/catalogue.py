@@ -70,6 +70,9 @@ FLEET = "fleet"
 LOG = "log"
 """The provider of facts that a log names and that fixes hang on."""
 
+CAUSES = "log.causes"
+"""The fact which rules' wordings a log shows: Absent wherever no log is explained."""
+
 DERIVED = "derived"
 """The provider of facts that follow from others and the matrix."""
 

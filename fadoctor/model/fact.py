@@ -59,9 +59,22 @@ def printable(text: str, limit: int = SOURCE_LIMIT) -> str:
     """Return text from outside as one harmless line of at most `limit` characters.
 
     What cannot be seen (terminal escapes and other controls, direction marks, lone surrogates)
-    becomes ``?``; line ends and tabs become spaces; what is too long ends with ``...``.
+    becomes ``?``; line ends and tabs become spaces; what is too long ends with ``...``. No word is
+    cut in two where that can be helped: the half of a secret no longer shows that it is one.
     """
     clean = text[: limit + 1].replace("\n", " ").replace("\r", " ").replace("\t", " ")
     if not clean.isprintable():
         clean = "".join(char if char.isprintable() else "?" for char in clean)
-    return clean if len(clean) <= limit else clean[: limit - 3] + "..."
+    return clean if len(clean) <= limit else clean[: _end_of_words(clean, limit - 3)] + "..."
+
+
+_SEPARATORS = frozenset(" /\\:;,=&?|\"'()[]{}<>")
+_LONGEST_WORD = 120
+
+
+def _end_of_words(text: str, limit: int) -> int:
+    """Return where the last word before a limit ends; the limit where one long word is there."""
+    if limit <= 0 or text[limit] in _SEPARATORS:
+        return limit
+    first = max(0, limit - _LONGEST_WORD)
+    return next((at for at in range(limit, first, -1) if text[at - 1] in _SEPARATORS), limit)

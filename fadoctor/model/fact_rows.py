@@ -148,6 +148,7 @@ contract[].at_import   | boolean | contracts   | whether one of them imports a p
 config.dtype           | text    | config      | dtype that q, k and v are computed in, by what a configuration asks for: bf16, fp16, fp32
 config.attention       | text    | config      | attention implementation that a configuration asks for, as its framework calls it
 log.packages           | list    | log         | packages that a log names with a version or in a path, by the prefix of their facts
+log.causes             | list    | log         | the rules whose wordings a log shows; Absent where there is no log
 log.setting            | text    | log         | the setting whose value a log calls wrong; Absent where there is no log
 log.module             | text    | log         | the module or extension that a log names as missing; Absent where there is no log
 log.name               | text    | log         | the name that a log calls missing; Absent where there is no log

@@ -152,6 +152,8 @@ class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     severity: Severity
     unless: Condition = {}
     """Where this surely holds, it weighs what the rule weighs."""
+    confidence: Confidence | None = None
+    """How sure the facts alone are, where that is less than the rule."""
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
@@ -174,6 +176,11 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """Empty for a root cause that shows only in logs."""
     when_severity: WhenSeverity | None = None
     """Where the facts alone weigh less than a log that shows it."""
+    refutes: bool = True
+    """Whether facts that do not meet ``when`` speak against a log that shows it.
+
+    False where ``when`` is one way to the root cause and there are others.
+    """
     symptoms: tuple[Symptom, ...] = ()
     subject: str = "environment"
     for_each: tuple[str, ...] = ()
@@ -186,6 +193,12 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     fixes: tuple[FixTemplate, ...] = ()
     file: str = ""
     """Where it stands, relative to the rules folder."""
+
+    @property
+    def facts_weigh(self) -> Severity:
+        """The most that a finding weighs which facts alone make."""
+        lower = self.when_severity
+        return lower.severity if lower is not None and not lower.unless else self.severity
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):

@@ -11,6 +11,7 @@ import msgspec
 
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
+from fadoctor.model.packages import BACKENDS, IMPORTS, TORCH
 from fadoctor.model.verdict import Backend, Dtype
 
 PREDICTED = ("full", "causal", "long", "rotary", "layer-norm", "cross-entropy", "matmul")
@@ -56,10 +57,14 @@ class Entry(msgspec.Struct, frozen=True):
     """What a healthy cell compares; less where `compared` says so."""
     slow: str = ""
     """Why the default set leaves it out."""
-    package: str = ""
-    """What it imports: where there is no such module, there is nothing to run."""
     companions: tuple[str, ...] = ()
     """Modules without which the package may be there as a part of another, and cannot run."""
+
+    @property
+    def package(self) -> str:
+        """What it imports: where there is no such module, there is nothing to run; "" for torch."""
+        package = BACKENDS[self.backend.value]
+        return "" if package == TORCH else IMPORTS.get(package, (package,))[0]
 
 
 _BASIC = ("full", "causal", "long")
@@ -76,41 +81,32 @@ _NORM = ("out", "dx", "dweight", "dbias")
 
 CATALOGUE = (
     Entry(Backend.FA2, _FA, (*_GROUPED, *_WIDER), (*_DIMS, *_GENERATION, *TRAPS),
-          on_cpu=OnCpu.FLASH_ATTN,
-          package="flash_attn"),
-    Entry(Backend.FA3, _FA, (*_GROUPED, *_WIDER), (*_DIMS, *_GENERATION, *TRAPS), EIGHT,
-          package="flash_attn_interface"),
+          on_cpu=OnCpu.FLASH_ATTN),
+    Entry(Backend.FA3, _FA, (*_GROUPED, *_WIDER), (*_DIMS, *_GENERATION, *TRAPS), EIGHT),
     Entry(Backend.FA4, _FA, (*_GROUPED, *_SHAPES), ("hdim128", "varlen", *TRAPS), EIGHT,
-          slow=_COMPILES, package="flash_attn.cute", companions=_CUTE),
+          slow=_COMPILES, companions=_CUTE),
     Entry(Backend.HUB_FA2, _HUB, (*_GROUPED, *_WIDER), (*_DIMS, *_GENERATION, *TRAPS),
-          on_cpu=OnCpu.NAMED,
-          package="kernels"),
-    Entry(Backend.HUB_FA3, _HUB, (*_GROUPED, *_WIDER), (*_DIMS, "varlen", *TRAPS),
-          package="kernels"),
+          on_cpu=OnCpu.NAMED),
+    Entry(Backend.HUB_FA3, _HUB, (*_GROUPED, *_WIDER), (*_DIMS, "varlen", *TRAPS)),
     Entry(Backend.HUB_FA4, _HUB, (*_GROUPED, *_SHAPES), ("hdim128", "varlen", *TRAPS),
-          slow=_COMPILES,
-          package="kernels"),
+          slow=_COMPILES),
     Entry(Backend.HUB_SAGE, _HUB, _GROUPED, ("hdim128",), tensors=("out",),
-          on_cpu=OnCpu.NAMED, package="kernels"),
-    Entry(Backend.TORCH_FA3, _ACTIVATED, (*_GROUPED, *_SHAPES), ("hdim128", *TRAPS),
-          package="flash_attn_interface"),
+          on_cpu=OnCpu.NAMED),
+    Entry(Backend.TORCH_FA3, _ACTIVATED, (*_GROUPED, *_SHAPES), ("hdim128", *TRAPS)),
     Entry(Backend.TORCH_FA4, _ACTIVATED, (*_GROUPED, *_SHAPES), ("hdim128", *TRAPS), slow=_COMPILES,
-          package="flash_attn.cute", companions=_CUTE),
+          companions=_CUTE),
     Entry(Backend.SDPA_FLASH, _SDPA, (*_GROUPED, *_WIDER), (*_DIMS, *TRAPS), on_cpu=OnCpu.YES),
     Entry(Backend.SDPA_EFFICIENT, _SDPA, (*_BASIC, *_WIDER, "masked"), (*_DIMS, *TRAPS)),
     Entry(Backend.SDPA_CUDNN, _SDPA, (*_GROUPED, *_SHAPES, "masked"), ("hdim128", *TRAPS)),
     Entry(Backend.SDPA_MATH, _SDPA, (*_GROUPED, *_WIDER, "masked"), (*_DIMS, *TRAPS),
           on_cpu=OnCpu.YES),
-    Entry(Backend.XFORMERS, "_fadoctor_xformers", (*_BASIC, *_WIDER), (*_DIMS, *TRAPS),
-          package="xformers"),
+    Entry(Backend.XFORMERS, "_fadoctor_xformers", (*_BASIC, *_WIDER), (*_DIMS, *TRAPS)),
     Entry(Backend.VLLM_FA, "_fadoctor_vllm_fa", _GROUPED, ("hdim128", "varlen", *TRAPS),
-          tensors=("out",), slow="importing vllm takes many seconds", package="vllm"),
-    Entry(Backend.FA_ROTARY, _OPS, ("rotary",), tensors=("out", "dx"), package="flash_attn"),
-    Entry(Backend.FA_LAYER_NORM, _OPS, ("layer-norm",), tensors=_NORM, package="flash_attn"),
-    Entry(Backend.FA_CROSS_ENTROPY, _OPS, ("cross-entropy",), tensors=("out", "dlogits"),
-          package="flash_attn"),
-    Entry(Backend.TRITON, "_fadoctor_triton", ("matmul",), on_cpu=OnCpu.TRITON, tensors=("out",),
-          package="triton"),
+          tensors=("out",), slow="importing vllm takes many seconds"),
+    Entry(Backend.FA_ROTARY, _OPS, ("rotary",), tensors=("out", "dx")),
+    Entry(Backend.FA_LAYER_NORM, _OPS, ("layer-norm",), tensors=_NORM),
+    Entry(Backend.FA_CROSS_ENTROPY, _OPS, ("cross-entropy",), tensors=("out", "dlogits")),
+    Entry(Backend.TRITON, "_fadoctor_triton", ("matmul",), on_cpu=OnCpu.TRITON, tensors=("out",)),
     Entry(Backend.FLEX, "_fadoctor_flex", ("causal",), ("full", *TRAPS), on_cpu=OnCpu.YES,
           slow="torch.compile takes many seconds"),
 )  # fmt: skip

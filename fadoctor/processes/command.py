@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,6 +13,10 @@ from fadoctor.processes.deadline import Pulse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+HAS_PROCESSES = sys.platform not in ("emscripten", "wasi")
+"""Whether this system starts processes: a browser starts none."""
 
 
 class Ending(enum.Enum):

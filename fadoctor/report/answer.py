@@ -11,6 +11,7 @@ from fadoctor.model.environment import UNNAMED, UNSAID
 from fadoctor.model.fact import Absent, Known, Unknown, fact_text, printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
+from fadoctor.model.packages import BACKENDS
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
 from fadoctor.report.headline import headline, headline_of
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _FLASH = (Backend.FA4, Backend.FA3, Backend.FA2, Backend.FA1)
 """FlashAttention as its own packages bring it, the newest first."""
 
-_FLASH_PACKAGES = ("flash_attn", "flash_attn_3", "flash_attn_4")
+_FLASH_PACKAGES = tuple(dict.fromkeys(BACKENDS[each.value] for each in _FLASH))
 
 _OWN = {each: f"FlashAttention-{each.value.removeprefix('fa')}" for each in _FLASH} | {
     Backend.VLLM_FA: "vLLM's FlashAttention"

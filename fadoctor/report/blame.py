@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import BACKENDS, MAIN, PACKAGES, TORCH
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from fadoctor.report.answer import gpus_of
 
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 _OF_TORCH = (Backend.SDPA_FLASH, Backend.SDPA_EFFICIENT, Backend.SDPA_MATH)
 
 _BROUGHT_BY = {
-    Backend.FA1: "flash-attn", Backend.FA2: "flash-attn", Backend.FA3: "flash-attn-3",
-    Backend.FA4: "flash-attn-4", Backend.XFORMERS: "xformers", Backend.VLLM_FA: "vllm",
-    Backend.TRITON: "triton",
-}  # fmt: skip
+    Backend(name): PACKAGES[BACKENDS[name]][0] for name in MAIN if BACKENDS[name] != TORCH
+}
 """Backend -> the distribution that works where its cells do."""
 
 _HALF = (Dtype.BF16, Dtype.FP16)
@@ -51,7 +49,7 @@ def _wrong(report: Report) -> list[str]:
         first = each.rule_id.partition("-")[0]
         if each.subject in names:
             found[each.subject] = None
-        elif each.subject == "environment" and first in ("driver", "torch"):
+        elif each.subject == "environment" and first in ("driver", TORCH):
             found[first] = None
     return list(found)
 
@@ -71,5 +69,5 @@ def _right(report: Report) -> Iterable[str]:
     if everywhere(*_OF_TORCH):
         if isinstance(report.environment.get("driver.version"), Known):
             yield "driver"
-        yield "torch"
+        yield TORCH
     yield from dict.fromkeys(name for each, name in _BROUGHT_BY.items() if everywhere(each))

@@ -9,6 +9,7 @@ from fadoctor.fleet.root_causes import shortened
 from fadoctor.model.finding import Severity
 from fadoctor.report.headline import headline
 from fadoctor.report.paper import Paper
+from fadoctor.report.rule_address import page_of
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class _Page(Paper):
         self.line(f"{self.mark((mark, plain))} {title}", colour, hang=2)
         if finding.message:
             self.line(finding.message, indent=2)
-        self.line(f"rule: {finding.rule_id}", "dim", indent=2)
+        self.line(f"rule: {finding.rule_id}, page: {page_of(finding.rule_id)}", "dim", indent=2)
 
     def silence(self, report: FleetReport) -> None:
         """Name who is silent, and what came that cannot be read."""

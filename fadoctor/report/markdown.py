@@ -26,6 +26,7 @@ from fadoctor.report.headline import headline_of
 from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
+from fadoctor.report.rule_address import page_of
 from fadoctor.report.words import becomes_text, counted, pasted_settings, rules_text, use_text
 
 if TYPE_CHECKING:
@@ -202,7 +203,9 @@ def _evidence(finding: Finding) -> Iterator[str]:
         yield f"- {code_span(each.fact)}: {code_span(value)}"
     if more > 0:
         yield f"- and {more} more, in `--format json`"
-    yield f"- rule {code_span(finding.rule_id)}, confidence {finding.confidence.value}"
+    page = code_span(page_of(finding.rule_id))
+    confidence = finding.confidence.value
+    yield f"- rule {code_span(finding.rule_id)}, confidence {confidence}, page: {page}"
 
 
 def _tables(verdicts: Sequence[Verdict]) -> Iterator[str]:

@@ -52,7 +52,13 @@ class PageList(msgspec.Struct, frozen=True):
     numbered: bool = False
 
 
-Block = Heading | Paragraph | PageList
+class PageCommand(msgspec.Struct, frozen=True):
+    """What is typed, a line each."""
+
+    lines: tuple[str, ...]
+
+
+Block = Heading | Paragraph | PageList | PageCommand
 Page = tuple[Block, ...]
 
 

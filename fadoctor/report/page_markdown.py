@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from fadoctor.model.fact import printable
-from fadoctor.report.page import TEXT_LIMIT, Block, Heading, Item, Page, Paragraph, Span, Spans
+from fadoctor.report.page import (
+    TEXT_LIMIT,
+    Block,
+    Heading,
+    Item,
+    Page,
+    PageCommand,
+    Paragraph,
+    Span,
+    Spans,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~&$]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
 _AT_START = re.compile(r"([0-9]{1,9})?([#+=.)-])")
@@ -34,6 +44,8 @@ def _block(block: Block) -> str:
             return f"{'#' * level} {escape(text).strip()}"
         case Paragraph(spans=spans):
             return _line(spans)
+        case PageCommand(lines=lines):
+            return fenced(lines)
         case listing:
             return "\n".join(_items(listing.items, listing.numbered, ""))
 
@@ -58,6 +70,14 @@ def _inline(span: Span) -> str:
     address = quote(printable(span.href, TEXT_LIMIT), safe=_LINK_SAFE)
     is_bare = span.text == span.href and not span.code
     return f"<{address}>" if is_bare else f"[{text}]({address.replace('&', '&amp;')})"
+
+
+def fenced(lines: Iterable[str]) -> str:
+    """Return lines as a block of code, fenced with more backticks than they hold in a row."""
+    clean = [printable(line, TEXT_LIMIT) for line in lines]
+    longest = max((len(run) for line in clean for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join((f"{fence}sh", *clean, fence))
 
 
 def code_span(text: str) -> str:

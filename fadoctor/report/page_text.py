@@ -11,7 +11,17 @@ from rich.console import Console
 from rich.text import Text
 
 from fadoctor.model.fact import printable
-from fadoctor.report.page import TEXT_LIMIT, Block, Heading, Item, Page, PageList, Paragraph, Spans
+from fadoctor.report.page import (
+    TEXT_LIMIT,
+    Block,
+    Heading,
+    Item,
+    Page,
+    PageCommand,
+    PageList,
+    Paragraph,
+    Spans,
+)
 
 if TYPE_CHECKING:
     from fadoctor.report.style import Style
@@ -26,7 +36,9 @@ def render(page: Page, style: Style) -> str:
     """Return the page as text. The words alone carry the meaning; colour only repeats it."""
     writer = _Writer(style)
     for index, block in enumerate(page):
-        if index and (isinstance(block, Heading) or isinstance(page[index - 1], PageList)):
+        if index and (
+            isinstance(block, Heading) or isinstance(page[index - 1], PageList | PageCommand)
+        ):
             writer.console.print()
         writer.block(block)
     return writer.text()
@@ -70,6 +82,9 @@ class _Writer:
                 self.line("", Text(printable(text, TEXT_LIMIT), style="bold"))
             case Paragraph(spans=spans):
                 self.line(" " * _INDENT, _line(spans))
+            case PageCommand(lines=lines):
+                for typed in lines:
+                    self.line(" " * (2 * _INDENT), Text(printable(typed, TEXT_LIMIT), style="cyan"))
             case listing:
                 self.items(listing.items, _INDENT, numbered=listing.numbered)
 

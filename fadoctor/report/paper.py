@@ -12,6 +12,7 @@ from fadoctor.model.fact import printable
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.fix import Fix, Safety, StepKind
 from fadoctor.report.headline import headline_of
+from fadoctor.report.rule_address import page_of
 from fadoctor.report.words import value_text
 
 if TYPE_CHECKING:
@@ -124,9 +125,8 @@ class Paper:
             self.line(f"or: {'; '.join(others)} (--verbose)", indent=2, hang=4)
         if finding.consequences:
             self.line(f"also explains: {', '.join(finding.consequences)}", indent=2)
-        self.line(
-            f"rule: {finding.rule_id}, confidence {finding.confidence.value}", "dim", indent=2
-        )
+        said = f"rule: {finding.rule_id}, confidence {finding.confidence.value}, page: "
+        self.line(said + page_of(finding.rule_id), "dim", indent=2, hang=2)
         if self.style.verbose:
             for evidence in finding.evidence:
                 value = "absent" if evidence.value is None else value_text(evidence.value)

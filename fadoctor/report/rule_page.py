@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.case_examples import LogExample, example_message, log_examples
+from fadoctor.judging.engine.case_examples import example_message
 from fadoctor.judging.engine.suite import RuleFile, cases_of, outcome_of
 from fadoctor.model.finding import Outcome, Reference
 from fadoctor.model.fix import Safety
-from fadoctor.model.rule import TABLE, with_rows
+from fadoctor.model.rule import with_rows
 from fadoctor.report.condition_words import ConditionWords
 from fadoctor.report.page import (
     Block,
     Heading,
     Item,
     Page,
+    PageCommand,
     PageList,
     Paragraph,
     Span,
@@ -27,20 +29,18 @@ from fadoctor.report.page import (
     joined,
     spans,
 )
+from fadoctor.report.rule_examples import messages_of, other_messages, wrong_and_right
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fadoctor.model.rule import FixTemplate, Knowledge, Rule, StepTemplate, Symptom
+    from fadoctor.model.rule import FixTemplate, Knowledge, Rule, StepTemplate
 
 CASES_SHOWN = 6
 """Most cases of one outcome that a page names."""
 
-# a hole: FlashAttention-{generation} needs ...
-_HOLE = re.compile(r"\{\w{1,40}\}")
-
-PATTERN_SHOWN = 60
-"""Longest regular expression that a page shows, in characters."""
+# a hole: flash-attn=={wheel.version}
+_HOLE = re.compile(r"\{[\w.]{1,80}\}")
 
 _KINDS = {
     "gpu": "GPU",
@@ -72,15 +72,18 @@ def build_page(
     """
     file = files[rule_id]
     rule = file.rule
+    messages = messages_of(file, knowledge)
     return (
         Heading(rule.title, 1),
-        Paragraph(_facts_about(rule)),
-        *_what(rule, example_message(file, knowledge)),
+        *(Heading(each.line) for each in messages[:1]),
+        Paragraph(_wrong(rule, example_message(file, knowledge))),
+        *_repairs(rule),
+        *_check(rule),
         Heading("Why"),
         Paragraph(spans(rule.why)),
-        *_logs(file, knowledge),
-        *_confirm(file, linked=linked),
-        *_repairs(rule),
+        *other_messages(messages),
+        *wrong_and_right(file),
+        *_conditions(file, linked=linked),
         *_related(rule, files, linked=linked),
         *_sources(file, linked=linked),
     )
@@ -124,49 +127,34 @@ def _cells(rule: Rule) -> Spans:
     return spans(" It decides the verdicts of ", *backends, *within, ".")
 
 
-def _what(rule: Rule, example: str) -> Iterator[Block]:
-    yield Heading("What is wrong")
+def _wrong(rule: Rule, example: str) -> Spans:
     is_same = example in ("", rule.message)
-    yield Paragraph(spans(rule.message if is_same else f"For example: {example}"))
+    return spans(rule.message if is_same else f"For example: {example}")
 
 
-def _logs(file: RuleFile, knowledge: Knowledge) -> Iterator[Block]:
-    symptoms = file.rule.symptoms
-    if symptoms:
-        yield Heading("How it shows in a log")
-        shown = log_examples(file, knowledge)
-        items = (_log_item(symptom, shown.get(i)) for i, symptom in enumerate(symptoms))
-        yield PageList(tuple(dict.fromkeys(items)))
-
-
-def _log_item(symptom: Symptom, example: LogExample | None) -> Item:
-    line = (code(example.line),) if example else spans("a line with ", code(symptom.anchor))
-    says = example.message if example else _HOLE.sub("...", symptom.message)
-    below = [Item(spans(says))] if says else []
-    below += [Item(spans("in the same line with ", _pattern(text))) for text in symptom.same_line]
-    below += [Item(spans("together with ", _pattern(text))) for text in symptom.near]
-    below += [Item(spans("and without ", _pattern(text))) for text in symptom.absent]
-    below += [Item(spans("and not raised by ", _pattern(text))) for text in symptom.others]
-    below += [Item(spans("and not followed by ", _pattern(text))) for text in symptom.survived]
-    if symptom.listed:
-        below.append(Item(spans("of what the table ", code(symptom.listed[TABLE]), " lists")))
-    return Item(line, tuple(below))
-
-
-def _pattern(text: str) -> Span:
-    """Return a regular expression; one that nobody reads is left to the rule's file."""
-    return code(text) if len(text) <= PATTERN_SHOWN else Span("words that the rule's file lists")
-
-
-def _confirm(file: RuleFile, *, linked: bool) -> Iterator[Block]:
-    rule = file.rule
-    yield Heading("How to confirm it")
-    yield Paragraph(_commands(rule))
-    words = ConditionWords(rule)
+def _check(rule: Rule) -> Iterator[Block]:
+    yield Heading("How to check")
     if rule.when:
-        each = f"Judged for each {_subject(rule)}. " if rule.for_each else ""
-        yield Paragraph(spans(f"{each}It is found where all of this holds:"))
-        yield PageList(words.condition(rule.when))
+        yield Paragraph(
+            spans(code("fadoctor check"), " names it with its evidence; ",
+                  code("fadoctor facts"), " prints everything that was read.")
+        )  # fmt: skip
+        return
+    yield Paragraph(
+        spans("Only a text shows it: ", code("fadoctor explain FILE"), " reads a log, an issue "
+              "or one line. What is installed may still explain it: ", code("fadoctor check"), ".")
+    )  # fmt: skip
+
+
+def _conditions(file: RuleFile, *, linked: bool) -> Iterator[Block]:
+    rule = file.rule
+    if not rule.when:
+        return
+    yield Heading("When it is found")
+    words = ConditionWords(rule)
+    each = f"Judged for each {_subject(rule)}. " if rule.for_each else ""
+    yield Paragraph(spans(f"{each}It is found where all of this holds:"))
+    yield PageList(words.condition(rule.when))
     if names := (*words.look_ups("../matrix.md" if linked else ""), *words.names()):
         yield Paragraph(spans("Names in these conditions:"))
         yield PageList(names)
@@ -176,13 +164,6 @@ def _confirm(file: RuleFile, *, linked: bool) -> Iterator[Block]:
     if cases := tuple(_case_items(file)):
         yield Paragraph(spans("Its own cases say the same by example:"))
         yield PageList(cases)
-
-
-def _commands(rule: Rule) -> Spans:
-    facts = (code("fadoctor facts"), " prints everything that was read.")
-    if rule.when:
-        return spans(code("fadoctor check --verbose"), " names it with its evidence; ", *facts)
-    return spans("Only the log shows it. What is installed may still explain it: ", *facts)
 
 
 def _case_items(file: RuleFile) -> Iterator[Item]:
@@ -201,22 +182,37 @@ def _repairs(rule: Rule) -> Iterator[Block]:
         return
     if len(rule.fixes) > 1:
         yield Paragraph(spans("The best one first."))
-    yield PageList(tuple(_repair(rule, fix) for fix in rule.fixes), numbered=True)
+    for fix in rule.fixes:
+        yield from _repair(rule, fix)
 
 
-def _repair(rule: Rule, fix: FixTemplate) -> Item:
-    below: list[Item] = []
+def _repair(rule: Rule, fix: FixTemplate) -> Iterator[Block]:
+    yield Heading(fix.title + (_SAFE if fix.safety is Safety.SAFE else ""), 3)
+    commands = [line for step in fix.steps for line in _typed(step)]
+    if commands:
+        yield PageCommand(tuple(commands))
+    rest = [Item(part) for step in fix.steps if not _typed(step) for part in _step(step)]
+    rest += [Item(spans(step.advice)) for step in fix.steps if _typed(step) and step.advice]
     if fix.when:
-        below.append(
-            Item(
-                spans("offered only where:"),
-                ConditionWords(with_rows(rule, fix)).condition(fix.when),
-            )
-        )
-    below += [Item(part) for step in fix.steps for part in _step(step)]
+        words = ConditionWords(with_rows(rule, fix)).condition(fix.when)
+        rest.append(Item(spans("offered only where:"), words))
     if fix.side_effects:
-        below.append(Item(spans(f"side effects: {fix.side_effects}")))
-    return Item(spans(fix.title + (_SAFE if fix.safety is Safety.SAFE else "")), tuple(below))
+        rest.append(Item(spans(f"side effects: {fix.side_effects}")))
+    if rest:
+        yield PageList(tuple(rest))
+
+
+def _typed(step: StepTemplate) -> tuple[str, ...]:
+    """Return a step as it is typed; nothing where it is no command, or facts fill it in."""
+    lines = []
+    if step.install:
+        index = ("--index-url", step.index) if step.index else ()
+        lines.append(shlex.join(("pip", "install", *step.options, *index, *step.install)))
+    if step.uninstall:
+        lines.append(shlex.join(("pip", "uninstall", *step.uninstall)))
+    if step.system:
+        lines.append(step.system)
+    return () if any(_HOLE.search(line) for line in lines) else tuple(lines)
 
 
 def _step(step: StepTemplate) -> Iterator[Spans]:
@@ -265,6 +261,7 @@ def _link(rule_id: str, *, linked: bool) -> Span:
 
 def _sources(file: RuleFile, *, linked: bool) -> Iterator[Block]:
     yield Heading("Sources")
+    yield Paragraph(_facts_about(file.rule))
     yield PageList(tuple(map(reference_item, file.rule.references)))
     href = f"../../{file.path}" if linked else ""
     verified = _VERIFIED.get(file.rule.verified, file.rule.verified)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.verdicts.audience import SERVER, framework_of, serves
 from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.packages import CALLED
 from fadoctor.model.rules_version import rules_version
 from fadoctor.model.verdict import Backend, Dtype, Origin
 
@@ -48,7 +49,7 @@ def setting_text(framework: str, settings: dict[str, str]) -> str:
     """Return a framework's settings as they are pasted: ``--dtype half``, ``fp16: true``."""
     words = [_setting(framework, name, value) for name, value in settings.items() if name != "note"]
     note = [f"({settings['note']})"] if "note" in settings else []
-    return " ".join([(" " if framework == "vllm" else ", ").join(words), *note]).strip()
+    return " ".join([(" " if framework == SERVER else ", ").join(words), *note]).strip()
 
 
 def _setting(framework: str, name: str, value: str) -> str:
@@ -71,24 +72,6 @@ _NO_FACTS: Mapping[str, Fact] = MappingProxyType({})
 
 _DTYPES = {Dtype.BF16: "bfloat16", Dtype.FP16: "float16", Dtype.FP32: "float32", Dtype.FP8: "fp8"}
 
-_BACKENDS = {
-    Backend.SDPA_FLASH: "torch's own flash attention",
-    Backend.SDPA_EFFICIENT: "torch's memory-efficient attention",
-    Backend.SDPA_CUDNN: "torch's cuDNN attention",
-    Backend.SDPA_MATH: "torch's plain attention",
-    Backend.TORCH_FA3: "torch's SDPA on flash-attn-3",
-    Backend.TORCH_FA4: "torch's SDPA on flash-attn-4",
-    Backend.FA1: "FlashAttention-1",
-    Backend.FA2: "FlashAttention-2",
-    Backend.FA3: "FlashAttention-3",
-    Backend.FA4: "FlashAttention-4",
-    Backend.HUB_FA2: "FlashAttention-2 from the Hub",
-    Backend.HUB_FA3: "FlashAttention-3 from the Hub",
-    Backend.HUB_FA4: "FlashAttention-4 from the Hub",
-    Backend.HUB_SAGE: "SageAttention from the Hub",
-    Backend.VLLM_FA: "vLLM's FlashAttention",
-}
-
 
 def use_text(dtype: Dtype, backend: Backend, facts: Mapping[str, Fact]) -> str:
     """Return what to use as people say it: ``Use float16 with FlashAttention-2 (fa2)``.
@@ -97,7 +80,7 @@ def use_text(dtype: Dtype, backend: Backend, facts: Mapping[str, Fact]) -> str:
     """
     if backend is not Backend.VLLM_FA and serves(facts):
         return f"Use {_DTYPES[dtype]} in vLLM"
-    name = _BACKENDS.get(backend)
+    name = CALLED.get(backend.value)
     said = f"{name} ({backend.value})" if name else backend.value
     return f"Use {_DTYPES[dtype]} with {said}"
 

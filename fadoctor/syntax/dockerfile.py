@@ -13,22 +13,8 @@ from fadoctor.syntax.text_lines import line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Protocol
 
-    class Source(Protocol):
-        """A file, read."""
-
-        @property
-        def name(self) -> str:
-            """As it was named."""
-
-        @property
-        def text(self) -> str:
-            """All of it."""
-
-        def error(self, problem: str, *, line: int = 0) -> Exception:
-            """Return the error to raise about it."""
-
+    from fadoctor.syntax.source import Source
 
 INSTRUCTION_LIMIT = 2_000
 LINE_LIMIT = 100_000

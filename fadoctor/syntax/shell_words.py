@@ -26,7 +26,7 @@ _INSIDE = re.compile(
 )
 _ARRAY = re.compile(r"[A-Za-z_]\w{0,100}\+?=\(")
 _BLANK = re.compile(r"(?:[ \t]|\r(?!\n)|\\\r?\n)+")
-_GAP = re.compile(r"(?:\s|\\\r?\n|#[^\n]*)+")
+_GAP = re.compile(r"(?:\s|\\\r?\n|#[^\n]*(?!.))+")
 _NESTING = re.compile(r"[\\'\"`(){}]|\$'")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f",

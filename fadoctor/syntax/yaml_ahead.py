@@ -26,7 +26,8 @@ _TOKEN = re.compile(
 )
 # what is due before a node: the comma or colon after the last one, or the dash of an item
 _DUE_IN_FLOW = re.compile(r"\s*[,:]?")
-_DUE_IN_BLOCK = re.compile(r"(?:\s|[-?:](?=\s)|[&!]\S*|#[^\n]*)*(?=[\[{])")
+# (every part ends where it must, so that a line of comments is read in one way alone)
+_DUE_IN_BLOCK = re.compile(r"(?:\s|[-?:](?=\s)|[&!]\S*(?!\S)|#[^\n]*(?!.))*(?=[\[{])")
 
 Part = str | int | None
 """A key, an index, or None where a key is awaited."""

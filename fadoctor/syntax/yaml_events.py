@@ -8,7 +8,7 @@ aliases takes no memory.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 import yaml
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.model.errors import InputError
+    from fadoctor.syntax.source import Source
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -26,17 +27,6 @@ _NO_KEY = "a key is not plain text"
 _ENDS = (yaml.SequenceEndEvent, yaml.MappingEndEvent)
 
 N = TypeVar("N")
-
-
-class YamlText(Protocol):
-    """What is read, and who makes errors about it."""
-
-    @property
-    def text(self) -> str:
-        """All of it."""
-
-    def error(self, problem: str, *, line: int = 0, key: str = "") -> InputError:
-        """Return the error to raise about it."""
 
 
 class YamlReader(ABC, Generic[N]):
@@ -50,7 +40,7 @@ class YamlReader(ABC, Generic[N]):
     plain_tags: ClassVar[frozenset[str]] = frozenset()
     """Tags that say what a value is without them; all others are refused."""
 
-    def __init__(self, source: YamlText) -> None:
+    def __init__(self, source: Source) -> None:
         """Begin with the text of a source."""
         self.source = source
         self._events: Iterator[yaml.Event] = yaml.parse(source.text, Loader=_Loader)

@@ -2,7 +2,8 @@
 
 A request is JSON with argv, environment and folder, beside which come three descriptors; the
 answers are the number of the new process and what it ended with. Each run is a process of its own,
-with its own streams and exit code. What is shared are loaded modules: half of a short run.
+with its own streams and exit code. What is shared are loaded modules and the decoded knowledge:
+more than half of a short run.
 """
 
 from __future__ import annotations
@@ -18,6 +19,13 @@ import traceback
 
 import fadoctor.__main__
 
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+sys.path.append(_ROOT)
+from fadoctor.knowledge.matrix import load as knowledge  # noqa: E402
+from tests.kept import keep_knowledge  # noqa: E402
+
+sys.path.remove(_ROOT)  # a start has no such folder
+
 REQUEST_LIMIT = 1 << 17
 
 _NOT_LOADED = (".__main__", ".assistants.server")
@@ -29,6 +37,8 @@ def load() -> None:
     for module in pkgutil.walk_packages(fadoctor.__path__, "fadoctor."):
         if ".child" not in module.name and not module.name.endswith(_NOT_LOADED):
             importlib.import_module(module.name)
+    keep_knowledge()
+    knowledge.shipped()
     gc.collect()
     gc.freeze()
 

@@ -127,7 +127,7 @@ def _trial(ground: Ground, folder: Path, installer: str, number: int, chance: ra
     with tempfile.TemporaryFile() as said, subprocess.Popen(
         argv, stdout=said, stderr=said, start_new_session=True, env=env
     ) as fix:  # fmt: skip
-        pid = _stopped(folder, fix, wanted)
+        pid = stopped(folder, fix, wanted)
         count, between, is_cut = _new_files(folder), manifest(folder), _is_cut(folder)
         if not pid or not 0 < count < FILES or between == before:
             _let_go(fix, pid)
@@ -156,7 +156,7 @@ def _trial(ground: Ground, folder: Path, installer: str, number: int, chance: ra
     return f"{installer}, {way}: {half}, then as before"
 
 
-def _stopped(folder: Path, fix: subprocess.Popen[bytes], wanted: int) -> int:
+def stopped(folder: Path, fix: subprocess.Popen[bytes], wanted: int) -> int:
     """Wait until so many new files are there, and stop who writes; return its id, 0 if too late.
 
     None are wanted: until a part of the large one is there.

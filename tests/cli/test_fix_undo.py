@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli import half_written, link_trials
+from tests.cli import beside_trials, half_written, link_trials
 from tests.cli.fake_pip import broken_environment
 from tests.cli.kill_trials import interruptible, trials
 from tests.unit.repair.apply.trees import manifest
@@ -184,3 +184,54 @@ def test_stopped_in_the_middle_of_writing_it_can_be_undone(installer: str) -> No
 )
 def test_a_link_is_refused_or_all_is_restored(name: str, answer: str) -> None:
     assert link_trials.trial(name) == answer
+
+
+@pytest.mark.long
+def test_what_another_pip_writes_meanwhile_is_whole_in_the_end() -> None:
+    """Regression: files of a package that was half installed went with the undo."""
+    ways = ("new, half-way at undo", "upgrade, half-way at undo", "new, whole before undo")
+    assert beside_trials.all_trials(ways) == {way: [] for way in ways}
+
+
+ODD = (
+    "a b",
+    "it's",
+    'say "x"',
+    "a\nb",
+    "$(touch x)",
+    "-x",
+    "a;b",
+    "%41",
+    "a\\b",
+    "a\tb",
+    "*",
+    "\u202e",
+)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ODD, ids=ascii)
+def test_an_environment_of_any_name_is_restored(run: Run, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    broken_environment(folder)
+    before = manifest(folder)
+    fixed = run("fix", "--yes", "--no-smoke", "--python", str(folder))
+    assert fixed.returncode == 0, fixed.stderr
+    assert manifest(folder) != before
+    undone = run("fix", "--undo", "--python", str(folder))
+    assert "is as it was before" in undone.stderr
+    assert manifest(folder) == before
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9", b"\xff\xfe x"])
+def test_one_that_no_journal_can_name_is_refused(run: Run, tmp_path: Path, name: bytes) -> None:
+    """Regression: it ended by an internal error."""
+    folder = tmp_path / os.fsdecode(name)
+    broken_environment(folder)
+    before = manifest(folder)
+    for arguments in (("--yes", "--no-smoke"), ("--undo",)):
+        refused = run("fix", *arguments, "--python", str(folder))
+        assert refused.returncode == 2
+        assert "Traceback" not in refused.stderr
+        assert manifest(folder) == before
+    assert "not UTF-8" in run("fix", "--yes", "--python", str(folder)).stderr

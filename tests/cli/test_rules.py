@@ -82,7 +82,7 @@ def test_show_is_a_page_to_read(run: Run) -> None:
     text = run("rules", "show", "gpu-too-old-fa2", env={"COLUMNS": "80"}).stdout
     lines = text.splitlines()
     assert lines[0] == "The GPU is too old for FlashAttention-2"
-    sections = ["What is wrong", "Why", "How to confirm it", "What to do", "Sources"]
+    sections = ["What to do", "How to check", "Why", "Sources"]
     assert [line for line in lines if line in sections] == sections
     assert "compute capability 7.0" in text
     assert "side effects:" in text
@@ -102,7 +102,7 @@ def test_show_in_colour_and_in_ascii(run: Run) -> None:
 def test_show_as_markdown_and_as_json(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "page.md"
     run("rules", "show", "driver-too-old", "--format", "markdown", "--output", str(file))
-    assert "## How to confirm it\n" in file.read_text(encoding="utf-8")
+    assert "## How to check\n" in file.read_text(encoding="utf-8")
     document = json.loads(run("rules", "show", "driver-too-old", "--format", "json").stdout)
     assert document["rule"]["id"] == "driver-too-old"
     assert document["cases"]

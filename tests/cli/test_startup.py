@@ -126,8 +126,15 @@ def test_a_check_without_a_finding_loads_no_planner() -> None:
         "fadoctor.sources.manifests",
         "fadoctor.repair.resolution",
         "fadoctor.sources.configs",
+        "fadoctor.judging.engine.fixes",
+        "fadoctor.judging.engine.possible",
+        "fadoctor.judging.engine.settings",
+        "fadoctor.judging.engine.symptom",
+        "fadoctor.judging.verdicts.root_causes",
+        "fadoctor.judging.verdicts.vain_fixes",
     )
     assert [name for name in modules if name.startswith(later)] == []
+    assert len([name for name in modules if name.startswith("fadoctor.")]) < 115
 
 
 def test_a_check_without_settings_reads_none(tmp_path: Path) -> None:
@@ -142,7 +149,7 @@ def test_a_check_without_settings_reads_none(tmp_path: Path) -> None:
     assert "fadoctor.interfaces.commands.settings" in modules
     unwanted = {
         "fadoctor.interfaces.commands.settings_file",
-        "fadoctor.sources.manifests.toml_tree",
+        "fadoctor.syntax.toml_tree",
     }
     assert sorted(modules & unwanted) == []
     (tmp_path / "fadoctor.toml").write_text("")

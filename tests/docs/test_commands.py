@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,11 +62,16 @@ def test_there_are_commands_on_many_pages() -> None:
     assert len(COMMANDS) > 50
 
 
+@cache
+def command_line() -> Any:
+    return get_command(build(completion=True))
+
+
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_option_of_a_command_exists(line: str) -> None:
     words = shlex.split(line.rpartition("| fadoctor ")[2] or line, comments=True)
     words = [word for word in words if "=" not in word or word.startswith("--")]
-    command: Any = get_command(build(completion=True))
+    command = command_line()
     for word in words[words.index("fadoctor") + 1 if "fadoctor" in words else 0 :]:
         if word in (">", "|", "--"):
             return

@@ -17,7 +17,7 @@ EXAMPLES = _FENCE.findall(PAGE.read_text(encoding="utf-8"))
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 6
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,8 @@ def test_an_example_runs(
     Path("requirements.txt").write_text("torch==2.7.1\nflash-attn==2.8.3\n")
     names: dict[str, object] = {}
     exec(compile(EXAMPLES[number], str(PAGE), "exec"), names)  # noqa: S102 -- our own page
-    said = {0: "V100", 2: "The GPU is too old", 3: "no/such/environment"}
+    said = {0: "V100", 2: "The GPU is too old", 3: "no/such/environment", 5: "gpu-too-old-fa2"}
+
     assert said.get(number, "") in capsys.readouterr().out
     if number == 4:
         assert "<table>" in str(names["html"])

@@ -19,7 +19,9 @@ PROJECT: dict[str, Any] = msgspec.toml.decode((ROOT / "pyproject.toml").read_byt
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 _PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 _USES = re.compile(r"^ *(?:- )?uses: *(\S+)(.*)$", re.MULTILINE)
-_OURS = re.compile(r"OWNER/fadoctor(/triage|/\.github/workflows/triage\.yml)?@REVISION|\./fadoctor/triage")
+_OURS = re.compile(
+    r"OWNER/fadoctor(/triage|/\.github/workflows/triage\.yml)?@REVISION|\./fadoctor/triage"
+)
 _IN_JINJA = re.compile(r"\$\{\{ (\w+) \}\}")
 
 
@@ -99,7 +101,13 @@ def test_every_action_is_pinned_by_one_commit_with_its_version() -> None:
     """A tag can be moved to other code; what people copy from a page is held to the same."""
     pages = [path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "rules"]
     found: dict[str, set[str]] = {}
-    for path in (*WORKFLOWS, ROOT / "action.yml", ROOT / "triage/action.yml", ROOT / "README.md", *pages):
+    for path in (
+        *WORKFLOWS,
+        ROOT / "action.yml",
+        ROOT / "triage/action.yml",
+        ROOT / "README.md",
+        *pages,
+    ):
         for used, version in _USES.findall(path.read_text(encoding="utf-8")):
             if not _OURS.fullmatch(used):
                 assert _PINNED.fullmatch(used), f"{path.name}: {used}"

@@ -33,7 +33,7 @@ _PLACE = re.compile(r"`((?:fadoctor|tools|bench|tests|rules|docs)/[\w./-]+)`")
 _NAMED = re.compile(
     r"`(_?[A-Za-z]\w+)` (?:of|in) `((?:fadoctor|tools|bench|tests|docs)/[\w./]+\.py)`"
 )
-_EXAMPLES = ("tests/unit/sources/probes/test_numa.py",)
+_EXAMPLES = ("tests/unit/sources/probes/test_numa.py", "rules/matrix/toyattn-releases.yaml")
 """Files that a page tells its reader to write."""
 
 _NO_RULE = ("The check could not be done",)

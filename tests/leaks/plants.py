@@ -117,7 +117,11 @@ def _options() -> Iterator[Plant]:
         f"wandb login --relogin {HEX}", f"cmdkey /pass:{PLAIN}", f"-Dpassword={PLAIN}",
         f"--set auth.password={PLAIN}", f"vault login {PLAIN}", f"--http-password {PLAIN}",
         f"--build-arg HF_TOKEN={PLAIN}", f"curl -sSu bob:{PLAIN} x",
-        f"pip config set x.password {PLAIN}",
+        f"pip config set x.password {PLAIN}", f"redis-cli -h db -a {PLAIN} ping",
+        f"mongosh -u bob -p {PLAIN} db", f"ldapsearch -D cn=x -w {PLAIN} -b y",
+        f"ipmitool -H x -U y -P {PLAIN} sol", f"unzip -P {PLAIN} x.zip", f"7z x -p{PLAIN} x.7z",
+        f"smbclient //s/x -U bob%{PLAIN}", f"lftp -u bob,{PLAIN} host", f"xfreerdp /u:x /p:{PLAIN}",
+        f"net use Z: x /user:bob {PLAIN}", f"htpasswd -cb file bob {PLAIN}",
     ):  # fmt: skip
         yield Plant("command line", text, (HEX if HEX in text else PLAIN,))
 
@@ -290,4 +294,5 @@ def _bare() -> Iterator[Plant]:
     yield Plant("prose", f"the password '{PLAIN}' was refused", (PLAIN,))
     yield Plant("prose", f"Invalid API key provided: {WORD}", (WORD,))
     yield Plant("prose", f"Incorrect API key: {PLAIN}", (PLAIN,))
+    yield Plant("prose", f"Fernet key b'{LETTERS}xyz=' is not valid", (LETTERS,))
     yield Plant("prose", f"with token {WORD} for the hub", (WORD,))

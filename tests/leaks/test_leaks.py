@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.knowledge.matrix import load
-from tests.leaks import ways
+from tests.leaks import more_ways, ways
 from tests.leaks.people import identities
 from tests.leaks.plants import credentials
 
@@ -28,7 +28,27 @@ WAYS = {
     "paste": ways.through_paste,
     "fleet": ways.through_fleet,
     "trace": ways.through_trace,
+    "smoke": more_ways.through_smoke,
+    "mcp": more_ways.through_mcp,
+    "reasons": more_ways.through_reasons,
 }
+OF_CREDENTIALS = {
+    **WAYS,
+    "api": more_ways.through_api,
+    "words": more_ways.through_words,
+}
+"""What programs get, and what is said on standard error, is not for sharing: it names people."""
+
+
+ALL, A_FEW = "all", "some of each kind"
+MANY = (A_FEW, pytest.param(ALL, marks=pytest.mark.long))
+"""How many plants go through a command."""
+
+
+def chosen(plants: tuple[Plant, ...], many: str) -> tuple[Plant, ...]:
+    """Return all plants, or the first of each kind and each eighth."""
+    first = {plant.kind: plant for plant in plants[::-1]}.values()
+    return plants if many == ALL else tuple(dict.fromkeys((*first, *plants[::8])))
 
 
 @pytest.fixture(autouse=True)
@@ -48,20 +68,23 @@ def test_there_are_many_plants() -> None:
     assert len(identities()) >= 190
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_no_credential_is_shown(way: str, tmp_path: Path) -> None:
-    plants = credentials()
-    none_of(WAYS[way](plants, tmp_path, redact=False), plants, way)
+@pytest.mark.parametrize("many", MANY)
+@pytest.mark.parametrize("way", OF_CREDENTIALS)
+def test_no_credential_is_shown(way: str, many: str, tmp_path: Path) -> None:
+    plants = chosen(credentials(), many)
+    none_of(OF_CREDENTIALS[way](plants, tmp_path, redact=False), plants, way)
 
 
-def test_run_shows_no_credential() -> None:
-    plants = credentials()
+@pytest.mark.parametrize("many", MANY)
+def test_run_shows_no_credential(many: str) -> None:
+    plants = chosen(credentials(), many)
     none_of(ways.through_run(plants), plants, "run")
 
 
+@pytest.mark.parametrize("many", MANY)
 @pytest.mark.parametrize("way", WAYS)
-def test_redacted_nobody_is_named(way: str, tmp_path: Path) -> None:
-    plants = identities()
+def test_redacted_nobody_is_named(way: str, many: str, tmp_path: Path) -> None:
+    plants = chosen(identities(), many)
     none_of(WAYS[way](plants, tmp_path, redact=True), plants, f"{way} --redact")
 
 

@@ -67,8 +67,8 @@ def through_explain(plants: Sequence[Plant], folder: Path, *, redact: bool) -> I
     log = folder / "train.log"
     for batch in _batches(plants, len(LINES)):
         log.write_text(log_of(batch), encoding="utf-8")
-        for form, shown in _written(formats.ReportFormat, folder, lambda outputs: explain.explain(
-            log=str(log), output=outputs, redact=redact
+        for form, shown in written(formats.ReportFormat, folder, lambda output: explain.explain(
+            log=str(log), output=output, redact=redact
         )):  # fmt: skip
             yield from leaks(f"explain {form}", batch, shown)
 
@@ -77,7 +77,7 @@ def through_run(plants: Sequence[Plant]) -> Iterator[Leak]:
     """Give what `run` explains the plants: the end of a command's output."""
     for batch in _batches(plants, len(LINES)):
         log = log_of(batch).encode()
-        shown = _said(partial(run._explain_failure, log, [], Colour.NEVER, quiet=False))
+        shown = said(partial(run._explain_failure, log, [], Colour.NEVER, quiet=False))
         yield from leaks("run", batch, shown)
 
 
@@ -113,17 +113,21 @@ def through_facts(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
 
 def _of_a_file(batch: Sequence[Plant], path: Path, folder: Path, *, redact: bool) -> Iterator[Leak]:
     name = str(path)
-    commands: dict[str, tuple[Any, Callable[[list[str]], None]]] = {
-        "check": (formats.CheckFormat, lambda outputs: check.check(
-            facts=name, output=outputs, redact=redact, verbose=True, smoke=False)),
-        "fix": (formats.PlanFormat, lambda outputs: fix.fix(
-            facts=name, output=outputs, redact=redact, dry_run=True, verbose=True)),
+    commands: dict[str, tuple[Any, Callable[..., None]]] = {
+        "check": (formats.CheckFormat, lambda output: check.check(
+            facts=name, output=output, redact=redact, verbose=True, smoke=False)),
+        "fix": (formats.PlanFormat, lambda output: fix.fix(
+            facts=name, output=output, redact=redact, dry_run=True, verbose=True)),
     }  # fmt: skip
     for command, (forms, asked) in commands.items():
-        for form, shown in _written(forms, folder, asked):
+        for form, shown in written(forms, folder, asked):
             yield from leaks(f"{command} {form}", batch, shown)
+    nodes = folder / "nodes"
+    said(lambda: check.check(facts=name, output_dir=str(nodes), redact=redact, smoke=False))
+    for node in nodes.iterdir():
+        yield from leaks("check --output-dir", batch, node.read_text(encoding="utf-8"))
     out = folder / "out.json"
-    _said(lambda: facts.facts(facts=name, output=out, redact=redact))
+    said(lambda: facts.facts(facts=name, output=out, redact=redact))
     yield from leaks("facts json", batch, out.read_text(encoding="utf-8"))
 
 
@@ -136,7 +140,7 @@ def through_paste(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
         path.write_text(text, encoding="utf-8")
         outputs = [f"json:{out}", f"text:{folder / 'pasted.out'}"]
         asked = partial(check.check, facts=str(path), output=outputs, redact=redact)
-        _said(partial(asked, verbose=True, smoke=False))
+        said(partial(asked, verbose=True, smoke=False))
         shown = out.read_text(encoding="utf-8") + (folder / "pasted.out").read_text("utf-8")
         yield from leaks("check --facts of a paste", batch, shown)
 
@@ -170,8 +174,8 @@ def through_fleet(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
         ]
         records.write_bytes(b"".join([*lines, *bad]))
         unread.write_text("\n".join(plant.text for plant in batch), encoding="utf-8")
-        for form, shown in _written(formats.FleetFormat, folder, lambda outputs: fleet.fleet(
-            files=[str(records), str(unread)], output=outputs, redact=redact, verbose=True
+        for form, shown in written(formats.FleetFormat, folder, lambda output: fleet.fleet(
+            files=[str(records), str(unread)], output=output, redact=redact, verbose=True
         )):  # fmt: skip
             yield from leaks(f"fleet {form}", batch, shown)
 
@@ -185,22 +189,20 @@ def through_trace(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
     for form in trace.TraceFormat:
         out = folder / f"trace.{'txt' if form.value == 'text' else form.value}"
         command = [sys.executable, "-S", "-c", "pass", *words]
-        _said(partial(trace.trace, command, format_=form, output=out, redact=redact, verbose=True))
+        said(partial(trace.trace, command, format_=form, output=out, redact=redact, verbose=True))
         yield from leaks(f"trace {form.value}", plants, out.read_text(encoding="utf-8"))
 
 
-def _written(
-    forms: Any, folder: Path, asked: Callable[[list[str]], None]
-) -> Iterator[tuple[str, str]]:
+def written(forms: Any, folder: Path, asked: Callable[..., None]) -> Iterator[tuple[str, str]]:
     """Run a command once with all its formats; yield what each wrote, and what it said."""
     paths = {form.value: folder / f"out.{form.value}" for form in forms}
-    shown = _said(lambda: asked([f"{form}:{path}" for form, path in paths.items()]))
+    shown = said(lambda: asked(output=[f"{form}:{path}" for form, path in paths.items()]))
     yield "stderr", shown
     for form, path in paths.items():
         yield form, path.read_text(encoding="utf-8")
 
 
-def _said(asked: Callable[[], None]) -> str:
+def said(asked: Callable[[], None]) -> str:
     """Return what a command says beside its result."""
     out = io.StringIO()
     with (

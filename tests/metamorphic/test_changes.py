@@ -32,6 +32,12 @@ EVERY = 4
 FEWEST = 150
 """Least number of logs that are changed: fewer would say little."""
 
+A_FEW = 10
+"""Of these logs each tenth one is changed where nobody asked for all."""
+
+SLACK = 0.1
+"""By how much the share of a few may lie below that of all."""
+
 
 class Log(msgspec.Struct, frozen=True):
     """A log, its cause, and where that shows."""
@@ -67,10 +73,10 @@ def texts() -> list[str]:
 
 
 @cache
-def logs() -> tuple[Log, ...]:
+def logs(every: int = 1) -> tuple[Log, ...]:
     """Return the logs of which the cause shows in one line."""
     found = []
-    for text in texts():
+    for text in texts()[::every]:
         finding = first(text)
         if finding is None:
             continue
@@ -83,11 +89,25 @@ def logs() -> tuple[Log, ...]:
 
 
 @pytest.mark.parametrize("name", CHANGES)
+def test_the_cause_of_a_few_stays(name: str) -> None:
+    share, lost = kept(name, logs(A_FEW))
+    assert share >= CHANGES[name][1] - SLACK, lost
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CHANGES)
 def test_the_cause_stays(name: str) -> None:
-    change, floor = CHANGES[name]
+    share, lost = kept(name, logs())
+    assert share >= CHANGES[name][1], lost
+
+
+def kept(name: str, among: tuple[Log, ...]) -> tuple[float, list[object]]:
+    """Return the share of causes that a change keeps, and those that it loses."""
+    change, _ = CHANGES[name]
     chance = random.Random(SEED)  # noqa: S311 -- the same changes every time
-    tried, lost = 0, []
-    for log in logs():
+    tried = 0
+    lost: list[object] = []
+    for log in among:
         changed = change(log.text, log.place, chance)
         if changed == log.text:
             continue
@@ -97,8 +117,9 @@ def test_the_cause_stays(name: str) -> None:
             lost.append((log.rule, finding and finding.rule_id, changed[:200]))
     share = 1 - len(lost) / max(1, tried)
     print(f"{name}: {tried - len(lost)} of {tried}, {share:.3f}")  # noqa: T201 -- for the report
-    assert share >= floor, lost
+    return share, lost
 
 
+@pytest.mark.long
 def test_there_is_enough_to_change() -> None:
     assert len(logs()) >= FEWEST

@@ -15,6 +15,7 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from tests.history.environments import ATTENTION, GPUS, environment, stacks
 from tests.shipped import compiled
+from tests.work import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Rule
 
-FEW = settings(max_examples=30, deadline=None, derandomize=True, database=None)
+FEW = settings(max_examples=examples(30), deadline=None, derandomize=True, database=None)
 BRINGING = ("torch", "triton", *ATTENTION)
 LOST = Unknown("nobody could look", "property")
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.release_columns import RELEASES
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Absent, Known
-from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.model.packages import EXTENSIONS, PACKAGES, RELEASES
 from fadoctor.sources.targets.derived import derive
 from tests.unit.judging.engine.builders import fact_of
 from tests.unit.repair.plan.problems import golden, session, with_package

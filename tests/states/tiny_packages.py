@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
-from fadoctor.knowledge.matrix.release_columns import RELEASES
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import BESIDE_TORCH, RELEASES
 from fadoctor.repair.plan.candidates import torch_requires
 from fadoctor.repair.plan.indexes import CPU, Indexes
 from fadoctor.repair.plan.released import is_in_specifier, words
-from fadoctor.repair.plan.releases import BESIDE_TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode  # noqa: E402
 
 from fadoctor import api  # noqa: E402
 from tests.trace import models, reported_later, scenes, standin  # noqa: E402
+from tests.work import examples  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +36,7 @@ def _flash_attn() -> Iterator[None]:
 
 @pytest.mark.property
 @settings(
-    max_examples=25, deadline=None,
+    max_examples=examples(25), deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(

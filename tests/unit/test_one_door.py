@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "fadoctor"
@@ -58,18 +59,23 @@ def modules() -> dict[str, Path]:
     return {path.relative_to(ROOT).as_posix(): path for path in found}
 
 
+@cache
+def openers() -> dict[str, list[int]]:
+    return {name: lines for name, path in modules().items() if (lines := opened(path))}
+
+
 def is_allowed(name: str) -> bool:
     return any(name == each or (each.endswith("/") and name.startswith(each)) for each in OTHERS)
 
 
 def test_nothing_else_opens_files() -> None:
-    found = {name: lines for name, path in modules().items() if (lines := opened(path))}
+    found = openers()
     assert len(found) > 10
     assert {n: ls for n, ls in found.items() if not is_allowed(n)} == {}
 
 
 def test_the_list_names_only_what_is_there() -> None:
-    found = [name for name, path in modules().items() if opened(path)]
+    found = openers()
     assert [each for each in OTHERS if not any(name.startswith(each) for name in found)] == []
 
 

@@ -19,6 +19,7 @@ from fadoctor.sources.examine.request import Request
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from fadoctor.model.errors import FadoctorError
 
 TEXT_LIMIT = 1_000_000
 """Characters of a log or a report."""
@@ -153,11 +154,26 @@ def _files(name: str, values: Sequence[str], folder: Path) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _answer(document: _T, render: Callable[[_T, Style], str]) -> AssistantAnswer:
-    """Return a document as text and as plain data, without what names a person or a machine."""
+class _Sentence(msgspec.Struct, frozen=True):
+    """What is said without a document."""
+
+    text: str
+
+
+def refusal(error: FadoctorError) -> str:
+    """Return what an error says, without what names a person or a machine."""
+    return _public(_Sentence(str(error))).text
+
+
+def _public(document: _T) -> _T:
     from fadoctor.report.redact import redact  # noqa: PLC0415 -- loaded while the facts are read
 
-    found = redact(document, os.environ, os.uname().nodename if hasattr(os, "uname") else "")
+    return redact(document, os.environ, os.uname().nodename if hasattr(os, "uname") else "")
+
+
+def _answer(document: _T, render: Callable[[_T, Style], str]) -> AssistantAnswer:
+    """Return a document as text and as plain data, without what names a person or a machine."""
+    found = _public(document)
     text = render(found, _STYLE)
     if len(text) > ANSWER_LIMIT:
         text = f"{text[:ANSWER_LIMIT]}\n... ({len(text)} characters in all)\n"

@@ -104,7 +104,7 @@ def build(folder: Path) -> MCPServer:
             with one_at_a_time:
                 found = answer()
         except FadoctorError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(answers.refusal(error)) from error
         text = TextContent(type="text", text=found.text)
         return CallToolResult(content=[text], structured_content=found.document)
 

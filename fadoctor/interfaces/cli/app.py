@@ -16,7 +16,13 @@ import typer
 
 from fadoctor import __version__
 from fadoctor.interfaces.cli.examples import epilog
-from fadoctor.interfaces.cli.output import drop_output, fill_missing_streams, refuse_closed, write
+from fadoctor.interfaces.cli.output import (
+    drop_output,
+    fill_missing_streams,
+    hidden,
+    refuse_closed,
+    write,
+)
 from fadoctor.interfaces.cli.support import EXIT_INTERNAL, EXIT_INTERRUPTED, interrupted
 from fadoctor.model.errors import FadoctorError, UsageError
 from fadoctor.processes.ending import ends_by_signals
@@ -102,9 +108,7 @@ def _typed_so_far() -> list[str] | None:
 
 def _shown(error: Exception) -> str:
     """Return what an error says without credentials: it may quote what was typed or read."""
-    from fadoctor.syntax.credentials.hiding import hide_credentials
-
-    return hide_credentials(str(error))
+    return hidden(str(error))
 
 
 def main() -> None:
@@ -128,6 +132,8 @@ def main() -> None:
         code = interrupted()
     except Exception as error:  # isolation point: the user sees a line, not a stack
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # the parser's own errors
+            if hasattr(error, "message"):  # it quotes what was typed
+                error.message = hidden(str(error.message))
             error.show()
             sys.exit(error.exit_code)
         if debug:

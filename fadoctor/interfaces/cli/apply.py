@@ -11,6 +11,7 @@ import msgspec
 from fadoctor.interfaces.cli.support import EXIT_FINDINGS, environment_of
 from fadoctor.interfaces.cli.undo import agreed, say, store_of, way_back
 from fadoctor.interfaces.commands.environment_name import how_to_name
+from fadoctor.model.fact import printable
 from fadoctor.sources.examine.request import Request
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ def refuse_unchangeable(request: Request, plan: Plan) -> None:
         "packages without an interpreter cannot be changed: --dry-run shows the plan": (
             not target.python
         ),
+        f"{printable(target.label, 400)}: no journal can record a name that is not UTF-8: nothing "
+        "was changed. Rename the folder, or run the commands yourself": not _is_text(target),
         f"{target.label} is not a virtual or conda environment: run the commands yourself, or make "
         "one": not _is_own_folder(target),
         f"{target.label} belongs to a project of {plan.installer}: run the commands there "
@@ -120,6 +123,15 @@ def refuse_unchangeable(request: Request, plan: Plan) -> None:
     for reason, holds in reasons.items():
         if holds:
             raise UsageError(reason)
+
+
+def _is_text(target: Target) -> bool:
+    """Return whether a journal can hold the target's name and that of its interpreter."""
+    try:
+        f"{target.roots.get('prefix', '')}{target.python}".encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_own_folder(target: Target) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 
 from fadoctor.interfaces.cli import support
 from fadoctor.interfaces.cli.options import judging, looking
+from fadoctor.interfaces.cli.output import tell
 
 
 class HookKind(str, enum.Enum):
@@ -53,10 +53,8 @@ def hook(
             )  # fmt: skip
             worst = max(worst, judge_file(request, tuple(ignore), fail_on, settings))
         except UnknownKindError:
-            sys.stderr.write(
-                f"fadoctor: {file} is skipped: not a kind of file that fadoctor knows\n"
-            )
+            tell(f"{file} is skipped: not a kind of file that fadoctor knows")
         except InputError as error:
-            sys.stderr.write(f"fadoctor: {error}\n")
+            tell(str(error))
             worst = max(worst, error.exit_code)
     raise typer.Exit(worst)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +15,7 @@ from fadoctor.fleet.identity import NodeIdentity, node_of, renamed
 from fadoctor.fleet.record import record_line, second_line
 from fadoctor.interfaces.cli import support
 from fadoctor.interfaces.cli.forms import OF_A_NODE, Form, Looks, Sink
-from fadoctor.interfaces.cli.output import write
+from fadoctor.interfaces.cli.output import tell, write
 from fadoctor.model.errors import FadoctorError, UsageError
 from fadoctor.model.fact import printable
 from fadoctor.syntax.credentials.hiding import hide_credentials
@@ -69,7 +68,7 @@ def reported(wanted: NodeRequest) -> Iterator[Callable[[Report, Looks], None]]:
                 _save(wanted.folder, node, document_of(node, content, None))
         if not wanted.exit_zero:
             raise
-        sys.stderr.write(f"fadoctor: {printable(str(error), 2_000)}\n")
+        tell(str(error))
         raise typer.Exit(0) from error
 
 
@@ -82,7 +81,8 @@ def render(report: Report, form: Form, code: int, *, redact: bool) -> str:
 def _keep(report: Report, how: Looks, wanted: NodeRequest, node: NodeIdentity) -> None:
     """Write the report of this node into a folder that all nodes share, where one is given."""
     if wanted.folder is not None:
-        shown = support.redacted(report) if wanted.redact else report
+        hiding = support.redacted if wanted.redact else support.without_credentials
+        shown = hiding(report)
         content = _content(shown, how.code, redact=wanted.redact)
         _save(wanted.folder, node, document_of(node, content, shown))
 

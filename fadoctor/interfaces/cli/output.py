@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.interfaces.cli.runner import harmless, is_stream
 from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +27,23 @@ def write(text: str, output: Path | None, form: str = "text") -> None:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--output {output}: {error.strerror}") from error
+
+
+def tell(text: str, limit: int = 2_000) -> None:
+    """Say a line to a person on standard error: without credentials, whatever it quotes.
+
+    They are hidden before the line is cut: what is left of one that was cut shows no longer that it
+    is one.
+    """
+    sys.stderr.write(f"fadoctor: {printable(hidden(text), limit)}\n")
+    sys.stderr.flush()
+
+
+def hidden(text: str) -> str:
+    """Return a text for a person without credentials."""
+    from fadoctor.syntax.credentials.hiding import hide_credentials  # late: most say nothing
+
+    return hide_credentials(text)
 
 
 def refuse_closed() -> None:

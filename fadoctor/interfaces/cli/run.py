@@ -15,6 +15,7 @@ import typer
 
 from fadoctor.interfaces.cli import support
 from fadoctor.interfaces.cli.options import judging, showing
+from fadoctor.interfaces.cli.output import tell
 from fadoctor.interfaces.cli.runner import harmless
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
@@ -36,13 +37,13 @@ def run(
     log_to_stderr(debug=debug)
     ended = run_live(tuple(command))
     if ended.problem:
-        sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {ended.problem}\n")
+        tell(f"{printable(command[0], 200)}: {ended.problem}")
     elif ended.code:
         is_cut = len(ended.tail) >= KEPT  # perhaps within a word
         tail = ended.tail.partition(b"\n")[2] if is_cut else ended.tail
         _explain_failure(tail, rules, color, quiet=quiet)
     if ended.lost:
-        sys.stderr.write(f"fadoctor: standard output: {ended.lost}: some of it is lost\n")
+        tell(f"standard output: {ended.lost}: some of it is lost")
     raise typer.Exit(ended.code or (UsageError.exit_code if ended.lost else 0))
 
 

@@ -191,7 +191,10 @@ def _list(prognosis: Prognosis, asked: CellsRequest, sinks: tuple[Sink, ...], ho
     from fadoctor.report import json_, smoke_list
 
     thorough = msgspec.structs.replace(asked, thorough=True)
-    found = cell_list(choose(asked, prognosis.kernels), choose(thorough, prognosis.kernels))
+    found = support.without_credentials(
+        cell_list(choose(asked, prognosis.kernels), choose(thorough, prognosis.kernels))
+    )
+    found = support.redacted(found) if how.redact else found
     for sink in sinks:
         if sink.form not in (Form.TEXT, Form.JSON):
             raise UsageError(f"--list has no form for {sink.form.value}: give text or json")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import typer
 
 from fadoctor.interfaces.cli.options.judging import FailOn
+from fadoctor.interfaces.cli.output import tell
 from fadoctor.model.errors import TargetError, UsageError
 from fadoctor.model.fact import printable
 
@@ -105,7 +106,7 @@ def settings_of(*, no_config_file: bool, quiet: bool = False) -> Settings:
         return Settings()
     found = find_settings(here)
     for note in found.notes if quiet else ():
-        sys.stderr.write(f"fadoctor: {note}\n")
+        tell(note)
     return found
 
 
@@ -119,7 +120,7 @@ def refuse_unknown_ids(ignored: list[str], knowledge: Knowledge) -> None:
     from fadoctor.interfaces.commands.examine import retired_ids
 
     for sentence in retired_ids(ignored, knowledge, "--ignore"):
-        sys.stderr.write(f"fadoctor: {sentence}\n")
+        tell(sentence)
 
 
 def without_credentials(document: _T) -> _T:

@@ -99,4 +99,15 @@ def log_to_stderr(*, debug: bool) -> None:
     if debug:
         import logging
 
-        logging.basicConfig(stream=sys.stderr, level=logging.DEBUG, format="%(name)s: %(message)s")
+        from fadoctor.syntax.credentials.hiding import hide_credentials
+
+        class Hiding(logging.Formatter):
+            """Hides credentials in whatever is logged, stacks included."""
+
+            def format(self, record: logging.LogRecord) -> str:
+                """Return the line."""
+                return hide_credentials(super().format(record))
+
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(Hiding("%(name)s: %(message)s"))
+        logging.basicConfig(handlers=[handler], level=logging.DEBUG)

@@ -14,7 +14,7 @@ import typer
 
 from fadoctor.interfaces.cli import support
 from fadoctor.interfaces.cli.options import judging, showing
-from fadoctor.interfaces.cli.output import write
+from fadoctor.interfaces.cli.output import tell, write
 from fadoctor.interfaces.cli.runner import harmless
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
@@ -73,10 +73,10 @@ def trace(
         traced = run_traced(tuple(command), folder, eager=eager)
     run = traced.run
     if run.problem:
-        sys.stderr.write(f"fadoctor: {printable(command[0], 200)}: {run.problem}\n")
+        tell(f"{printable(command[0], 200)}: {run.problem}")
         raise typer.Exit(run.code)
     if run.lost:
-        sys.stderr.write(f"fadoctor: standard output: {run.lost}: some of it is lost\n")
+        tell(f"standard output: {run.lost}: some of it is lost")
     notes = traced.problems
     if eager:
         notes = (*notes, "torch.compile was off (--eager): speed and rounding differ from a run.")

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fadoctor.interfaces.cli.output import tell as tell_person
 from fadoctor.interfaces.cli.support import EXIT_FINDINGS, environment_of
 from fadoctor.interfaces.commands.environment_name import how_to_name
-from fadoctor.model.fact import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -193,5 +193,4 @@ def _list(lines: Iterable[str]) -> None:
 
 def say(text: str) -> None:
     """Write a line for a person."""
-    sys.stderr.write(f"fadoctor: {printable(text, 2000)}\n")
-    sys.stderr.flush()
+    tell_person(text)

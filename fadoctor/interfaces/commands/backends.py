@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import printable
 from fadoctor.model.verdict import Backend, Dtype, Predicted
+from fadoctor.syntax.credentials.hiding import hide_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,8 @@ class Backends(Mapping[str, tuple[str, ...]]):
 
     def why_not(self, backend: str, dtype: str) -> str:
         """Return why a cell is not known to work, "" where it is."""
-        return printable(self._hindrance(*cell_of(backend, dtype)), REASON_LIMIT)
+        told = hide_credentials(self._hindrance(*cell_of(backend, dtype)))
+        return printable(told, REASON_LIMIT)
 
     def _hindrance(self, backend: Backend, dtype: Dtype) -> str:
         cell = f"{backend.value} {dtype.value}"

@@ -12,12 +12,13 @@ from fadoctor.interfaces.commands.settings import OWN, SIZE_LIMIT, Ignored, Sett
 from fadoctor.model.errors import did_you_mean
 from fadoctor.model.fact import printable
 from fadoctor.sources.manifests.source import open_source
-from fadoctor.sources.manifests.toml_tree import read_toml
+from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 _KEYS = ("target", "gpu", "driver", "fail-on", "rules", "ignore")
 _IGNORE_KEYS = ("rule", "reason", "until")
@@ -66,7 +67,7 @@ def _further_up(path: Path, folder: Path) -> Settings:
     return msgspec.structs.replace(found, path=os.path.relpath(above / found.path, folder))
 
 
-def _refuse_unknown(tree: DataTree, table: Node, known: tuple[str, ...]) -> None:
+def _refuse_unknown(tree: ManifestTree, table: Node, known: tuple[str, ...]) -> None:
     for key, node in tree.as_table(table).items():
         if key not in known:
             otherwise = f" There are {', '.join(known)}."
@@ -74,14 +75,14 @@ def _refuse_unknown(tree: DataTree, table: Node, known: tuple[str, ...]) -> None
             raise tree.error(node, f"no such key.{hint}")
 
 
-def _listed(tree: DataTree, table: Node, key: str) -> list[Node]:
+def _listed(tree: ManifestTree, table: Node, key: str) -> list[Node]:
     found = tree.items(table, key)
     if len(found) > _LIMIT:
         raise tree.error(found[_LIMIT], f"more than {_LIMIT} entries")
     return found
 
 
-def _texts(tree: DataTree, table: Node, key: str) -> tuple[str, ...]:
+def _texts(tree: ManifestTree, table: Node, key: str) -> tuple[str, ...]:
     """Return one text, or a list of them."""
     node = tree.find(table, key)
     if node is not None and isinstance(node.value, str):
@@ -89,12 +90,12 @@ def _texts(tree: DataTree, table: Node, key: str) -> tuple[str, ...]:
     return tuple(tree.as_text(each) for each in _listed(tree, table, key))
 
 
-def _target(tree: DataTree, table: Node, folder: Path) -> str:
+def _target(tree: ManifestTree, table: Node, folder: Path) -> str:
     text = tree.text(table, "target")
     return os.path.normpath(folder / os.path.expanduser(text)) if text else ""  # noqa: PTH111 -- text
 
 
-def _severity(tree: DataTree, table: Node) -> str:
+def _severity(tree: ManifestTree, table: Node) -> str:
     node = tree.find(table, "fail-on")
     text = tree.text(node)
     if node is not None and text not in _SEVERITIES:
@@ -102,7 +103,7 @@ def _severity(tree: DataTree, table: Node) -> str:
     return text
 
 
-def _inside(tree: DataTree, node: Node, folder: Path) -> Path:
+def _inside(tree: ManifestTree, node: Node, folder: Path) -> Path:
     """Return a folder of rules below that of the settings: no others are read because of them."""
     text = tree.as_text(node)
     found = (folder / text).resolve()
@@ -113,7 +114,7 @@ def _inside(tree: DataTree, node: Node, folder: Path) -> Path:
     return found
 
 
-def _ignored(tree: DataTree, node: Node) -> Ignored:
+def _ignored(tree: ManifestTree, node: Node) -> Ignored:
     _refuse_unknown(tree, node, _IGNORE_KEYS)
     for key in _IGNORE_KEYS:
         if tree.find(node, key) is None:
@@ -125,7 +126,7 @@ def _ignored(tree: DataTree, node: Node) -> Ignored:
     return Ignored(printable(rule, 100), printable(reason, 300), until, tree.place(node).line)
 
 
-def _date(tree: DataTree, node: Node) -> str:
+def _date(tree: ManifestTree, node: Node) -> str:
     """Return a day, written as text or as TOML's own date."""
     found = tree.find(node, "until")
     assert found is not None  # noqa: S101 -- the caller looked

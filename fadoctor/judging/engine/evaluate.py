@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
+    from fadoctor.model.finding import Confidence
 
 _COUNTED = frozenset({"gpu", "toolkit"})
 """The kinds of subjects whose number is a fact, which nobody may have been able to read."""
@@ -52,6 +53,12 @@ class Judgement(msgspec.Struct, frozen=True):
     def severity(self) -> Severity:
         """What it weighs for what it is about."""
         return self.lowered or self.rule.severity
+
+    @property
+    def confidence(self) -> Confidence:
+        """How sure the facts alone are."""
+        lower = self.rule.when_severity
+        return (lower.confidence if lower is not None else None) or self.rule.confidence
 
     @property
     def shown_severity(self) -> Severity:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import msgspec
 
 from fadoctor.judging.engine.evaluate import Judgement, evaluate
-from fadoctor.judging.engine.fixes import offered_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.weaker_gpu import (
     evaluate_outcomes,
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.place import Place
     from fadoctor.model.rule import Knowledge, Rule
+
+_OF_A_LOG = "log."
+"""How facts begin that are no evidence: a log's evidence are its lines."""
 
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 
@@ -187,6 +189,9 @@ def _natural(text: str) -> list[tuple[int, str]]:
 
 def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
     """Build a finding. Without evidence there is none: that is an error of the rule."""
+    # Late: what writes fixes is a dozen modules, and an environment without findings needs none.
+    from fadoctor.judging.engine.fixes import offered_fixes  # noqa: PLC0415
+
     rule = each.rule
     evidence = _evidence(each.scope)
     if not evidence:
@@ -194,7 +199,7 @@ def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
     return Finding(
         rule_id=rule.id,
         severity=each.shown_severity,
-        confidence=rule.confidence,
+        confidence=each.confidence,
         title=rule.title,
         message=each.scope.fill(rule.message),
         why=each.scope.fill(rule.why),
@@ -218,6 +223,8 @@ def fingerprint(rule_id: str, subject: str) -> str:
 def _evidence(scope: Scope) -> tuple[Evidence, ...]:
     found = []
     for name, fact in scope.read.items():
+        if name.startswith(_OF_A_LOG):
+            continue
         if isinstance(fact, Known):
             found.append(Evidence(name, fact.value, fact.source))
         elif isinstance(fact, Absent):

@@ -42,6 +42,8 @@ from fadoctor.sources.logs.sieve import Sifted, sift
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fadoctor.judging.diagnose import Judged
     from fadoctor.judging.explain.join import Surroundings
     from fadoctor.judging.explain.ranking import Cause
@@ -128,7 +130,8 @@ def explain(
     told = told_in(reading.lines)
     is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines)))
     facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
-    around = surroundings(facts, judged, knowledge, is_weighed=is_weighed)
+    worded = _worded(reading.ranked.causes)
+    around = surroundings(facts, judged, knowledge, shown=worded, is_weighed=is_weighed)
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     known = Vocabulary(knowledge.rules)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
@@ -173,6 +176,12 @@ def explain(
         overlays=judged.environment.overlays if judged is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
+
+
+def _worded(causes: Iterable[Cause]) -> tuple[str, ...]:
+    """Return the rules whose wordings a log shows, those too that follow from others."""
+    ids = (name for cause in causes for name in (cause.rule.id, *cause.consequences))
+    return tuple(dict.fromkeys(ids))
 
 
 def _nearest(texts: tuple[str, ...], knowledge: Knowledge) -> list[str]:

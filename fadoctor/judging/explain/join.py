@@ -10,6 +10,7 @@ from fadoctor.judging.engine.judge import Assessment, judge
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.explain.named_packages import importer_of, owner_of, package_of, packages_in
 from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.catalogue import CAUSES
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Fact, Known
@@ -54,33 +55,41 @@ def surroundings(
     judged: Judged | None,
     knowledge: Knowledge,
     *,
+    shown: tuple[str, ...] = (),
     is_weighed: bool = True,
 ) -> Surroundings:
     """Return the facts around a log: those of an environment, overruled by the log's own.
 
-    Rules judge the log's own facts only where there is something that they weigh.
+    `shown`: the rules whose wordings the log shows, which is a fact, too. Rules judge the log's own
+    facts only where there is something that they weigh.
     """
+    causes: dict[str, Fact] = {CAUSES: Known(shown, "the log")}
     named = {name: fact for name, fact in facts.named.items() if name.endswith(".version")}
     packages = frozenset(name.partition(".")[0] for name in named) & PACKAGES.keys()
     if judged is None:
         own, matrix = None, Matrix(knowledge.tables)
+        alone = _with(facts.environment, causes)
         if facts.named and is_weighed:
-            own = judge(facts.environment, knowledge, matrix)
-        return Surroundings(facts.environment, matrix, None, own, packages=packages)
+            own = judge(alone, knowledge, matrix)
+        return Surroundings(alone, matrix, None, own, packages=packages)
     environment, matrix = judged.environment, judged.matrix
     contradicted = tuple(
         name for name, fact in sorted(named.items()) if _contradicts(fact, environment.fact(name))
     )
-    if not contradicted:
+    if not contradicted and not shown:
         return Surroundings(environment, matrix, judged.assessment, packages=packages)
     # A log often shortens what an environment spells out: only what differs replaces.
     overruling = {name: named[name] for name in contradicted}
     replaced = {**environment.facts, **overruling}
     # A Jetson's log names its driver too: it is compared with no other.
     replaced |= driver_facts(replaced, matrix) if "driver.version" in overruling else {}
-    environment = msgspec.structs.replace(environment, facts=replaced)
+    environment = _with(environment, replaced | causes)
     overruled = judge(environment, knowledge, matrix)
     return Surroundings(environment, matrix, overruled, None, contradicted, packages)
+
+
+def _with(environment: Environment, facts: Mapping[str, Fact]) -> Environment:
+    return msgspec.structs.replace(environment, facts={**environment.facts, **facts})
 
 
 def _contradicts(named: Fact, read: Fact) -> bool:
@@ -109,6 +118,10 @@ _REFUTED = (
 )
 _NO_TRACE = "Nothing in the environment could show this; only the log does."
 _CONFIGURED = "The environment alone cannot show this: it depends on how the run is configured."
+_OTHER_WAYS = (
+    "The facts of this environment do not show it, and they do not speak against it: other "
+    "states and commands lead to the same error."
+)
 _NOT_THERE = (
     "What the log is about is not installed in this environment. Is the log from another one?"
 )
@@ -141,7 +154,7 @@ def _held_against(
             detail = f"{finding.rule_id}: {finding.message}"
             return Check(rule.id, Agreement.CONFIRMED, detail), finding
     mine = [each for each in assessment.judgements if each.rule.id == rule.id]
-    if not (mine and all(each.outcome is Outcome.PASS for each in mine)):
+    if not (mine and all(each.outcome is Outcome.PASS for each in mine) and rule.refutes):
         return Check(rule.id, Agreement.OPEN, _why_open(mine)), None
     if around.contradicted:
         names_ = " and ".join(around.contradicted)
@@ -162,6 +175,8 @@ def _why_open(mine: list[Judgement]) -> str:
         if any(_is_missing(name, fact) for name, fact in read.items()):
             return _NOT_THERE
         return _CONFIGURED if any(name.startswith("config.") for name in read) else _NO_TRACE
+    if all(each.outcome is Outcome.PASS for each in mine):
+        return _OTHER_WAYS
     unknown = [name for each in mine for name in each.scope.unknown_facts()]
     if unknown:
         return f"Not confirmed: {', '.join(dict.fromkeys(unknown))} could not be read here."

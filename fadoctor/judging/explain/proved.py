@@ -15,6 +15,7 @@ from fadoctor.judging.explain.solved_errors import is_over
 from fadoctor.judging.explain.useless_fixes import refusal_of
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.packages import WORDS
 from fadoctor.model.verdict import Backend
 from fadoctor.sources.logs.messages import Failure
 from fadoctor.syntax.patterns import compiled
@@ -46,17 +47,9 @@ _COMPLAINT = compiled(
 
 _TOPICS = {
     "gpu": r"cuda|gpus?|cards?|nvidia|rtx|gtx|tesla|\u663e\u5361",
-    "torch": r"torch|pytorch|cuda|gpus?",
     "driver": r"drivers?|cuda|nvidia[- ]smi|\u9a71\u52a8",
     "toolkit": r"nvcc|cuda|toolkit|compil\w{1,6}",
-    "triton": r"triton|inductor",
-    "flash_attn": r"flash[-_ ]?att\w{0,8}|fa-?2|flash2",
-    "xformers": r"xformers|memory[-_ ]efficient",
-    "vllm": r"vllm",
-    "sglang": r"sglang|sgl[-_]kernel",
-    "bitsandbytes": r"bitsandbytes|bnb|4-?bit|8-?bit",
-    "transformers": r"transformers",
-    "unsloth": r"unsloth",
+    **WORDS,
 }
 """The part of a fact's name before the first dot, and the words that are about it."""
 

@@ -12,7 +12,7 @@ from fadoctor.judging.engine.symptoms import SymptomMatch
 from fadoctor.judging.explain.ranking import Cause
 from fadoctor.model.fact import Absent, Fact, Known, Value
 from fadoctor.model.finding import Confidence, Severity
-from fadoctor.model.packages import COMPANIONS, STACK, package_of
+from fadoctor.model.packages import BYSTANDERS, COMPANIONS, STACK, package_of
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.facts import LogFacts
 from fadoctor.sources.logs.messages import Failure
@@ -47,7 +47,6 @@ _TAIL = compiled(
 )
 _WORDS = ("requires ", "has requirement ", "depends on ")
 _OTHERS = "requirement-unmet"
-_LESSER = frozenset({"tokenizers", "huggingface-hub", "safetensors", "datasets"})
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -97,7 +96,7 @@ def _normal(name: str) -> str:
 
 def _is_of_stack(told: Told) -> bool:
     known = STACK | COMPANIONS
-    return told.package in known and told.needs in known | _LESSER | {"numpy", "einops"}
+    return told.package in known and told.needs in known | BYSTANDERS
 
 
 def with_told(facts: LogFacts, told: tuple[Told, ...], matrix: Matrix) -> LogFacts:

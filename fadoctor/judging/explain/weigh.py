@@ -17,10 +17,14 @@ from fadoctor.model.finding import Confidence, Finding, Outcome, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.judging.engine.judge import Assessment
     from fadoctor.model.rule import Rule
 
 _SEVERITIES = list(Severity)
+
+_OF_A_SHELL = "toolkit."
+"""How facts begin that two shells of one machine can answer differently."""
 
 
 class Weighed(msgspec.Struct, frozen=True):
@@ -75,13 +79,24 @@ def _weighed(cause: Cause, assessment: Assessment, by_id: dict[str, Rule]) -> We
         follows = cause.rule.id in by_id[finding.rule_id].explained_by
         if follows or shown & {finding.rule_id, *finding.consequences}:
             return Weighed(cause, Agreement.CONFIRMED, finding)
-    mine = [each for each in assessment.judgements if each.rule.id == cause.rule.id]
-    excluded = bool(mine) and all(each.outcome is Outcome.PASS for each in mine)
+    excluded = cause.rule.refutes and _excludes(
+        [each for each in assessment.judgements if each.rule.id == cause.rule.id]
+    )
     is_open = excluded or not is_sure
     decided = _decided_by(cause, assessment.findings) if is_open else None
     if decided is not None:
         return Weighed(_rooted(cause, decided, by_id), Agreement.CONFIRMED, decided)
     return Weighed(cause, Agreement.REFUTED if excluded else Agreement.OPEN)
+
+
+def _excludes(mine: list[Judgement]) -> bool:
+    """Return whether facts of a log speak against a cause that its words show.
+
+    The toolkit in a report is the one of the shell that printed it; a build can take another one.
+    """
+    passed = bool(mine) and all(each.outcome is Outcome.PASS for each in mine)
+    read = {name for each in mine for name in each.scope.read}
+    return passed and not any(name.startswith(_OF_A_SHELL) for name in read)
 
 
 def _decided_by(cause: Cause, findings: Iterable[Finding]) -> Finding | None:

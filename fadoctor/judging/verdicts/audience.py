@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import TRAINERS, VLLM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fadoctor.model.fact import Fact
 
-SERVER = "vllm"
-_TRAINERS = ("unsloth", "llamafactory", "trl", "peft")
-"""Packages of training, the one first whose settings people write."""
+SERVER = VLLM
 
 
 def framework_of(facts: Mapping[str, Fact]) -> str:
@@ -24,7 +23,7 @@ def framework_of(facts: Mapping[str, Fact]) -> str:
     configured = facts.get("config.framework")
     if isinstance(configured, Known):
         return str(configured.value)
-    here = [name for name in _TRAINERS if isinstance(facts.get(f"{name}.version"), Known)]
+    here = [name for name in TRAINERS if isinstance(facts.get(f"{name}.version"), Known)]
     if here:
         return here[0]
     return SERVER if isinstance(facts.get(f"{SERVER}.version"), Known) else ""

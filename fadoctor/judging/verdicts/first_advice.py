@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.verdicts.hub_route import Route
 from fadoctor.knowledge.matrix.kernels import distribution_version
 from fadoctor.model.fact import Absent, Known, fact_text, fact_words
+from fadoctor.model.packages import ADVISED
 from fadoctor.model.verdict import Backend
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Rows
     from fadoctor.model.fact import Fact
     from fadoctor.model.verdict import Dtype, Verdict
-
-ADVISED = ("transformers", "diffusers", "torch")
-"""Frameworks for which there is such advice, and whose attention somebody chooses."""
 
 
 def advised(kernels: Kernels, gpus: Collection[Gpu]) -> frozenset[str]:

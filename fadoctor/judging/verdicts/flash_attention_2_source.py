@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fact import Absent, Known, Unknown, fact_text
+from fadoctor.model.packages import FLASH_ATTN
 from fadoctor.model.verdict import Backend, Becomes, Dtype, Origin, Predicted
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def flash_attention_2(
         return Becomes(Origin.UNKNOWN, detail=package.reason)
     if isinstance(package, Absent) and _is_mistaken(kernels, row):
         return Becomes(Origin.UNKNOWN, detail="flash-attn-4 has the import name of flash-attn")
-    refusal = _refusal(kernels, transformers, package, row.cell("flash_attn"))
+    refusal = _refusal(kernels, transformers, package, row.cell(FLASH_ATTN))
     asked = dtype if dtype in _HALF else Dtype.FP16
     wanted = Backend.FA2 if refusal is None else Backend.HUB_FA2
     cells = [

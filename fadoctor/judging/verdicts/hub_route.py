@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.verdicts.obstacles import Obstacle
 from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, printable
+from fadoctor.model.packages import KERNELS, TRANSFORMERS
 from fadoctor.model.verdict import Predicted
 
 if TYPE_CHECKING:
@@ -83,12 +84,12 @@ class Route:
 
     def _range(self) -> Iterator[Obstacle]:
         """Yield that transformers does not accept the kernels that is installed."""
-        if self.known("taken_by") != "transformers":
+        if self.known("taken_by") != TRANSFORMERS:
             return
         environment = self.kernels.environment
         transformers = environment.fact("transformers.version")
         row = self.kernels.matrix.find("transformers-hub-kernels", {"version": transformers})
-        accepted = row.cell("kernels")
+        accepted = row.cell(KERNELS)
         version = fact_text(environment.fact("kernels.version"), "")
         if isinstance(accepted, Unknown):
             yield _open(accepted.reason)

@@ -14,6 +14,14 @@ from fadoctor.knowledge.matrix.kernels import (
     visible_gpus,
 )
 from fadoctor.model.fact import Absent, Fact, Known, fact_text
+from fadoctor.model.packages import (
+    FLASH_ATTN,
+    KERNELS,
+    PREFERRED,
+    SETTINGS,
+    SETTINGS_ON_ROUTES,
+    TORCH,
+)
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommendation
 
@@ -22,25 +30,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.verdict import Becomes, Verdict
 
-FRAMEWORKS = ("transformers", "vllm", "llamafactory", "unsloth")
-
-_ON_ROUTES = ("torch", "diffusers", "trl", "axolotl")
-"""Frameworks of which there is something to say only where another way is recommended."""
-
-_PREFERRED = (
-    Backend.FA3,
-    Backend.HUB_FA3,
-    Backend.TORCH_FA3,
-    Backend.FA2,
-    Backend.HUB_FA2,
-    Backend.FA4,
-    Backend.HUB_FA4,
-    Backend.TORCH_FA4,
-    Backend.SDPA_FLASH,
-    Backend.SDPA_EFFICIENT,
-    Backend.XFORMERS,
-    Backend.SDPA_MATH,
-)
+PREFERRED_BACKENDS = tuple(map(Backend, PREFERRED))
 _DTYPES = (Dtype.BF16, Dtype.FP16, Dtype.FP32)
 _REASON_LIMIT = 4
 _GPUS_NAMED = 4
@@ -128,7 +118,7 @@ def _has_routes(kernels: Kernels) -> bool:
     """Return whether kernels come here by another way, or would if kernels were installed."""
     if any(map(kernels.route, kernels.installed())):
         return True
-    facts = [kernels.environment.fact(f"{n}.version") for n in ("flash_attn", "kernels")]
+    facts = [kernels.environment.fact(f"{n}.version") for n in (FLASH_ATTN, KERNELS)]
     takes = isinstance(kernels.environment.fact("transformers.version"), Known)
     return takes and all(isinstance(fact, Absent) for fact in facts)
 
@@ -141,11 +131,13 @@ def _candidates(kernels: Kernels, gpus: list[Gpu]) -> Iterator[Backend]:
     """
     if isinstance(kernels.environment.fact("torch.version"), Absent):
         return
-    routes = [each for each in _PREFERRED if kernels.route(each) and kernels.is_installed(each)]
+    routes = [
+        each for each in PREFERRED_BACKENDS if kernels.route(each) and kernels.is_installed(each)
+    ]
     near = _near(kernels, gpus, routes) if routes else ()
     own = (Backend.VLLM_FA,) if serves(kernels.environment.facts) else ()
-    for backend in (*own, *_PREFERRED):
-        of_torch = kernels.package(backend) == "torch"
+    for backend in (*own, *PREFERRED_BACKENDS):
+        of_torch = kernels.package(backend) == TORCH
         if kernels.route(backend):
             if backend in near:
                 yield backend
@@ -202,9 +194,9 @@ def _settings(
     """Return the settings of each framework that are the same for all GPUs."""
     found = {}
     here = kernels.environment
-    on_route = _ON_ROUTES if kernels.route(backend) else ()
+    on_route = SETTINGS_ON_ROUTES if kernels.route(backend) else ()
     more = [n for n in on_route if isinstance(distribution_version(here, n), Known)]
-    for framework in (*FRAMEWORKS, *more):
+    for framework in (*SETTINGS, *more):
         answers = [kernels.settings(framework, backend, dtype, gpu) for gpu in gpus]
         agreed = _agreed(answers)
         if agreed:

@@ -58,8 +58,7 @@ def check_rule(rule: Rule, stem: str, folder: str, names: RuleNames) -> Iterator
         yield ("verified",), f"must be one of {', '.join(_VERIFIED)}"
     if rule.verified == "reported" and rule.severity is Severity.ERROR:
         yield ("severity",), "what was only reported is at most a warning"
-    if rule.when_severity is not None:
-        yield from _check_when_severity(rule)
+    yield from _check_both_ways(rule)
     if not rule.when and not rule.symptoms:
         yield (), "needs `when`, `symptoms` or both"
     yield from _check_subjects(rule)
@@ -73,10 +72,14 @@ def check_rule(rule: Rule, stem: str, folder: str, names: RuleNames) -> Iterator
             yield ("explained_by", index), f"there is no rule {rule_id}"
 
 
-def _check_when_severity(rule: Rule) -> Iterator[Problem]:
+def _check_both_ways(rule: Rule) -> Iterator[Problem]:
+    """Yield what is wrong with how facts weigh beside a log."""
     severities = list(Severity)
-    lower = rule.when_severity.severity if rule.when_severity else rule.severity
-    if severities.index(lower) <= severities.index(rule.severity):
+    if not rule.refutes and not (rule.when and rule.symptoms):
+        yield ("refutes",), "belongs to rules with `when` and `symptoms`"
+    if rule.when_severity is None:
+        return
+    if severities.index(rule.when_severity.severity) <= severities.index(rule.severity):
         yield ("when_severity", "severity"), "must be less than the rule's severity"
     if not rule.when:
         yield ("when_severity",), "belongs to rules with `when`"

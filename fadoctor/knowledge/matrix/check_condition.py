@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.catalogue import FactSpec, example_name, find_spec, generic_name
+from fadoctor.model.catalogue import CAUSES, FactSpec, example_name, find_spec, generic_name
 from fadoctor.model.rule import ACCESSORS, OPERATORS
 
 if TYPE_CHECKING:
@@ -144,6 +144,11 @@ def _check_test(
             yield from check_path(operand[1:], here, rule, names)
         elif (problem := _operand_problem(name, operand, kind)) is not None:
             yield here, problem
+        elif path == CAUSES and name != "present":
+            named = operand if isinstance(operand, list) else [operand]
+            yield from (
+                (here, f"there is no rule {each}") for each in named if each not in names.rules
+            )
 
 
 def _operand_problem(name: str, operand: Any, kind: str) -> str | None:

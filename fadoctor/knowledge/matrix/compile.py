@@ -20,6 +20,7 @@ from fadoctor.knowledge.matrix.check_condition import RuleNames
 from fadoctor.knowledge.matrix.check_symptoms import longest_match
 from fadoctor.knowledge.matrix.log_words import TABLE as WORDS
 from fadoctor.knowledge.matrix.log_words import spell_out, words_of
+from fadoctor.knowledge.matrix.same_cause import same_causes
 from fadoctor.knowledge.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
@@ -36,6 +37,9 @@ FILE_LIMIT = 5_000
 _LISTS = {"for_each", "explained_by"}
 _SYMPTOM_LISTS = {"near", "same_line", "absent", "others", "survived"}
 _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
+
+BUILT_IN = ("packages", "backends")
+"""Tables that the program has as literals: it reads no rows of these."""
 
 Cases = dict[str, list[dict[str, Any]]]
 
@@ -74,7 +78,9 @@ def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
     knowledge = _knowledge(folder, documents, rules.values(), tables, base)
     problems += _check(knowledge, rules, tables, documents)
     if base is None:
-        problems += _retired(knowledge, _read(folder / "knowledge.yaml"))
+        stated = _read(folder / "knowledge.yaml")
+        problems += _retired(knowledge, stated)
+        problems += same_causes(knowledge.rules, stated)
     return Compiled(knowledge, cases, tuple(problems))
 
 
@@ -251,17 +257,24 @@ def _conflicts(
     """Yield where own tables contradict those below them, naming both places."""
     for table in tables.values():
         below, document = base.get(table.table), documents[table.file]
-        if below is None:
-            continue
-        places = dict(zip((_keys(row, below) for row in below.rows), below.places, strict=True))
-        for part in ("keys", "columns"):
-            if getattr(table, part) != getattr(below, part):
-                where = below.places[0].rpartition(":")[0] if below.places else below.file
-                problem = f"table {table.table} has other {part} in {where}"
-                yield document.error((part,), problem)
-        for index, row in enumerate(table.rows):
-            if (place := places.get(_keys(row, below))) is not None:
-                yield document.error(("rows", index), f"this row is already defined in {place}")
+        if table.table in BUILT_IN:
+            problem = f"table {table.table} is part of fadoctor itself, and takes no rows of others"
+            yield document.error(("table",), problem)
+        elif below is not None:
+            yield from _contradicted(table, below, document)
+
+
+def _contradicted(table: Table, below: Table, document: Document) -> Iterator[RuleDataError]:
+    """Yield where a table contradicts the one below it."""
+    places = dict(zip((_keys(row, below) for row in below.rows), below.places, strict=True))
+    for part in ("keys", "columns"):
+        if getattr(table, part) != getattr(below, part):
+            where = below.places[0].rpartition(":")[0] if below.places else below.file
+            problem = f"table {table.table} has other {part} in {where}"
+            yield document.error((part,), problem)
+    for index, row in enumerate(table.rows):
+        if (place := places.get(_keys(row, below))) is not None:
+            yield document.error(("rows", index), f"this row is already defined in {place}")
 
 
 def _keys(row: dict[str, Cell], table: Table) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import msgspec
 from fadoctor.knowledge.matrix.backends import entries_of
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, fact_words
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import PACKAGES, TRANSFORMERS
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class Kernels:
 
     def decided_by(self, backend: Backend) -> tuple[str, ...]:
         """Return the fact prefixes of the packages whose releases decide what a backend does."""
-        asks = ("transformers",) if self.route(backend) == "hub" else ()
+        asks = (TRANSFORMERS,) if self.route(backend) == "hub" else ()
         return (*self.brought_by(backend), *asks)
 
     def one_of(self, backend: Backend) -> tuple[str, ...]:

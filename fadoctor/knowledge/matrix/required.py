@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.release_columns import RELEASES
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import ALWAYS, PARTLY, RELEASES, TORCH, TRITON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,17 +13,6 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
 
 _NO_TABLE = "no table says what it requires"
-PARTLY = {"sglang": ("sglang-releases", {"torch": "torch", "transformers": "transformers"})}
-"""Packages whose table says what they require of some packages, and not of all that they bring."""
-
-_ALWAYS = {
-    "triton": Known({}, "triton requires none"),
-    **dict.fromkeys(
-        ("flash_attn", "flash_attn_3"),
-        Known({"torch": "", "einops": ""}, "what every release of it requires"),
-    ),
-}
-"""What all releases of a package require."""
 
 
 def required(
@@ -37,10 +26,12 @@ def required(
     `holds` says whether a marker holds on the machine, None where nobody knows.
     """
     version = facts[f"{package}.version"]
-    if package == "torch":
+    if package == TORCH:
         return _of_torch(facts, matrix, holds)
-    if package in _ALWAYS:
-        return _ALWAYS[package]
+    if package in ALWAYS:
+        needs = ALWAYS[package]
+        source = "what every release of it requires" if needs else f"{package} requires none"
+        return Known({**needs}, source)
     if package in PARTLY:
         return _in_part(package, version, matrix)
     if package not in RELEASES:
@@ -85,9 +76,9 @@ def _of_torch(
         return Unknown("no table says what this build requires", "torch.requires")
     platform = facts.get("host.platform", Unknown("the platform is not known", "host"))
     rows = matrix.find("torch-releases", {"version": facts["torch.version"], "platform": platform})
-    pin, marker = rows.cell("triton"), rows.cell("triton_marker")
+    pin, marker = rows.cell(TRITON), rows.cell("triton_marker")
     meant = holds(str(marker.value)) if isinstance(marker, Known) else True
     if isinstance(pin, Unknown) or meant is None:
-        return pin if isinstance(pin, Unknown) else Unknown("its condition is not known", "triton")
-    needs = {"triton": str(pin.value)} if isinstance(pin, Known) and meant else {}
+        return pin if isinstance(pin, Unknown) else Unknown("its condition is not known", TRITON)
+    needs = {TRITON: str(pin.value)} if isinstance(pin, Known) and meant else {}
     return Known(needs, "matrix torch-releases")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from fadoctor.model.smoke import CellKey, Device
+from fadoctor.syntax.credentials.document import hide_in_document
 
 SCHEMA = 3
 """Version of the events that `child/_fadoctor_worker.py` writes."""
@@ -171,4 +172,5 @@ def read_event(line: str) -> Event | None:
     if event.schema != SCHEMA:
         return None
     too_many = isinstance(event, Imported) and len(event.devices) > DEVICE_LIMIT + 1
-    return None if too_many else event
+    # here, where texts are whole: what was cut or joined no longer shows what is a credential
+    return None if too_many else hide_in_document(event)

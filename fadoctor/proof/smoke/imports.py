@@ -19,7 +19,9 @@ from fadoctor.model.typed import decode
 from fadoctor.model.verdict import Measured
 from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.proof.smoke.parent import hindrance_of
+from fadoctor.proof.smoke.worker import tail_of
 from fadoctor.sources.probes.world import read_text
+from fadoctor.syntax.credentials.document import hide_in_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -41,7 +43,6 @@ SCHEMA = 1
 _SCRIPT = Path(__file__).parent / "child" / "_fadoctor_imports.py"
 _EVENTS_LIMIT = 1 << 18
 _OUTPUT_LIMIT = 1 << 16
-_TAIL = 4_000
 
 # Unsloth cannot find any torch accelerator? You need a GPU. / No CUDA GPUs are available
 _WANTS_GPU = re.compile(
@@ -157,7 +158,7 @@ def _read_events(text: str) -> list[Event]:
         except (msgspec.DecodeError, RecursionError):
             continue
         if event.schema == SCHEMA:
-            found.append(event)
+            found.append(hide_in_document(event))
     return found
 
 
@@ -176,7 +177,7 @@ def _judged(
         return _failed(proof, last, seconds, judge, has_gpu=has_gpu)
     if result.ending is Ending.NOT_STARTED:
         return _not_run(entry, result.describe())
-    message = f"{result.stdout[-_TAIL:]}\n{result.stderr[-_TAIL:]}"
+    message = tail_of(result)
     return msgspec.structs.replace(
         proof,
         measured=Measured.FAILED,

@@ -17,6 +17,7 @@ from fadoctor.processes.deadline import Pulse
 from fadoctor.proof.smoke.events import Account, read_account
 from fadoctor.proof.smoke.like import Like
 from fadoctor.sources.probes.world import read_text
+from fadoctor.syntax.credentials.hiding import hide_credentials
 
 Tell = Callable[[str], None]
 
@@ -73,7 +74,13 @@ class WorkerReport(msgspec.Struct, frozen=True):
     @property
     def tail(self) -> str:
         """Return the end of what it printed: a library that ends the process says why there."""
-        return f"{self.result.stdout[-_TAIL:]}\n{self.result.stderr[-_TAIL:]}"
+        return tail_of(self.result)
+
+
+def tail_of(result: Result) -> str:
+    """Return the ends of what a process printed, whose credentials are hidden before it is cut."""
+    said = (hide_credentials(text)[-_TAIL:] for text in (result.stdout, result.stderr))
+    return "\n".join(said)
 
 
 class Workers(msgspec.Struct, frozen=True):

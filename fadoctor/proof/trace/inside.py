@@ -15,6 +15,7 @@ from fadoctor.model.typed import convert
 from fadoctor.proof.trace.join import build_report
 from fadoctor.proof.trace.parent import CHILD, process_of
 from fadoctor.proof.trace.settings import TraceSettings, config_of
+from fadoctor.syntax.credentials.document import hide_in_document
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -77,7 +78,8 @@ class Trace:
         """Return what was seen, as `fadoctor trace --format json` says it."""
         plain = self._tracer.record.document()
         process = process_of(convert(plain, Record))
-        return build_report(tuple(sys.argv), 0, (process,), self._knowledge)
+        report = build_report(tuple(sys.argv), 0, (process,), self._knowledge)
+        return hide_in_document(report)
 
     def report(self) -> str:
         """Return what was seen, as `fadoctor trace` says it."""

@@ -103,8 +103,9 @@ def _step(number: int, action: Action, store: Store, workshop: Workshop, journal
 
 def _record(store: Store, number: int, journal: Journal) -> None:
     """Record what the steps have changed so far; from here on the rest is somebody else's doing."""
+    is_listed = "conda" not in journal.plan.installer  # whose lists are others
     try:
-        write_changes(store, find_changes(store, number, journal.planned(), whole=True))
+        write_changes(store, find_changes(store, number, journal.planned(), whole=is_listed))
     except OSError as error:
         raise ApplyError(f"what was changed cannot be recorded: {error.strerror}") from error
 

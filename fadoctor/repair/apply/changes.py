@@ -13,10 +13,15 @@ from fadoctor.model.errors import ApplyError
 from fadoctor.model.typed import decode
 from fadoctor.repair.apply.likeness import changed_versions, named_by, read_likeness
 from fadoctor.repair.apply.ownership import (
+    Claims,
     OwnedDistribution,
     claimed_outside,
+    claims,
+    folders_above,
     in_packages,
     installed,
+    is_compiled,
+    source_of,
     unequal,
 )
 from fadoctor.repair.apply.snapshot import SnapshotEntry, gone, present, read_manifest, same
@@ -25,7 +30,9 @@ from fadoctor.repair.apply.strangers import strangers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from pathlib import Path
 
+    from fadoctor.repair.apply.ownership import Installed
     from fadoctor.repair.apply.store import Store
 
 _OF_INSTALLERS = frozenset({".lock"})
@@ -81,11 +88,40 @@ def find_changes(
         for parent in _above(path)
         if (parent in before) is not (parent in here)
     }
+    theirs = strangers(store, was, now, planned, whole=whole)
+    if whole:
+        changed -= _unfinished(store.prefix, now, changed.difference(before))
     entries = tuple(here.get(path, gone(path)) for path in sorted(changed))
-    theirs = strangers(store.prefix, was, now, planned, whole=whole)
     left = {name: each for name, each in now.items() if name not in theirs}
     left |= {name: was[name] for name in theirs if name in was}
     return Changes(step, entries, left, *_through_links(store, planned, theirs))
+
+
+def _unfinished(prefix: Path, now: Installed, new: set[str]) -> set[str]:
+    """Return what is new among packages, and in no list: another installer is still at work there.
+
+    One that came to its end has left the lists of all that it wrote.
+    """
+    if not new:
+        return set()
+    owned = [claims(prefix, prefix, one) for several in now.values() for one in several]
+    files: frozenset[str] = frozenset().union(*(each.files for each in owned))
+    folders = {folder for each in owned for folder in each.folders}
+    known = Claims(files, tuple(folders))
+    above = folders_above(known)
+    return {
+        path
+        for path in new
+        if in_packages(path)
+        and not (path in above or path in folders or _is_owned(path, files, folders))
+    }
+
+
+def _is_owned(path: str, files: Collection[str], folders: Collection[str]) -> bool:
+    source = source_of(path)
+    if is_compiled(path) and source == path:  # a folder of compiled files
+        return True
+    return source in files or any(above in folders for above in (source, *_above(source)))
 
 
 def _through_links(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fadoctor.repair.apply.ownership import Installed, OwnedDistribution
+    from fadoctor.repair.apply.store import Store
 
 _SIZE_LIMIT = 4 << 20
 
@@ -21,17 +22,22 @@ _REQUIRES = re.compile(rb"^Requires-Dist: {1,10}([A-Za-z0-9][A-Za-z0-9._-]{0,100
 
 
 def strangers(
-    prefix: Path, was: Installed, now: Installed, planned: Collection[str], *, whole: bool
+    store: Store, was: Installed, now: Installed, planned: Collection[str], *, whole: bool
 ) -> set[str]:
-    """Return the distributions that came, and that no installer brings for what is planned.
+    """Return the distributions that came or went, and that no installer moves for what is planned.
 
     pip and uv change what they are asked for and what that requires; what conda changes is nobody's
     guess. Where one was stopped half-way the requirements may not be there yet: then only what is
     complete, and was asked for by name, is somebody else's.
     """
+    prefix = store.prefix
     came = unequal(was, now).intersection(now).difference(planned)
     changed = {name for name in came if not _is_of_conda(prefix, now[name])}
     if whole:
+        went = unequal(was, now).difference(
+            now, planned
+        )  # no installer removes what it was not told
+        changed |= {name for name in went if not _is_of_conda(store.snapshot, was[name])}
         return changed.difference(_required(prefix, now, planned))
     return {name for name in changed if _is_asked_for(prefix, now.get(name, ()))}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.versions import is_in, parse_version, version_part
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TORCH, TRITON
 from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.repair.plan.build import missing_modules
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
@@ -16,7 +16,6 @@ from fadoctor.repair.plan.domain import bears_another_name
 from fadoctor.repair.plan.hub_route import effects_of_hub, partner_of_kernels
 from fadoctor.repair.plan.post_state import old_cuda_wheels
 from fadoctor.repair.plan.released import mapping_of
-from fadoctor.repair.plan.releases import BESIDE_TORCH
 from fadoctor.repair.plan.rule_inputs import EVERYTHING
 from fadoctor.repair.plan.undoing import undo_commands
 from fadoctor.repair.plan.wheel_facts import text_of
@@ -105,7 +104,7 @@ class Writer:
             index = self.problem.session.candidates.indexes.of(version_part(version, "local") or "")
             requirement = f"{name}=={version if index else _public(version)}"
             return Choice(package, ChoiceKind.INSTALL, version, version, requirement, index)
-        if package != "torch":
+        if package != TORCH:
             return Choice(
                 package, ChoiceKind.INSTALL, version, version, f"{name}=={_public(version)}"
             )
@@ -121,7 +120,7 @@ class Writer:
                 names = (self._installed_name(choice.package),)
                 yield self._uninstall(names, (choice,), "remove " + names[0], self._effects(choice))
         again = [choice for choice in installed if self._is_there_already(choice)]
-        torch = next((c for c in installed if c.package == "torch"), None)
+        torch = next((c for c in installed if c.package == TORCH), None)
         old = old_cuda_wheels(self.environment, torch) if torch is not None else ()
         gone = (*(self._installed_name(choice.package) for choice in again), *old)
         if gone:
@@ -171,7 +170,7 @@ class Writer:
         )
         names = tuple(self._installed_name(choice.package) for choice in choices)
         index = next((choice.index for choice in choices if choice.index), "")
-        mixed = any(not choice.index and choice.package != "triton" for choice in choices)
+        mixed = any(not choice.index and choice.package != TRITON for choice in choices)
         urls = [choice.url for choice in choices if choice.url]
         return Action(
             ActionKind.INSTALL,
@@ -252,7 +251,7 @@ class Writer:
         if self.is_fresh:
             return ""
         before = {name: self._before(name) for name in names}
-        if before.get("torch"):
+        if before.get(TORCH):
             before |= self._libraries_of_nvidia()
         indexes = self.problem.session.candidates.indexes
         argvs = undo_commands(before, self.environment, self.dialect, indexes)
@@ -304,7 +303,7 @@ def _in_words(choice: Choice) -> str:
 def _effects_of(choices: Iterable[Choice]) -> Iterator[str]:
     """Yield what an installation brings with it beside what is named."""
     kinds = [choice.kind for choice in choices]
-    if any(choice.package == "torch" for choice in choices):
+    if any(choice.package == TORCH for choice in choices):
         yield "the download is several gigabytes, NVIDIA's libraries included"
     if ChoiceKind.FOLLOW in kinds:
         yield "the installer chooses the versions that are not named here"

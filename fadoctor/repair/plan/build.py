@@ -8,6 +8,7 @@ from fadoctor.knowledge.matrix.kernels import computing_gpus
 from fadoctor.knowledge.matrix.versions import is_in, version_key, version_part
 from fadoctor.knowledge.matrix.wheel_label import STEM, wheel_facts
 from fadoctor.model.fact import Fact, Known
+from fadoctor.model.packages import ALWAYS, FLASH_ATTN, TORCH
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.released import is_in_specifier, released
 from fadoctor.repair.plan.wheel_facts import known
@@ -92,16 +93,16 @@ def missing_modules(environment: Environment, matrix: Matrix, version: str) -> t
     imports, installed = row.cell("imports"), environment.fact("packages.installed")
     names = imports.value if isinstance(imports, Known) and isinstance(imports.value, tuple) else ()
     there = installed.value if isinstance(installed, Known) else {}
-    return tuple(n for n in names if n != "torch" and isinstance(there, dict) and n not in there)
+    return tuple(n for n in names if n != TORCH and isinstance(there, dict) and n not in there)
 
 
 def _choice(environment: Environment, version: str, age: int) -> Choice:
     suffix = environment.fact("python.ext_suffix")
     ending = str(suffix.value) if isinstance(suffix, Known) else ".so"
-    facts = released("flash_attn", version, interface=True)
+    facts = released(FLASH_ATTN, version, interface=True)
     facts["flash_attn.namespace_only"] = known(False)
     facts["flash_attn.extension"] = known(STEM + ending)
-    facts["flash_attn.requires"] = known({"torch": "", "einops": ""})
+    facts["flash_attn.requires"] = known({**ALWAYS[FLASH_ATTN]})
     facts |= wheel_facts(Known(version, "built"), facts["flash_attn.extension"], facts)
     cuda = environment.fact("torch.cuda")
     inside: dict[str, Fact] = {
@@ -113,7 +114,7 @@ def _choice(environment: Environment, version: str, age: int) -> Choice:
         "flash_attn.binary.glibc": environment.fact("host.glibc"),
     }
     return Choice(
-        "flash_attn", ChoiceKind.BUILD, f"build {version}", version, f"flash-attn=={version}",
+        FLASH_ATTN, ChoiceKind.BUILD, f"build {version}", version, f"flash-attn=={version}",
         facts={**facts, **inside}, age=age, env=build_variables(environment),
     )  # fmt: skip
 

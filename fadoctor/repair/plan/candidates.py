@@ -13,6 +13,7 @@ from packaging.markers import Marker
 from fadoctor.knowledge.matrix.query import typed_cell
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import TORCH, TRITON
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.files import Files
@@ -96,16 +97,16 @@ class Candidates:
             return None  # nobody knows where it is, or for which GPUs it has code
         full = version if build == PYPI else f"{version}+{build}"
         facts = released(
-            "torch", full, build=build, cuda=row["cuda"], hip=None, cxx11_abi=row["cxx11_abi"]
+            TORCH, full, build=build, cuda=row["cuda"], hip=None, cxx11_abi=row["cxx11_abi"]
         )
         facts["torch.requires"] = Known(requires, AFTER)
         return Choice(
-            "torch", ChoiceKind.INSTALL, full, full, f"torch=={full}", index, facts=facts, age=age
+            TORCH, ChoiceKind.INSTALL, full, full, f"torch=={full}", index, facts=facts, age=age
         )
 
     def triton(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the triton that the environment's torch requires, where it requires one."""
-        wanted = mapping_of(environment.fact("torch.requires")).get("triton", "")
+        wanted = mapping_of(environment.fact("torch.requires")).get(TRITON, "")
         if wanted and wanted not in self._triton:
             allowed = parse_specifier(wanted)
             found = [
@@ -139,17 +140,17 @@ def torch_requires(release: Row, platform: str, python: str) -> dict[str, str]:
         "platform_machine": machine,
         "python_version": python.rstrip("t"),
     }
-    pin, marker = release.get("triton"), release.get("triton_marker")
+    pin, marker = release.get(TRITON), release.get("triton_marker")
     if not isinstance(pin, str) or (isinstance(marker, str) and not Marker(marker).evaluate(where)):
         return {}
-    return {"triton": pin}
+    return {TRITON: pin}
 
 
 def _triton(version: str, row: Row) -> Choice:
-    facts = released("triton", version)
+    facts = released(TRITON, version)
     facts["triton.requires"] = Known({}, AFTER)
     facts["toolkit.ptxas.version"] = known(row.get("ptxas"))
-    return Choice("triton", ChoiceKind.INSTALL, version, version, f"triton=={version}", facts=facts)
+    return Choice(TRITON, ChoiceKind.INSTALL, version, version, f"triton=={version}", facts=facts)
 
 
 def _at_distance(choice: Choice, here: str | None) -> Choice:

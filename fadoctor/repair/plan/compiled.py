@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.packages import EXTENSIONS
+from fadoctor.model.packages import EXTENSIONS, LOADS_ALONE, TORCH, XFORMERS
 from fadoctor.repair.plan.after_unset import without_folders
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ _OF_TORCH = ("libtorch", "libc10")
 _OWN_FAILURES = (*_BROKEN, "other-machine")
 _SYSTEM_CAUSES = ("glibc", "libstdcxx", "python")
 _TORCH_FUNCTIONS = ("string-abi", "torch-function", "stable-abi")
-_ALONE = ("triton",)
-"""Packages whose extensions are linked to nothing of torch: they load beside any."""
 _VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 
 
@@ -58,12 +56,12 @@ def is_damaged(facts: Mapping[str, Fact], package: str) -> bool:
     gone = facts.get(f"{package}.gone")
     if isinstance(gone, Known) and gone.value is True:
         return True
-    if package == "xformers" and isinstance(facts.get("xformers.extension"), Absent):
+    if package == XFORMERS and isinstance(facts.get("xformers.extension"), Absent):
         return True  # compiled without CUDA, or taken as source
-    if package == "torch" and lacking_requirements(facts, package):
+    if package == TORCH and lacking_requirements(facts, package):
         return True
     failure = _value(facts, f"{package}.binary.failure")
-    if package == "torch" and failure == "missing-library":
+    if package == TORCH and failure == "missing-library":
         return _value(facts, "torch.binary.cause") == "torch-library"
     return failure in _BROKEN
 
@@ -97,10 +95,10 @@ def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> 
     for package, extension in _read(facts):
         if alike and _value(facts, f"{package}.loads") == "True":
             continue
-        if package != "torch" and _is_apart(facts, extension):
+        if package != TORCH and _is_apart(facts, extension):
             continue
         failure, cause = (_value(facts, f"{extension}.{name}") for name in ("failure", "cause"))
-        if package in ("torch", *_ALONE) or failure in _OWN_FAILURES or cause in _SYSTEM_CAUSES:
+        if package in (TORCH, *LOADS_ALONE) or failure in _OWN_FAILURES or cause in _SYSTEM_CAUSES:
             continue
         # a label that already was wrong about this torch says nothing
         is_wrong = same and cause in _TORCH_FUNCTIONS
@@ -123,7 +121,7 @@ def without_variables(facts: Mapping[str, Fact], names: frozenset[str]) -> dict[
     changed = without_folders(facts, names)
     if "torch.version" in changed:
         for package, extension in _read(facts):
-            if package not in _ALONE:
+            if package not in LOADS_ALONE:
                 changed |= _void(facts, package, extension, _NOBODY_KNOWS)
     for package, extension in _read(facts):
         found_by = _value(facts, f"{extension}.found_by")
@@ -160,7 +158,7 @@ def _names_torch(facts: Mapping[str, Fact], package: str) -> bool:
         return True
     requires = facts.get(f"{package}.requires")
     needs = requires.value if isinstance(requires, Known) else {}
-    return isinstance(needs, dict) and needs.get("torch", "").startswith("==")
+    return isinstance(needs, dict) and needs.get(TORCH, "").startswith("==")
 
 
 def names_cuda(facts: Mapping[str, Fact], package: str) -> bool:

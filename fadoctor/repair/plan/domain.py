@@ -6,19 +6,32 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.release_columns import FRAMEWORKS, PLANNED
 from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model import packages
 from fadoctor.model.fact import Absent, Known, fact_text
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import (
+    AT_ONCE,
+    ATTENTION,
+    BESIDE_TORCH,
+    COMPILED_BESIDE,
+    HUGGINGFACE_HUB,
+    KERNELS,
+    ORDER,
+    PACKAGES,
+    PLANNED,
+    REMOVABLE,
+    TABLED_FRAMEWORKS,
+    TORCH,
+    TRITON,
+)
 from fadoctor.repair.plan.build import build_choices
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep, remove
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements, names_cuda
 from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
-from fadoctor.repair.plan.hub_route import LIBRARY
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
-from fadoctor.repair.plan.releases import BESIDE_TORCH, COMPILED_BESIDE, drawn_in
-from fadoctor.repair.plan.wishes import ATTENTION, PAIR, wanted_of_hub
+from fadoctor.repair.plan.releases import drawn_in
+from fadoctor.repair.plan.wishes import wanted_of_hub
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -27,22 +40,6 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.problem import Problem
     from fadoctor.repair.plan.wishes import Wishes
 
-ORDER = (
-    "torch", "vllm", "sglang", "unsloth", "llamafactory", "torchvision", "torchaudio",
-    "xformers", "triton", "flash_attn", "flash_attn_3", "flash_attn_4",
-)  # fmt: skip
-"""The packages that come first: what pins others goes before them."""
-
-WHOLE = ("vllm", "sglang", "unsloth", "llamafactory")
-"""Frameworks: an old release that declares few bounds accepts much, and is no better for that."""
-
-_AT_ONCE = ("torch", "sglang", "triton", "torchvision", "torchaudio", *PAIR, LIBRARY)
-"""What follows from the choice of torch, where it is there or was asked for; kernels of the Hub,
-and the library that decides whether they and transformers go together."""
-
-REMOVABLE = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers", "triton")
-"""What may go where nothing else helps. Frameworks are why an environment exists: they stay."""
-
 
 def packages_of(
     environment: Environment, asked: Collection[str], offers: Iterable[str]
@@ -50,7 +47,7 @@ def packages_of(
     """Return the packages about which there is something to decide, in order."""
     tabled = (*ORDER, *PLANNED)
     found = {name for name in tabled if is_there(environment, name) or name in asked}
-    found |= {"torch", "triton"} | drawn_in(found) | set(offers)
+    found |= {TORCH, TRITON} | drawn_in(found) | set(offers)
     ordered = [name for name in (*ORDER, *PACKAGES) if name in found]
     return tuple(dict.fromkeys((*ordered, *sorted(found - set(ordered)))))
 
@@ -69,8 +66,8 @@ def decided_in_order(
     are last: first one that must be replaced or removed in any case, for which little is left to
     choose, then what was asked for.
     """
-    sure = {"torch", "triton", PAIR[1], *wishes.asked, *there}
-    at_once = (name for name in _AT_ONCE if name in packages and name in sure)
+    sure = {TORCH, TRITON, KERNELS, *wishes.asked, *there}
+    at_once = (name for name in AT_ONCE if name in packages and name in sure)
     stays = (name for name in packages if name in wishes.kept)
     attention = sorted(
         (name for name in packages if name in ATTENTION),
@@ -91,7 +88,7 @@ def domain(
     kept = keep(package)
     if package in problem.wishes.kept or _is_not_ours(problem, package):
         return [kept]
-    if package in FRAMEWORKS and _is_pinned_in_a_file(problem, package):
+    if package in TABLED_FRAMEWORKS and _is_pinned_in_a_file(problem, package):
         return [kept]
     pins = _pins(package, environment, decided)
     wished = problem.wishes.pinned.get(package, "")
@@ -157,7 +154,7 @@ def _is_not_ours(problem: Problem, package: str) -> bool:
     An own build of torch (NGC's, a nightly, conda's) is replaced only where torch is asked for, or
     where it is for the GPUs of another vendor: it computes nothing on those that are here.
     """
-    if package != "torch" or "torch" in problem.wishes.asked:
+    if package != TORCH or TORCH in problem.wishes.asked:
         return False
     build = problem.environment.fact("torch.build")
     own = isinstance(build, Known) and build.value in ("other", "rocm")
@@ -175,16 +172,16 @@ def is_of_another_vendor(environment: Environment) -> bool:
 def _others(problem: Problem, package: str, environment: Environment) -> list[Choice]:
     candidates, wishes = problem.session.candidates, problem.wishes
     match package:
-        case "torch":
+        case packages.TORCH:
             found = list(candidates.torch(environment))
-        case "triton":
+        case packages.TRITON:
             found = list(candidates.triton(environment))
-        case "flash_attn":
+        case packages.FLASH_ATTN:
             found = list(candidates.flash_attn(environment))
             if wishes.allow_build:
                 matrix, tools = problem.session.matrix, wishes.with_tools
                 found += build_choices(environment, matrix, candidates, with_tools=tools)
-        case "flash_attn_3":
+        case packages.FLASH_ATTN_3:
             found = list(candidates.flash_attn_3(environment))
         case _:
             found = list(candidates.releases(package, environment))
@@ -192,7 +189,7 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
     there = is_there(environment, package)
     if there:
         found = [choice for choice in found if not _is_same(choice, problem.environment)]
-    if package == "torch":
+    if package == TORCH:
         found = [_with_requirements(choice, problem.environment) for choice in found]
     offers = () if package in PLANNED else problem.offers.get(package, ())
     found += [_exactly(problem, offer, environment) for offer in offers]
@@ -203,11 +200,11 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
 
 def _of_the_hub(problem: Problem, package: str, environment: Environment) -> list[Choice]:
     """Return the releases of kernels, or of transformers, by which kernels of the Hub are had."""
-    if package == LIBRARY:
+    if package == HUGGINGFACE_HUB:
         company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
-        newest = company.newest(LIBRARY)
+        newest = company.newest(HUGGINGFACE_HUB)
         return [newest] if newest is not None else []
-    if package == PAIR[1]:
+    if package == KERNELS:
         return problem.session.hub.kernels(environment, wanted_of_hub(problem.wishes))
     found = transformers_for_hub(problem.session, environment, problem.wishes.asked)
     if package not in problem.wishes.asked:
@@ -240,7 +237,7 @@ def _is_same(choice: Choice, environment: Environment) -> bool:
         return False
     if is_damaged(environment.facts, choice.package) or bears_another_name(choice, environment):
         return False
-    if choice.package != "torch":
+    if choice.package != TORCH:
         return choice.kind is ChoiceKind.INSTALL
     here = environment.fact("torch.build")
     return isinstance(here, Known) and isinstance(build, Known) and here.value == build.value
@@ -263,6 +260,6 @@ def _with_requirements(choice: Choice, environment: Environment) -> Choice:
     here = environment.fact("torch.version")
     if not isinstance(here, Known) or here.value != choice.version:
         return choice
-    lacking = lacking_requirements(environment.facts, "torch")
+    lacking = lacking_requirements(environment.facts, TORCH)
     brings = {name: pin.removeprefix("==") for name, pin in lacking.items()}
     return msgspec.structs.replace(choice, brings=brings) if brings else choice

@@ -10,6 +10,7 @@ from fadoctor.knowledge.matrix.versions import is_older, version_key
 from fadoctor.knowledge.matrix.wheel_label import STEM, wheel_facts
 from fadoctor.knowledge.matrix.wheels import OFFICIAL, WheelFile, WheelRequest, Wheels
 from fadoctor.model.fact import Fact, Known
+from fadoctor.model.packages import ALWAYS, FLASH_ATTN, FLASH_ATTN_3, PACKAGES
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.released import released, words
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
 
-_REQUIRES = {"torch": "", "einops": ""}
+_REQUIRES = ALWAYS[FLASH_ATTN]
 """What every wheel of flash-attn 2 and 3 requires, in any version."""
 
 _CODE = "flash_attn.binary.code"
@@ -59,7 +60,7 @@ class Files:
         wanted = wanted_of(environment)
         if wanted is None:
             return ()
-        wanted = msgspec.structs.replace(wanted, package="flash-attn-3")
+        wanted = msgspec.structs.replace(wanted, package=PACKAGES[FLASH_ATTN_3][0])
         asked = (wanted, text_of(environment, "host.glibc"))
         if asked not in self._found:
             found: dict[str, Choice] = {}
@@ -91,7 +92,7 @@ class Files:
 
     def _flash_attn(self, environment: Environment, file: WheelFile) -> Choice:
         suffix = text_of(environment, "python.ext_suffix") or f".{file.python}.so"
-        facts = released("flash_attn", file.version, direct_url=file.url, interface=True)
+        facts = released(FLASH_ATTN, file.version, direct_url=file.url, interface=True)
         facts["flash_attn.namespace_only"] = known(False)
         facts["flash_attn.extension"] = known(STEM + suffix)
         tag = file.python.partition("-")[0]
@@ -104,7 +105,7 @@ class Files:
         kind = ChoiceKind.WHEEL if file.source == OFFICIAL else ChoiceKind.COMMUNITY
         requirement = f"flash-attn @ {file.url}"
         return Choice(
-            "flash_attn", kind, file.name, file.version, requirement,
+            FLASH_ATTN, kind, file.name, file.version, requirement,
             url=file.url, facts=facts, age=self._age(file.version),
         )  # fmt: skip
 
@@ -124,15 +125,15 @@ class Files:
         code = {_CODE: known({" ".join(least): "1"})}
         facts = {**environment.facts, **code}
         there = msgspec.structs.replace(environment, facts=facts)
-        lacking = gpu_code(there, self.matrix, ("flash_attn",)).get("flash_attn.binary.no_code_for")
+        lacking = gpu_code(there, self.matrix, (FLASH_ATTN,)).get("flash_attn.binary.no_code_for")
         return code if isinstance(lacking, Known) and lacking.value == () else {}
 
 
 def _flash_attn_3(file: WheelFile) -> Choice:
-    facts = released("flash_attn_3", file.version, direct_url=file.url)
+    facts = released(FLASH_ATTN_3, file.version, direct_url=file.url)
     facts["flash_attn_3.requires"] = Known(_REQUIRES, AFTER)
     kind = ChoiceKind.WHEEL if file.source == OFFICIAL else ChoiceKind.COMMUNITY
     requirement = f"flash-attn-3 @ {file.url}"
     return Choice(
-        "flash_attn_3", kind, file.name, file.version, requirement, url=file.url, facts=facts
+        FLASH_ATTN_3, kind, file.name, file.version, requirement, url=file.url, facts=facts
     )

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
+from fadoctor.model import packages
 from fadoctor.model.catalogue import generic_name
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.fix import StepKind
-from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES, TORCH, package_of
 from fadoctor.repair.plan.build import build_choices, hindrance, missing_tools
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, remove
 from fadoctor.repair.plan.compiled import AFTER, without_variables
@@ -110,7 +111,7 @@ class FixState:
         if not again and not match["url"] and _is_there(environment, name, specifier):
             return environment, ""
         package = package_of(name, name)
-        if package == "flash_attn":
+        if package == FLASH_ATTN:
             choice, problem = self._flash_attn(environment, specifier, match["url"] or "")
             if problem:
                 return environment, problem
@@ -136,7 +137,7 @@ class FixState:
                 choice = choice or offer(f"{each.needs}{each.specifier}")
                 if choice is not None:
                     environment = self.session.post.apply(environment, choice)
-            package = "torch" if any(each.needs == "torch" for each in unmet) else ""
+            package = TORCH if any(each.needs == TORCH for each in unmet) else ""
             if not package:
                 break
         return environment
@@ -147,13 +148,13 @@ class FixState:
         """Return the newest known release that satisfies a specifier, None where none is known."""
         candidates = self.session.candidates
         match package:
-            case "torch":
+            case packages.TORCH:
                 found = [c for c in candidates.torch(environment) if c.index == index]
                 found = found or [c for c in candidates.torch(environment) if not index]
                 found.sort(key=lambda choice: choice.age)
-            case "triton":
+            case packages.TRITON:
                 found = list(candidates.triton(environment))
-            case "flash_attn":
+            case packages.FLASH_ATTN:
                 return None
             case _:
                 found = list(candidates.releases(package, environment))

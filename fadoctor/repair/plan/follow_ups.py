@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.release_columns import FRAMEWORKS
 from fadoctor.knowledge.matrix.versions import version_key
-from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TABLED_FRAMEWORKS, TORCH, package_of
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, follow
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.offers import bounded, offer
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
-from fadoctor.repair.plan.releases import BESIDE_TORCH
 from fadoctor.repair.plan.requirements import Violation, violations
 from fadoctor.repair.plan.wheel_facts import text_of
 
@@ -128,8 +126,8 @@ def was_so(problem: Problem, state: State, each: Violation) -> bool:
 
 def _is_compiled_for(each: Violation) -> bool:
     """Return whether a framework names the one torch that its kernels are compiled for."""
-    is_framework = package_of(each.distribution) in FRAMEWORKS
-    return is_framework and each.needs == "torch" and each.specifier.startswith("==")
+    is_framework = package_of(each.distribution) in TABLED_FRAMEWORKS
+    return is_framework and each.needs == TORCH and each.specifier.startswith("==")
 
 
 def _follower(state: State, company: Company, each: Violation) -> Choice | None:

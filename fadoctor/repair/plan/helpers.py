@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
-from fadoctor.knowledge.matrix.release_columns import FRAMEWORK_TABLE
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import FRAMEWORK_TABLE, HUGGINGFACE_HUB, TRANSFORMERS
 from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.released import accepts, is_in_specifier, words
 from fadoctor.repair.plan.releases import python_of
@@ -26,7 +26,7 @@ Needs = tuple[tuple[str, str], ...]
 """Distribution and specifier, of what a release requires."""
 
 
-MOVE_ALONG = {"transformers": ("huggingface-hub",)}
+MOVE_ALONG = {TRANSFORMERS: (HUGGINGFACE_HUB,)}
 """Distribution -> what moves with it: the one that is here keeps no release from being chosen."""
 
 
@@ -92,7 +92,7 @@ class Helpers:
 
     def needs(self, name: str, version: str) -> dict[str, str]:
         """Return what a release requires of others in certain versions."""
-        own = self._library_of(version) if name == "transformers" else {}
+        own = self._library_of(version) if name == TRANSFORMERS else {}
         for other, _, needs in self._of(name):
             if other == version:
                 return dict(needs) | own
@@ -103,7 +103,7 @@ class Helpers:
         keys = {"version": Known(transformers, "asked")}
         cell = self.matrix.find("transformers-hub-library", keys).cell("needs")
         return (
-            dict.fromkeys(MOVE_ALONG["transformers"], str(cell.value))
+            dict.fromkeys(MOVE_ALONG[TRANSFORMERS], str(cell.value))
             if isinstance(cell, Known)
             else {}
         )

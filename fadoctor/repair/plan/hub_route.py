@@ -16,6 +16,7 @@ from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
+from fadoctor.model.packages import HUGGINGFACE_HUB, KERNELS, TORCH, TRANSFORMERS
 from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.offers import offer
@@ -44,7 +45,7 @@ COST = (
 )
 """What the route costs, in words; sizes as the Hub showed them."""
 
-LIBRARY = "huggingface-hub"
+LIBRARY = HUGGINGFACE_HUB
 """What both of the pair require: it moves with transformers."""
 
 _YES = ("1", "ON", "YES", "TRUE")
@@ -75,9 +76,9 @@ class HubRoute:
         version = self._installable(environment)
         if not version or not python_of(environment):
             return []
-        fitting = self.helpers.fitting("kernels", environment, [f"=={version}"], {})
+        fitting = self.helpers.fitting(KERNELS, environment, [f"=={version}"], {})
         found = [self._with_needs(choice, 0) for choice in fitting]
-        if is_there(environment, "kernels"):
+        if is_there(environment, KERNELS):
             return found
         generations = [backend.value.removeprefix("hub-") for backend in wanted]
         return [choice for choice in found if self._is_had(environment, choice, generations)]
@@ -100,15 +101,15 @@ class HubRoute:
 
     def newest_transformers(self, environment: Environment) -> list[Choice]:
         """Return the newest transformers, whether it has a kernels that can be had or not."""
-        there = {"torch": text_of(environment, "torch.version")}
-        releases = self.helpers.fitting("transformers", environment, (), there)
+        there = {TORCH: text_of(environment, "torch.version")}
+        releases = self.helpers.fitting(TRANSFORMERS, environment, (), there)
         return [self._with_needs(release, 0) for release in releases[:1]]
 
     def _transformers(
         self, environment: Environment, specifiers: Iterable[str], here: str
     ) -> list[Choice]:
-        there = {"torch": text_of(environment, "torch.version")}
-        releases = self.helpers.fitting("transformers", environment, specifiers, there)
+        there = {TORCH: text_of(environment, "torch.version")}
+        releases = self.helpers.fitting(TRANSFORMERS, environment, specifiers, there)
         found: dict[tuple[str, str], Choice] = {}
         for age, release in enumerate(releases):
             takes = self._takes(release.version, environment)
@@ -140,7 +141,7 @@ class HubRoute:
             known = (
                 version
                 for row in self.helpers.rows
-                if row["package"] == "kernels"
+                if row["package"] == KERNELS
                 for version in words(row["version"])
             )
             return max(known, key=version_key, default="")

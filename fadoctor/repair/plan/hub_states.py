@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Fact, Known
+from fadoctor.model.packages import DIFFUSERS
 from fadoctor.sources.targets.derived import derive_hub, derived_of_hub
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ FACTS = (
 """Of what a choice of packages can change, what decides which build is taken from the Hub."""
 
 INSTALLED = "packages.installed"
-_TAKES_KERNELS = "diffusers"
+_TAKES_KERNELS = DIFFUSERS
 
 
 class HubStates:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import fact_text
+from fadoctor.model.packages import ATTENTION, TORCH
 from fadoctor.model.plan import Alternative, Change, Conflict
 from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.hub_route import must_not_ask
@@ -14,7 +15,7 @@ from fadoctor.repair.plan.problem import Problem
 from fadoctor.repair.plan.proof import prove
 from fadoctor.repair.plan.released import is_there
 from fadoctor.repair.plan.solve import solve
-from fadoctor.repair.plan.wishes import ATTENTION, PAIR, wish_text, with_hub
+from fadoctor.repair.plan.wishes import PAIR, wish_text, with_hub
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,7 +59,7 @@ def hub_instead(problem: Problem, base: Base) -> Iterator[Alternative]:
 def _near(problem: Problem, wishes: Wishes) -> Wishes:
     """Return wishes for which torch stays, and nothing is installed beside the Hub's packages."""
     absent = [name for name in ATTENTION if not is_there(problem.environment, name)]
-    kept = wishes.kept | {"torch", *absent}
+    kept = wishes.kept | {TORCH, *absent}
     return msgspec.structs.replace(wishes, kept=kept, allow_build=False)
 
 
@@ -74,7 +75,7 @@ def hub_conflict(problem: Problem, cells: Iterable[tuple[Gpu, Backend]]) -> Iter
 def is_costly(solution: Solution) -> bool:
     """Return whether a solution changes torch, compiles, or takes a file of somebody else."""
     return any(
-        choice.kind in (ChoiceKind.BUILD, ChoiceKind.COMMUNITY) or choice.package == "torch"
+        choice.kind in (ChoiceKind.BUILD, ChoiceKind.COMMUNITY) or choice.package == TORCH
         for choice in solution.changes
     )
 

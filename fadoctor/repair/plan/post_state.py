@@ -14,7 +14,7 @@ import msgspec
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import KERNELS, PACKAGES, TORCH, TRITON
 from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.contract_state import contracts_after
@@ -56,7 +56,7 @@ class PostState:
 
     def after(self, environment: Environment, choices: Iterable[Choice]) -> Environment:
         """Return the environment after all choices, torch's first."""
-        ordered = sorted(choices, key=lambda choice: choice.package != "torch")
+        ordered = sorted(choices, key=lambda choice: choice.package != TORCH)
         for choice in ordered:
             environment = self.apply(environment, choice)
         return environment
@@ -68,10 +68,10 @@ class PostState:
         facts = dict(environment.facts)
         if choice.package in PACKAGES:
             facts.update(self._facts(facts, choice))
-        if choice.package == "torch":
+        if choice.package == TORCH:
             facts.update(beside_other_torch(environment.facts, choice.facts))
             facts.update(_without(facts, old_cuda_wheels(environment, choice)))
-        if choice.package == "triton":
+        if choice.package == TRITON:
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
         facts.update(_requirer(environment, choice))
@@ -111,7 +111,7 @@ def _known_names() -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
 def _decides_the_hub(environment: Environment, choice: Choice) -> bool:
     """Return whether a choice can change what comes from the Hub, to where kernels is or was."""
     fact = environment.fact("kernels.version")
-    return choice.package == "kernels" or not isinstance(fact, Absent)
+    return choice.package == KERNELS or not isinstance(fact, Absent)
 
 
 def _requirer(environment: Environment, choice: Choice) -> dict[str, Fact]:
@@ -137,7 +137,7 @@ def _askers(environment: Environment, choice: Choice) -> list[str]:
     found = []
     for package in (*PACKAGES, *environment.requirers()):
         needs = mapping_of(environment.fact(f"{package}.requires"))
-        gone = choice.package == "torch" and any(name.startswith("nvidia-") for name in needs)
+        gone = choice.package == TORCH and any(name.startswith("nvidia-") for name in needs)
         if gone or package == choice.package or not moved.isdisjoint(needs):
             found.append(package)
     return found
@@ -171,7 +171,7 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
     old = {name for name in wheels if name[-5:-2] == "-cu" and not name.endswith(ending)}
     for package in PACKAGES:
         needs = environment.fact(f"{package}.requires")
-        if package != "torch" and isinstance(needs, Known) and isinstance(needs.value, dict):
+        if package != TORCH and isinstance(needs, Known) and isinstance(needs.value, dict):
             old -= needs.value.keys()
     return tuple(sorted(old))
 

@@ -9,17 +9,24 @@ import msgspec
 from fadoctor.judging.verdicts.predict import concerns, decides, decides_a_verdict, forbids
 from fadoctor.knowledge.matrix.kernels import Kernels, visible_gpus
 from fadoctor.knowledge.matrix.query import Matrix
-from fadoctor.knowledge.matrix.release_columns import FRAMEWORKS, PLANNED
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
-from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.model.packages import (
+    ATTENTION,
+    FRAMEWORKS,
+    ORDER,
+    PACKAGES,
+    PLANNED,
+    TABLED_FRAMEWORKS,
+    package_of,
+)
 from fadoctor.model.verdict import Predicted, Verdict
 from fadoctor.repair.plan.backend_predictions import Cells
 from fadoctor.repair.plan.broken_requirements import Quarrels
 from fadoctor.repair.plan.candidates import Candidates
 from fadoctor.repair.plan.contract_state import contract_packages
-from fadoctor.repair.plan.domain import ORDER, WHOLE, decided_in_order, domain, packages_of
+from fadoctor.repair.plan.domain import decided_in_order, domain, packages_of
 from fadoctor.repair.plan.hub_preconditions import offers_beside_pair
 from fadoctor.repair.plan.hub_route import HubRoute, hub_packages, is_offered
 from fadoctor.repair.plan.lessons import Lessons
@@ -29,7 +36,7 @@ from fadoctor.repair.plan.post_state import PostState
 from fadoctor.repair.plan.relations import Judge, placed, relations_of
 from fadoctor.repair.plan.released import is_there, mapping_of
 from fadoctor.repair.plan.requirements import Requirements, requirements_of, violations, with_pairs
-from fadoctor.repair.plan.wishes import ATTENTION, HALF, PAIR, may_work, without_hub
+from fadoctor.repair.plan.wishes import HALF, PAIR, may_work, without_hub
 from fadoctor.sources.targets.tegra import is_tegra
 
 if TYPE_CHECKING:
@@ -87,10 +94,12 @@ class Problem:
         self.offers = ahead | offers_of(base.findings, tabled, environment)
         there = (*self.offers, *self.hub, *offered_to_ask(base.findings), *self.lessons.named)
         there += session.candidates.listed.drawn_by_frameworks(
-            name for name in FRAMEWORKS if name in wishes.asked or is_there(environment, name)
+            name
+            for name in TABLED_FRAMEWORKS
+            if name in wishes.asked or is_there(environment, name)
         )
         self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
-        self.by_age = tuple(sorted(self.packages, key=lambda name: name not in WHOLE))
+        self.by_age = tuple(sorted(self.packages, key=lambda name: name not in FRAMEWORKS))
         """The packages whose newest release matters most come first."""
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)
         present = {"", *self._present()}
@@ -143,7 +152,7 @@ class Problem:
     def lowers(self, choice: Choice) -> bool:
         """Return whether a choice takes a framework back to a release before the installed one."""
         here = self.environment.fact(f"{choice.package}.version")
-        if choice.package not in WHOLE or not isinstance(here, Known):
+        if choice.package not in FRAMEWORKS or not isinstance(here, Known):
             return False
         return bool(choice.version) and is_older(choice.version, str(here.value)) is True
 

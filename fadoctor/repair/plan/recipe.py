@@ -10,7 +10,7 @@ import msgspec
 from fadoctor import __version__
 from fadoctor.knowledge.matrix.versions import is_older, parse_version, version_part
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import BYSTANDERS, PACKAGES
+from fadoctor.model.packages import BYSTANDERS, FLASH_ATTN, PACKAGES, TORCH
 from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.model.plan_words import shortcomings
 from fadoctor.model.recipe import Ingredient, Recipe
@@ -73,7 +73,7 @@ def _ingredients(problem: Problem, changes: tuple[Choice, ...]) -> Iterator[Ingr
     for package in _staying(problem, changes):
         name = _name(environment, package)
         version = text_of(environment, f"{package}.version")
-        file = _file_of(problem, changes) if package == "flash_attn" else None
+        file = _file_of(problem, changes) if package == FLASH_ATTN else None
         if file is not None:
             yield Ingredient(file.requirement)
             continue
@@ -101,7 +101,7 @@ def _file_of(problem: Problem, changes: tuple[Choice, ...]) -> Choice | None:
     here = version_part(text_of(environment, "flash_attn.version"), "base")
     # a torch that stays is installed anew, so that it is what the tables say of it
     torch = session.candidates.torch_like(environment)
-    is_kept = torch is not None and all(each.package != "torch" for each in changes)
+    is_kept = torch is not None and all(each.package != TORCH for each in changes)
     after = session.post.after(environment, (*changes, torch) if is_kept and torch else changes)
     fitting = session.candidates.flash_attn(after)
     return next((c for c in fitting if c.kind is ChoiceKind.WHEEL and c.version == here), None)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.knowledge.matrix.wheels import COMMUNITY
+from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES
 from fadoctor.repair.plan.released import words
 from fadoctor.repair.plan.releases import python_of
-from fadoctor.repair.plan.wishes import ATTENTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
             "torch's own attention works on Windows without another package: transformers takes "
             'attn_implementation="sdpa"'
         )
-        if "flash_attn" in problem.wishes.asked:
+        if FLASH_ATTN in problem.wishes.asked:
             yield from _of_others(problem, platform)
 
 
@@ -46,7 +46,7 @@ def _of_others(problem: Problem, platform: str) -> Iterator[str]:
     rows = [
         row
         for row in problem.session.matrix.tables[_COMMUNITY].rows
-        if row["package"] == "flash-attn"
+        if row["package"] == PACKAGES[FLASH_ATTN][0]
         and platform in words(row["platform"])
         and python in words(row["python"])
     ]

@@ -68,7 +68,7 @@ def relations_of(rules: Iterable[Rule]) -> tuple[Relation, ...]:
     """
     found = []
     for rule in rules:
-        if not rule.when or rule.severity is Severity.NOTE or reads_outcomes(rule):
+        if not rule.when or rule.facts_weigh is Severity.NOTE or reads_outcomes(rule):
             continue
         if not is_for_packages(rule):
             found.append(Relation(rule, packages_read(rule), key=rule.id))

@@ -8,10 +8,19 @@ import msgspec
 from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
-from fadoctor.knowledge.matrix.release_columns import FRAMEWORK_TABLE, FRAMEWORKS, PLANNED, RELEASES
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known
-from fadoctor.model.packages import package_of
+from fadoctor.model.packages import (
+    BESIDE_TORCH,
+    COMPILED_BESIDE,
+    FRAMEWORK_TABLE,
+    PLANNED,
+    RELEASES,
+    TABLED_FRAMEWORKS,
+    TORCH,
+    XFORMERS,
+    package_of,
+)
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.indexes import PYPI
@@ -29,12 +38,6 @@ _DECIDING = (
     "torch.version", "torch.build", "python.version", "python.abi_tag", "host.platform",
 )  # fmt: skip
 """Facts that decide which releases fit."""
-
-COMPILED_BESIDE = ("vllm", "sglang")
-"""Packages whose wheels are compiled against the torch of PyPI: with its CUDA, and no other."""
-
-BESIDE_TORCH = ("torchvision", "torchaudio")
-"""Packages that are published together with each torch, in the same builds."""
 
 
 def drawn_in(packages: Iterable[str]) -> set[str]:
@@ -71,7 +74,7 @@ class Releases:
         found = [
             choice
             for choice in self.every(package)
-            if accepts(mapping_of(choice.facts[f"{package}.requires"])["torch"], torch)
+            if accepts(mapping_of(choice.facts[f"{package}.requires"])[TORCH], torch)
             and is_in_specifier(python.rstrip("t"), choice.facts.get(f"{package}.requires_python"))
             and (not choice.pythons or python in choice.pythons)
         ]
@@ -107,7 +110,7 @@ class Releases:
 
     def every(self, package: str) -> tuple[Choice, ...]:
         """Return all releases of a package, newest first."""
-        if package not in self._all and package in FRAMEWORKS:
+        if package not in self._all and package in TABLED_FRAMEWORKS:
             self._all[package] = tuple(self._frameworks(package))
         if package not in self._all:
             table, columns = RELEASES[package]
@@ -121,7 +124,7 @@ class Releases:
                 if columns.keys() <= rows[version].keys()
             )
             needs = f"{package}.requires"
-            self._all[package] = tuple(c for c in found if "torch" in mapping_of(c.facts[needs]))
+            self._all[package] = tuple(c for c in found if TORCH in mapping_of(c.facts[needs]))
         return self._all[package]
 
     def _frameworks(self, package: str) -> Iterator[Choice]:
@@ -137,7 +140,7 @@ class Releases:
         }
         for age, version in enumerate(sorted(rows, key=version_key, reverse=True)):
             needs = {each.name: str(each.specifier) for each in _needs(rows[version])}
-            if "torch" in needs:
+            if TORCH in needs:
                 facts = released(package, version)
                 facts[f"{package}.requires"] = Known(needs, AFTER)
                 if isinstance(rows[version].get("python"), str):
@@ -171,7 +174,7 @@ class Releases:
             pythons = tuple(words(row.get("python")))
         elif isinstance(row.get("python"), str):
             facts[f"{package}.requires_python"] = known(row["python"])
-        if package == "xformers":
+        if package == XFORMERS:
             facts["xformers.extension"] = known("_C.so")
             pythons = tuple(words(row.get("wheels_for")))
         requirement = f"{distribution_of(package)}=={version}"
@@ -218,16 +221,16 @@ class Releases:
 
         True where nobody knows better.
         """
-        version, torch = (text_of(environment, f"{p}.version") for p in (package, "torch"))
+        version, torch = (text_of(environment, f"{p}.version") for p in (package, TORCH))
         base = version_part(version, "base")
         if not base or not torch or text_of(environment, "torch.build") in ("", "other", "rocm"):
             return True
         keys = {"version": Known(base, "asked")}
-        wanted = self.matrix.find(f"{package}-releases", keys).cell("torch")
+        wanted = self.matrix.find(f"{package}-releases", keys).cell(TORCH)
         if isinstance(wanted, Known) and not accepts(str(wanted.value), torch):
             return False
         needs = mapping_of(environment.fact(f"{package}.requires"))
-        if not accepts(needs.get("torch", ""), torch):
+        if not accepts(needs.get(TORCH, ""), torch):
             return False
         theirs = self._cuda_of(package, version, text_of(environment, "host.platform"))
         mine = environment.fact("torch.cuda")

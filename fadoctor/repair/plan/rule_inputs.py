@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.model.catalogue import OPTIONAL_EXTENSION, REQUIRER, build_catalogue, find_spec
 from fadoctor.model.fact import Known
 from fadoctor.model.fact_rows import ENVIRONMENT_VARIABLES
-from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.model.packages import EXTENSIONS, KERNELS, PACKAGES, TORCH, TRANSFORMERS, TRITON
 from fadoctor.sources.targets.incompatible_pairs import PAIRED
 from fadoctor.sources.targets.unmet_requirements import DERIVED
 
@@ -100,13 +100,13 @@ def packages_read(rule: Rule, package: str = "") -> frozenset[str]:
     heads = {path.partition(".")[0].partition("[")[0] for path in paths}
     found = {head for head in heads if head in PACKAGES or head in (EVERYTHING, CONTRACT)}
     if any(path.startswith("toolkit.ptxas") for path in paths):
-        found.add("triton")
+        found.add(TRITON)
     if any(path.startswith("hub.") for path in paths):
-        found |= {"torch", "transformers", "kernels"}
+        found |= {TORCH, TRANSFORMERS, KERNELS}
     if any(path.startswith("package.") and path[8:] in _BESIDE for path in paths):
         found.add(EVERYTHING)  # what is installed beside it decides
     if not _COMPILED.isdisjoint(rule.for_each) or any(path.endswith(".loads") for path in paths):
-        found.add("torch")  # with another torch they load or do not
+        found.add(TORCH)  # with another torch they load or do not
     return frozenset(found | ({package} if package else set()))
 
 

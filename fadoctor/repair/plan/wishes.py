@@ -12,7 +12,15 @@ from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, computing_gpus, visi
 from fadoctor.knowledge.matrix.versions import parse_specifier
 from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import Absent, Known, printable
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import (
+    ATTENTION,
+    BACKENDS,
+    KERNELS,
+    MAIN,
+    PACKAGES,
+    TORCH,
+    TRANSFORMERS,
+)
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from fadoctor.repair.plan.helpers import Helpers
 
@@ -31,9 +39,9 @@ HUB = {
 }
 """Backend of a package -> the same attention as transformers takes it from the Hub."""
 
-_ALIASES = {"fa2": "flash_attn", "fa3": "flash_attn_3", "fa4": "flash_attn_4"}
+_ALIASES = {each.value: BACKENDS[each.value] for each in HUB}
 
-PAIR = ("transformers", "kernels")
+PAIR = (TRANSFORMERS, KERNELS)
 """The fact prefixes of what brings a kernel of the Hub."""
 
 _WISH = re.compile(
@@ -41,11 +49,8 @@ _WISH = re.compile(
 )
 """A wish: a name, and which versions of it."""
 
-_ON_TORCH = frozenset(("torch", "transformers"))
+_ON_TORCH = frozenset((TORCH, TRANSFORMERS))
 """Distributions of which whoever requires one computes with torch."""
-
-ATTENTION = ("flash_attn", "flash_attn_3", "flash_attn_4", "xformers")
-"""Packages that exist for attention on a GPU: without one they may go."""
 
 
 class WishRequest(msgspec.Struct, frozen=True):
@@ -223,8 +228,7 @@ def _cells(
 
 def _is_main(kernels: Kernels, backend: Backend) -> bool:
     """Return whether a package is installed for a backend, rather than brings it beside."""
-    beside = backend.value.startswith("fa-") or kernels.route(backend)
-    return not (beside or kernels.is_replaced(backend))
+    return backend.value in MAIN and not kernels.is_replaced(backend)
 
 
 def _broken(
@@ -277,7 +281,7 @@ def _needed_by(kernels: Kernels, asked: Iterable[str]) -> Iterator[str]:
     """Yield torch where what was asked for is of no use without: a table of releases says so."""
     helpers = Helpers(kernels.matrix)
     if any(not helpers.closure(PACKAGES[name][0]).isdisjoint(_ON_TORCH) for name in asked):
-        yield "torch"
+        yield TORCH
 
 
 def _of_use(kernels: Kernels, package: str, gpus: list[Gpu]) -> bool:

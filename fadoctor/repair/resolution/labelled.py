@@ -13,7 +13,7 @@ import msgspec
 from fadoctor.knowledge.matrix.wheel_label import STEM
 from fadoctor.model.environment import UNNAMED
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES, TRITON, XFORMERS
 from fadoctor.repair.plan.compiled import ASSUMED, by_label
 from fadoctor.repair.resolution.prebuilt import is_of_wheels
 from fadoctor.sources.manifests.package_facts import absent_facts
@@ -51,7 +51,7 @@ def settled(environment: Environment) -> Environment:
     for package, names in PACKAGES.items():
         version = facts.get(f"{package}.version")
         is_brought = isinstance(brought, dict) and not brought.keys().isdisjoint(names)
-        if package == "triton" and isinstance(facts.get("torch.requires"), Unknown):
+        if package == TRITON and isinstance(facts.get("torch.requires"), Unknown):
             continue  # of a torch of one's own, or conda's, nobody knows what it brings
         if isinstance(version, Unknown) and version.reason == UNNAMED and not is_brought:
             facts |= absent_facts(package, ASSUMED)
@@ -83,9 +83,9 @@ def _files(package: str, facts: Mapping[str, Fact]) -> dict[str, Fact]:
         # an installer takes no release that is not for this Python
         f"{package}.requires_python": Absent(SOURCE),
     }
-    if package == "xformers":
+    if package == XFORMERS:
         found["xformers.extension"] = Known("_C.so", SOURCE)
-    if package == "flash_attn":
+    if package == FLASH_ATTN:
         found["flash_attn.interface"] = Known(value=True, source=SOURCE)
         found["flash_attn.namespace_only"] = Known(value=False, source=SOURCE)
         found |= _extension(facts)

@@ -11,6 +11,7 @@ import msgspec
 from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.knowledge.matrix.wheels import OFFICIAL_TABLE, Wheels
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES
 from fadoctor.repair.plan.files import Files
 from fadoctor.repair.plan.wheel_facts import inside, needs_newer_glibc, text_of, wanted_of
 from fadoctor.sources.targets.gpu_code import gpu_code
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.wheels import WheelFile, WheelRequest
     from fadoctor.model.environment import Environment
 
-NAME = "flash-attn"
+NAME = PACKAGES[FLASH_ATTN][0]
 PREBUILT = "flash_attn.wheel.prebuilt"
 _CODE = "flash_attn.binary.code"
 _GLIBC = "flash_attn.binary.glibc"
@@ -85,7 +86,7 @@ class Prebuilt:
             found |= self._plans.sure_code(environment, file) or open_
         if _CODE in found:
             there = msgspec.structs.replace(environment, facts=environment.facts | found)
-            found |= gpu_code(there, self._matrix, ("flash_attn",))
+            found |= gpu_code(there, self._matrix, (FLASH_ATTN,))
         return {n: msgspec.structs.replace(fact, source=source) for n, fact in found.items()}
 
     def _at_address(self, environment: Environment, version: str, address: str) -> dict[str, Fact]:

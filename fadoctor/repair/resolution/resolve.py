@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.required import PARTLY
 from fadoctor.model.environment import requirers_in
 from fadoctor.model.fact import Known, Unknown
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES, PARTLY, TORCH
 from fadoctor.model.packages import package_of as prefix_of
 from fadoctor.repair.plan.released import accepts, mapping_of
 from fadoctor.repair.resolution.declared import SOURCE, Declared
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 STEP_LIMIT = 3_000
 """Releases that are looked at for one resolution."""
 
-_FIRST = ("torch",)
+_FIRST = (TORCH,)
 """Packages that are decided before others: as resolvers do with what much hangs on."""
 
 
@@ -165,7 +164,7 @@ class Resolver:
         for package, version in chosen.items():
             facts |= self.versions.facts(package, version)
         facts |= self._broken({**self.exact, **chosen})
-        facts |= self.prebuilt.facts(self.environment, facts, self._newest("flash_attn"))
+        facts |= self.prebuilt.facts(self.environment, facts, self._newest(FLASH_ATTN))
         places = self.environment.places | _places_of_askers(facts, self.environment.places)
         return msgspec.structs.replace(self.environment, facts=facts, places=places)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.installable import uninstallable
-from fadoctor.knowledge.matrix.release_columns import RELEASES
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Fact, Known, Unknown
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import PACKAGES, RELEASE_TABLES, RELEASES, TORCH
 from fadoctor.repair.plan.released import is_in_specifier, mapping_of, words
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known
@@ -23,14 +22,6 @@ if TYPE_CHECKING:
 
     from fadoctor.knowledge.matrix.query import Matrix, Row
     from fadoctor.model.environment import Environment
-
-_TABLES = {
-    "torch": "torch-releases",
-    "triton": "triton-releases",
-    "flash_attn": "flash-attn-releases",
-    **{package: table for package, (table, _) in RELEASES.items()},
-}
-"""Package -> the table whose rows are its releases."""
 
 _NOT_LISTED = ("", "other", "rocm")
 """Builds of torch of which no table says what they are made of; "" where none is known."""
@@ -78,7 +69,7 @@ class Versions:
         }
 
     def _all(self, package: str) -> tuple[str, ...]:
-        table = self.matrix.tables.get(_TABLES.get(package, ""))
+        table = self.matrix.tables.get(RELEASE_TABLES.get(package, ""))
         if table is None:
             return self._helpers.of(package)
         platform = _text(self.environment, "host.platform")
@@ -100,13 +91,13 @@ class Versions:
 
     def _made(self, package: str, version: str) -> dict[str, Fact]:
         name = PACKAGES[package][0]
-        build = _text(self.environment, "torch.build") if package == "torch" else ""
+        build = _text(self.environment, "torch.build") if package == TORCH else ""
         label = f"+{build}" if build == "cpu" or build.startswith("cu") else ""
         places = self.environment.places.get(f"{package}.version", ())
         planned = Planned(name, places, version + label, kind="a resolver")
         make = Facts(_NOTHING, self.environment.facts, self.matrix, self._markers)
         found = make.of(package, planned)
-        if package == "torch" and build in _NOT_LISTED:
+        if package == TORCH and build in _NOT_LISTED:
             # conda's builds and AMD's are none of PyPI's, whatever their version
             here = {n: self.environment.fact(n) for n in _BUILD}
             found |= {n: fact for n, fact in here.items() if build or isinstance(fact, Unknown)}
@@ -115,19 +106,19 @@ class Versions:
 
     def requires(self, package: str, version: str) -> dict[str, str]:
         """Return what a release requires of other packages, as far as tables say it."""
-        if package not in _TABLES:
+        if package not in RELEASE_TABLES:
             return self._helpers.requires(package, version)
         return mapping_of(self.facts(package, version)[f"{package}.requires"])
 
     def is_helper(self, package: str) -> bool:
         """Return whether a package has no table of its own: little is known of its requirements."""
-        return package not in _TABLES
+        return package not in RELEASE_TABLES
 
 
 def _is_for(package: str, row: Row, python: str) -> bool:
     """Return whether an installer takes a release for a Python; of some it builds the sources."""
     cell = row.get("python")
-    if not python or not isinstance(cell, str) or package not in ("torch", *RELEASES):
+    if not python or not isinstance(cell, str) or package not in (TORCH, *RELEASES):
         return True
     if cell[0].isdigit():  # those that have a wheel
         return python in cell.split()

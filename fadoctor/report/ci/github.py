@@ -11,6 +11,7 @@ from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 from fadoctor.report.ci.listing import TEXT_LIMIT, summary_of
 from fadoctor.report.headline import headline
+from fadoctor.report.rule_address import page_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,8 @@ def _line(command: str, located: Located) -> str:
     title = {"title": f"fadoctor {finding.rule_id}: {headline(finding)}"}
     properties = {**where, **title} if located.is_exact else title
     said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{command} {said}::{_data(summary_of(finding))}"
+    text = f"{summary_of(finding)} Page: {page_of(finding.rule_id)}"
+    return f"::{command} {said}::{_data(text)}"
 
 
 def _data(text: str) -> str:

@@ -13,6 +13,7 @@ from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
 from fadoctor.report.ci.listing import summary_of
 from fadoctor.report.json_ import visible
+from fadoctor.report.rule_address import page_of
 
 if TYPE_CHECKING:
     from fadoctor.model.place import Place
@@ -32,7 +33,7 @@ def _entry(located: Located, place: Place) -> dict[str, Any]:
     finding = located.finding
     key = f"{finding.fingerprint} {place.file} {place.line}"
     return {
-        "description": summary_of(finding),
+        "description": f"{summary_of(finding)} Page: {page_of(finding.rule_id)}",
         "check_name": finding.rule_id,
         "fingerprint": hashlib.sha256(key.encode("utf-8", "replace")).hexdigest(),
         "severity": _SEVERITIES[finding.severity],

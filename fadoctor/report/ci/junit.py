@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 from fadoctor.model.fact import printable
 from fadoctor.report.ci.listing import TEXT_LIMIT, advice_of, by_reason, summary_of
+from fadoctor.report.rule_address import page_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -55,14 +56,16 @@ _COUNTED = ("failure", "error", "skipped")
 
 def _found(finding: Finding, fails: bool) -> ET.Element:  # noqa: FBT001 -- private
     case = _case(finding.rule_id, finding.subject)
-    text = "\n".join([printable(finding.why, TEXT_LIMIT), *map(_line, advice_of(finding))])
+    page = f"Page: {page_of(finding.rule_id)}"
+    said = [printable(finding.why, TEXT_LIMIT), *map(_line, advice_of(finding)), page]
+    text = "\n".join(said)
     if fails:
         kind = finding.severity.value
         failure = ET.SubElement(case, "failure", type=kind, message=summary_of(finding))
         failure.text = text
     else:
-        said = f"{finding.severity.value}: {summary_of(finding)}\n{text}"
-        ET.SubElement(case, "system-out").text = said
+        told = f"{finding.severity.value}: {summary_of(finding)}\n{text}"
+        ET.SubElement(case, "system-out").text = told
     return case
 
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from fadoctor.model.fact import printable
 from fadoctor.report.ci.listing import TEXT_LIMIT, advice_of, by_reason, summary_of
 from fadoctor.report.json_ import visible
+from fadoctor.report.rule_address import page_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +65,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "name": f"fadoctor{''.join(map(str.capitalize, finding.rule_id.split('-')))}",
         "shortDescription": _text(_ended(finding.title)),
         "fullDescription": _text(finding.why),
-        "help": {"text": help_text[:TEXT_LIMIT]},
+        "help": {"text": f"{help_text[:TEXT_LIMIT]}\n\nPage: {page_of(finding.rule_id)}"},
         "helpUri": quote(next(links, _HOME), safe=_LINK_SAFE, errors="replace"),
         "defaultConfiguration": {"level": finding.severity.value},
         "properties": {"precision": finding.confidence.value, "tags": ["environment"]},

@@ -8,6 +8,7 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.report.headline import headline_of
 from fadoctor.report.html.elements import Html, command, folded, joined, listed, quoted, tag
+from fadoctor.report.rule_address import page_of
 from fadoctor.report.words import value_text
 
 if TYPE_CHECKING:
@@ -69,7 +70,11 @@ def _why(finding: Finding) -> Html:
         [
             tag("p", finding.why),
             listed(rows),
-            tag("p", f"rule {finding.rule_id}, confidence {finding.confidence.value}"),
+            tag(
+                "p",
+                f"rule {finding.rule_id}, confidence {finding.confidence.value}, page: ",
+                tag("code", page_of(finding.rule_id), data_rule=finding.rule_id),
+            ),
             listed(map(_link, links)),
         ]
     )

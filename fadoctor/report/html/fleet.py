@@ -17,6 +17,7 @@ from fadoctor.report.fleet_text import answer_of, difference_text
 from fadoctor.report.headline import headline
 from fadoctor.report.html.document import document
 from fadoctor.report.html.elements import TEXT_LIMIT, Html, folded, joined, listed, tag
+from fadoctor.report.rule_address import page_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +73,7 @@ def _finding(finding: FleetFinding) -> Html:
         tag("h3", tag("span", word, class_=look), headline(finding, (str(finding.count),))),
         tag("p", _hosts(finding.nodes)),
         tag("p", finding.message) if finding.message else Html(),
-        tag("p", f"rule {finding.rule_id}", class_="quiet"),
+        tag("p", f"rule {finding.rule_id}, page: {page_of(finding.rule_id)}", class_="quiet"),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.sources.configs.source import Source
-from fadoctor.sources.configs.tree import Node
+from fadoctor.syntax.tree import Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

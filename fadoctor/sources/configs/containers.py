@@ -24,10 +24,10 @@ from fadoctor.sources.configs.given_commands import (
 from fadoctor.sources.configs.launches import find_launch, of_image
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.source import Source
-from fadoctor.sources.configs.tree import DEPTH_LIMIT, NODE_LIMIT, Node
 from fadoctor.sources.configs.variables import is_asked
 from fadoctor.sources.configs.words import Said
-from fadoctor.sources.configs.yaml_tree import read_yaml
+from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node
+from fadoctor.syntax.yaml_tree import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
-    from fadoctor.sources.configs.tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "model"
 _HEADS = frozenset({"hidden_size", "num_attention_heads", "n_head", "n_embd", "num_hidden_layers"})

@@ -15,7 +15,7 @@ from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
-    from fadoctor.sources.configs.tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "ms-swift"
 _OWN_KEYS = frozenset({

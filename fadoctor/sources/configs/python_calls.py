@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
 from fadoctor.model.typed import convert, encode_for_python
-from fadoctor.processes.command import Ending, Result
+from fadoctor.processes.command import HAS_PROCESSES, Ending, Result
 from fadoctor.processes.script_child import ask_script
 
 TIMEOUT_S = 10.0
@@ -90,15 +90,27 @@ def read_calls(
     `cells` are the first lines of a notebook's cells: one that is no Python is left out.
     """
     request = {"source": source, "wanted": sorted(wanted), "cells": cells}
-    found, result = ask_script(_SCRIPT, encode_for_python(request), TIMEOUT_S, _OUTPUT_LIMIT)
-    if found is None:
-        raise InputError(file, _trouble(result))
-    answer = convert(found, ChildAnswer)
+    answer = convert(_answered(encode_for_python(request), file), ChildAnswer)
     if not answer.ok:
         column = f" (column {answer.column})" if answer.column else ""
         problem = printable(f"not Python that can be read: {answer.error}{column}")
         raise InputError(file, problem, line=answer.line)
     return answer
+
+
+def _answered(request: bytes, file: str) -> dict[str, object]:
+    """Return what the child says.
+
+    In a browser there are no processes, and the page's worker is the fence: it is parsed there.
+    """
+    if not HAS_PROCESSES:
+        from fadoctor.sources.configs.child import _fadoctor_script as script  # noqa: PLC0415 -- a child's
+
+        return script.answer_to(request)
+    found, result = ask_script(_SCRIPT, request, TIMEOUT_S, _OUTPUT_LIMIT)
+    if found is None:
+        raise InputError(file, _trouble(result))
+    return found
 
 
 def _trouble(result: Result) -> str:

@@ -12,7 +12,7 @@ from fadoctor.sources.configs.settings import looked_for
 from fadoctor.sources.configs.source import Source, open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fadoctor.sources.configs.intent import Configuration
 
@@ -21,11 +21,11 @@ FILE_LIMIT = 16
 
 
 def read_configurations(
-    names: Sequence[str], kind: str = "", fence: str = ""
+    names: Sequence[str], kind: str = "", fence: str = "", held: Mapping[str, str] | None = None
 ) -> tuple[Configuration, ...]:
     """Return each file, read; `kind` forces the reader of all of them.
 
-    Nothing is read outside of the `fence`, where there is one.
+    Nothing is read outside of the `fence`, where there is one; what is `held` is not opened.
 
     InputError where a file cannot be read or is of no kind that is known, UsageError for a kind
     that there is not.
@@ -35,7 +35,11 @@ def read_configurations(
         raise UsageError(f"--config-kind: there is no kind {printable(kind, 60)!r}.{near}")
     if len(names) > FILE_LIMIT:
         raise UsageError(f"more than {FILE_LIMIT} files with --config")
-    return tuple(_read(open_source(name, fence), kind) for name in names)
+    texts = held or {}
+    return tuple(
+        _read(Source(name, texts[name]) if name in texts else open_source(name, fence), kind)
+        for name in names
+    )
 
 
 def _read(source: Source, kind: str) -> Configuration:

@@ -11,8 +11,8 @@ from fadoctor.sources.configs import settings
 from fadoctor.sources.configs.given_commands import ConfigCommand, ConfigWord, text_commands
 from fadoctor.sources.configs.intent import Configuration
 from fadoctor.sources.configs.shell import configuration_of
-from fadoctor.sources.configs.tree import Node
 from fadoctor.sources.configs.words import Said
+from fadoctor.syntax.tree import Node
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source

@@ -11,8 +11,8 @@ from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
-    from fadoctor.sources.configs.tree import Node
     from fadoctor.sources.configs.words import Topics
+    from fadoctor.syntax.tree import Node
 
 SERVERS = ("vllm", "sglang")
 """Frameworks that serve: beside a training in the same script they are not what is judged."""

@@ -14,8 +14,8 @@ import msgspec
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Computed, Configuration
-from fadoctor.sources.configs.tree import NODE_LIMIT, Node
 from fadoctor.sources.configs.words import Said
+from fadoctor.syntax.tree import NODE_LIMIT, Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

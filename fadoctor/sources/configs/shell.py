@@ -16,9 +16,9 @@ from fadoctor.sources.configs.launches import Launch, find_launch, given_variabl
 from fadoctor.sources.configs.serving import SERVERS
 from fadoctor.sources.configs.shell_commands import ConfigCommand, ConfigWord, read_commands
 from fadoctor.sources.configs.source import Source
-from fadoctor.sources.configs.tree import Node
 from fadoctor.sources.configs.variables import is_asked
 from fadoctor.sources.configs.words import Said
+from fadoctor.syntax.tree import Node
 
 KIND = "shell"
 _SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")

@@ -14,7 +14,7 @@ from fadoctor.model.place import Place
 from fadoctor.syntax.named_file import read_named
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.tree import Node
+    from fadoctor.syntax.tree import Node
 
 SIZE_LIMIT = 2 << 20
 """Bytes of one configuration that are read."""
@@ -60,16 +60,16 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _document(self) -> Node | None:
         if self.is_json:
-            from fadoctor.sources.configs.json_tree import read_json  # noqa: PLC0415 -- one of the two
+            from fadoctor.syntax.json_tree import read_json  # noqa: PLC0415 -- one of the two
 
             return read_json(self)
         if self.base.endswith(".toml"):
-            from fadoctor.sources.configs.toml_lines import read_toml  # noqa: PLC0415
+            from fadoctor.sources.configs.toml_nodes import read_toml  # noqa: PLC0415
 
             return read_toml(self)
         if not self.is_yaml:
             return None
-        from fadoctor.sources.configs.yaml_tree import read_yaml  # noqa: PLC0415
+        from fadoctor.syntax.yaml_tree import read_yaml  # noqa: PLC0415
 
         return read_yaml(self)
 

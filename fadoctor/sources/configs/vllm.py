@@ -15,7 +15,7 @@ from fadoctor.sources.configs.serving import read_arguments, underscored
 if TYPE_CHECKING:
     from fadoctor.sources.configs.intent import Computed, Configuration
     from fadoctor.sources.configs.source import Source
-    from fadoctor.sources.configs.tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "vllm"
 _OWN_KEYS = frozenset({

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.fact import Value
     from fadoctor.sources.configs.source import Source
-    from fadoctor.sources.configs.tree import Node
+    from fadoctor.syntax.tree import Node
 
 DTYPES = {
     "bf16": "bf16", "bfloat16": "bf16",

@@ -203,10 +203,15 @@ def _read_manifests(request: Request) -> tuple[Manifest, ...]:
     if len(request.requirements) > MANIFEST_LIMIT:
         raise UsageError(f"--requirements: at most {MANIFEST_LIMIT} files")
     from fadoctor.sources.manifests.chosen import choice_of, refuse_unknown  # noqa: PLC0415 -- rarely
-    from fadoctor.sources.manifests.read import read_manifest  # noqa: PLC0415 -- only where it is asked for
+    from fadoctor.sources.manifests.read import read_held, read_manifest  # noqa: PLC0415 -- only where it is asked for
 
     choice = choice_of(request.extras, request.groups)
-    found = tuple(read_manifest(name, choice, request.fence) for name in request.requirements)
+    found = tuple(
+        read_held(name, request.held[name], choice)
+        if name in request.held
+        else read_manifest(name, choice, request.fence)
+        for name in request.requirements
+    )
     refuse_unknown(choice, found)
     return found
 
@@ -219,4 +224,4 @@ def _configurations(request: Request) -> tuple[Configuration, ...]:
         return ()
     from fadoctor.sources.configs.reading import read_configurations  # noqa: PLC0415 -- rarely asked for
 
-    return read_configurations(request.configs, request.config_kind, request.fence)
+    return read_configurations(request.configs, request.config_kind, request.fence, request.held)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from fadoctor.model.environment import Environment
@@ -49,6 +51,8 @@ class Request(msgspec.Struct, frozen=True):
     """The facts themselves, where a program hands them over."""
     text: bytes = b""
     """A text to read them from, where a program hands it over; `facts` is how it is called."""
+    held: Mapping[str, str] = {}
+    """Texts of named files that a program hands over: no file of that name is opened."""
     reason: str = "--python"
     """Who named `python`."""
     new: bool = False

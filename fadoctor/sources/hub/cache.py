@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.files import read_file
+from fadoctor.model.packages import KERNELS
 from fadoctor.sources.hub.metadata import Metadata, read_metadata
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _repositories(folder: str, kinds: tuple[str, ...]) -> Iterator[str]:
                 form = re.fullmatch(_REPOSITORY, entry.name)
                 if form is None or form[1].removesuffix("s") not in kinds:
                     continue
-                if form[1] == "kernels" or form[2] == _OF_OLD:
+                if form[1] == KERNELS or form[2] == _OF_OLD:
                     yield entry.name
     except OSError:
         return

@@ -46,7 +46,7 @@ _PACKAGE_WORDS = tuple(
 _WORDS = (
     "python", "driver", "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce",
     "quadro", "radeon", "instinct", "amd", "gfx", "显卡",
-    "(you have ", "(found version ", "already satisfied",
+    "(you have ", "(found version ", "already satisfied", "detected cuda version",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
 
@@ -119,6 +119,12 @@ _PLAIN = (
 # The NVIDIA driver on your system is too old (found version 12040).
 _DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
 _CAPABILITY = compiled(r"with CUDA capability sm_(?P<major>\d{1,2})(?P<minor>\d)\b")
+
+# The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4).
+_COMPILED_WITH = compiled(
+    r"(?:used to compile PyTorch \(|PyTorch \((?=[\d.]{3,6}\)\. Please make sure))"
+    r"(?P<found>\d{1,2}\.\d{1,2})\)"
+)
 
 # flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so
 _SO = compiled(
@@ -216,7 +222,9 @@ def _you_have(line: PastedLine) -> Iterator[Claim]:
 
 
 def _fixed_forms(line: PastedLine) -> Iterator[Claim]:
-    """Yield what torch's own sentences say of the driver and the GPU."""
+    """Yield what torch's own sentences say of the driver, the GPU and the build of an extension."""
+    if found := _COMPILED_WITH.search(line.text):
+        yield Claim("torch.cuda", found["found"], line.number, TOOL)
     if found := _DRIVER_CUDA.search(line.text):
         version = f"{found['major']}.{found['minor']}"
         yield Claim("driver.cuda", version, line.number, TOOL)

@@ -14,15 +14,16 @@ from fadoctor.sources.manifests.entries import distribution, exactly
 from fadoctor.sources.manifests.merged import merged
 from fadoctor.sources.manifests.planned import Requirement
 from fadoctor.sources.manifests.requirement_text import file_of, read_requirement
-from fadoctor.sources.manifests.tree import PACKAGE_LIMIT
 from fadoctor.sources.manifests.unread_lines import without_unread
 from fadoctor.sources.manifests.yaml_tree import read_yaml
 from fadoctor.sources.probes.metadata import clean_url
+from fadoctor.syntax.data_tree import PACKAGE_LIMIT
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 KIND, EXPLICIT = "conda-lock.yml", "conda explicit list"
 _LINE_LIMIT = 100_000
@@ -70,7 +71,7 @@ def _lock(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _package(draft: Draft, tree: DataTree, names: CondaNames, item: Node) -> None:
+def _package(draft: Draft, tree: ManifestTree, names: CondaNames, item: Node) -> None:
     name, version = tree.find(item, "name"), tree.find(item, "version")
     if name is None or version is None:
         raise tree.error(item, "a package without name or version")

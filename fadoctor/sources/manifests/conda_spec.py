@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.model.packages import BESIDE_TORCH, TORCH
 from fadoctor.sources.manifests.conda_build import conda_cuda
 from fadoctor.sources.manifests.planned import Requirement, Setting
 from fadoctor.sources.manifests.version_ranges import conda_range
@@ -28,7 +29,7 @@ _SPEC = re.compile(
 _KEY = re.compile(r"""\s{0,9}(\w{1,30})\s{0,9}=\s{0,9}('[^']*'|"[^"]*"|[^,]*?)\s{0,9}(?:,|$)""")
 
 
-_THREE_PARTS = frozenset(("torch", "torchvision", "torchaudio"))
+_THREE_PARTS = frozenset((TORCH, *BESIDE_TORCH))
 _WHOLE = re.compile(r"==(\d{1,2}\.\d{1,2}\.\d{1,2})\.\*")
 
 
@@ -128,13 +129,13 @@ def add_spec(
             files=files,
         )
     )
-    if name == "torch" and (cuda_version := conda_cuda(spec.build)):
+    if name == TORCH and (cuda_version := conda_cuda(spec.build)):
         draft.facts["torch.cuda"] = Setting(cuda_version, place)
     return None
 
 
 def only_one_cuda(draft: Draft) -> None:
     """Forget the CUDA of torch where its builds for several platforms differ in it."""
-    builds = {conda_cuda(each.build) for each in draft.requirements if each.name == "torch"}
+    builds = {conda_cuda(each.build) for each in draft.requirements if each.name == TORCH}
     if len(builds) > 1:
         draft.facts.pop("torch.cuda", None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.packages import TORCH, VLLM
 from fadoctor.sources.manifests.planned import Requirement, Setting
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         rows = tables["torch-indexes"].rows
         index = next((str(row["index"]) for row in rows if row["build"] == build), "")
     requirements = [
-        Requirement(name, place, f"=={parts[name]}", index=index if name == "torch" else "")
-        for name in ("torch", "vllm")
+        Requirement(name, place, f"=={parts[name]}", index=index if name == TORCH else "")
+        for name in (TORCH, VLLM)
         if name in parts
     ]
     python = parts.get("python")

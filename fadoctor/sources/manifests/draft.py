@@ -10,7 +10,7 @@ from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import DataTree
+    from fadoctor.sources.manifests.tree import ManifestTree
 
 _NOTE_LIMIT = 50
 
@@ -77,7 +77,7 @@ class Draft:
         )
 
 
-def only_named(draft: Draft, tree: DataTree, what: str, names: list[str], at: int) -> None:
+def only_named(draft: Draft, tree: ManifestTree, what: str, names: list[str], at: int) -> None:
     """Note packages that are installed only where somebody asks for their group.
 
     `what`: such as "the extra train"; then the option that takes it is named.

@@ -20,24 +20,25 @@ from fadoctor.sources.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Requirement
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 # 2.7.1, as most are: a tenth of the time of a parser
 _PLAIN = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,198}[A-Za-z0-9])?")
 
 
-def setting(tree: DataTree, node: Node) -> Setting:
+def setting(tree: ManifestTree, node: Node) -> Setting:
     """Return a text of a file with its place."""
     return Setting(tree.as_text(node), tree.place(node))
 
 
-def index_setting(tree: DataTree, node: Node) -> Setting:
+def index_setting(tree: ManifestTree, node: Node) -> Setting:
     """Return an index with its place, without credentials."""
     return Setting(clean_url(tree.as_text(node)), tree.place(node))
 
 
-def pep508(tree: DataTree, node: Node) -> Requirement:
+def pep508(tree: ManifestTree, node: Node) -> Requirement:
     """Return what ``torch>=2.4; sys_platform == 'linux'`` asks for.
 
     InputError with line and key where it is malformed.
@@ -56,7 +57,7 @@ def address(text: str) -> dict[str, str]:
     return {"url": url, "specifier": version_of_url(url)}
 
 
-def repository(tree: DataTree, node: Node, url: str) -> dict[str, str]:
+def repository(tree: ManifestTree, node: Node, url: str) -> dict[str, str]:
     """Return the fields for a package that is built from a repository."""
     at = next(
         (text for key in ("rev", "tag", "branch", "ref") if (text := tree.text(node, key))), ""
@@ -65,7 +66,7 @@ def repository(tree: DataTree, node: Node, url: str) -> dict[str, str]:
     return {"url": f"{url}@{at}" if at else url, "specifier": ""}
 
 
-def distribution(tree: DataTree, node: Node, name: str) -> str:
+def distribution(tree: ManifestTree, node: Node, name: str) -> str:
     """Return a normalised name; InputError at the node where it can be none."""
     tree.count_package(node)
     if not _NAME.fullmatch(name):
@@ -73,7 +74,7 @@ def distribution(tree: DataTree, node: Node, name: str) -> str:
     return normalise_name(name)
 
 
-def exactly(tree: DataTree, node: Node) -> str:
+def exactly(tree: ManifestTree, node: Node) -> str:
     """Return ``==2.7.1`` for a lock's version; InputError where it is none."""
     text = tree.as_text(node)
     if not is_version(text):
@@ -101,7 +102,7 @@ def is_specifier(text: str) -> bool:
     return True
 
 
-def specifier(tree: DataTree, node: Node) -> str:
+def specifier(tree: ManifestTree, node: Node) -> str:
     """Return a PEP 440 specifier as it is written; InputError where it is none."""
     text = tree.as_text(node).strip()
     if text == "*":
@@ -111,7 +112,7 @@ def specifier(tree: DataTree, node: Node) -> str:
     return text
 
 
-def marker(tree: DataTree, node: Node) -> str:
+def marker(tree: ManifestTree, node: Node) -> str:
     """Return a marker as it is written; InputError where it is none."""
     text = tree.as_text(node)
     try:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.index_names import MISTAKEN
-from fadoctor.knowledge.matrix.required import PARTLY
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.environment import UNNAMED
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
-from fadoctor.model.packages import BYSTANDERS, PACKAGES, STACK, package_of
+from fadoctor.model.packages import BYSTANDERS, PACKAGES, PARTLY, STACK, TORCH, TRITON, package_of
 from fadoctor.sources.manifests.combine import Combined, Planned, combine
 from fadoctor.sources.manifests.contradicted import CONTRADICTED, asked_at_once, contradicted_facts
 from fadoctor.sources.manifests.from_pypi import from_elsewhere, mistaken_names
@@ -158,8 +157,8 @@ def _not_brought(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) 
         if needs is None:
             return
         brought |= needs
-    if "torch" in brought:  # which brings triton itself
-        brought.add("triton")
+    if TORCH in brought:  # which brings triton itself
+        brought.add(TRITON)
     for package, names in PACKAGES.items():
         version = facts[f"{package}.version"]
         is_open = isinstance(version, Unknown) and version.reason == UNNAMED
@@ -173,8 +172,8 @@ def _required_by(name: str, facts: Mapping[str, Fact]) -> set[str] | None:
     needs = facts.get(f"{package}.requires")
     if isinstance(needs, Known) and isinstance(needs.value, dict) and package not in PARTLY:
         return needs.value.keys() & STACK
-    if name in ("torch", "triton"):  # whichever it will be: torch at most triton, triton nothing
-        return {"triton"} if name == "torch" else set()
+    if name in (TORCH, TRITON):  # whichever it will be: torch at most triton, triton nothing
+        return {TRITON} if name == TORCH else set()
     return None
 
 
@@ -196,7 +195,7 @@ def _one(package: str, planned: Planned | None, combined: Combined, make: Facts)
             return absent_facts(package, f"{where}: it is not in the lock")
         if any(map(speaks_of_image, combined.notes)):
             return open_facts(package, HELD, where)
-        return open_facts(package, UNNAMED, where) | _build(package, Planned("torch", ()), make)
+        return open_facts(package, UNNAMED, where) | _build(package, Planned(TORCH, ()), make)
     if planned.open:
         facts = open_facts(package, planned.open, planned.source)
         if planned.is_sure:
@@ -212,7 +211,7 @@ def _one(package: str, planned: Planned | None, combined: Combined, make: Facts)
 
 def _build(package: str, planned: Planned, make: Facts) -> dict[str, Fact]:
     """Return what is decided of a torch in whatever version: which build its index serves."""
-    if package != "torch" or planned.url:
+    if package != TORCH or planned.url:
         return {}
     known = torch_facts(planned, make.combined, make.host, make.matrix)
     return {name: known[name] for name in ("torch.build", "torch.hip")}

@@ -17,7 +17,8 @@ from fadoctor.sources.probes.metadata import clean_url
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 KIND = "environment.yml"
 _NAME = re.compile(
@@ -61,7 +62,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _pip(draft: Draft, tree: DataTree, item: Node) -> None:
+def _pip(draft: Draft, tree: ManifestTree, item: Node) -> None:
     """Read the lines below ``pip:`` as a requirements file in which they stand where they do."""
     for key, node in tree.as_table(item).items():
         if key != "pip":

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.index_names import asked_in_vain, told
+from fadoctor.model.packages import NOT_ON_PYTORCH
 from fadoctor.sources.manifests.planned_torch import is_conda
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 # The address of PyPI itself, also with a slash at its end
 _PYPI = re.compile(r"https?://(?:www\.)?pypi\.(?:org|python\.org)/simple/?")
 _PYTORCH = re.compile(r"https?://download\.pytorch\.org/whl(?:/\w{1,20})?/?")
-_NOT_ON_PYTORCH = ("flash-attn",)
-"""What PyTorch's own index does not serve, so that it counts for nothing there."""
 
 
 def from_elsewhere(manifests: Iterable[Manifest], combined: Combined) -> tuple[str, ...]:
@@ -41,7 +40,7 @@ def _is_pypi(name: str, index: str) -> bool:
     """Return whether a package comes from PyPI though this index is named."""
     if _PYPI.fullmatch(index):
         return True
-    return name in _NOT_ON_PYTORCH and _PYTORCH.fullmatch(index) is not None
+    return name in NOT_ON_PYTORCH and _PYTORCH.fullmatch(index) is not None
 
 
 def mistaken_names(

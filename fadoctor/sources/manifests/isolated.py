@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Absent, Fact, Known, printable
+from fadoctor.model.packages import SETUPS, TORCH
 from fadoctor.sources.manifests.planned_torch import is_conda
 
 if TYPE_CHECKING:
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
 
 ISOLATED, ISOLATED_KIND = "packages.isolated_builds", "packages.isolated_in"
 _SOURCE = "how the files install it"
-_TABLES = {"flash-attn": "flash-attn-build"}
-"""Package of which PyPI has sources alone -> the table of what its setup imports."""
-
-BUILT_FROM_SOURCES = tuple(_TABLES)
-
 _TOLD = ("PIP_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION_PACKAGE")
 """Variables that switch isolation off, whatever their value: pip reads 0 as off too."""
 
@@ -38,11 +34,11 @@ def marked(
     `apart`: packages that the file builds without isolation; `is_always`: torch or not.
     """
     asked = list(asked)
-    if not is_always and not any(each.name == "torch" for each in asked):
+    if not is_always and not any(each.name == TORCH for each in asked):
         return asked
     return [
         msgspec.structs.replace(each, is_isolated=True)
-        if each.name in _TABLES and each.name not in apart
+        if each.name in SETUPS and each.name not in apart
         else each
         for each in asked
     ]
@@ -70,7 +66,7 @@ def isolated_builds(
     """
     found: dict[str, str] = {}
     kinds: dict[str, None] = {}
-    for name in _TABLES:
+    for name in SETUPS:
         planned = combined.packages.get(name)
         if planned is not None and _is_built(planned, elsewhere, matrix):
             at = f"{planned.places[0]}: " if planned.places else ""
@@ -86,8 +82,8 @@ def _is_built(planned: Planned, elsewhere: Collection[str], matrix: Matrix) -> b
     if planned.url.endswith(".whl") or (planned.name in elsewhere and not planned.url):
         return False
     version: Fact = Known(planned.version, planned.source)
-    rows = matrix.find(_TABLES[planned.name], {"version": version} if planned.version else {})
+    rows = matrix.find(SETUPS[planned.name], {"version": version} if planned.version else {})
     imports = rows.cell("imports")
     if isinstance(imports, Known) and isinstance(imports.value, tuple):
-        return "torch" in imports.value
+        return TORCH in imports.value
     return not planned.version  # every release that the table has imports torch

@@ -9,6 +9,7 @@ from fadoctor.knowledge.matrix.required import required
 from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
+from fadoctor.model.packages import FLASH_ATTN, TORCH
 from fadoctor.sources.manifests.lock_graph import needs_on
 from fadoctor.sources.manifests.planned_torch import is_conda, torch_facts
 from fadoctor.sources.manifests.requirement_text import file_of
@@ -64,10 +65,10 @@ class Facts:
             f"{package}.installer": _installer(planned, source),
             f"{package}.direct_url": Known(planned.url, source) if planned.url else Absent(source),
         }
-        if package == "torch":
+        if package == TORCH:
             facts |= torch_facts(planned, self.combined, self.host, self.matrix)
         facts |= self._file(package, planned)
-        if package == "flash_attn":
+        if package == FLASH_ATTN:
             facts |= _label(version, facts, source)
         facts[f"{package}.requires"] = self._requires(package, planned, facts)
         return facts
@@ -102,7 +103,7 @@ def _installed_version(package: str, planned: Planned) -> str:
     Files of flash-attn are renamed after the build, the official ones and others: the label is in
     the name alone.
     """
-    if package == "flash_attn" and planned.url:
+    if package == FLASH_ATTN and planned.url:
         return planned.version.partition("+")[0]
     return planned.version
 

@@ -10,13 +10,14 @@ from fadoctor.sources.manifests.draft import Draft, only_named
 from fadoctor.sources.manifests.entries import distribution, exactly, marker
 from fadoctor.sources.manifests.planned import Requirement, Setting
 from fadoctor.sources.manifests.poetry_lock import wheels
-from fadoctor.sources.manifests.toml_tree import read_toml
 from fadoctor.sources.probes.metadata import clean_url
+from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 KIND = "pdm.lock"
 
@@ -56,7 +57,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _taken(draft: Draft, tree: DataTree) -> set[str]:
+def _taken(draft: Draft, tree: ManifestTree) -> set[str]:
     """Return the groups that count; PDM keeps extras and groups in one list."""
     names = {tree.as_text(each) for each in tree.items(tree.root, "metadata", "groups")}
     for item in tree.items(tree.root, "package"):
@@ -66,14 +67,14 @@ def _taken(draft: Draft, tree: DataTree) -> set[str]:
     return {"default", *chosen, *(name for name in named if draft.takes_group(name))}
 
 
-def _python(tree: DataTree) -> Setting | None:
+def _python(tree: ManifestTree) -> Setting | None:
     """Return the range of Python that the lock was made for."""
     target = next(iter(tree.items(tree.root, "metadata", "targets")), None)
     said = tree.find(target, "requires_python")
     return Setting(tree.as_text(said), tree.place(said)) if said is not None else None
 
 
-def _package(tree: DataTree, item: Node) -> Requirement:
+def _package(tree: ManifestTree, item: Node) -> Requirement:
     name = tree.find(item, "name")
     if name is None:
         raise tree.error(item, "a package without a name")
@@ -90,7 +91,7 @@ def _package(tree: DataTree, item: Node) -> Requirement:
     )
 
 
-def _origin(tree: DataTree, item: Node) -> dict[str, Any]:
+def _origin(tree: ManifestTree, item: Node) -> dict[str, Any]:
     if git := tree.text(item, "git"):
         at = tree.text(item, "revision") or tree.text(item, "ref")
         return {"url": clean_url(f"git+{git}") + (f"@{at}" if at else "")}

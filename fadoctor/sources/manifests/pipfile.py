@@ -15,13 +15,14 @@ from fadoctor.sources.manifests.entries import (
     specifier,
 )
 from fadoctor.sources.manifests.planned import Requirement, Setting
-from fadoctor.sources.manifests.toml_tree import read_toml
 from fadoctor.sources.manifests.yaml_tree import read_yaml
+from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 KIND, LOCK = "Pipfile", "Pipfile.lock"
 _DEFAULT = frozenset(("packages", "default"))
@@ -68,7 +69,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _indexes(draft: Draft, tree: DataTree, meta: Node | None, key: str) -> dict[str, str]:
+def _indexes(draft: Draft, tree: ManifestTree, meta: Node | None, key: str) -> dict[str, str]:
     named = {}
     for item in tree.items(meta, key):
         url = tree.find(item, "url")
@@ -80,7 +81,7 @@ def _indexes(draft: Draft, tree: DataTree, meta: Node | None, key: str) -> dict[
     return named
 
 
-def _python(draft: Draft, tree: DataTree, meta: Node | None) -> None:
+def _python(draft: Draft, tree: ManifestTree, meta: Node | None) -> None:
     full = tree.find(meta, "requires", "python_full_version")
     short = tree.find(meta, "requires", "python_version")
     if full is not None:
@@ -89,7 +90,7 @@ def _python(draft: Draft, tree: DataTree, meta: Node | None) -> None:
         draft.python = Setting(f"=={tree.as_text(short)}.*", tree.place(short))
 
 
-def _package(tree: DataTree, name: str, node: Node, indexes: dict[str, str]) -> Requirement:
+def _package(tree: ManifestTree, name: str, node: Node, indexes: dict[str, str]) -> Requirement:
     name, place = distribution(tree, node, name), tree.place(node)
     if not isinstance(node.value, dict):
         return Requirement(name, place, specifier(tree, node))
@@ -112,7 +113,7 @@ def _package(tree: DataTree, name: str, node: Node, indexes: dict[str, str]) -> 
     )
 
 
-def _marker(tree: DataTree, node: Node) -> str:
+def _marker(tree: ManifestTree, node: Node) -> str:
     """Return all conditions: ``markers``, and keys such as ``sys_platform = "== 'win32'"``."""
     written = tree.find(node, "markers")
     parts = [marker(tree, written)] if written is not None else []

@@ -19,7 +19,8 @@ from fadoctor.sources.probes.metadata import clean_url
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 KIND = "pixi.lock"
 _FORMATS = frozenset(("4", "5", "6"))
@@ -59,7 +60,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _records(tree: DataTree) -> dict[str, Node]:
+def _records(tree: ManifestTree) -> dict[str, Node]:
     """Return the records of packages by their address."""
     found = {}
     for item in tree.items(tree.root, "packages"):
@@ -71,7 +72,7 @@ def _records(tree: DataTree) -> dict[str, Node]:
 
 
 def _package(
-    draft: Draft, tree: DataTree, names: CondaNames, item: Node, records: dict[str, Node]
+    draft: Draft, tree: ManifestTree, names: CondaNames, item: Node, records: dict[str, Node]
 ) -> None:
     conda, pypi = tree.find(item, "conda"), tree.find(item, "pypi")
     said = conda or pypi
@@ -94,7 +95,7 @@ def _package(
     add_spec(draft, names, spec, tree.place(record), files=(file_of(url),))
 
 
-def _pypi(tree: DataTree, record: Node, url: str) -> Requirement:
+def _pypi(tree: ManifestTree, record: Node, url: str) -> Requirement:
     name = tree.find(record, "name")
     if name is None:
         raise tree.error(record, "a package without a name")

@@ -16,14 +16,15 @@ from fadoctor.sources.manifests.entries import (
     repository,
 )
 from fadoctor.sources.manifests.planned import Requirement
-from fadoctor.sources.manifests.toml_tree import read_toml
 from fadoctor.sources.manifests.version_ranges import poetry_range
 from fadoctor.sources.probes.metadata import clean_url
+from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 KIND = "pixi.toml"
 _TABLES = ("dependencies", "pypi-dependencies")
@@ -42,7 +43,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def read_pixi(draft: Draft, tree: DataTree, pixi: Node) -> None:
+def read_pixi(draft: Draft, tree: ManifestTree, pixi: Node) -> None:
     """Add what the default environment asks for, or the one that was chosen; note the rest."""
     packages = _Packages(draft, tree, pixi)
     features = tree.table(pixi, "feature")
@@ -60,7 +61,7 @@ def read_pixi(draft: Draft, tree: DataTree, pixi: Node) -> None:
             only_named(draft, tree, f"the feature {name}", asked, node.at)
 
 
-def chosen_environment(draft: Draft, tree: DataTree, environments: dict[str, Node]) -> str:
+def chosen_environment(draft: Draft, tree: ManifestTree, environments: dict[str, Node]) -> str:
     """Return the environment that counts; InputError where several were chosen: one is active."""
     named = [name for name in environments if name != "default" and draft.takes_group(name)]
     if len(named) > 1:
@@ -68,7 +69,7 @@ def chosen_environment(draft: Draft, tree: DataTree, environments: dict[str, Nod
     return named[0] if named else "default"
 
 
-def _channels(tree: DataTree, pixi: Node) -> list[str]:
+def _channels(tree: ManifestTree, pixi: Node) -> list[str]:
     found = []
     for table in ("workspace", "project"):
         for item in tree.items(pixi, table, "channels"):
@@ -77,7 +78,7 @@ def _channels(tree: DataTree, pixi: Node) -> list[str]:
     return [clean_url(each) for each in found]
 
 
-def _is_alone(tree: DataTree, environment: Node | None) -> bool:
+def _is_alone(tree: ManifestTree, environment: Node | None) -> bool:
     """Say whether an environment goes without what all others have."""
     if environment is None or not isinstance(environment.value, dict):
         return False
@@ -85,7 +86,7 @@ def _is_alone(tree: DataTree, environment: Node | None) -> bool:
     return found is not None and found.value is True
 
 
-def _features(tree: DataTree, environment: Node | None) -> list[str]:
+def _features(tree: ManifestTree, environment: Node | None) -> list[str]:
     if environment is None:
         return []
     is_table = isinstance(environment.value, dict)
@@ -93,7 +94,7 @@ def _features(tree: DataTree, environment: Node | None) -> list[str]:
     return [tree.as_text(item) for item in items]
 
 
-def _options(draft: Draft, tree: DataTree, pixi: Node) -> None:
+def _options(draft: Draft, tree: ManifestTree, pixi: Node) -> None:
     options = tree.find(pixi, "pypi-options")
     index = tree.find(options, "index-url")
     if index is not None:
@@ -108,7 +109,7 @@ def _options(draft: Draft, tree: DataTree, pixi: Node) -> None:
 class _Packages:
     """Adds the packages of tables to a draft."""
 
-    def __init__(self, draft: Draft, tree: DataTree, pixi: Node) -> None:
+    def __init__(self, draft: Draft, tree: ManifestTree, pixi: Node) -> None:
         self.draft, self.tree, self.names = draft, tree, CondaNames()
         self.channel = next(iter(_channels(tree, pixi)), "")
 
@@ -156,7 +157,7 @@ class _Packages:
             raise tree.error(node, problem)
 
 
-def _pypi(tree: DataTree, name: str, node: Node) -> Requirement:
+def _pypi(tree: ManifestTree, name: str, node: Node) -> Requirement:
     name, place = distribution(tree, node, name), tree.place(node)
     if not isinstance(node.value, dict):
         return Requirement(name, place, _range(tree, node))
@@ -175,7 +176,7 @@ def _pypi(tree: DataTree, name: str, node: Node) -> Requirement:
     )
 
 
-def _range(tree: DataTree, node: Node) -> str:
+def _range(tree: ManifestTree, node: Node) -> str:
     text = tree.as_text(node)
     found = poetry_range(text)
     if found is None:

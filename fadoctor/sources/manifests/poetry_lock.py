@@ -9,14 +9,15 @@ from fadoctor.sources.manifests.draft import Draft, only_named
 from fadoctor.sources.manifests.entries import all_of, distribution, exactly, marker
 from fadoctor.sources.manifests.planned import Requirement, Setting
 from fadoctor.sources.manifests.requirement_text import file_of
-from fadoctor.sources.manifests.toml_tree import read_toml
 from fadoctor.sources.manifests.version_ranges import poetry_range
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
+from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 KIND = "poetry.lock"
 
@@ -52,7 +53,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _of_extras(draft: Draft, tree: DataTree, optional: list[Requirement]) -> list[str]:
+def _of_extras(draft: Draft, tree: ManifestTree, optional: list[Requirement]) -> list[str]:
     """Take what the chosen extras name, and what that needs; return the names of the rest."""
     todo: list[str] = []
     for extra, node in tree.table(tree.root, "extras").items():
@@ -70,7 +71,7 @@ def _of_extras(draft: Draft, tree: DataTree, optional: list[Requirement]) -> lis
     return [each.name for each in optional if each.name not in taken]
 
 
-def _package(tree: DataTree, item: Node, of_old: dict[str, Node]) -> Requirement:
+def _package(tree: ManifestTree, item: Node, of_old: dict[str, Node]) -> Requirement:
     name, version = tree.find(item, "name"), tree.find(item, "version")
     if name is None or version is None:
         raise tree.error(item, "a package without name or version")
@@ -87,7 +88,7 @@ def _package(tree: DataTree, item: Node, of_old: dict[str, Node]) -> Requirement
     )
 
 
-def wheels(tree: DataTree, items: list[Node], *keys: str) -> tuple[str, ...]:
+def wheels(tree: ManifestTree, items: list[Node], *keys: str) -> tuple[str, ...]:
     """Return the names of the wheels in a list of files."""
     found = []
     for item in items:
@@ -98,7 +99,7 @@ def wheels(tree: DataTree, items: list[Node], *keys: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _marker(tree: DataTree, item: Node) -> str:
+def _marker(tree: ManifestTree, item: Node) -> str:
     found = tree.find(item, "markers")
     if found is not None and isinstance(found.value, dict):  # one for each group
         found = found.value.get("main")
@@ -107,7 +108,7 @@ def _marker(tree: DataTree, item: Node) -> str:
     return tree.source.choice.with_extras(marker(tree, found))
 
 
-def _source(tree: DataTree, item: Node) -> dict[str, Any]:
+def _source(tree: ManifestTree, item: Node) -> dict[str, Any]:
     source = tree.find(item, "source")
     url, kind = tree.text(source, "url"), tree.text(source, "type")
     if not url:
@@ -120,7 +121,7 @@ def _source(tree: DataTree, item: Node) -> dict[str, Any]:
     return {"url": clean_url(url) if "://" in url else url}
 
 
-def _requires(tree: DataTree, item: Node) -> tuple[str, ...]:
+def _requires(tree: ManifestTree, item: Node) -> tuple[str, ...]:
     found = []
     for name, node in tree.table(item, "dependencies").items():
         for each in node.value if isinstance(node.value, list) else [node]:
@@ -130,7 +131,7 @@ def _requires(tree: DataTree, item: Node) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _require(tree: DataTree, name: str, node: Node) -> str:
+def _require(tree: ManifestTree, name: str, node: Node) -> str:
     """Return a dependency as PEP 508 has it, "" for one of an extra alone."""
     if isinstance(node.value, str):
         return f"{name}{poetry_range(node.value) or ''}"

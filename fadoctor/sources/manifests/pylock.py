@@ -9,13 +9,14 @@ from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.entries import distribution, exactly, marker, specifier
 from fadoctor.sources.manifests.planned import Requirement, Setting
 from fadoctor.sources.manifests.poetry_lock import wheels
-from fadoctor.sources.manifests.toml_tree import read_toml
 from fadoctor.sources.probes.metadata import clean_url
+from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 KIND = "pylock.toml"
 _NAME = re.compile(r"pylock(?:\.[^.]{1,200})?\.toml")
@@ -51,7 +52,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _members(draft: Draft, tree: DataTree) -> dict[str, set[str]]:
+def _members(draft: Draft, tree: ManifestTree) -> dict[str, set[str]]:
     """Return the extras and the groups that markers ask for: chosen ones, and default groups."""
     extras, groups, default = (
         [tree.as_text(each) for each in tree.items(tree.root, key)]
@@ -63,7 +64,7 @@ def _members(draft: Draft, tree: DataTree) -> dict[str, set[str]]:
     }
 
 
-def _package(tree: DataTree, item: Node, members: dict[str, set[str]]) -> Requirement:
+def _package(tree: ManifestTree, item: Node, members: dict[str, set[str]]) -> Requirement:
     name = tree.find(item, "name")
     if name is None:
         raise tree.error(item, "a package without a name")
@@ -79,7 +80,7 @@ def _package(tree: DataTree, item: Node, members: dict[str, set[str]]) -> Requir
     )
 
 
-def _marker(tree: DataTree, item: Node, members: dict[str, set[str]]) -> str:
+def _marker(tree: ManifestTree, item: Node, members: dict[str, set[str]]) -> str:
     """Return a marker in which extras and groups are settled: older readers do not know them."""
     found = tree.find(item, "marker")
     if found is None:
@@ -93,7 +94,7 @@ def _marker(tree: DataTree, item: Node, members: dict[str, set[str]]) -> str:
     return marker(tree, found) if text == found.value else text
 
 
-def _origin(tree: DataTree, item: Node) -> dict[str, Any]:
+def _origin(tree: ManifestTree, item: Node) -> dict[str, Any]:
     vcs, folder = tree.find(item, "vcs"), tree.find(item, "directory")
     if vcs is not None:
         url, kind = tree.text(vcs, "url") or tree.text(vcs, "path"), tree.text(vcs, "type")

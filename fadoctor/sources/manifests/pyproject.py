@@ -14,13 +14,14 @@ from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.pyproject_pdm import read_pdm
 from fadoctor.sources.manifests.pyproject_poetry import read_poetry
 from fadoctor.sources.manifests.pyproject_uv import built_apart, read_uv, uv_groups
-from fadoctor.sources.manifests.toml_tree import read_toml
 from fadoctor.sources.probes.metadata import normalise_name
+from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 KIND = "pyproject.toml"
 _GROUP_DEPTH = 16
@@ -55,7 +56,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _project(draft: Draft, tree: DataTree) -> None:
+def _project(draft: Draft, tree: ManifestTree) -> None:
     root = tree.root
     draft.requirements += [
         pep508(tree, item) for item in tree.items(root, "project", "dependencies")
@@ -69,7 +70,7 @@ def _project(draft: Draft, tree: DataTree) -> None:
         draft.note(1, "the dependencies are dynamic: a build computes them")
 
 
-def _extras(draft: Draft, tree: DataTree) -> None:
+def _extras(draft: Draft, tree: ManifestTree) -> None:
     """Take the extras that were chosen, with those that they name themselves; note the others."""
     own = normalise_name(tree.text(tree.root, "project", "name"))
     extras = {
@@ -95,7 +96,7 @@ def _extras(draft: Draft, tree: DataTree) -> None:
             only_named(draft, tree, f"the extra {name}", asked, node.at)
 
 
-def _groups(draft: Draft, tree: DataTree) -> None:
+def _groups(draft: Draft, tree: ManifestTree) -> None:
     """Take the groups that uv installs by default and those that were chosen; note the others."""
     groups = tree.table(tree.root, "dependency-groups")
     default = uv_groups(tree)
@@ -108,7 +109,7 @@ def _groups(draft: Draft, tree: DataTree) -> None:
 
 
 def _group(
-    tree: DataTree, groups: dict[str, Node], node: Node, within: tuple[int, ...]
+    tree: ManifestTree, groups: dict[str, Node], node: Node, within: tuple[int, ...]
 ) -> list[Requirement]:
     """Return what a group asks for, with the groups that it includes."""
     if id(node) in within or len(within) > _GROUP_DEPTH:

@@ -14,10 +14,11 @@ from fadoctor.sources.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.draft import Draft
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 
-def read_pdm(draft: Draft, tree: DataTree, pdm: Node) -> None:
+def read_pdm(draft: Draft, tree: ManifestTree, pdm: Node) -> None:
     """Add indexes and overrides; groups for development are not asked for by default."""
     for item in tree.items(pdm, "source"):
         url = tree.find(item, "url")
@@ -37,15 +38,15 @@ def read_pdm(draft: Draft, tree: DataTree, pdm: Node) -> None:
         _override(draft, tree, normalise_name(name), node)
 
 
-def _name(tree: DataTree, item: Node) -> str:
+def _name(tree: ManifestTree, item: Node) -> str:
     return tree.as_text(item) if _is_local(tree, item) else pep508(tree, item).name
 
 
-def _is_local(tree: DataTree, item: Node) -> bool:
+def _is_local(tree: ManifestTree, item: Node) -> bool:
     return tree.as_text(item).startswith(("-e", "file:"))
 
 
-def _bind(draft: Draft, tree: DataTree, item: Node, url: str) -> None:
+def _bind(draft: Draft, tree: ManifestTree, item: Node, url: str) -> None:
     """Give the index to the packages that only this source may bring."""
     for pattern in tree.items(item, "include_packages"):
         name = normalise_name(tree.as_text(pattern))
@@ -55,7 +56,7 @@ def _bind(draft: Draft, tree: DataTree, item: Node, url: str) -> None:
         ]
 
 
-def _override(draft: Draft, tree: DataTree, name: str, node: Node) -> None:
+def _override(draft: Draft, tree: ManifestTree, name: str, node: Node) -> None:
     text = tree.as_text(node)
     is_url = "://" in text
     specifier = "" if is_url else poetry_range(text)

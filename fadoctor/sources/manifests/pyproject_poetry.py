@@ -22,10 +22,11 @@ from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.draft import Draft
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 
-def read_poetry(draft: Draft, tree: DataTree, poetry: Node) -> None:
+def read_poetry(draft: Draft, tree: ManifestTree, poetry: Node) -> None:
     """Add what ``poetry install`` brings: main dependencies, and groups that are not optional."""
     indexes = _sources(draft, tree, poetry)
     tables = [tree.table(poetry, "dependencies"), tree.table(poetry, "dev-dependencies")]
@@ -50,7 +51,7 @@ def read_poetry(draft: Draft, tree: DataTree, poetry: Node) -> None:
                 draft.requirements += wishes
 
 
-def _sources(draft: Draft, tree: DataTree, poetry: Node) -> dict[str, str]:
+def _sources(draft: Draft, tree: ManifestTree, poetry: Node) -> dict[str, str]:
     """Add the indexes that may serve any package; return all URLs by name."""
     named = {}
     for item in tree.items(poetry, "source"):
@@ -64,7 +65,7 @@ def _sources(draft: Draft, tree: DataTree, poetry: Node) -> dict[str, str]:
     return named
 
 
-def _range(tree: DataTree, node: Node) -> str:
+def _range(tree: ManifestTree, node: Node) -> str:
     text = tree.as_text(node)
     found = poetry_range(text)
     if found is None:
@@ -72,7 +73,7 @@ def _range(tree: DataTree, node: Node) -> str:
     return found
 
 
-def _of_extras(draft: Draft, tree: DataTree, poetry: Node) -> set[str]:
+def _of_extras(draft: Draft, tree: ManifestTree, poetry: Node) -> set[str]:
     """Return the packages that the chosen extras name."""
     taken: set[str] = set()
     for extra, node in tree.table(poetry, "extras").items():
@@ -82,7 +83,11 @@ def _of_extras(draft: Draft, tree: DataTree, poetry: Node) -> set[str]:
 
 
 def _wishes(
-    draft: Draft, tree: DataTree, node: Node, indexes: dict[str, str], named: tuple[str, set[str]]
+    draft: Draft,
+    tree: ManifestTree,
+    node: Node,
+    indexes: dict[str, str],
+    named: tuple[str, set[str]],
 ) -> list[Requirement]:
     """Return one wish for each way to ask: a list has one for each marker.
 
@@ -102,7 +107,7 @@ def _wishes(
     return found
 
 
-def _fields(tree: DataTree, item: Node, indexes: dict[str, str]) -> dict[str, Any]:
+def _fields(tree: ManifestTree, item: Node, indexes: dict[str, str]) -> dict[str, Any]:
     version = tree.find(item, "version")
     source = tree.text(item, "source").lower()
     if source not in {"", "pypi", *indexes}:
@@ -117,14 +122,14 @@ def _fields(tree: DataTree, item: Node, indexes: dict[str, str]) -> dict[str, An
     }
 
 
-def _origin(tree: DataTree, item: Node) -> dict[str, str]:
+def _origin(tree: ManifestTree, item: Node) -> dict[str, str]:
     if git := tree.text(item, "git"):
         return repository(tree, item, git)
     place = tree.text(item, "url") or tree.text(item, "path")
     return address(place) if place else {}
 
 
-def _marker(tree: DataTree, item: Node) -> str:
+def _marker(tree: ManifestTree, item: Node) -> str:
     written, python = tree.find(item, "markers"), tree.find(item, "python")
     platform = tree.text(item, "platform")
     return all_of(

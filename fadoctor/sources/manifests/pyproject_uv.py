@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.model.packages import SETUPS
 from fadoctor.sources.manifests.entries import (
     address,
     all_of,
@@ -14,7 +15,6 @@ from fadoctor.sources.manifests.entries import (
     pep508,
     repository,
 )
-from fadoctor.sources.manifests.isolated import BUILT_FROM_SOURCES
 from fadoctor.sources.manifests.marker_text import opposite
 from fadoctor.sources.manifests.planned import unseen_files
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -22,10 +22,11 @@ from fadoctor.sources.probes.metadata import clean_url, normalise_name
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.draft import Draft
     from fadoctor.sources.manifests.planned import Requirement, Setting
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 
-def uv_groups(tree: DataTree) -> set[str]:
+def uv_groups(tree: ManifestTree) -> set[str]:
     """Return the groups that uv installs without being asked, none where uv is not used."""
     uv = tree.find(tree.root, "tool", "uv")
     if uv is None:
@@ -38,7 +39,7 @@ def uv_groups(tree: DataTree) -> set[str]:
     return {tree.as_text(item) for item in tree.items(default)}
 
 
-def built_apart(tree: DataTree) -> set[str]:
+def built_apart(tree: ManifestTree) -> set[str]:
     """Return the packages that uv builds without isolation, or with torch in it."""
     uv = tree.find(tree.root, "tool", "uv")
     if uv is None:
@@ -47,7 +48,7 @@ def built_apart(tree: DataTree) -> set[str]:
     if _is_set(tree, uv, "no-build-isolation") or (
         pip and _is_set(tree, pip, "no-build-isolation")
     ):
-        return set(BUILT_FROM_SOURCES)
+        return set(SETUPS)
     found = {
         normalise_name(tree.as_text(item))
         for keys in (("no-build-isolation-package",), ("pip", "no-build-isolation-package"))
@@ -58,7 +59,7 @@ def built_apart(tree: DataTree) -> set[str]:
     return found
 
 
-def read_uv(draft: Draft, tree: DataTree, uv: Node) -> None:
+def read_uv(draft: Draft, tree: ManifestTree, uv: Node) -> None:
     """Add what uv knows beside the project's own wishes."""
     if "dev" in uv_groups(tree):
         draft.requirements += [pep508(tree, item) for item in tree.items(uv, "dev-dependencies")]
@@ -73,7 +74,7 @@ def read_uv(draft: Draft, tree: DataTree, uv: Node) -> None:
     draft.requirements = found
 
 
-def _indexes(draft: Draft, tree: DataTree, uv: Node) -> dict[str, str]:
+def _indexes(draft: Draft, tree: ManifestTree, uv: Node) -> dict[str, str]:
     """Add the indexes in the order in which uv asks them; return URLs by name."""
     named: dict[str, str] = {}
     default: list[Setting] = []
@@ -96,21 +97,21 @@ def _indexes(draft: Draft, tree: DataTree, uv: Node) -> dict[str, str]:
     return named
 
 
-def _find_links(draft: Draft, tree: DataTree, table: Node) -> None:
+def _find_links(draft: Draft, tree: ManifestTree, table: Node) -> None:
     """Note the pages of files that nobody looks at here."""
     for item in tree.items(table, "find-links"):
         said = clean_url(tree.as_text(item))
         draft.note(tree.place(item).line, unseen_files(said))
 
 
-def _is_set(tree: DataTree, node: Node, key: str) -> bool:
+def _is_set(tree: ManifestTree, node: Node, key: str) -> bool:
     found = tree.find(node, key)
     if found is not None and not isinstance(found.value, bool):
         raise tree.error(found, "should be true or false")
     return found is not None and found.value is True
 
 
-def _overrides(draft: Draft, tree: DataTree, uv: Node) -> None:
+def _overrides(draft: Draft, tree: ManifestTree, uv: Node) -> None:
     """Put overrides in the place of what they override: uv heeds nothing else about a name."""
     overrides = [pep508(tree, item) for item in tree.items(uv, "override-dependencies")]
     if not overrides:
@@ -124,7 +125,7 @@ def _overrides(draft: Draft, tree: DataTree, uv: Node) -> None:
 
 
 def _sourced(
-    draft: Draft, tree: DataTree, wish: Requirement, source: Node, indexes: dict[str, str]
+    draft: Draft, tree: ManifestTree, wish: Requirement, source: Node, indexes: dict[str, str]
 ) -> list[Requirement]:
     """Return a wish with where it comes from: one for each marker, and one for where none holds."""
     found, elsewhere = [], wish.marker
@@ -147,14 +148,14 @@ def _sourced(
     return [*found, msgspec.structs.replace(wish, marker=elsewhere)]
 
 
-def _is_chosen(draft: Draft, tree: DataTree, item: Node) -> bool:
+def _is_chosen(draft: Draft, tree: ManifestTree, item: Node) -> bool:
     """Say whether a source counts: one of an extra or a group does where that was chosen."""
     choice = draft.source.choice
     extra, group = (normalise_name(tree.text(item, key)) for key in ("extra", "group"))
     return (not extra or extra in choice.extras) and (not group or group in choice.groups)
 
 
-def _origin(tree: DataTree, item: Node, indexes: dict[str, str]) -> dict[str, Any]:
+def _origin(tree: ManifestTree, item: Node, indexes: dict[str, str]) -> dict[str, Any]:
     """Return the fields that one source decides."""
     name = tree.text(item, "index")
     if name:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.manifests import READERS
+from fadoctor.sources.manifests.chosen import ManifestRequest
 from fadoctor.sources.manifests.garbage_collector import collector_paused
-from fadoctor.sources.manifests.source import open_source
+from fadoctor.sources.manifests.source import Source, open_source
 
 if TYPE_CHECKING:
-    from fadoctor.sources.manifests.chosen import ManifestRequest
     from fadoctor.sources.manifests.planned import Manifest
-    from fadoctor.sources.manifests.source import Source
 
 
 def read_manifest(name: str, choice: ManifestRequest | None = None, fence: str = "") -> Manifest:
@@ -22,6 +22,13 @@ def read_manifest(name: str, choice: ManifestRequest | None = None, fence: str =
     Nothing is read outside of the `fence`, where there is one.
     """
     return read_source(open_source(name, choice, fence))
+
+
+def read_held(name: str, text: str, choice: ManifestRequest | None = None) -> Manifest:
+    """Return what a text asks for that a program hands over under a name: no file is opened."""
+    return read_source(
+        Source(name, text, Path(name), choice=choice or ManifestRequest(), fence=os.devnull)
+    )
 
 
 def read_source(source: Source) -> Manifest:

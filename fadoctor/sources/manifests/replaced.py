@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.release_columns import RELEASES
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import package_of
+from fadoctor.model.packages import RELEASES, SETUPS, TORCH, package_of
 from fadoctor.sources.manifests.combine import exact_version
 from fadoctor.sources.manifests.planned import Requirement
 
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.planned_stage import Stage
-
-_BUILT_FOR_TORCH = ("flash-attn",)
-"""Packages that are compiled for the torch that is there when they are installed."""
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -65,7 +61,7 @@ def carry_out(stage: Stage, move: Move, index: str) -> None:
     stage.note(
         asker.place.line, f"{shown} {wanted}: an installer replaces {old.name}{old.specifier}"
     )
-    if old.name == "torch":
+    if old.name == TORCH:
         outdate(stage, old)
 
 
@@ -83,7 +79,7 @@ def outdate(stage: Stage, torch: Requirement, fresh: Collection[str] = ()) -> No
 
     `fresh`: what comes with the other torch.
     """
-    for name in _BUILT_FOR_TORCH:
+    for name in SETUPS:
         if name in fresh:
             continue
         found = stage.packages.get(name, [])

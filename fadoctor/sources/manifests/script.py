@@ -12,7 +12,7 @@ from fadoctor.sources.manifests.entries import pep508, specifier
 from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.pyproject_uv import built_apart, read_uv
-from fadoctor.sources.manifests.toml_tree import read_toml
+from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest

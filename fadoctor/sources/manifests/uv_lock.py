@@ -16,14 +16,14 @@ from fadoctor.model.packages import STACK
 from fadoctor.sources.manifests.entries import exactly, setting
 from fadoctor.sources.manifests.planned import Manifest, Requirement
 from fadoctor.sources.manifests.requirement_text import file_of
-from fadoctor.sources.manifests.toml_tree import read_toml
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
+from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import Node
+    from fadoctor.syntax.data_tree import Node
 
 KIND = "uv.lock"
 PACKAGE_LIMIT = 3_000

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.wheel_words import python_fits
 from fadoctor.model.fact import Fact, Known, printable
+from fadoctor.model.packages import OWN_PYTHON_RULE
 from fadoctor.sources.manifests.planned_torch import is_conda
 from fadoctor.sources.manifests.requirement_text import file_of
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 UNFIT = "packages.unfit_wheels"
 _SOURCE = "the names of the files"
-_OWN_RULE = ("flash-attn",)
-"""Packages of whose Python another rule speaks."""
 # linux_x86_64, manylinux_2_28_aarch64, macosx_11_0_arm64, win_amd64
 _PLATFORM = re.compile(
     r"(?:many|musl)?(?P<system>linux|macosx|win)\d{0,4}(?:_\d{1,4}){0,3}_(?P<machine>[a-z]\w{1,20})"
@@ -36,7 +35,7 @@ def unfit_wheels(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, Fac
         pythons, abis, platforms = (part.split(".") for part in parts[-3:])
         if platform and not any(_runs_on(each, platform) for each in platforms[:20]):
             found[name] = f"(for {printable('.'.join(platforms), 60)}, and this is {platform})"
-        elif python and name not in _OWN_RULE and not _is_for(python, pythons, abis):
+        elif python and name not in OWN_PYTHON_RULE and not _is_for(python, pythons, abis):
             found[name] = f"(for {printable('.'.join(pythons), 60)}, and this is {python})"
     return {UNFIT: Known(found, _SOURCE)}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.manifests.tree import DataTree, Node
+from fadoctor.sources.manifests.tree import ManifestTree
+from fadoctor.syntax.data_tree import Node
 from fadoctor.syntax.yaml_events import YamlReader
 
 if TYPE_CHECKING:
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 
 
-def read_yaml(source: Source) -> DataTree:
+def read_yaml(source: Source) -> ManifestTree:
     """Return the first document of a text; InputError where it is not what we read.
 
     Every plain value stays text, so that ``3.10`` and ``no`` are what they look like. Tags are
     refused, and keys that stand twice.
     """
-    return DataTree(source, _Reader(source).document() or Node(None, 0))
+    return ManifestTree(source, _Reader(source).document() or Node(None, 0))
 
 
 class _Reader(YamlReader[Node]):

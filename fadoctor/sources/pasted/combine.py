@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.catalogue import CONFIG, LATER, build_catalogue
+from fadoctor.model.catalogue import CAUSES, CONFIG, LATER, build_catalogue
 from fadoctor.model.environment import SUBJECT_LIMIT, UNSAID
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
@@ -42,7 +42,7 @@ class CombinedClaims:
         fillable = [
             n
             for n, spec in specs.items()
-            if spec.provider not in (CONFIG, LATER) and not n.endswith(("*",))
+            if spec.provider not in (CONFIG, LATER) and n != CAUSES and not n.endswith(("*",))
         ]
         self.facts: dict[str, Fact] = dict.fromkeys((n for n in fillable if "[]" not in n), silent)
         for key in self._said:

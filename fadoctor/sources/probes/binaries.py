@@ -19,6 +19,7 @@ from fadoctor.binary.search import FoundBy
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Fact, Known, Unknown, printable
 from fadoctor.model.files import read_bytes
+from fadoctor.model.packages import LOADS_ALONE, TORCH
 from fadoctor.sources.probes.binary_facts import Naming, loader_facts, loads_fact
 from fadoctor.sources.probes.extensions import Extension, absent_extension, find_extensions
 from fadoctor.sources.probes.foreign_cuda import CUDA, foreign_facts
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from fadoctor.binary.prediction import Prediction
     from fadoctor.sources.probes.world import Facts, World
 
-_ALONE = ("triton",)
-"""Packages that need nothing of torch, and are loaded whether it is or not."""
 _MACHINES = ("x86_64", "aarch64")
 _CODE = ("code", "arch_list", "ptx")
 SMALLEST = 4096
@@ -53,7 +52,7 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:
             if each.path
         }
     found = _all(absent("its package is not there"))
-    torch = next((each.path for each in extensions if each.key == "torch"), "")
+    torch = next((each.path for each in extensions if each.key == TORCH), "")
     with Predictor(loader_target(world, facts, torch)) as predictor:
         naming = Naming(world, predictor)
         for key in dict.fromkeys(each.key for each in extensions):
@@ -114,8 +113,8 @@ def _is_library(extension: Extension) -> bool:
 
 def _predict(extension: Extension, naming: Naming) -> Prediction:
     path = naming.world.inside(extension.path)
-    if extension.key != "torch":
-        return naming.predictor.predict(path, after_torch=extension.key not in _ALONE)
+    if extension.key != TORCH:
+        return naming.predictor.predict(path, after_torch=extension.key not in LOADS_ALONE)
     prediction = naming.predictor.predict(path)
     # Looking up all of torch's own symbols takes a tenth of a second.
     if prediction.loads and (naming.world.thorough or _has_foreign_cuda(naming.predictor)):
@@ -159,7 +158,7 @@ def _sizes(extension: Extension, naming: Naming) -> Facts:
 def _code_of(extension: Extension, naming: Naming, facts: Mapping[str, Fact]) -> Facts:
     """Return which GPUs an extension holds code for."""
     path = Path(extension.path)
-    if extension.key == "torch":
+    if extension.key == TORCH:
         build = facts.get("torch.build")
         published = isinstance(build, Known) and build.value != "other"
         if published and not naming.world.thorough:
@@ -176,5 +175,5 @@ def _code_of(extension: Extension, naming: Naming, facts: Mapping[str, Fact]) ->
     if not summary.code:
         return dict.fromkeys(_CODE, absent(f"{source}: no GPU code"))
     ptx = known(summary.ptx, source) if summary.ptx else absent(f"{source}: no PTX")
-    targets = summary.common if extension.key == "torch" else summary.targets
+    targets = summary.common if extension.key == TORCH else summary.targets
     return {"code": known(summary.code, source), "arch_list": known(targets, source), "ptx": ptx}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fadoctor.knowledge.matrix.wheel_label import STEM, WHEEL_FACTS, wheel_facts
 from fadoctor.model.fact import Fact, Known
+from fadoctor.model.packages import FLASH_ATTN
 from fadoctor.sources.probes.import_path import (
     ImportPath,
     Package,
@@ -18,8 +19,8 @@ from fadoctor.sources.probes.world import Facts, World, absent, known, unknown
 
 def probe(world: World, facts: dict[str, Fact]) -> Facts:
     """Return the files that tell FA2, FA4 and leftovers apart, and what names say of the build."""
-    path = read_import_path(world, *editable_folders(world, facts, "flash_attn"))
-    out = _files(world, path, find_package(path, "flash_attn"))
+    path = read_import_path(world, *editable_folders(world, facts, FLASH_ATTN))
+    out = _files(world, path, find_package(path, FLASH_ATTN))
     out["flash_attn.extension"] = _extension(world, path, facts)
     version = facts.get("flash_attn.version", absent("no metadata of flash-attn"))
     if not isinstance(version, Known):

@@ -15,6 +15,7 @@ from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.fatbin import read_fatbins
 from fadoctor.binary.predict import Predictor
 from fadoctor.model.fact import Known, Unknown, printable
+from fadoctor.model.packages import KERNELS, TORCH
 from fadoctor.sources.hub.cache import find_cache, locate_build
 from fadoctor.sources.hub.local import KIND, VARIABLE, locate_local, parse_local
 from fadoctor.sources.probes.binaries import loader_target, unreadable
@@ -52,7 +53,7 @@ def read_builds(world: World, facts: Mapping[str, Fact], builds: Iterable[str]) 
     if reason is not None or not wanted:
         return {} if reason is None else {"hub.loads": reason, "hub.code": reason}
     torch = next(find_extensions(world, facts), None)
-    if not isinstance(torch, Extension) or torch.key != "torch" or not torch.path:
+    if not isinstance(torch, Extension) or torch.key != TORCH or not torch.path:
         unread = unknown("torch's own extension was not found", "import path")
         return {"hub.loads": unread, "hub.code": unread}
     loads: dict[str, str] = {}
@@ -105,7 +106,7 @@ def _loads(libraries: tuple[Path, ...], naming: Naming) -> str:
     """Return LOADS, what the loader would say, or why nobody knows."""
     if not libraries:
         return f"{UNDECIDED} no compiled library of it was found"
-    extensions = [Extension("kernels", path.name, str(path)) for path in libraries]
+    extensions = [Extension(KERNELS, path.name, str(path)) for path in libraries]
     predictions = {
         each: naming.predictor.predict(naming.world.inside(each.path)) for each in extensions
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.processes.command import Command, Ending, Result, child_environment
 from fadoctor.sources.probes.nvidia import GpuListObstacle, GpuReading, NvidiaGpu, failed_reading
+from fadoctor.sources.probes.toolkit_files import is_foreign
 from fadoctor.sources.probes.world import World, known, unknown
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ def read_nvidia_smi(world: World, timeout_s: float = NVIDIA_SMI_TIMEOUT_S) -> Gp
 
 
 def find_program(world: World) -> str | None:
-    """Return the path of nvidia-smi: from PATH, else from the folders where drivers keep it."""
+    """Return the path of nvidia-smi: from PATH, else from the folders where drivers keep it.
+
+    One in the environment that is examined is passed over: whoever made that wrote it.
+    """
     name = "nvidia-smi.exe" if world.os == "windows" else "nvidia-smi"
     listed = world.environ.get("PATH", "").split(os.pathsep)
     folders = [f for f in islice(listed, _PATH_LIMIT) if Path(f).is_absolute()]
@@ -86,7 +90,8 @@ def find_program(world: World) -> str | None:
         folders += _FOLDERS
     for folder in folders:
         path = world.path(folder) / name
-        if os.access(path, os.X_OK) and not os.path.isdir(path):  # noqa: PTH112 -- never raises
+        is_program = os.access(path, os.X_OK) and not os.path.isdir(path)  # noqa: PTH112 -- never raises
+        if is_program and not is_foreign(world, str(path)):
             return str(path)
     return None
 

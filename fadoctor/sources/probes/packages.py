@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fadoctor.model.fact import Absent, Fact, Known
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import IMPORTS, PACKAGES, TRANSFORMERS, XFORMERS
 from fadoctor.sources.probes.distributions import Survey, find_distributions
 from fadoctor.sources.probes.hidden import Hidden, find_hidden, hidden_facts
 from fadoctor.sources.probes.import_checks import import_checks
@@ -44,7 +44,7 @@ def probe(world: World, facts: dict[str, Fact]) -> Facts:
             out |= _without_record(world, each)
     version = out["transformers.version"]
     is_there = isinstance(version, Known)
-    out["transformers.checks"] = import_checks(world, path, "transformers") if is_there else version
+    out["transformers.checks"] = import_checks(world, path, TRANSFORMERS) if is_there else version
     out |= requirer_facts(world, survey, wanted, target)
     out["xformers.extension"] = _xformers_extension(world, path, out)
     return out
@@ -98,15 +98,11 @@ def _package(
     return {"version": absent(f"{source}: no {names[0]}")}
 
 
-_OTHERWISE = frozenset({"flash_attn_3", "flash_attn_4"})
-"""Packages that are imported by another name than their facts have."""
-
-
 def _gone(path: ImportPath, key: str, facts: Facts) -> Fact:
     """Return whether nothing is left of a package but its metadata."""
     missing, editable = facts.get(f"{key}.missing_files"), facts.get(f"{key}.editable")
     is_plain = isinstance(editable, Known) and editable.value is False
-    if key in _OTHERWISE or not is_plain or not isinstance(missing, Known) or path.problem:
+    if key in IMPORTS or not is_plain or not isinstance(missing, Known) or path.problem:
         return absent("the metadata do not tell")
     if missing.value == 0:
         return known(value=False, source=missing.source)
@@ -138,9 +134,9 @@ def _xformers_extension(world: World, path: ImportPath, facts: Facts) -> Fact:
     version = facts["xformers.version"]
     if not isinstance(version, Known):
         return version
-    if source_folders := editable_folders(world, facts, "xformers"):
+    if source_folders := editable_folders(world, facts, XFORMERS):
         path = read_import_path(world, *source_folders)
-    package = find_package(path, "xformers")
+    package = find_package(path, XFORMERS)
     if package is None:
         return absent(f"no folder xformers in {_places(world, path)}")
     source = world.name(package.folders[0])

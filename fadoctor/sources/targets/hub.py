@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import KERNELS
 from fadoctor.model.typed import convert
 from fadoctor.sources.hub.choice import Habits, HubChoice, System, choose
 from fadoctor.sources.hub.local import KIND as LOCAL
@@ -32,7 +33,7 @@ _SHOWN = 3
 
 def habits_of(version: str, matrix: Matrix) -> Habits | None:
     """Return how a release of kernels chooses; None where nobody has read it."""
-    rows = matrix.find("kernels-releases", {"version": Known(version, "kernels")})
+    rows = matrix.find("kernels-releases", {"version": Known(version, KERNELS)})
     cells = {name: rows.cell(name) for name in Habits.__struct_fields__}
     known = {name: cell.value for name, cell in cells.items() if isinstance(cell, Known)}
     if not {"by_name", "python_only", "stable_abi", "everywhere"} <= known.keys():

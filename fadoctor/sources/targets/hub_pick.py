@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import DIFFUSERS, TRANSFORMERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,7 @@ def pick(generation: str, facts: Mapping[str, Fact], matrix: Matrix) -> Picked:
     transformers, diffusers = facts.get("transformers.version", nobody), _diffusers(facts)
     asked: dict[str, Fact] = {"generation": Known(generation, "asked")}
     if isinstance(transformers, Unknown) and generation != "sage":
-        return Picked("transformers", transformers, transformers)
+        return Picked(TRANSFORMERS, transformers, transformers)
     if isinstance(transformers, Known) and generation != "sage":
         repositories = matrix.find("transformers-hub-kernels", {"version": transformers})
         torch = facts.get("torch.version", Absent("no torch"))
@@ -38,11 +39,11 @@ def pick(generation: str, facts: Mapping[str, Fact], matrix: Matrix) -> Picked:
         branch = matrix.find("transformers-hub-branches", keys).cell("branch")
         repository = repositories.cell(generation)
         if not isinstance(repository, Absent) or not isinstance(diffusers, Known):
-            return Picked("transformers", repository, branch)
+            return Picked(TRANSFORMERS, repository, branch)
     if isinstance(diffusers, Known):
         row = matrix.find("diffusers-hub-kernels", {"version": diffusers, **asked})
         cells = (row.cell(name) for name in ("repository", "branch", "broken"))
-        return Picked("diffusers", *cells)
+        return Picked(DIFFUSERS, *cells)
     nothing = Absent("nothing here takes one by itself")
     return Picked("", nothing, nothing)
 
@@ -50,5 +51,5 @@ def pick(generation: str, facts: Mapping[str, Fact], matrix: Matrix) -> Picked:
 def _diffusers(facts: Mapping[str, Fact]) -> Fact | None:
     every = facts.get("packages.installed")
     listed = every.value if isinstance(every, Known) and isinstance(every.value, dict) else {}
-    version = listed.get("diffusers")
+    version = listed.get(DIFFUSERS)
     return None if version is None else Known(version, "packages.installed")

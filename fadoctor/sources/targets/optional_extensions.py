@@ -23,7 +23,7 @@ def optional_extensions(
     tabled = {str(row["package"]) for row in matrix.tables[_TABLE].rows}
     torch = environment.fact("torch.version")
     found: dict[str, Fact] = {}
-    for package in tabled.intersection(packages):
+    for package in sorted(tabled.intersection(packages)):
         version = environment.fact(f"{package}.version")
         if not isinstance(version, Known):
             continue

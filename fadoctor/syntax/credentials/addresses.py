@@ -42,8 +42,23 @@ _CURL = (
     r"[ \t]-p[ \t=]{1,4}"
     r"|\b(?:wandb|vault|ngc|comet|clearml|modal|runpod)[ \t]{1,4}login"
     r"(?:[ \t]{1,4}--?[\w-]{1,20}){0,3}[ \t]{1,4}"
-    r"|[ \t]/pass(?:word)?:)(?!-)"
+    r"|\b(?:redis|keydb|valkey)-cli\b[^\n]{0,300}?[ \t]-a[ \t]{1,4}"
+    r"|\b(?:mongo|mongosh|mongodump|mongorestore|cqlsh)\b[^\n]{0,300}?[ \t]-p[ \t]{1,4}"
+    r"|\bldap(?:search|add|modify|delete|whoami|passwd)\b[^\n]{0,300}?[ \t]-w[ \t]{1,4}"
+    r"|\b(?:ipmitool|unzip|zip|sqlcmd|bcp)\b[^\n]{0,300}?[ \t]-P[ \t]{1,4}"
+    r"|\b(?:7za?|7zr|rar|unrar)\b[^\n]{0,300}?[ \t]-p(?=[^\s-])"
+    r"|\b(?:smbclient|rpcclient|net)\b[^\n]{0,300}?[ \t]-U[ \t]{0,4}[\"']?[^\s%\"']{1,100}%"
+    r"|\blftp\b[^\n]{0,300}?[ \t]-u[ \t]{1,4}[\"']?[^\s,\"']{1,100},"
+    r"|\bnet[ \t]{1,4}use\b[^\n]{0,300}?/user:\S{1,100}[ \t]{1,4}"
+    r"|\bhtpasswd\b[^\n]{0,60}?[ \t]-[A-Za-z]{0,6}b[A-Za-z]{0,4}(?:[ \t]{1,4}[^\s-]\S{0,200}){2}"
+    r"[ \t]{1,4}"
+    r"|[ \t]/p(?:ass(?:word)?)?:)(?![-/])"
 )
+_TOOLS = (
+    "curl", "sshpass", "mysql", "mariadb", "login", "/p", "-cli", "mongo", "cqlsh", "ldap",
+    "ipmitool", "zip", "sqlcmd", "bcp", "7z", "rar", "client", "lftp", "net", "htpasswd",
+)  # fmt: skip
+"""Words without one of which no command line is one that takes a password by a letter."""
 _PGPASS = (
     r":(?<=[\w.*-]:)\d{2,5}:[A-Za-z_*][^\s:]{0,60}:[A-Za-z_][^\s:]{0,60}:"
     r"(?P<secret>[^\s:]{1,200})"
@@ -61,7 +76,7 @@ def secrets_in_addresses(text: str) -> Iterator[tuple[int, int]]:
         for pattern in (_QUERY, _SIGNED):
             for found in compiled(pattern).finditer(lowered):
                 yield from _up_to(text, found.end(), r"[^\s&\"'<>;\\]{6,4000}")
-    if any(word in lowered for word in ("curl", "sshpass", "mysql", "mariadb", "login", "/pass")):
+    if any(word in lowered for word in _TOOLS):
         for found in compiled(_CURL).finditer(text):
             if span := value_at(text, found.end()):
                 yield span

@@ -11,7 +11,7 @@ from fadoctor.syntax.credentials.hiding import HIDDEN, hide_credentials, hide_in
 from fadoctor.syntax.credentials.names import is_secret_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 _Plain = TypeVar("_Plain")
@@ -38,9 +38,9 @@ def without_secrets(plain: _Plain) -> _Plain:
 
     All texts are looked at together first: data without secrets are the rule.
     """
-    texts = dict.fromkeys(_texts(plain))
-    if None not in texts:
-        together = _APART.join(text for text in texts if text is not None)
+    texts: dict[str, None] = {}
+    if _gather(plain, texts):
+        together = _APART.join(texts)
         if hide_credentials(together) == together:
             return plain
     return hide_in(plain)  # type: ignore[no-any-return]
@@ -57,23 +57,22 @@ def hide_in(value: Any) -> Any:
     return value
 
 
-def _texts(value: Any) -> Iterator[str | None]:
-    """Yield the texts that are worth a look; None for a value whose name says that it is secret."""
+def _gather(value: Any, texts: dict[str, None]) -> bool:
+    """Add the texts that are worth a look; False for a value whose name says that it is secret."""
     if isinstance(value, str):
         if len(value) >= _SHORTEST and not _DIGEST.issuperset(value):
-            yield value
+            texts[value] = None
     elif isinstance(value, dict):
         for key, item in value.items():
             if len(key) >= _SHORTEST:
-                yield key
-            if _is_secret(key, item):
-                yield None
-            yield from _texts(item)
+                texts[key] = None
+            if _is_secret(key, item) or not _gather(item, texts):
+                return False
     elif isinstance(value, (list, tuple)):
         if all(isinstance(item, str) for item in value):
-            yield " ".join(value)
-        for item in value:
-            yield from _texts(item)
+            texts[" ".join(value)] = None
+        return all(_gather(item, texts) for item in value)
+    return True
 
 
 def _is_secret(key: str, value: Any) -> bool:

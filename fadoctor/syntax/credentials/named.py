@@ -39,7 +39,7 @@ _OPTION = r"(?:[ \t]{1,8}|,|\n[ \t]{0,8})(?!-)"
 _WORDS = r"[ \t]{1,8}(?:is|was|of)[ \t]{1,4}|(?:[ \t]{1,4}(?:provided|given|used|was))?:[ \t]{1,4}"
 _SPACE = r"[ \t]{1,8}"
 
-_BEFORE = r"(?i)(?:\b(?:api|access|secret|private|auth|signing) )?[\w.$-]{0,60}\Z"
+_BEFORE = r"(?i)(?:\b(?:api|access|secret|private|auth|signing|fernet|encryption) )?[\w.$-]{0,60}\Z"
 _SHELL = r"(?:\b(?:ENV|ARG|setx|setenv|putenv|config set|login)[ \t]{1,8}|^[ \t]{0,20})\Z"
 _LOGIN = r"(?:login|user|account)[ \t]{1,8}\S{1,200}[ \t\n]{1,40}\Z"
 _PAIR = r"[\w-]{1,60}=(?:\"[^\"\n]{0,4000}\"|[^\s\"',;]{0,4000})"
@@ -60,7 +60,7 @@ def named_secrets(text: str) -> Iterator[tuple[int, int]]:
     done = 0
     for word in compiled(_NAME).finditer(small(text)):
         at, end = word.span()
-        if at < done or _is_prose(text, at, end):
+        if (at < done and not _announces(text, end, done)) or _is_prose(text, at, end):
             continue
         start = at - _length_before(text, at)
         name = text[start:end].rstrip(".-")
@@ -70,11 +70,21 @@ def named_secrets(text: str) -> Iterator[tuple[int, int]]:
             done = span[1]
 
 
+def _announces(text: str, end: int, quote: int) -> bool:
+    """Return whether a name stands right before a quote, which then opens and does not close.
+
+    Where a text was cut, the quote of a value can lack its other half: the next one is not that.
+    """
+    between = compiled(rf"{_Q}?[ \t]{{0,8}}(?:=>|:=|==?|:)[ \t]{{0,8}}").match(text, end)
+    return between is not None and between.end() == quote
+
+
 def _is_prose(text: str, at: int, end: int) -> bool:
     """Return whether a word goes on as sentences do: ``tokens per second``."""
     return (
         text[end : end + 1] == " "
         and text[end + 1 : end + 2].islower()
+        and text[end + 2 : end + 3] not in ("'", '"')  # b'x'
         and text[at - 1 : at] not in ("-", "_")
         and text.startswith(("token", "key"), at)
         and not text.startswith((" is ", " was ", " of ", " provided", " given", " used"), end)
@@ -122,7 +132,7 @@ def _in_words(text: str, start: int, end: int, name: str) -> tuple[int, int] | N
 
 def _spoken(text: str, end: int) -> tuple[int, int] | None:
     """Return what stands in quotes behind a name, or looks as nothing but a secret does."""
-    found = compiled(r"[ \t]{1,4}(?=[\"'`])").match(text, end)
+    found = compiled(r"[ \t]{1,4}(?=[bru]?[\"'`])").match(text, end)
     if found:
         return value_at(text, found.end())
     found = compiled(r"[ \t]{1,4}(?=\S{0,40}\d)(?=\S{0,40}[A-Z])(?=\S{0,40}[a-z])\w{12,}").match(

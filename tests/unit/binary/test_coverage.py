@@ -34,6 +34,7 @@ from tests.unit.binary.fatbin_builder import (
     image,
     ptx,
 )
+from tests.work import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -225,7 +226,7 @@ def test_numbers_from_a_hostile_file_of_facts(number: str) -> None:
 
 
 @given(st.dictionaries(st.text(max_size=60), st.text(max_size=12), max_size=4))
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=examples(200), deadline=None, database=None)
 @pytest.mark.property
 def test_any_text_is_judged(code: dict[str, str]) -> None:
     for gpu in (HOPPER, ORIN):

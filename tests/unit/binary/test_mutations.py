@@ -23,6 +23,7 @@ from tests.unit.binary.fatbin_builder import (
     elf,
     image,
 )
+from tests.work import examples
 from tools.fuzz.binaries import fatbin_corpus
 from tools.fuzz.loop import How, fuzz
 
@@ -112,7 +113,7 @@ def test_every_truncation(read: Read, data: bytes) -> None:
 
 
 @given(st.binary(max_size=300), st.sampled_from([b"", b"\x7fELF\x02\x01\x01", b"MZ"]))
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=examples(300), deadline=None, database=None)
 @pytest.mark.property
 def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes, magic: bytes) -> None:
     file = tmp_path_factory.getbasetemp() / "any"
@@ -122,7 +123,7 @@ def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes, magic:
 
 
 @given(st.binary(max_size=400))
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=examples(300), deadline=None, database=None)
 @pytest.mark.property
 def test_any_images(tmp_path_factory: pytest.TempPathFactory, body: bytes) -> None:
     file = tmp_path_factory.getbasetemp() / "any"

@@ -14,6 +14,7 @@ from fadoctor.fleet.record import SEPARATOR, record_line, second_line
 from fadoctor.model.fact import Known
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
 from tests.unit.fleet.samples import content, line, node
+from tests.work import examples
 
 
 def read(text: bytes) -> tuple[NodeIdentity, Content]:
@@ -46,7 +47,7 @@ def test_of_too_many_findings_the_worst_stay_and_all_are_counted() -> None:
     assert FINDINGS in short.o
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.text(), st.text(), st.text(max_size=3_000),
     st.dictionaries(st.text(max_size=60), st.text(max_size=60), max_size=30),

@@ -191,6 +191,17 @@ def test_with_a_baseline_the_majority_may_be_wrong() -> None:
     assert "torch 2.8.0 instead of 2.9.0" in text(report)
 
 
+def test_a_baseline_of_an_older_fadoctor_names_rules_as_they_are_called_now() -> None:
+    older = content(1, ("n build-gcc-new", "n build-lacks-nvcc"))
+    newer = content(1, ("n build-nvcc-missing", "n gcc-too-new"))
+    nodes: dict[str, Any] = {f"n{at}": newer for at in range(16)}
+    found = page(gathered(**nodes), baseline=older)
+    assert found.alike == 16
+    named = {each.rule_id for each in page(gathered(n3=older)).findings}
+    assert {"gcc-too-new", "build-nvcc-missing"} <= named
+    assert not [name for name in named if name.startswith("build-gcc")]
+
+
 def test_nodes_by_a_value() -> None:
     report = page(gathered(n7=content(gpu={"driver": "550.54"})), group_by="gpu.driver")
     assert [(each.value, each.count) for each in report.values] == [

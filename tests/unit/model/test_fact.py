@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Known, Unknown, printable
+from tests.work import examples
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,14 @@ def test_what_is_too_long_ends_with_dots(length: int) -> None:
     assert printable("x" * length) == "x" * 237 + "..."
 
 
-@settings(max_examples=150, deadline=None, database=None)
+def test_no_word_is_cut_in_two() -> None:
+    """Half of an address no longer shows that a password stands in it."""
+    text = "Looking in indexes: https://bob:swordfishery@example.org/simple"
+    for limit in range(30, len(text)):
+        assert not re.search(r"swordf\w*\.\.\.", printable(text, limit))
+
+
+@settings(max_examples=examples(150), deadline=None, database=None)
 @given(
     st.text(alphabet=st.characters(categories=("Cc", "Cf", "Cs", "Ll", "Zl", "Zp")), max_size=60)
 )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.report.redact import redact
+from tests.work import examples
 
 ALICE = {"HOME": "/data/people/alice", "USER": "alice"}
 HOST = "gpu01.cluster.example.org"
@@ -159,7 +160,7 @@ def test_a_host_or_a_user_can_be_called_like_a_word_of_the_format(word: str) -> 
         assert isinstance(found.facts["torch.version"], Known)
 
 
-@settings(max_examples=100, deadline=None, database=None)
+@settings(max_examples=examples(100), deadline=None, database=None)
 @given(st.text(max_size=60), st.text(max_size=12), st.text(max_size=12))
 def test_no_text_raises(text: str, user: str, host: str) -> None:
     found = cleaned(text, {"HOME": f"/data/x/{user}", "USER": f"user{user}"}, f"host{host}")

@@ -86,21 +86,46 @@ cases:
 MARKDOWN = """\
 # A driver that is behind
 
-`driver-behind`: warning, confidence medium, area area, about the package torch, since fadoctor \
-0.2.0. It decides the verdicts of `fa2`, `triton` in `bf16`.
-
-## What is wrong
-
 For example: Driver 470.1 is older than 525.60.13.
+
+## What to do
+
+The best one first.
+
+### Install a newer driver
+
+```sh
+apt install driver
+```
+
+- Restart.
+- offered only where:
+  - `host.os` is one of `linux`, `windows` - linux, windows or macos
+- side effects: The machine restarts.
+
+### Install a torch that is content with it (what worked before keeps working)
+
+```sh
+pip install --no-deps --index-url https://example.org/whl torch==2.6.0 triton
+```
+
+## How to check
+
+`fadoctor check` names it with its evidence; `fadoctor facts` prints everything that was read.
 
 ## Why
 
 Old drivers load nothing new.
 
-## How to confirm it
+## A wrong and a right example
 
-`fadoctor check --verbose` names it with its evidence; \
-`fadoctor facts` prints everything that was read.
+- wrong: one behind
+  - `driver.version` is `470.1`
+  - `host.os` is `linux`
+- right: a new one
+  - `driver.version` is `580.1`
+
+## When it is found
 
 It is found where all of this holds:
 
@@ -125,24 +150,14 @@ Its own cases say the same by example:
 - found: one behind
 - not found: a new one
 
-## What to do
-
-The best one first.
-
-1. Install a newer driver
-   - offered only where:
-     - `host.os` is one of `linux`, `windows` - linux, windows or macos
-   - run by hand: `apt install driver`
-   - Restart.
-   - side effects: The machine restarts.
-2. Install a torch that is content with it (what worked before keeps working)
-   - install `--no-deps` `torch==2.6.0` `triton` (index https://example.org/whl)
-
 ## Related
 
 - reported as a consequence if found together with [`some-rule`](some-rule.md)
 
 ## Sources
+
+`driver-behind`: warning, confidence medium, area area, about the package torch, since fadoctor \
+0.2.0. It decides the verdicts of `fa2`, `triton` in `bf16`.
 
 - web: <https://example.org/a> (a table; read 2026-01-02)
 - package: `pkg:pypi/torch@2.6.0`
@@ -202,8 +217,8 @@ def test_page_for_a_terminal(tmp_path: Path, full: dict[str, str]) -> None:
     text = page_text.render(page(tmp_path, "driver-behind", **full), Style(width=60))
     lines = text.splitlines()
     assert lines[0] == "A driver that is behind"
-    assert "  1. Install a newer driver" in lines
-    assert "     - run by hand: apt install driver" in lines
+    assert "Install a newer driver" in lines
+    assert "    apt install driver" in lines
     assert lines[lines.index("Why") - 1] == ""
     assert max(map(len, lines)) <= 60
     assert "\x1b" not in text
@@ -216,16 +231,47 @@ def test_a_link_stays_whole_on_a_narrow_terminal(tmp_path: Path) -> None:
     assert f"    {url}" in text.splitlines()
 
 
-def test_symptoms_say_how_it_shows_in_a_log(tmp_path: Path) -> None:
+def test_a_page_shows_no_fragments_of_patterns(tmp_path: Path) -> None:
     rule = rule_text(
         symptoms="[{anchor: undefined symbol, near: flash_attn, absent: [vllm], message: it broke},"
         f"{{anchor: undefined symbol, near: {'a' * 99}}}]"
     )
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
-    line = "- a line with `undefined symbol`\n"
-    shown = f"{line}  - it broke\n  - together with `flash_attn`\n  - and without `vllm`\n"
-    shown += f"{line}  - together with words that the rule's file lists"
-    assert f"## How it shows in a log\n\n{shown}\n" in text
+    for fragment in ("undefined symbol", "flash_attn", "vllm", "aaa", "without"):
+        assert fragment not in text
+
+
+def test_other_messages_stand_below_and_none_twice(tmp_path: Path) -> None:
+    cases = """
+  - {name: a, log: "OSError: lib one is gone\\nmore\\n", expect: {outcome: fail}}
+  - {name: b, log: "OSError: lib two is gone\\n", expect: {outcome: fail}}
+  - {name: c, log: "oserror: LIB one is gone\\n", expect: {outcome: fail}}
+  - {name: near, log: "OSError: lib one is here\\n", expect: {outcome: pass}}"""
+    symptoms = (
+        "[{anchor: is gone, pattern: 'one is gone', message: one},"
+        " {anchor: is gone, pattern: 'two is gone', message: two}]"
+    )
+    rule = rule_text(when="{}", message="It.", symptoms=symptoms, cases=cases)
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "## OSError: lib one is gone\n" in text
+    assert "## Other forms of the message\n\n- `OSError: lib two is gone`\n  - two\n" in text
+    assert "## A message of something else\n\n- near: `OSError: lib one is here`\n" in text
+
+
+def test_a_long_message_is_cut(tmp_path: Path) -> None:
+    cases = f"""
+  - {{name: a, log: "it is gone {"x" * 900}", expect: {{outcome: fail}}}}"""
+    rule = rule_text(when="{}", message="It.", symptoms="[{anchor: is gone}]", cases=cases)
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "xxx..." in text
+    assert "x" * 401 not in text
+
+
+def test_a_command_with_a_hole_is_no_command(tmp_path: Path) -> None:
+    steps = "{install: ['torch=={torch.version}']}, {install: ['triton>=3', numpy]}"
+    rule = rule_text(fixes=f"[{{id: a-fix, title: Mend, steps: [{steps}]}}]")
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "```sh\npip install 'triton>=3' numpy\n```\n\n- install `torch=={torch.version}`" in text
 
 
 def test_a_rule_that_shows_only_in_logs_has_its_example_from_one(tmp_path: Path) -> None:
@@ -239,9 +285,49 @@ def test_a_rule_that_shows_only_in_logs_has_its_example_from_one(tmp_path: Path)
     )
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
     assert "For example: nothing provides abc\n" in text
-    assert "- `x.so: undefined symbol: abc`\n  - nothing provides abc\n" in text
-    assert "Only the log shows it." in text
+    assert "## x.so: undefined symbol: abc\n\nFor example" in text
+    assert "Only a text shows it" in text
     assert "It is found where" not in text
+
+
+def test_a_message_of_something_else_stands_beside_those_of_a_rule_about_logs(
+    tmp_path: Path,
+) -> None:
+    rule = rule_text(
+        when="{}",
+        message="It broke.",
+        symptoms="[{anchor: it broke}]",
+        cases='[{name: a, log: "it broke", expect: {outcome: fail}},\n'
+        '  {name: a neighbour, log: "one\\nit bent\\n", expect: {outcome: pass}}]',
+    )
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
+    assert "## A message of something else\n\n- a neighbour: `it bent`\n" in text
+    assert "## it broke\n\nFor example: A title\n" in text
+
+
+def test_the_right_example_is_the_one_with_the_fewest_changes(tmp_path: Path) -> None:
+    cases = """
+  - name: wrong
+    facts: {host.os: linux, host.kernel: "6.1", host.wsl: true}
+    expect: {outcome: fail}
+  - {name: far, facts: {host.os: macos, host.machine: arm64}, expect: {outcome: pass}}
+  - {name: near, facts: {host.os: null, host.wsl: true}, expect: {outcome: not_applicable}}
+  - {name: open, facts: {host.kernel: "6.1"}, unknown: [host.os], expect: {outcome: pass}}"""
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text(cases=cases)))
+    # The kernel is not there either, but no condition asks for it.
+    assert "- right: near\n  - `host.os` is not there\n\n" in text
+    wrong = ("`host.os` is `linux`", "`host.kernel` is `6.1`", "`host.wsl` is `true`")
+    assert "".join(("- wrong: wrong\n", *(f"  - {each}\n" for each in wrong))) in text
+
+
+def test_an_example_shows_the_difference_first_and_only_some_facts(tmp_path: Path) -> None:
+    facts = ", ".join(f"env.A{number}: x" for number in range(9))
+    cases = f"""
+  - {{name: wrong, facts: {{{facts}, host.os: linux}}, expect: {{outcome: fail}}}}
+  - {{name: right, facts: {{{facts}, host.os: macos}}, expect: {{outcome: pass}}}}"""
+    text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text(cases=cases)))
+    assert "- wrong: wrong\n  - `host.os` is `linux`\n  - `env.A0` is `x`\n" in text
+    assert "  - and 2 more facts\n- right: right\n  - `host.os` is `macos`\n" in text
 
 
 def test_a_rule_without_fix_and_cases_says_so(tmp_path: Path) -> None:
@@ -282,8 +368,9 @@ def test_steps_in_words(tmp_path: Path) -> None:
     steps = "{uninstall: triton}, {set: A=1}, {unset: [B, C]}, {setting: x=1}"
     rule = rule_text(fixes=f"[{{id: a-fix, title: Mend, steps: [{steps}]}}]")
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
-    shown = ["uninstall `triton`", "set `A=1`", "unset `B` `C`", "setting: `x=1`"]
-    assert "\n".join(f"   - {step}" for step in shown) in text
+    shown = ["set `A=1`", "unset `B` `C`", "setting: `x=1`"]
+    assert "\n".join(f"- {step}" for step in shown) in text
+    assert "```sh\npip uninstall triton\n```" in text
 
 
 def test_only_some_cases_are_named(tmp_path: Path) -> None:
@@ -349,6 +436,6 @@ def test_no_page_shows_a_hole_in_a_sentence() -> None:
     for rule_id, file in files.items():
         if file.rule.symptoms:
             page = page_markdown.render(build_page(rule_id, files, knowledge))
-            section = page.partition("## How it shows in a log")[2].partition("\n## ")[0]
+            section = page.partition("## Other forms of the message")[2].partition("\n## ")[0]
             prose = re.sub(r"``[^`]*(?:`[^`]+)*``|`[^`]*`", "", section)
             assert not re.search(r"\{\w+\}", prose), rule_id

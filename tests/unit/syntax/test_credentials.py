@@ -10,7 +10,7 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.syntax.credentials import hide_credentials, hide_in_lines, is_secret_name
 from fadoctor.syntax.credentials.document import hide_in
 from tests.leaks.plants import HEX, HEX_LONG, Plant, credentials
-from tests.work import which_ends
+from tests.work import examples, which_ends
 
 
 @pytest.mark.parametrize("plant", credentials(), ids=lambda each: each.kind)
@@ -65,6 +65,17 @@ def test_no_fact_has_the_name_of_a_secret() -> None:
     assert [name for name in build_catalogue() if is_secret_name(name)] == []
 
 
+def test_a_quote_that_was_cut_off_hides_no_name_of_the_next() -> None:
+    """Regression: the next quote was its other half, and what stood in that one was shown."""
+    for cut in ('export HF_TOKEN="sword...', '{"token": "sword...', "token='sword..."):
+        for following in (
+            '; MYSQL_PASS="ocean blue"',
+            ', "password": "ocean blue"',
+            " db_pwd='ocean blue'",
+        ):
+            assert "ocean" not in hide_credentials(cut + following)
+
+
 def test_lines_stay_lines() -> None:
     lines = [
         "-----BEGIN PRIVATE KEY-----",
@@ -86,7 +97,7 @@ def test_a_value_is_hidden_by_the_key_of_its_mapping_and_by_the_option_before_it
     }
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=examples(150), deadline=None, database=None)
 @given(st.text(alphabet="ab:/=@\"'\\\n -_.TOKENtokenpassword{}[]<>%", max_size=80))
 def test_no_text_raises_and_no_line_is_lost(text: str) -> None:
     assert hide_credentials(text).count("\n") == text.count("\n")

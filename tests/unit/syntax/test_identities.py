@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fadoctor.syntax.identities import hide_identities, hide_names, identities_in
 from tests.leaks.people import identities
+from tests.work import examples
 
 if TYPE_CHECKING:
     from tests.leaks.plants import Plant
@@ -60,7 +61,7 @@ def test_a_name_that_one_place_tells_is_hidden_in_all() -> None:
     assert hide_names(told, text) == "/home/<user>/x belongs to <user> on <host>, root@<host>"
 
 
-@settings(max_examples=100, deadline=None, database=None)
+@settings(max_examples=examples(100), deadline=None, database=None)
 @given(st.text(alphabet="ab:/=@\"'\\\n -_.~Uusershome19%<>", max_size=80))
 def test_no_text_raises(text: str) -> None:
     identities_in(text)

@@ -14,9 +14,10 @@ from yaml.scanner import ScannerError
 from fadoctor.knowledge.matrix.yaml_reader import read_yaml as read_rules
 from fadoctor.model.errors import InputError, RuleDataError
 from fadoctor.sources.configs.source import Source
-from fadoctor.sources.configs.yaml_tree import read_yaml as read_configuration
 from fadoctor.sources.manifests.yaml_tree import read_yaml as read_manifest
+from fadoctor.syntax.yaml_tree import read_yaml as read_configuration
 from tests.unit.sources.manifests.given import given
+from tests.work import examples, which_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,7 +137,7 @@ PIECES = st.sampled_from([
 
 
 @pytest.mark.property
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @generated(st.lists(PIECES, min_size=1, max_size=3), st.integers(1, 1_100), st.sampled_from(
     ["", "a: ", "- ", "a:\n  b: ", "x: [1, 2, {c: d, e: ", "{a: {b: c}, d: "]))  # fmt: skip
 def test_every_parser_gives_the_same_answer(pieces: list[str], times: int, head: str) -> None:
@@ -158,3 +159,11 @@ def _answers(reader: str, text: str) -> Iterator[str]:
             with pytest.MonkeyPatch.context() as patch:
                 _use(patch, name)
                 yield said(reader, text)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("piece", ["  #t1", "&!", "- ", "# ", "&a ", "? "])
+def test_what_stands_before_a_node_is_read_in_one_way(reader: str, piece: str) -> None:
+    """Regression: a line with 40 comment signs before a fault was read in 2**40 ways."""
+    with which_ends(piece):
+        said(reader, f"a:\n  - b{piece * 60}\n      - c: [\n  - d: }}\n")

@@ -21,6 +21,14 @@ INPUT_LIMIT = 16 << 20
 MEMORY_LIMIT = 240 << 20
 CPU_S = 1.7
 
+_TOO_DEEP = "nested too deeply or too large to be parsed"
+_LIMITS = (
+    ("too many nested", _TOO_DEEP),
+    ("too many levels of indentation", _TOO_DEEP),
+    ("Exceeds the limit", "a number has too many digits"),
+)
+"""How Python words limits of its own, and how we do."""
+
 
 def parse(source: str, cells: list[int]) -> tuple[ast.AST, list[int]]:
     """Return the tree, and the first lines of the cells that are no Python and were left out."""
@@ -57,25 +65,33 @@ def read(request: dict[str, object]) -> dict[str, object]:
 
 
 def main() -> None:
-    """Read one request, answer it, and name in words what kept the script from being parsed."""
+    """Read one request and print the answer."""
     sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4)))
     from fadoctor.processes.child._fadoctor_limits import limit_resources
 
     limit_resources(MEMORY_LIMIT, CPU_S)
     gc.disable()  # a tree of a million nodes has no cycles, and looking for them takes seconds
     warnings.simplefilter("ignore")
+    sys.stdout.write(json.dumps(answer_to(sys.stdin.buffer.read(INPUT_LIMIT))) + "\n")
+
+
+def answer_to(data: bytes) -> dict[str, object]:
+    """Answer one request, and name in words what kept the script from being parsed."""
     try:
-        request = json.loads(sys.stdin.buffer.read(INPUT_LIMIT).decode("utf-8"))
-        answer = {"schema": SCHEMA, "ok": True, **read(request)}
+        return {"schema": SCHEMA, "ok": True, **read(json.loads(data.decode("utf-8")))}
     except SyntaxError as error:
-        answer = _trouble(str(error.msg), error.lineno or 0, error.offset or 0)
+        return _trouble(_said(str(error.msg)), error.lineno or 0, error.offset or 0)
     except RecursionError:
-        answer = _trouble("nested too deeply")
+        return _trouble(_TOO_DEEP)
     except MemoryError:  # the parser raises it for its own stack, too
-        answer = _trouble("nested too deeply or too large to be parsed")
+        return _trouble(_TOO_DEEP)
     except ValueError as error:
-        answer = _trouble(str(error))
-    sys.stdout.write(json.dumps(answer) + "\n")
+        return _trouble(str(error))
+
+
+def _said(problem: str) -> str:
+    """Return a limit of the parser in our words: each Python has others, and another limit."""
+    return next((ours for theirs, ours in _LIMITS if problem.startswith(theirs)), problem)
 
 
 def _trouble(problem: str, line: int = 0, column: int = 0) -> dict[str, object]:

@@ -21,8 +21,9 @@ from tests.unit.judging.engine.builders import (
     table,
     truth,
 )
+from tests.work import examples
 
-SMALL = settings(max_examples=120, deadline=None, database=None)
+SMALL = settings(max_examples=examples(120), deadline=None, database=None)
 
 VALUES = st.sampled_from(
     ["1", "2", "2.1", "2.1.0+x", "2.1a0", "text", "", "*", True, False, 0, 2, ("1", "2"), ()]

@@ -17,6 +17,7 @@ from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import MESSAGE_LIMIT
 from tests.unit.judging.engine.builders import knowledge, rule, shipped, table
+from tests.work import examples
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Rule
@@ -195,7 +196,7 @@ def test_distinct_anchors_as_bytes() -> None:
     assert Matcher(knowledge(one, two)).anchors() == {b"the dtype", "größer".encode()}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(text=st.text(max_size=300), data=st.data())
 def test_any_text_around_an_anchor_can_be_matched(text: str, data: st.DataObject) -> None:
     matcher = Matcher(shipped())

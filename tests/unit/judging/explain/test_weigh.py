@@ -42,6 +42,20 @@ def test_a_cause_that_the_log_itself_confirms_has_its_lines_as_evidence(
     assert report.checks[0].agreement is Agreement.CONFIRMED
 
 
+def test_the_compiler_of_a_report_excludes_no_build_that_took_another(
+    knowledge: Knowledge,
+) -> None:
+    report = "PyTorch version: 2.6.0+cu124\nGCC version: (Ubuntu 11.4.0-1) 11.4.0\n"
+    report += "CUDA runtime version: 12.4.131\nOS: Ubuntu 22.04 LTS (x86_64)\n"
+    stops = "error: -- unsupported GNU version! gcc versions later than 13 are not supported!\n"
+    told = explained(knowledge, f"{report}{stops}")
+    (finding,) = told.findings
+    assert (finding.rule_id, finding.confidence.value) == ("gcc-too-new", "high")
+    assert told.checks == ()
+    read = read_log(io.BytesIO(report.encode()), "a.log", knowledge).facts().named
+    assert {"toolkit.gcc.version", "toolkit.nvcc.version"} <= read.keys()
+
+
 def test_a_cause_that_the_log_excludes_loses_confidence(knowledge: Knowledge) -> None:
     (finding,) = explained(knowledge, f"flash-attn 2.8.3, torch 2.8.0\nan H100\n{AMPERE}").findings
     assert finding.confidence.value == "medium"

@@ -271,6 +271,15 @@ def test_a_row_on_top_cannot_replace_a_row(tmp_path: Path, base: Knowledge) -> N
     assert "rules/matrix/some-table.yaml:9" in found
 
 
+@pytest.mark.parametrize("name", ["packages", "backends"])
+def test_rows_that_the_program_has_as_literals_take_no_others(
+    tmp_path: Path, base: Knowledge, name: str
+) -> None:
+    folder = own(tmp_path, **{f"matrix__{name}": table_text(name)})
+    [found] = problems(compile_rules(folder, base), folder)
+    assert found.startswith(f"matrix/{name}.yaml:1 at `table`: table {name} is part of fadoctor")
+
+
 def test_a_folder_whose_rules_are_not_in_areas_is_refused(tmp_path: Path, base: Knowledge) -> None:
     (tmp_path / "flat").mkdir()
     (tmp_path / "flat" / "own-rule.yaml").write_text(rule_text("own-rule"))

@@ -56,6 +56,17 @@ def of_rule(folder: Path, **changes: str) -> list[str]:
             ":11 at `references`",
             "a source is named twice",
         ),
+        ({"refutes": "false"}, ":14 at `refutes`", "belongs to rules with `when` and `symptoms`"),
+        (
+            {"when": "{log.causes: {contains: no-rule}}"},
+            ":7 at `when.log.causes.contains`",
+            "there is no rule no-rule",
+        ),
+        (
+            {"when": "{log.causes: {overlaps: [some-rule, no-rule]}}"},
+            ":7 at `when.log.causes.overlaps`",
+            "there is no rule no-rule",
+        ),
         ({"explained_by": "[no-rule]"}, ":14 at `explained_by[0]`", "there is no rule no-rule"),
         ({"rows": "{r: {table: nowhere}}"}, ":14 at `rows.r`", "there is no table 'nowhere'"),
         ({"rows": "{r: {os: host.os}}"}, ":14 at `rows.r`", "there is no table ''"),

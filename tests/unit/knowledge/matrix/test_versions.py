@@ -13,6 +13,7 @@ from fadoctor.knowledge.matrix.versions import (
     parse_version,
     version_part,
 )
+from tests.work import examples
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_what_is_no_specifier(text: str) -> None:
     assert parse_specifier(text) is None
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=examples(150), deadline=None, database=None)
 @given(st.text(max_size=40) | st.from_regex(r"[0-9.+!a-z<>=~,*-]{0,30}"), st.text(max_size=20))
 def test_no_text_raises(version: str, range_text: str) -> None:
     assert is_in(version, range_text) in {True, False, None}

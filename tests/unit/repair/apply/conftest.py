@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.made_once import made_once
 from tests.unit.repair.apply.wheels import make_project, make_wheels, pip, tiny
 
 if TYPE_CHECKING:
@@ -19,12 +20,14 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def pip_project(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Path:
+def pip_project(tmp_path_factory: pytest.TempPathFactory, worker_id: str, wheels: Path) -> Path:
     """Return an environment with pip and two packages, in a project's folder; not to be changed."""
-    folder = tmp_path_factory.mktemp("real") / "project"
-    make_project(folder)
-    pip(folder, wheels, "install", "--quiet", "moved==1", "gone")
-    return folder
+
+    def make(folder: Path) -> None:
+        make_project(folder)
+        pip(folder, wheels, "install", "--quiet", "moved==1", "gone")
+
+    return made_once(tmp_path_factory, worker_id, "pip-project", make)
 
 
 @pytest.fixture(scope="session")

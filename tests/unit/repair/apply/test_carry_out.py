@@ -82,7 +82,7 @@ def machine(tmp_path: Path) -> Machine:
 
 def plan(*actions: Action) -> Plan:
     target = Target("environment", "env", "test")
-    changes = (Change("a", "1", "2"), Change("b", "1", ""))
+    changes = (Change("a", "1", "2"), Change("b", "1", ""), Change("torch", "1", "1"))
     return Plan(PlanOutcome.REPAIRS, target, "pip", actions, changes)
 
 

@@ -16,6 +16,7 @@ from fadoctor.repair.apply.journal import Journal, JournalStage, write_journal
 from fadoctor.repair.apply.snapshot import take
 from fadoctor.repair.apply.store import Store
 from fadoctor.repair.apply.undo import undo
+from tests.work import examples
 
 pytestmark = pytest.mark.property
 
@@ -70,7 +71,7 @@ def record(prefix: Path, version: str) -> None:
     (info / "RECORD").write_text("".join(f"{path},,\n" for path in relative))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(before=files(EVERYTHING), fix=files(PACKAGE), since=files(EVERYTHING), killed=st.booleans())
 def test_nothing_is_lost(before: Files, fix: Files, since: Files, *, killed: bool) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -9,11 +9,11 @@ import pytest
 
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import BESIDE_TORCH
 from fadoctor.repair.plan.candidates import Candidates
 from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.released import accepts, words
-from fadoctor.repair.plan.releases import BESIDE_TORCH
 from tests.unit.repair.plan.problems import golden, problem, session
 
 HEALTHY = golden("linux-a100-healthy")  # torch 2.8.0, Python 3.11, CUDA 12.8

@@ -7,6 +7,7 @@ import pytest
 
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import FRAMEWORKS, PACKAGES, PLANNED
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.released import mapping_of
@@ -78,3 +79,17 @@ def test_an_old_release_with_few_bounds_is_no_better() -> None:
     found = changed(plan(start("empty", (H100, "9.0", "550.54.15")), want=("unsloth",)))
     assert version_key(found["unsloth"]) > version_key("2026.1")
     assert found["torchvision"].endswith(found["torch"].partition("+")[2])
+
+
+@pytest.mark.parametrize("package", FRAMEWORKS)
+def test_a_table_has_the_releases_of_every_framework(package: str) -> None:
+    assert package in PLANNED
+    found = session().candidates.listed.every(package)
+    assert found
+    assert all("torch" in mapping_of(each.facts[f"{package}.requires"]) for each in found)
+
+
+@pytest.mark.parametrize("package", FRAMEWORKS)
+def test_every_framework_can_be_asked_for(package: str) -> None:
+    found = plan(start("torch 2.11", NEW), want=(package,))
+    assert PACKAGES[package][0] in changed(found)

@@ -139,7 +139,7 @@ def test_of_another_index_nothing_is_said(tmp_path: Path) -> None:
 
 def test_a_torch_that_needs_a_newer_c_is_the_cause(tmp_path: Path) -> None:
     found = findings(on_a100(tmp_path, "torch==2.14.0", "flash-attn==2.8.3"))
-    assert found["build-cxx17-sources"].consequences == ("prebuilt-wheel-missing",)
+    assert found["torch-needs-cxx20"].consequences == ("prebuilt-wheel-missing",)
 
 
 @pytest.mark.parametrize(

@@ -72,4 +72,7 @@ def test_steps_are_told_apart() -> None:
     fix = structs.replace(one.fixes[0], steps=(one.fixes[0].steps * 2))
     two = structs.replace(one, fixes=(fix,))
     [(_, _, message)] = read(render(structs.replace(EMPTY, located=(located(two),))))
-    assert message == "y. Fix: y: (1) pip install y (2) pip install y."
+    assert (
+        message
+        == "y. Fix: y: (1) pip install y (2) pip install y. Page: fadoctor rules show torch-too-old"
+    )

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from fadoctor.model.errors import InputError, UsageError
 from fadoctor.sources.configs.reading import read_configurations
 from fadoctor.sources.configs.source import SIZE_LIMIT, Source, open_source
-from fadoctor.sources.configs.tree import NODE_LIMIT, Node, walk
+from fadoctor.syntax.tree import NODE_LIMIT, Node, walk
 from tests.unit.sources.configs.read import UNREAD, facts
-from tests.work import calls_of
+from tests.work import calls_of, examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,7 +152,7 @@ def test_a_kind_that_is_forced_reads_what_nothing_recognises(tmp_path: Path) -> 
     assert found.kind == "trainer"
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.text(alphabet="{}[]:,\"\\ \n\t-&*!<a1.e+true?|>#'", max_size=80), st.booleans())
 def test_nothing_else_comes_of_any_text(text: str, is_json: bool) -> None:  # noqa: FBT001
     source = Source("x.json" if is_json else "x.yaml", text)
@@ -163,7 +163,7 @@ def test_nothing_else_comes_of_any_text(text: str, is_json: bool) -> None:  # no
     assert document is None or list(walk(document)) is not None
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=8),

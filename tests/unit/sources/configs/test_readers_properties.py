@@ -20,6 +20,7 @@ from fadoctor.sources.configs.python_calls import ChildAnswer
 from fadoctor.sources.configs.python_meaning import ScriptMeaning as Meanings
 from fadoctor.sources.configs.reading import _read
 from fadoctor.sources.configs.source import Source
+from tests.work import examples
 
 pytestmark = pytest.mark.property
 
@@ -41,13 +42,13 @@ def read(name: str, text: str) -> None:
 
 
 @given(SHELL)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_is_a_shell_script(text: str) -> None:
     read("run.sh", text)
 
 
 @given(SHELL)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_text_is_a_dockerfile(text: str) -> None:
     read("Dockerfile", f"FROM x\nENV {text}\nCMD {text}\n")
 
@@ -60,7 +61,7 @@ def test_any_text_is_a_dockerfile(text: str) -> None:
         ["", "{", "[1, 2]", "null", "'", "\\", "$X", ": :", "true", "- a", "\u202e", "1e9"]
     ),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_a_damaged_example_is_read_or_refused(
     file: Path, line: int, column: int, inserted: str
 ) -> None:
@@ -82,7 +83,7 @@ WANTED = frozenset(python_models.WANTED | python_training.WANTED)
     ),
     st.sampled_from(["torch.bfloat16", "True", '"auto"', "NAME", '"out"', "batch", "model"]),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_python_is_read(file: Path, dropped: list[int], put: str, instead: str) -> None:
     lines = file.read_text().replace(instead, put).split("\n")
     text = "\n".join(line for at, line in enumerate(lines) if at not in dropped)

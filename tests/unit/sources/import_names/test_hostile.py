@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fadoctor.sources.import_names.child._fadoctor_blank import without_bodies
 from fadoctor.sources.import_names.child._fadoctor_lower import lower
+from tests.work import examples
 from tools.fuzz.mutation import mutate_text
 from tools.fuzz.sources import SOURCE, follow_tree
 
@@ -99,7 +100,9 @@ def mutated(chance: Random) -> bytes:
 @pytest.mark.property
 @given(st.integers(0, 2**32))
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(300),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_mutated_sources_are_read_or_refused(seed: int) -> None:
     source = mutated(Random(seed))  # noqa: S311 -- mutations are no secrets
@@ -112,7 +115,9 @@ def test_mutated_sources_are_read_or_refused(seed: int) -> None:
 @pytest.mark.property
 @given(st.integers(0, 2**32))
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_mutated_trees_raise_no_alarm_about_what_is_there(
     tmp_path_factory: pytest.TempPathFactory, seed: int
@@ -125,7 +130,7 @@ def test_mutated_trees_raise_no_alarm_about_what_is_there(
 
 @pytest.mark.property
 @given(st.integers(0, 2**32))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_bodies_are_left_out_and_lines_stay(seed: int) -> None:
     source = mutated(Random(seed)).replace(b"\r", b"")  # noqa: S311 -- mutations are no secrets
     assert without_bodies(source).count(b"\n") == source.count(b"\n")

@@ -43,6 +43,8 @@ LINES = [
      {"gpu[0].compute_capability": "12.0"}),
     ("The NVIDIA driver on your system is too old (found version 12040).",
      {"driver.cuda": "12.4"}),
+    ("detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4)",
+     {"torch.cuda": "12.4", "torch.version": None}),
     ("Successfully installed einops-0.8.1 flash-attn-2.7.3 torch-2.6.0",
      {"flash_attn.version": "2.7.3", "torch.version": "2.6.0"}),
     ("Requirement already satisfied: torch in /v/lib/python3.11/site-packages (2.5.1+cu124)",
@@ -58,6 +60,14 @@ def values(environment: Environment, names: Iterable[str]) -> dict[str, Any]:
 @pytest.mark.parametrize(("line", "said"), LINES)
 def test_what_a_line_says(knowledge: Knowledge, line: str, said: dict[str, Any]) -> None:
     assert values(facts(knowledge, line), said) == said
+
+
+def test_a_version_of_cuda_that_a_line_break_parts_from_its_sentence_is_none_of_torch(
+    knowledge: Knowledge,
+) -> None:
+    log = "(11.8) differs from that of\nPyTorch (12.4). Please make sure to use the same versions."
+    said = {"torch.cuda": "12.4", "torch.version": None}
+    assert values(facts(knowledge, log), said) == said
 
 
 @pytest.mark.parametrize(("line", "said"), LINES)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fadoctor.sources.logs.prefixes import BY_FIRST, FORMS, strip_prefixes
-from tests.work import which_ends
+from tests.work import examples, which_ends
 
 TEXT = "RuntimeError: x"
 
@@ -88,7 +88,7 @@ def test_no_form_runs_away(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(FORMS)))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(data=st.data())
 def test_a_form_is_tried_on_every_character_that_it_begins_with(
     number: int, data: st.DataObject

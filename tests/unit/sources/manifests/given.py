@@ -11,7 +11,8 @@ from fadoctor.sources.manifests.source import Source
 if TYPE_CHECKING:
     from fadoctor.model.place import Place
     from fadoctor.sources.manifests.planned import Manifest, Requirement
-    from fadoctor.sources.manifests.tree import DataTree, Node
+    from fadoctor.sources.manifests.tree import ManifestTree
+    from fadoctor.syntax.data_tree import Node
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -37,7 +38,7 @@ def wanted(manifest: Manifest) -> dict[str, str]:
     return {each.name: each.specifier for each in manifest.requirements}
 
 
-def place(tree: DataTree, node: Node, *keys: str) -> Place:
+def place(tree: ManifestTree, node: Node, *keys: str) -> Place:
     """Return the place of what stands at a path of keys."""
     found = tree.find(node, *keys)
     assert found is not None

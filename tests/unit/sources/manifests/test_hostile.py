@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests.read import read_manifest, read_source
 from tests.unit.sources.manifests.given import SAMPLES, given, sample
-from tests.work import calls_of, which_ends
+from tests.work import calls_of, examples, which_ends
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,14 +113,14 @@ def test_the_collector_is_as_it_was_whatever_a_file_holds() -> None:
 def test_the_number_of_packages_is_bounded(
     name: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fadoctor.sources.manifests.tree.PACKAGE_LIMIT", 50)
+    monkeypatch.setattr("fadoctor.syntax.data_tree.PACKAGE_LIMIT", 50)
     monkeypatch.setattr("fadoctor.sources.manifests.conda_lock.PACKAGE_LIMIT", 50)
     with pytest.raises(InputError, match="more than 50 packages"):
         read_source(given(text, name))
 
 
 def test_the_number_of_values_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fadoctor.sources.manifests.toml_tree._VALUE_LIMIT", 500)
+    monkeypatch.setattr("fadoctor.syntax.toml_tree._VALUE_LIMIT", 500)
     with pytest.raises(InputError, match=r"pdm\.lock:1: no TOML: more than 500 values"):
         read_source(given("a = [" + "1," * 700 + "]", "pdm.lock"))
 
@@ -187,7 +187,7 @@ def test_includes_go_round_in_no_circle(tmp_path: Path) -> None:
         read_manifest(str(path))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @generated(st.data())
 @pytest.mark.property
 def test_a_damaged_sample_is_read_or_refused(data: st.DataObject) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests.source import DEPTH_LIMIT, FILE_LIMIT, SIZE_LIMIT, open_source
-from fadoctor.sources.manifests.toml_tree import read_toml
+from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from pathlib import Path

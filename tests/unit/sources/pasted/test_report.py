@@ -6,10 +6,11 @@ import random
 
 import pytest
 
+from fadoctor.judging.engine.judge import judge
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import Known
 from fadoctor.sources.logs.pasted_text import SIZE_LIMIT
-from tests.unit.sources.pasted.reading import read_environment, read_report
+from tests.unit.sources.pasted.reading import read_environment, read_report, shipped
 from tests.unit.sources.pasted.test_tools import COLLECT_ENV, CONDA, FREEZE, PIP_LIST, SMI, UNSLOTH
 
 
@@ -48,3 +49,10 @@ def test_hostile_lines_say_nothing(line: str) -> None:
     known = {name for name, fact in facts.items() if isinstance(fact, Known)}
     assert {"torch.version", "xformers.version"} <= known
     assert not any(name.startswith(("driver.", "host.")) for name in known)
+
+
+def test_what_a_log_shows_is_no_open_fact_of_a_report() -> None:
+    environment = read_environment(COLLECT_ENV.encode())
+    assert "log.causes" not in environment.facts
+    undecided = judge(environment, shipped()).unknown
+    assert not [each.rule_id for each in undecided if "log.causes" in each.needs]

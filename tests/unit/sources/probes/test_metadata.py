@@ -28,6 +28,7 @@ from fadoctor.sources.probes.metadata import (
 )
 from fadoctor.sources.probes.requires import egg_requirements, marker_target, read_requirements
 from tests.unit.sources.probes.dist_info import LINUX, put, world_of
+from tests.work import examples
 
 
 def required(*lines: str, **facts: Fact) -> dict[str, str] | str:
@@ -215,7 +216,7 @@ def test_a_pipe_among_the_pth_files_does_not_block(tmp_path: Path) -> None:
     assert len(read_import_path(world_of(tmp_path)).folders) == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.text(max_size=300))
 def test_no_text_breaks_a_reader(text: str) -> None:
     parse_headers(text)

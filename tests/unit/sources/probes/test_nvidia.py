@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from fadoctor.model.environment import Target
@@ -229,6 +230,19 @@ def test_the_program_is_looked_for_on_path_first(tmp_path: Path) -> None:
     )
     other.chmod(0o755)
     assert find_program(world(tmp_path, PATH="relative::/opt")) == str(other)
+
+
+def test_one_of_the_examined_environment_is_never_run(tmp_path: Path) -> None:
+    """Regression: the first nvidia-smi on PATH was run, and an active environment comes first."""
+    program = installed(tmp_path)
+    planted = tmp_path / "venv" / "bin" / "nvidia-smi"
+    planted.parent.mkdir(parents=True)
+    planted.write_text("#!/bin/sh\nexit 0\n")
+    planted.chmod(0o755)
+    here = world(tmp_path, PATH="/venv/bin:/usr/bin")
+    roots = {"prefix": str(tmp_path / "venv")}
+    target = Target("environment", "test", "test", roots=roots)
+    assert find_program(msgspec.structs.replace(here, target=target)) == str(program)
 
 
 def test_without_the_program(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.sources.probes.variables import probe
 from fadoctor.syntax.secrets import hide_secrets
 from tests.unit.sources.probes.dist_info import value, world_of
+from tests.work import examples
 
 HOME = Path("/home/ada")
 SITE = Path("/opt/venv/lib/python3.11/site-packages")
@@ -124,7 +125,7 @@ def test_a_variable_that_is_named_as_a_secret_is_hidden_whole() -> None:
     assert value(read(UNSLOTH_API_KEY="x"), "env.UNSLOTH_API_KEY") == "***"
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.text(max_size=400))
 def test_no_value_breaks_the_probe(text: str) -> None:
     fact = read(CUDA_HOME=text)["env.CUDA_HOME"]

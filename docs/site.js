@@ -1,0 +1,13 @@
+// The box on the home page says how tall it is, and is told which colours the site has.
+const box = document.querySelector(".fadoctor-box");
+const coloured = () => box.contentWindow.postMessage(
+  { scheme: document.body.dataset.mdColorScheme === "slate" ? "dark" : "light" }, location.origin,
+);
+if (box) {
+  addEventListener("message", ({ data, origin, source }) => {
+    if (origin !== location.origin || source !== box.contentWindow || !data) return;
+    if (Number.isFinite(data.fadoctor)) box.style.height = `${Math.min(Math.max(data.fadoctor, 200), 20000)}px`;
+    coloured();
+  });
+  new MutationObserver(coloured).observe(document.body, { attributes: true, attributeFilter: ["data-md-color-scheme"] });
+}

@@ -1,0 +1,98 @@
+"""When an issue gets a comment, and what may stand in it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+
+from fadoctor.api import explain
+from tools.triage.answer import Answer, Kind, answer_to, defused, digest_of
+
+CERTAIN = """
+flash-attn on our cluster
+
+    Traceback (most recent call last):
+      File "train.py", line 3, in <module>
+    RuntimeError: FlashAttention only supports Ampere GPUs or newer.
+"""
+OTHER = "The download of the dataset stops at 3 %. I tried another network. Any idea, @ben?"
+
+
+def answer(text: str, *, asked: bool = False) -> Answer | None:
+    return answer_to(explain(text), asked=asked)
+
+
+def test_a_certain_cause_gets_a_comment() -> None:
+    found = answer(CERTAIN)
+    assert found is not None
+    assert (found.kind, found.rule_id) == (Kind.CAUSE, "gpu-too-old-fa2")
+    assert "Nothing in it was run." in found.body
+    assert len(digest_of(found.body)) == 16
+    assert answer(CERTAIN) == found
+
+
+def test_something_else_gets_none() -> None:
+    assert answer(OTHER) is None
+    assert answer("How do I use flash attention with my own mask?") is None
+
+
+def test_whoever_asked_gets_an_answer() -> None:
+    found = answer(OTHER, asked=True)
+    assert found is not None
+    assert found.kind is Kind.NOT_RECOGNISED
+    assert found.body.count("?") == 0
+    assert "fadoctor facts --markdown" in found.body
+    assert "ben" not in found.body
+
+
+HOSTILE = [
+    "@anna", "mail me@here.org", "@team/all", "#12", "org/repo#12", "GH-12", "gh-3",
+    "https://evil.example/x", "http://evil.example", "www.evil.example",
+    "see 0123456789abcdef0123456789abcdef01234567 for it", "abcdef1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_mentions_or_links(text: str) -> None:
+    """What GitHub makes links of: a name, a number, a commit, an address."""
+    alive = re.compile(
+        r"@[0-9A-Za-z]|#[0-9]|[Gg][Hh]-[0-9]|https?://|www\.[0-9A-Za-z]|\b[0-9a-f]{7,40}\b"
+    )
+    assert alive.search(text)
+    found = defused(f"before {text} after")
+    assert not alive.search(found)
+    assert found.replace("\N{ZERO WIDTH SPACE}", "") == f"before {text} after"
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["`pip install x @ https://a.example/x.whl`", "``a ` @anna``", "```sh\n@anna `\n#12\n```",
+     "````\n```\n@anna\n```\n````"],
+)  # fmt: skip
+def test_code_stays_as_it_is(code: str) -> None:
+    assert defused(f"@b\n\n{code}\n\n@c").split("\n\n", 1)[1].rsplit("\n\n", 1)[0] == code
+
+
+def test_code_that_does_not_end_protects_nothing() -> None:
+    for text in (
+        "` @anna",
+        "```\n@anna",
+        "`` @anna `",
+        r"\` @anna ` b",
+        "a ` b\n\n@anna\n\nc ` d",
+        "x ```\n@anna\n```",
+    ):
+        assert "@anna" not in defused(text)
+
+
+def test_a_hostile_issue_stays_text() -> None:
+    log = CERTAIN + "\n".join(f"    {each} </details> `{each}` ```{each}" for each in HOSTILE)
+    found = answer(log, asked=True)
+    assert found is not None
+    for token in MarkdownIt("gfm-like", {"linkify": False}).parse(found.body):
+        for each in token.children or []:
+            if each.type == "text":
+                assert not re.search(r"@\w|#\d|evil", each.content.replace("@torch", ""))
+    assert found.body.count("<!--") == 1

@@ -1,0 +1,107 @@
+"""Decide whether an issue gets a comment, and write it."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fadoctor.model.finding import Confidence, Severity
+from fadoctor.report import markdown
+from fadoctor.report.explanation_text import silence_of
+from tools.triage.event import COMMAND
+
+if TYPE_CHECKING:
+    from fadoctor.model.explanation import Explanation
+    from fadoctor.model.finding import Finding
+
+MARK = re.compile(r"<!-- fadoctor-triage ([0-9a-f]{16}) -->")
+"""How a comment of ours is known again, with the hash of its text."""
+
+_QUESTION = (
+    "Please paste the output of `fadoctor facts --markdown`, or of "
+    "`python -m torch.utils.collect_env`: it names the GPU, the driver and the packages."
+)
+_HEAD = "fadoctor read the text of this issue. Nothing in it was run."
+_FOOT = f"To ask again: add what is missing, then write a comment that begins with `{COMMAND}`."
+_CODE = re.compile(
+    r"^(?P<fence>`{3,})[^\n`]*\n.*?^(?P=fence)`*[ \t]*$"
+    # An escaped mark begins no span. Ours end in their line; others may be text after all.
+    r"|(?<![\\`])(?P<span>`+)(?!`)[^\n]*?(?<!`)(?P=span)(?!`)",
+    re.DOTALL | re.MULTILINE,
+)
+"""A fenced block, or a span of code: whatever stands there mentions nobody and links to nothing."""
+_ALIVE = re.compile(
+    r"@(?=[0-9A-Za-z])"  # a person or a team
+    r"|#(?=[0-9])|(?<=[Gg][Hh])-(?=[0-9])"  # an issue
+    r"|(?<=:)/(?=/)|(?<=[Ww]{3})\.(?=[0-9A-Za-z])"  # an address
+    r"|(?<=[0-9a-f]{6})(?=[0-9a-f]{1,34}\b)"  # a commit
+)
+_APART = "\N{ZERO WIDTH SPACE}"
+
+
+class Kind(enum.Enum):
+    """What a comment is."""
+
+    CAUSE = "cause"
+    QUESTION = "question"
+    NOT_RECOGNISED = "not recognised"
+
+
+class Answer(NamedTuple):
+    """A comment that is due."""
+
+    kind: Kind
+    rule_id: str
+    """The first cause; empty without one."""
+    body: str
+    """Markdown, with a mark at its end."""
+
+
+def answer_to(explanation: Explanation, *, asked: bool) -> Answer | None:
+    """Return the comment that an issue gets; None where silence is better.
+
+    Unasked, only a certain cause or one question about a probable one is worth a comment. Whoever
+    asked gets what there is.
+    """
+    first = _worst_first(explanation)
+    if first is not None and (asked or first.confidence is Confidence.HIGH):
+        return _answer(Kind.CAUSE, first.rule_id, defused(markdown.render(explanation)))
+    if first is not None and first.severity is Severity.ERROR and not explanation.log.named:
+        words = f"This may be: {first.title}. {_QUESTION}"
+        return _answer(Kind.QUESTION, first.rule_id, defused(words))
+    if asked:
+        words = f"{silence_of(explanation)} {_QUESTION}"
+        return _answer(Kind.NOT_RECOGNISED, "", defused(words))
+    return None
+
+
+def defused(text: str) -> str:
+    """Return Markdown in which no text mentions anybody, refers to an issue, or is a link."""
+    found, at = [], 0
+    for code in _CODE.finditer(text):
+        found += [_ALIVE.sub(_apart, text[at : code.start()]), code[0]]
+        at = code.end()
+    return "".join([*found, _ALIVE.sub(_apart, text[at:])])
+
+
+def digest_of(body: str) -> str:
+    """Return the hash in a comment's mark; empty where it is none of ours."""
+    found = MARK.search(body)
+    return found[1] if found else ""
+
+
+def _worst_first(explanation: Explanation) -> Finding | None:
+    loud = (each for each in explanation.findings if each.severity is not Severity.NOTE)
+    return next(loud, None)
+
+
+def _answer(kind: Kind, rule_id: str, text: str) -> Answer:
+    body = "\n\n".join([_HEAD, text.strip(), f"<sub>{_FOOT}</sub>"])
+    digest = hashlib.sha256(body.encode()).hexdigest()[:16]
+    return Answer(kind, rule_id, f"{body}\n\n<!-- fadoctor-triage {digest} -->\n")
+
+
+def _apart(found: re.Match[str]) -> str:
+    return f"{found[0]}{_APART}"
