@@ -78,7 +78,7 @@ def _shown(log: str, start: int, end: int) -> str:
 
 
 def _own(text: str, matched: str) -> tuple[int, ...]:
-    """Return the one word that a pattern has matched of a line that says more: it may not be lost."""
+    """Return the one word that a pattern has matched of a longer line: it may not be lost."""
     at = text.find(matched)
     if at < 0 or len(words_in(matched)) > 1:
         return ()
