@@ -26,6 +26,13 @@ _THINGS = {
 }
 """The first part of a name -> the thing that it is a part of."""
 
+_PARTS = {
+    "build": "the build",
+    "cuda": "the CUDA",
+    "requires": "the requirements",
+    "version": "the version",
+}
+
 
 def in_words(name: str) -> str:
     """Return what a fact is called: ``torch.binary.cause`` is of the files of torch."""
@@ -34,8 +41,7 @@ def in_words(name: str) -> str:
     if head == "env":
         return f"the variable {rest}"
     if head in PACKAGES:
-        part = {"version": "the version", "requires": "the requirements"}.get(rest, "the files")
-        return f"{part} of {PACKAGES[head][0]}"
+        return f"{_PARTS.get(rest, 'the files')} of {PACKAGES[head][0]}"
     return _THINGS.get(head, name)
 
 

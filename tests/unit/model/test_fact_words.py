@@ -12,6 +12,7 @@ from fadoctor.model.fact_words import all_in_words, in_words
     [
         ("torch.binary.cause", "the files of torch"),
         ("flash_attn.version", "the version of flash-attn"),
+        ("torch.cuda", "the CUDA of torch"),
         ("vllm.requires", "the requirements of vllm"),
         ("gpu[0].compute_capability", "the GPU"),
         ("package.distribution", "the installed packages"),
