@@ -200,6 +200,7 @@ config.use_unsloth     | boolean | config      | unsloth patches the model
 config.attn_flash      | boolean | config      | the flash path of x-transformers
 config.rotary          | boolean | config      | rotary position embeddings of x-transformers
 config.dtype_keyword   | text    | config      | how from_pretrained is told the dtype: dtype, torch_dtype
+config.dtype_left_to   | text    | config      | who chooses the dtype of a model that a script loads without one: transformers
 config.default_dtype   | text    | config      | what torch.set_default_dtype is given: bf16, fp16, fp32
 config.trainer_arguments | list  | config      | arguments of a Trainer that it does not have: bf16, fp16
 config.sdpa_kernel     | list    | config      | backends that sdpa_kernel allows: flash, efficient, cudnn, math

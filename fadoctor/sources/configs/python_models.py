@@ -92,14 +92,18 @@ def _loaded(script: ScriptMeaning, call: Found, owner: str) -> None:
     if not owner.startswith("Peft"):  # whose first argument is a model
         keys = (0, "pretrained_model_name_or_path", "model_name")
         script.take(call, keys, "config.model", meaning.text)
-    say_arguments(script, call)
+    say_arguments(script, call, is_renamed=framework == "transformers")
 
 
-def say_arguments(script: ScriptMeaning, call: Found) -> None:
-    """Note what the arguments of a call say that loads a model."""
+def say_arguments(script: ScriptMeaning, call: Found, *, is_renamed: bool = True) -> None:
+    """Note what the arguments of a call say that loads a model.
+
+    `is_renamed`: whether it is transformers that takes them, where the dtype changed its name.
+    """
     _left_open(script, call)
     given = script.take(call, _DTYPE_KEYS, "config.weights_dtype", meaning.dtype)
-    if given is not None and call.name.rpartition(".")[2] != "from_config":
+    is_named = given is not None and call.name.rpartition(".")[2] != "from_config"
+    if given is not None and is_named and is_renamed:
         script.add("config.dtype_keyword", given, str(given.key), call)
     keys = ("attn_implementation", "_attn_implementation")
     script.take(call, keys, "config.attention", meaning.text)
