@@ -64,7 +64,7 @@ def told(run: Run, tmp_path: Path) -> Tell:
     ],
 )  # fmt: skip
 def test_the_first_line_says_that_it_fails(
-    told: Tell, name: str, gpu: str, packages: tuple[str, ...], first: str, repair: str
+    told: Tell, name: str, gpu: str, packages: tuple[str, ...], *, first: str, repair: str
 ) -> None:
     text = told(name, gpu, *packages)
     assert text.startswith(f"✗ {first}")

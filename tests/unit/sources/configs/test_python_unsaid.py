@@ -73,3 +73,38 @@ def test_something_else_may_choose(text: str) -> None:
 def test_only_transformers_renamed_its_keyword(root: str, name: str, keyword: str | None) -> None:
     text = f'from {root} import {name}\n{name}.from_pretrained("m", dtype="bfloat16")\n'
     assert facts(("a.py", text)).get("dtype_keyword") == keyword
+
+
+SDPA = (
+    "import torch\nimport torch.nn.functional as F\n"
+    "from torch.nn.attention import SDPBackend, sdpa_kernel\n"
+    'q = torch.randn(1, 8, 128, 64, device="cuda"{})\n{}'
+    "    F.scaled_dot_product_attention(q, q, q)\n"
+)
+FORCED = "with sdpa_kernel({}):\n"
+
+
+@pytest.mark.parametrize("kernels", ["SDPBackend.FLASH_ATTENTION", "[SDPBackend.FLASH_ATTENTION]"])
+def test_a_kernel_of_torch_that_is_forced(kernels: str) -> None:
+    found = facts(("a.py", SDPA.format("", FORCED.format(kernels))))
+    assert (found["attention"], found["dtype"]) == ("sdpa-flash", "fp32")
+    found = facts(("a.py", SDPA.format(", dtype=torch.float16", FORCED.format(kernels))))
+    assert (found["attention"], found.get("dtype")) == ("sdpa-flash", None)
+
+
+@pytest.mark.parametrize(
+    "forced",
+    [
+        FORCED.format("[SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]"),
+        FORCED.format("backend"),
+        "if fast:\n    torch.backends.cuda.enable_flash_sdp(True)\n",
+    ],
+)
+def test_torch_may_choose_another_kernel(forced: str) -> None:
+    assert "sdpa-flash" not in facts(("a.py", SDPA.format("", forced))).values()
+
+
+def test_autocast_casts_what_torchs_attention_is_given() -> None:
+    forced = FORCED.format("SDPBackend.FLASH_ATTENTION")
+    text = SDPA.format("", 'torch.autocast("cuda", dtype=torch.float16).__enter__()\n' + forced)
+    assert facts(("a.py", text))["dtype"] == "fp16"
