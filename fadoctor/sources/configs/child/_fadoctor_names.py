@@ -16,6 +16,7 @@ from fadoctor.sources.configs.child._fadoctor_given import (
     made_by_parser,
     option,
 )
+from fadoctor.sources.configs.child._fadoctor_scope import Scope
 
 MUTATORS = frozenset({"update", "pop", "setdefault", "clear", "popitem", "append", "extend"})
 NAMED = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
@@ -29,25 +30,6 @@ class Import(NamedTuple):
     """A name that an import binds: ``torch.nn.functional`` for ``F``."""
 
     dotted: str
-
-
-class Scope:
-    """The names of the module, of a class or of a function."""
-
-    def __init__(self, parent: Scope | None = None, function: str = "") -> None:
-        self.parent = parent
-        self.function: str = function or (parent.function if parent else "")
-        self.bound: dict[str, list[object]] = {}
-        self.changed: list[str] = []
-        self.mutated: set[str] = set()
-        self.outer: set[str] = set()
-
-    def home(self, name: str) -> Scope:
-        """Return the scope that binds a name: this one or one around it."""
-        scope = self
-        while scope.parent is not None and (name in scope.outer or name not in scope.bound):
-            scope = scope.parent
-        return scope
 
 
 class Found(NamedTuple):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Callable, Dict
 
-from fadoctor.sources.configs.child._fadoctor_names import BRANCHES, Found, Import, Scope, Scopes
+from fadoctor.sources.configs.child._fadoctor_names import BRANCHES, Found, Import, Scopes
+from fadoctor.sources.configs.child._fadoctor_scope import Scope
 from fadoctor.sources.configs.child._fadoctor_tensors import tensor_dtype
 
 DEPTH_LIMIT = 16
