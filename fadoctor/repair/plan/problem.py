@@ -149,6 +149,15 @@ class Problem:
         """Return what may be chosen for a package beside what is chosen already, best first."""
         return domain(self, package, environment, decided)
 
+    def is_needed_no_more(self, package: str, environment: Environment) -> bool:
+        """Return whether something required a package, and nothing of a state does."""
+        before = requirements_of(self.environment, self.others)
+        if not any(package in needs for needs in before.values()):
+            return False
+        there = mapping_of(environment.fact("packages.installed"))
+        after = requirements_of(environment, self.others)
+        return not any(package in needs for name, needs in after.items() if there.get(name))
+
     def lowers(self, choice: Choice) -> bool:
         """Return whether a choice takes a framework back to a release before the installed one."""
         here = self.environment.fact(f"{choice.package}.version")
