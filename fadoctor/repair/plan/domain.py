@@ -131,19 +131,28 @@ def _stays(problem: Problem, package: str, environment: Environment) -> bool:
 def _computes_nothing(problem: Problem, package: str, environment: Environment) -> bool:
     """Return whether a package for attention is not there, and has no kernels for any GPU here.
 
-    Whoever asks for it by its name is told so instead.
+    One that is asked for by its name comes all the same, unless it is said that there is no GPU.
     """
-    if package not in ATTENTION or package in problem.wishes.asked:
+    if package not in ATTENTION:
         return False
+    if package in problem.wishes.asked:
+        return not is_there(environment, package) and problem.is_without_gpu
     is_new = not is_there(environment, package)
     gpus = problem.gpus if is_new else []
     return bool(gpus) and not is_of_use(problem.kernels, package, gpus)
 
 
 def _is_for_other_cuda(problem: Problem, package: str, environment: Environment) -> bool:
-    """Return whether what is compiled for one CUDA major would stay beside a torch of another."""
+    """Return whether what is compiled for one CUDA major would stay beside a torch of another.
+
+    What requires the torch that comes, and refuses the one that goes, was not compiled for that.
+    """
     before, after = (each.fact("torch.cuda") for each in (problem.environment, environment))
     if package not in COMPILED_BESIDE or not isinstance(before, Known):
+        return False
+    torches = (fact_text(e.fact("torch.version"), "") for e in (problem.environment, environment))
+    needs = mapping_of(problem.environment.fact(f"{package}.requires")).get(TORCH, "")
+    if [accepts(needs, torch) for torch in torches] == [False, True]:
         return False
     majors = [version_part(str(each.value), "major") for each in (before, after)
               if isinstance(each, Known)]  # fmt: skip

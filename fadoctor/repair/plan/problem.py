@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.relations import Relation
     from fadoctor.repair.plan.wishes import Wishes
 
+NO_GPU = "--gpu none"
+"""The overlay that says that there is none."""
+
 
 class Session:
     """What planning needs of the knowledge base, whatever the environment."""
@@ -231,6 +234,11 @@ class Problem:
         return any(
             r.rule.id == each.rule.id and not asked.isdisjoint(r.mentions) for r in self.relations
         )
+
+    @property
+    def is_without_gpu(self) -> bool:
+        """Whether somebody said that there is no GPU: an image may be built where none is seen."""
+        return NO_GPU in self.environment.overlays
 
     @property
     def is_beyond_tables(self) -> bool:

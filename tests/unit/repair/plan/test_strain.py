@@ -75,3 +75,12 @@ def test_kernels_that_are_asked_for_come_beside_a_transformers_without_kernels_o
     [change] = [each for each in found.changes if each.distribution == "kernels"]
     assert change.after[:1].isdigit()
     assert not found.proof.missed
+
+
+def test_what_requires_the_torch_that_comes_is_not_of_the_cuda_of_the_one_that_goes() -> None:
+    """Another package took torch back below it: it was compiled for its own torch."""
+    pinned = with_package(golden("linux-a100-healthy"), "sglang", "0.5.20", {"torch": "==2.13.0"})
+    asked = problem(pinned)
+    [torch] = [c for c in asked.domain("torch", pinned) if c.version == "2.13.0"]
+    after = asked.post.apply(pinned, torch)
+    assert not asked.domain("sglang", after, {"torch": torch})[0].is_change
