@@ -14,7 +14,7 @@ import msgspec
 from fadoctor import api
 from fadoctor.interfaces.assistants import answers
 from fadoctor.interfaces.assistants.answers import AssistantRequest
-from fadoctor.interfaces.cli import facts, hook, rules, smoke, support, terminal, undo
+from fadoctor.interfaces.cli import facts, hook, rules, smoke, terminal, undo
 from fadoctor.interfaces.cli import run as run_command
 from fadoctor.interfaces.cli import trace as trace_command
 from fadoctor.interfaces.cli.options import formats
@@ -111,7 +111,7 @@ def through_smoke(plants: Sequence[Plant], folder: Path, *, redact: bool) -> Ite
         found = msgspec.structs.replace(found, target=target)
         looked = (load.load_knowledge(), found)
         with (
-            mock.patch.object(support, "environment_of", return_value=looked),
+            mock.patch("fadoctor.interfaces.commands.smoke.look", return_value=looked),
             mock.patch("fadoctor.processes.run.run", Speaking(batch)),
         ):
             asked = partial(
