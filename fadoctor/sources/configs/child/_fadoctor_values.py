@@ -8,11 +8,13 @@ stand for lists of names that stand for lists double with every step.
 from __future__ import annotations
 
 import ast
-from typing import Any, Callable, Dict
+from typing import TYPE_CHECKING, Any, Callable, Dict
 
 from fadoctor.sources.configs.child._fadoctor_names import BRANCHES, Found, Import, Scopes
-from fadoctor.sources.configs.child._fadoctor_scope import Scope
 from fadoctor.sources.configs.child._fadoctor_tensors import tensor_dtype
+
+if TYPE_CHECKING:
+    from fadoctor.sources.configs.child._fadoctor_scope import Scope
 
 DEPTH_LIMIT = 16
 BUDGET = 100_000
