@@ -237,6 +237,8 @@ class _Search:
         """Return what a state is likely to cost: what refuses its choices has to follow."""
         frameworks, others = self.strain.of(node.state)
         bound = node.bound
+        if not (frameworks or others):
+            return bound
         errors, changed = bound.errors + frameworks, bound.changed + others
         return msgspec.structs.replace(bound, errors=errors, changed=changed)
 

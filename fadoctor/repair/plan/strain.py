@@ -36,7 +36,10 @@ class Strain:
 
         Those that are decided are left out: what they cost is known.
         """
-        refusing = frozenset().union(*map(self._refusing_of, state.values())).difference(state)
+        chosen = (state[name] for name in self._askers if name in state)
+        refusing = frozenset().union(*map(self._refusing_of, chosen)).difference(state)
+        if not refusing:
+            return 0, 0
         frameworks = sum(name in FRAMEWORKS for name in refusing)
         return frameworks, len(refusing) - frameworks
 
