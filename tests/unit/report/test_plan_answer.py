@@ -89,7 +89,7 @@ def test_an_installer_is_named_only_where_it_is_run() -> None:
 def test_nothing_to_repair_is_hedged_where_something_was_not_seen() -> None:
     assert answer_text(plan(PlanOutcome.NOTHING)) == "Nothing to repair."
     unseen = plan(PlanOutcome.NOTHING, notes=("7 rules could not be decided",))
-    assert answer_text(unseen) == "Nothing is known to need repair."
+    assert answer_text(unseen) == "No known problem needs repair."
     assert "7 rules could not be decided." in plan_text.render(unseen, Style(quiet=True))
 
 

@@ -159,7 +159,7 @@ def test_sage_is_there_beside_diffusers_and_only_for_inference() -> None:
     assert cells(Backend.HUB_SAGE, {}) is None
     installed = {**THERE["packages.installed"], "diffusers": "0.42.1"}
     facts = {"packages.installed": installed}
-    assert "nobody has read which builds it has" in said(Backend.HUB_SAGE, facts)
+    assert "the tables do not list its builds" in said(Backend.HUB_SAGE, facts)
     assert "inference only" in said(Backend.HUB_SAGE, facts, Dtype.FP32)
 
 

@@ -63,7 +63,7 @@ def test_what_goes_wrong_with_what_a_resolver_takes_today_is_a_warning(tmp_path:
     finding = findings(found)["driver-too-old"]
     assert finding.severity is Severity.WARNING
     assert finding.message.endswith(
-        "A resolver picks torch 2.11.0 today; it goes wrong from 2.11.0 on."
+        "A resolver picks torch 2.11.0 today; this happens since 2.11.0."
     )
     [cell] = [
         each
@@ -147,7 +147,7 @@ def test_a_helper_that_goes_wrong_from_a_version_on(tmp_path: Path) -> None:
     today = findings(judged(tmp_path, f"{PEFT}transformers>=4.56\n", "H100", "580.65"))
     assert today["peft-hybrid-cache"].severity is Severity.WARNING
     assert today["peft-hybrid-cache"].message.endswith(
-        "A resolver picks transformers 5.23.0 today; it goes wrong from 5.0.0 on."
+        "A resolver picks transformers 5.23.0 today; this happens since 5.0.0."
     )
     always = findings(judged(tmp_path, f"{PEFT}transformers>=5\n", "H100", "580.65"))
     assert always["peft-hybrid-cache"].severity is Severity.ERROR
@@ -166,7 +166,7 @@ def test_a_helper_that_something_may_bound_stays_open(tmp_path: Path, other: str
     assert isinstance(always.planned.environment.fact("transformers.version"), Unknown)
     partly = findings(judged(tmp_path, f"{PEFT}transformers>=4.56\n{other}", "H100", "580.65"))
     assert partly["peft-hybrid-cache"].severity is Severity.NOTE
-    assert partly["peft-hybrid-cache"].message.endswith("this happens from 5.0.0 on.")
+    assert partly["peft-hybrid-cache"].message.endswith("this happens since 5.0.0.")
     never = judged(tmp_path, f"{PEFT}transformers>=4.50,<5\n{other}", "H100", "580.65")
     assert "peft-hybrid-cache" not in findings(never)
     assert "peft-hybrid-cache" in {each.rule_id for each in never.shown.assessment.unknown}
@@ -198,7 +198,7 @@ def test_what_stands_in_an_extra_does_not_bind_an_installer(tmp_path: Path) -> N
     """The torch of transformers stands in an extra: pip takes one that sets this torch aside."""
     found = findings(judged(tmp_path, "torch==2.4.0\ntransformers>=5\n", "H100", "580.65"))
     assert found["transformers-torch-too-old"].severity is Severity.WARNING
-    assert "it goes wrong from 5.15.0 on" in found["transformers-torch-too-old"].message
+    assert "this happens since 5.15.0" in found["transformers-torch-too-old"].message
 
 
 def test_helpers_draw_in_nothing_that_no_file_names(tmp_path: Path) -> None:

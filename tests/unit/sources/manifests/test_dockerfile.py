@@ -202,7 +202,7 @@ def test_a_device_is_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("RUN pip install x\n", "given:1 at `RUN`: stands before the first FROM"),
+        ("RUN pip install x\n", "given:1 at `RUN`: found before the first FROM"),
         ("# nothing\n", "given:1: no FROM"),
         (PYTORCH + "RUNS pip\n", "given:2 at `RUNS`: no instruction of a Dockerfile"),
         (PYTORCH + "!!\n", "given:2: no instruction of a Dockerfile"),

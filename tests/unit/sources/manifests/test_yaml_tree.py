@@ -36,7 +36,7 @@ def test_an_alias_is_what_it_names() -> None:
             "a: !!python/object/apply:os.system [ls]",
             "given:1 at `a`: the tag .*: tags are not read",
         ),
-        ("a: 1\nb: 2\na: 3", "given:3: this key stands twice"),
+        ("a: 1\nb: 2\na: 3", "given:3: this key is duplicated"),
         ("a: [\n", "given:2: not valid YAML: "),
         ("[a]: b", "given:1: a key is not plain text"),
         ("a: *x", "given:1: not valid YAML: |given:1 at `a`: an alias for nothing"),
