@@ -62,7 +62,7 @@ def _of_rule(file: RuleFile, suite: Suite) -> Iterator[Wording]:
                 symptom = file.rule.symptoms[match.index]
                 text = _shown(case.log, match.start, match.end)
                 values = _values(text, match.captures.values())
-                names = _names(text, values)
+                names = (*_names(text, values), *_own(text, case.log[match.start : match.end]))
                 wording = Wording(file.rule.id, text, _literal(text, symptom), values, names)
                 if len(wording.literal) >= FEWEST:
                     yield wording
@@ -75,6 +75,17 @@ def _shown(log: str, start: int, end: int) -> str:
     first = log.rfind("\n", 0, start) + 1
     last = log.find("\n", end)
     return log[first : last if last >= 0 else len(log)].strip()[:LONGEST]
+
+
+def _own(text: str, matched: str) -> tuple[int, ...]:
+    """Return the words that a pattern has matched of a line that says more: none may be lost."""
+    at = text.find(matched)
+    if at < 0 or len(words_in(matched)) > FEWEST:
+        return ()
+    end = at + len(matched)
+    return tuple(
+        place for place, word in enumerate(words_in(text)) if word.start < end and word.end > at
+    )
 
 
 def _literal(text: str, symptom: Symptom) -> tuple[int, ...]:
@@ -123,5 +134,5 @@ def _is_in(word: Word, spans: Iterable[tuple[int, int]]) -> bool:
 
 _NAMES = frozenset(part for name in STACK | COMPANIONS for part in name.split("-")) - {
     "flash", "attn", "kernel", "kernels", "python",
-}  # fmt: skip
-"""Words that name a package."""
+} | {"amd", "cuda", "cudnn", "gpu", "hip", "nccl", "nvidia", "rocm"}  # fmt: skip
+"""Words that name a package, or whose it is."""

@@ -57,12 +57,15 @@ _VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version)?[`'*:=\s]{0,60}v?\d")
 SHORT = 4
 """Product names of fewer characters (L4, M40) are words of other things, too."""
 
+IS = "是|为|は|:|变成了?|变为|becomes|became|is now"
+"""What stands between a name and the version that it has, in words."""
+
 _PACKAGE_FORMS = (
     # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch+cuda 2.6.0 | torch版本是2.1.2
     (
         rf"(?:^|(?<=[\s,(*`|\u0080-\uffff-]))(?P<name>{NAME})(?:\+cuda)?"
         rf"(?: ?(?:version|ver\.?|的?版本号?|のバージョン|버전))?`?"
-        rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s?(?:是|为|は|:)\s?|版)"
+        rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s?(?:{IS})\s?|版)"
         rf"[*`]{{0,3}}v?{VERSION}(?![\w.])"
     ),
     # torch==2.5.1 | torch.__version__  = 2.7.0+rocm6.3
