@@ -78,7 +78,7 @@ def test_what_is_done_by_hand_alone_is_no_repair_of_ours() -> None:
     """It said that "afterwards something is still wrong", and listed nothing that is."""
     text = plan_text.render(plan(PlanOutcome.PARTIAL, _BY_HAND), Style())
     assert "still wrong" not in text
-    assert "by hand is listed below" in text
+    assert "Manual steps are listed below" in text
 
 
 def test_an_installer_is_named_only_where_it_is_run() -> None:

@@ -40,7 +40,7 @@ def test_the_last_stage_with_what_it_is_built_from() -> None:
     assert not manifest.is_complete
     notes = "\n".join(manifest.notes)
     assert "Dockerfile:14: /tmp/requirements.txt is not read" in notes
-    assert "Dockerfile:19: what $UNKNOWN stands for is not known" in notes
+    assert "Dockerfile:19: the value of $UNKNOWN is not known" in notes
     assert "Dockerfile:22: runs only under a condition" in notes
     assert "pw@" not in repr(manifest)
 
