@@ -11,3 +11,5 @@ if (box) {
   });
   new MutationObserver(coloured).observe(document.body, { attributes: true, attributeFilter: ["data-md-color-scheme"] });
 }
+// The theme's dialog has no name for those who do not see it.
+document.querySelector(".md-search[role=dialog]")?.setAttribute("aria-label", "Search");

@@ -60,6 +60,13 @@ class Content(msgspec.Struct, frozen=True, omit_defaults=True):
         return not self.s and not self.p
 
 
+class Alike(NamedTuple):
+    """Nodes between which no difference can be seen."""
+
+    content: Content
+    nodes: list[str]
+
+
 SECOND = Content(x=0, s=True)
 """What a task says whose node is reported by its first one."""
 

@@ -1,5 +1,8 @@
 """Full reports of nodes: of ``check --format json`` and ``jsonl``, plain or signed by a node."""
 
+# A circle with `content` by a type alone: a report becomes a content, and `content` takes the
+# outcome of a check from a report.
+
 from __future__ import annotations
 
 from pathlib import PurePath

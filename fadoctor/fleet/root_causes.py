@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fadoctor.fleet.compare import Agreements
+    from fadoctor.fleet.content import Alike
     from fadoctor.fleet.model import NodeGroup
-    from fadoctor.fleet.summary import Alike
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Condition, Knowledge
 

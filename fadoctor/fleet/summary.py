@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.fleet.compare import NONE, Agreements, differences
-from fadoctor.fleet.content import SEVERITIES, Content
+from fadoctor.fleet.content import SEVERITIES, Alike, Content
 from fadoctor.fleet.gathered import badness, is_healthy
 from fadoctor.fleet.hostlist import compress
 from fadoctor.fleet.model import FleetReport, NodeGroup, Spoken, UnreadableNode, Value
@@ -30,13 +30,6 @@ class FleetRequest(NamedTuple):
     baseline: Content | None = None
     baseline_name: str = ""
     group_by: str = ""
-
-
-class Alike(NamedTuple):
-    """Nodes between which no difference can be seen."""
-
-    content: Content
-    nodes: list[str]
 
 
 def summarise(gathered: Gathered, knowledge: Knowledge, asked: FleetRequest) -> FleetReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.fleet.compare import differs
-from fadoctor.fleet.root_causes import shortened
+from fadoctor.fleet.root_causes import CANNOT_CHECK, shortened
 from fadoctor.model.finding import Severity
 from fadoctor.report.headline import headline
 from fadoctor.report.paper import Paper
@@ -108,6 +108,11 @@ def difference_text(each: Difference) -> str:
     return differs(each.label, each.here, each.reference)
 
 
+def rule_and_page(rule_id: str) -> str:
+    """Return a rule and its page; a node that could not be checked breaks no rule, and has none."""
+    return rule_id if rule_id == CANNOT_CHECK else f"{rule_id}, page: {page_of(rule_id)}"
+
+
 class _Page(Paper):
     """The report of ``fleet``."""
 
@@ -137,7 +142,7 @@ class _Page(Paper):
         self.line(f"{self.mark((mark, plain))} {title}", colour, hang=2)
         if finding.message:
             self.line(finding.message, indent=2)
-        self.line(f"rule: {finding.rule_id}, page: {page_of(finding.rule_id)}", "dim", indent=2)
+        self.line(f"rule: {rule_and_page(finding.rule_id)}", "dim", indent=2)
 
     def silence(self, report: FleetReport) -> None:
         """Name who is silent, and what came that cannot be read."""

@@ -1,4 +1,8 @@
-"""The headline of a finding: its first line, in every form of every report."""
+"""The headline of a finding: its first line in text, Markdown, HTML and annotations of GitHub.
+
+JUnit, GitLab and SARIF show one paragraph instead, which begins with the message:
+`fadoctor.report.ci.listing` makes it.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.fleet.model import FleetReport
 from fadoctor.judging.engine.cases import Case
+from fadoctor.knowledge.matrix.compile import ALL_BACKENDS
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.plan import Plan
@@ -49,6 +50,8 @@ def _rule_schema() -> dict[str, Any]:
     (case,), case_parts = msgspec.json.schema_components((Case,), ref_template=_REF)
     rule = widened["Rule"]
     rule["properties"].pop("file")
+    backends = widened["Affects"]["properties"]
+    backends["backends"] = {"anyOf": [{"const": ALL_BACKENDS}, backends["backends"]]}
     widened["Symptom"]["properties"].pop("width")
     rule["properties"]["cases"] = {"type": "array", "items": case, "minItems": 1}
     rule["required"] = sorted([*rule["required"], "cases"])

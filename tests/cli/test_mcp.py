@@ -53,7 +53,7 @@ asyncio.run(main())
 def test_without_the_sdk_it_says_what_to_install(run: Run) -> None:
     result = run("mcp")
     assert (result.returncode, result.stdout) == (2, "")
-    assert "install fadoctor[mcp]" in result.stderr
+    assert "pip install 'mcp>=2,<3'" in result.stderr
     assert "Traceback" not in result.stderr
 
 

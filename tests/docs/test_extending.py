@@ -26,13 +26,16 @@ from fadoctor.fleet.fingerprint import tree_of
 from fadoctor.report.words import use_text
 
 said = {}
-for name, gpu in (("there", "A100"), ("there", "V100"), ("away", "A100")):
-    asked = {"facts": f"{name}.json", "gpu": gpu, "driver": "550.54.15"}
+for name, gpu, driver in (
+    ("there", "A100", "470.82.01"), ("there", "A100", "550.54.15"), ("there", "V100", "550.54.15"),
+    ("away", "A100", "550.54.15"),
+):
+    asked = {"facts": f"{name}.json", "gpu": gpu, "driver": driver}
     report = api.check(**asked)
     advice, facts = report.recommendation, report.environment
-    said[f"{name} {gpu}"] = {
+    said[f"{name} {gpu}" if driver > "5" else "old driver"] = {
         "report": msgspec.to_builtins(report),
-        "use": use_text(advice.dtype, advice.backend, facts),
+        "use": advice and use_text(advice.dtype, advice.backend, facts),
         "tree": tree_of(facts, "", {}, {}),
     }
 said["plan"] = msgspec.to_builtins(api.plan(want="toyattn", **asked))
@@ -99,12 +102,13 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_it_is_predicted(said: dict[str, Any]) -> None:
     cells = {
         (name, each["dtype"]): each["predicted"]
-        for name in ("there A100", "there V100")
+        for name in ("there A100", "there V100", "old driver")
         for each in said[name]["report"]["verdicts"]
         if each["backend"] == "toy"
     }
     assert cells["there A100", "bf16"] == "works"
     assert cells["there V100", "fp16"] == "fails"
+    assert cells["old driver", "bf16"] == "fails"  # a rule about all backends
 
 
 def test_it_is_recommended_where_it_works(said: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ from tests.shipped import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = "https://docs.example/"
+DRIVER = Path(__file__).with_name("site_driver.py")
+SEEN = ("index.html", "rules/gpu-too-old-fa2.html", "try.html", "cli.html")
 _FETCHED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*(?:src|href)=["']?https?://""")
 
 
@@ -88,6 +91,57 @@ def test_messages_are_searched_by_their_words_in_any_script(built: Path) -> None
     assert "FlashAttention only supports Ampere" in texts
     assert re.search("[\u4e00-\u9fff]\u200b", texts)
     assert not re.search("[\u4e00-\u9fff]{2}", texts)
+
+
+@pytest.fixture(scope="module")
+def seen(built: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return what a browser saw of the site, with the page in the browser where one is built."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None or shutil.which("npm") is None:
+        pytest.skip("no Chromium or npm")
+    folder = tmp_path_factory.mktemp("tools")
+    run("npm", "install", "--silent", "--prefix", str(folder), "axe-core@4")
+    target = str(folder / "site")
+    run(sys.executable, "-m", "pip", "install", "--quiet", "--target", target, "playwright")
+    axe = folder / "node_modules" / "axe-core" / "axe.min.js"
+    pictures = os.environ.get("FADOCTOR_TESTS_PICTURES", "") or str(folder)
+    done = subprocess.run(
+        [sys.executable, str(DRIVER), chromium, str(axe), str(built), pictures, *SEEN],
+        env={**os.environ, "PYTHONPATH": target},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_a_browser_finds_nothing_to_complain_of(seen: dict[str, Any]) -> None:
+    assert seen["said"] == []
+    assert seen["elsewhere"] == []
+    assert seen["wide"] == []
+    # The theme names nested lists of its menu alike.
+    assert [each for each in seen["violations"] if "landmark-unique: <nav" not in each] == []
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_a_message_leads_to_its_cause(seen: dict[str, Any]) -> None:
+    assert seen["message"][0] == "The GPU is too old for FlashAttention-2"
+    assert "FlashAttention gets float32 tensors" in seen["chinese"]
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_the_home_page_answers(seen: dict[str, Any]) -> None:
+    if "home" not in seen:
+        pytest.skip("the page in the browser is not built here")
+    assert "older than Ampere" in seen["home"]["state"]
+    assert seen["home"]["after"] > seen["home"]["before"]
 
 
 def run(*argv: str) -> None:

@@ -28,6 +28,7 @@ from fadoctor.report.html import page
 from fadoctor.report.html.elements import joined
 from fadoctor.report.redact import redact
 from fadoctor.sources.examine.text_kind import TextKind
+from fadoctor.syntax.credentials.document import hide_in_document
 
 if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
@@ -102,6 +103,7 @@ def gpus_of(text: str) -> tuple[str, ...]:
 
 
 def _shown(kind: TextKind, document: Report | Explanation, *, more: bool) -> str:
+    document = hide_in_document(document)
     body = _HEADING.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", joined(page.body(document)))
     said = {
         "kind": kind.value,

@@ -15,7 +15,7 @@ from fadoctor.model.errors import UsageError
 
 _MISSING = (
     "mcp: the Model Context Protocol's SDK (mcp 2 or newer) is not installed beside fadoctor: "
-    "install fadoctor[mcp], or start it by `uvx --from 'fadoctor[mcp]' fadoctor mcp`"
+    "install it into fadoctor's own environment with `pip install 'mcp>=2,<3'`"
 )
 
 

@@ -1,5 +1,7 @@
 """What ``check`` writes on a node of a fleet: its record, its report in pieces, or as a file."""
 
+# A circle with `forms`, which imports this file on a node of a fleet alone: others pay nothing.
+
 from __future__ import annotations
 
 import os

@@ -1,5 +1,8 @@
 """Read a project's settings; what is wrong with them is said with file, line and key."""
 
+# A circle with `settings`, which imports this file only where a project has settings: startup pays
+# for no reader of TOML. What both share is there.
+
 from __future__ import annotations
 
 import datetime as dt

@@ -1,5 +1,7 @@
 """Tell whether the end of a log is explained by what was found in it."""
 
+# A circle with `ranking` by a type alone: ranking asks about the causes that it found.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

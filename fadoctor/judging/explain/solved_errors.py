@@ -1,5 +1,7 @@
 """Tell an old error that a person quotes, and says to be solved, from the one that is left."""
 
+# A circle with `ranking` by a type alone: ranking asks about the causes that it found.
+
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right

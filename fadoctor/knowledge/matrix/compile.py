@@ -25,8 +25,10 @@ from fadoctor.knowledge.matrix.yaml_reader import SIZE_LIMIT, Document, read_yam
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
 from fadoctor.model.files import NotRegularError, read_bytes
+from fadoctor.model.packages import PACKAGES
 from fadoctor.model.rule import Cell, Knowledge, Rule, Table
 from fadoctor.model.typed import convert
+from fadoctor.model.verdict import Backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,6 +42,9 @@ _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
 
 BUILT_IN = ("packages", "backends")
 """Tables that the program has as literals: it reads no rows of these."""
+
+ALL_BACKENDS = "all"
+"""What `affects` says for every backend, also for those that are added later."""
 
 Cases = dict[str, list[dict[str, Any]]]
 
@@ -81,6 +86,7 @@ def compile_rules(folder: Path, base: Knowledge | None = None) -> Compiled:
         stated = _read(folder / "knowledge.yaml")
         problems += _retired(knowledge, stated)
         problems += same_causes(knowledge.rules, stated)
+        problems += _unknown_backends(tables, documents)
     return Compiled(knowledge, cases, tuple(problems))
 
 
@@ -177,6 +183,8 @@ def _rule(
             problem = f"there is no list of words {missing} in log-words"
             raise document.error(("symptoms", index), problem)
         symptom["width"] = _width(symptom)
+    if isinstance(affects := raw.get("affects"), dict) and affects.get("backends") == ALL_BACKENDS:
+        raw["affects"] = {**affects, "backends": [each.value for each in Backend]}
     for fix in _mappings(raw.get("fixes")):
         _listed(fix, {"tried"})
         for step in _mappings(fix.get("steps")):
@@ -262,6 +270,24 @@ def _conflicts(
             yield document.error(("table",), problem)
         elif below is not None:
             yield from _contradicted(table, below, document)
+
+
+def _unknown_backends(
+    tables: dict[str, Table], documents: dict[str, Document]
+) -> Iterator[RuleDataError]:
+    """Yield the rows of backends whose names the program, which reads no rows, has not yet."""
+    if (table := tables.get("backends")) is None:
+        return
+    members = {each.value for each in Backend}
+    for index, row in enumerate(table.rows):
+        backend, package = row.get("backend"), row.get("package")
+        problem = ""
+        if backend not in members:
+            problem = f"backend {backend} is not in `Backend` of fadoctor/model/verdict.py"
+        elif isinstance(package, str) and package not in PACKAGES:
+            problem = f"package {package} is not known yet: run `python -m tools.write_packages`"
+        if problem:
+            yield documents[table.file].error(("rows", index), problem)
 
 
 def _contradicted(table: Table, below: Table, document: Document) -> Iterator[RuleDataError]:

@@ -4,6 +4,8 @@ Nothing that lies there can end a command: what cannot be used is passed over fo
 and the report says so in one line.
 """
 
+# A circle with `load`, which imports this file only where a release of rules was fetched.
+
 from __future__ import annotations
 
 import os

@@ -16,10 +16,8 @@ from fadoctor.proof.smoke.choice import CUDA
 from fadoctor.proof.smoke.events import Done, Imported, Phase, Start, read_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-
-    from fadoctor.proof.smoke.worker import Tell
 
 _LOOK_S = 0.1
 _CHUNK = 1 << 16
@@ -28,7 +26,7 @@ _LINE_LIMIT = 1 << 18
 
 
 @contextmanager
-def watched(events: Path, counts: Mapping[str, int], tell: Tell) -> Iterator[None]:
+def watched(events: Path, counts: Mapping[str, int], tell: Callable[[str], None]) -> Iterator[None]:
     """Tell of a worker's cells as long as it runs; `counts` says how many each kind has."""
     over = threading.Event()
     watcher = Watcher(events, counts, tell)
@@ -50,7 +48,9 @@ def watched(events: Path, counts: Mapping[str, int], tell: Tell) -> Iterator[Non
 class Watcher:
     """Reads what was added to a file of events, and says it in words."""
 
-    def __init__(self, events: Path, counts: Mapping[str, int], tell: Tell) -> None:
+    def __init__(
+        self, events: Path, counts: Mapping[str, int], tell: Callable[[str], None]
+    ) -> None:
         """Begin at the start of the file."""
         self._events, self._counts, self._tell = events, counts, tell
         self._at, self._rest = 0, ""

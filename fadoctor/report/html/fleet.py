@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 from fadoctor.fleet.hostlist import HostlistError, expand
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
-from fadoctor.report.fleet_text import answer_of, difference_text
+from fadoctor.report.fleet_text import answer_of, difference_text, rule_and_page
 from fadoctor.report.headline import headline
 from fadoctor.report.html.document import document
 from fadoctor.report.html.elements import TEXT_LIMIT, Html, folded, joined, listed, tag
-from fadoctor.report.rule_address import page_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +72,7 @@ def _finding(finding: FleetFinding) -> Html:
         tag("h3", tag("span", word, class_=look), headline(finding, (str(finding.count),))),
         tag("p", _hosts(finding.nodes)),
         tag("p", finding.message) if finding.message else Html(),
-        tag("p", f"rule {finding.rule_id}, page: {page_of(finding.rule_id)}", class_="quiet"),
+        tag("p", f"rule {rule_and_page(finding.rule_id)}", class_="quiet"),
     )
 
 

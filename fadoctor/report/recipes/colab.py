@@ -52,7 +52,14 @@ def _cells(recipe: Recipe) -> Iterator[dict[str, Any]]:
         lines = [f"os.environ[{name!r}] = {value!r}" for name, value in recipe.variables.items()]
         yield _code("import os", *lines)
     yield _text("Restart the session, so that nothing of the old torch is in memory. Then:")
-    yield _code("%pip install -q fadoctor", "from fadoctor.api import check", "check(smoke=True)")
+    yield _text("fadoctor is on no package index yet: upload its wheel beside this notebook.")
+    yield _code(
+        "import glob",
+        "[wheel] = glob.glob('fadoctor-*.whl')",
+        "%pip install -q {wheel}",
+        "from fadoctor.api import check",
+        "check(smoke=True)",
+    )
 
 
 def _text(*lines: str) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from fadoctor.syntax.toml_tree import read_toml as read_tree
 from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.source import Source
     from fadoctor.syntax.data_tree import Node as Data
+    from fadoctor.syntax.source import Source
 
 
 def read_toml(source: Source) -> Node:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HEAD = 1 << 16
 """Characters that decide."""
@@ -68,9 +71,11 @@ _MANIFESTS = tuple(
 """Names of files, and what a text of each has: all of it. The first one counts."""
 
 _DOCKERFILE = re.compile(
-    r"\A(?:[ \t]*(?:#[^\n]{0,1000}|ARG[ \t][^\n]{1,1000})?\n){0,200}[ \t]*FROM[ \t]+\S",
-    re.IGNORECASE,
+    r"\A(?:[ \t]*(?:#[^\n]{0,1000}|ARG[ \t][^\n]{1,1000})?\n){0,200}"
+    r"[ \t]*FROM[ \t]+(?:--platform=\S{1,100}[ \t]+)?\S{1,300}(?:[ \t]+AS[ \t]+\S{1,100})?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
+_MAKEFILE = re.compile(r"^[\w.%/-]{1,100}[ \t]{0,9}:(?!=)[^\n]{0,300}\n\t\S", _FLAGS)
 _OPTION = (
     r"-(?:[recif]|-(?:requirement|constraint|editable|index-url|extra-index-url|find-links|"
     r"no-binary|only-binary|pre|prefer-binary|no-index|trusted-host|no-build-isolation))\b.*"
@@ -96,7 +101,7 @@ _COMMAND = re.compile(
 _INSTALLS = re.compile(
     r"\b(?:pip3?|uv|conda|mamba|micromamba|poetry|pixi)\s[^\n]{0,200}\b(?:install|add|create|sync)\b"
 )
-_SHEBANG = re.compile(r"#!\s{0,4}\S{0,100}\b(?:ba|z|da|k)?sh\b")
+_SHEBANG = re.compile(r"#!\s{0,4}\S{0,100}\b(?:bash|zsh|dash|ksh|sh)\b")
 _PYTHON = re.compile(
     r"^(?:from [\w.]{1,200} import \S|import [\w.]{1,200}(?: as \w{1,80})?\s{0,9}(?:#.*)?$)", _FLAGS
 )
@@ -131,20 +136,24 @@ def without_includes(text: str) -> tuple[str, bool]:
     return _INCLUDE.sub(r"# \1", text), found
 
 
-def _others(head: str) -> list[Guess]:
+def _others(head: str) -> Iterator[Guess]:
+    """Yield at most one guess: each form is asked only where no earlier one fits."""
     lines = [line.strip() for line in head.split("\n")]
     lines = [line for line in lines if line and not line.startswith("#")]
+    installs = _INSTALLS.search(head) is not None
+    is_python = _PYTHON.search(head) is not None and not _NO_PYTHON.search(head)
     if _DOCKERFILE.match(head):
-        return [Guess("Dockerfile", True, True)]
-    if _are_requirements(lines):
-        return [Guess("requirements.txt", True, False)]
-    if _SHEBANG.match(head) or _are_commands(head):
-        return [Guess("run.sh", _INSTALLS.search(head) is not None, True)]
-    if _PYTHON.search(head) and not _NO_PYTHON.search(head):
-        return [Guess("train.py", "# /// script" in head, True)]
-    if _YAML_KEY.search(head):
-        return [Guess("config.yaml", False, True)]
-    return []
+        yield Guess("Dockerfile", asks_for_packages=True, configures=True)
+    elif _are_requirements(lines):
+        yield Guess("requirements.txt", asks_for_packages=True, configures=False)
+    elif _SHEBANG.match(head) or _are_commands(head):
+        yield Guess("run.sh", asks_for_packages=installs, configures=True)
+    elif _MAKEFILE.search(head):
+        yield Guess("Makefile", asks_for_packages=False, configures=True)
+    elif is_python:
+        yield Guess("train.py", asks_for_packages="# /// script" in head, configures=True)
+    elif _YAML_KEY.search(head):
+        yield Guess("config.yaml", asks_for_packages=False, configures=True)
 
 
 def _notebook() -> Guess:

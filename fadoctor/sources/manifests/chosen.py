@@ -1,5 +1,8 @@
 """Extras and groups that somebody asks for by name, and what files have to choose from."""
 
+# A circle with `planned` by a type alone: a manifest is read as it was chosen, and what was chosen
+# is held against manifests here.
+
 from __future__ import annotations
 
 import re

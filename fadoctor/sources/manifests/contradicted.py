@@ -1,5 +1,8 @@
 """What files ask for that no release can meet, by the versions that they write themselves."""
 
+# A circle with `combine` by a type alone: `combine` asks about single requirements here, and what
+# it made of them all becomes facts here.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -118,7 +118,8 @@ class Record:
                     version = installed(name.replace("_", "-"))
                 except Exception:
                     continue
-            found[name] = version
+            # torch's is a class of its own, which no encoder knows.
+            found[name] = str(version)
         return found
 
 

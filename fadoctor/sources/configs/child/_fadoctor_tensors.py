@@ -3,6 +3,8 @@
 Chains are followed (``torch.randn(...).cuda().half()``), and a name that is bound once. Python 3.8.
 """
 
+# A circle with `_fadoctor_values` by a type alone: both read one script, call by call.
+
 from __future__ import annotations
 
 import ast

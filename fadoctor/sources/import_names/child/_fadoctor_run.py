@@ -4,6 +4,9 @@ What surely runs is followed. What may run binds names whose values are not know
 against anybody.
 """
 
+# A circle of thirteen files of this folder by types alone: a statement holds expressions, whose
+# calls import modules, whose statements run. Each file is handed the runner and the world.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List

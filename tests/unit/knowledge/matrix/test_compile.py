@@ -10,8 +10,8 @@ import pytest
 from fadoctor.knowledge.matrix.compile import Compiled, compile_rules
 from fadoctor.model.errors import RuleDataError
 from fadoctor.model.fix import Safety
-from fadoctor.model.rule import Knowledge
-from fadoctor.model.verdict import Backend
+from fadoctor.model.rule import Affects, Knowledge
+from fadoctor.model.verdict import Backend, Dtype
 from tests.unit.knowledge.matrix.folders import rule_text, table_text, write
 
 if TYPE_CHECKING:
@@ -63,6 +63,31 @@ def test_single_words_stand_for_lists_of_one(tmp_path: Path) -> None:
     assert rule.affects is not None
     assert rule.affects.backends == (Backend.FA2, Backend.SDPA_FLASH)
     assert (rule.fixes[0].steps[0].install, rule.fixes[0].safety) == (("einops",), Safety.SAFE)
+
+
+def test_all_stands_for_every_backend(tmp_path: Path) -> None:
+    text = rule_text(affects="{backends: all, dtypes: [bf16]}")
+    compiled = compile_rules(write(tmp_path, area__some_rule=text))
+    assert problems(compiled, tmp_path) == []
+    [rule] = compiled.knowledge.rules
+    assert rule.affects == Affects(tuple(Backend), (Dtype.BF16,))
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("{backend: toy, package: torch}", "backend toy is not in `Backend` of"),
+        ("{backend: fa2, package: toyattn}", "run `python -m tools.write_packages`"),
+    ],
+)
+def test_a_backend_that_the_program_does_not_know_yet_is_said(
+    tmp_path: Path, row: str, problem: str
+) -> None:
+    text = table_text(
+        "backends", keys="{backend: word}", columns="{package: word}", rows=f"[{row}]"
+    )
+    found = problems(compile_rules(write(tmp_path, matrix__backends=text)), tmp_path)
+    assert any(each.startswith("matrix/backends.yaml:") and problem in each for each in found)
 
 
 def test_the_compiled_form_survives_json(tmp_path: Path) -> None:

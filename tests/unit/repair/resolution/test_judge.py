@@ -106,8 +106,7 @@ def test_what_a_resolver_brings_fits_what_is_named(tmp_path: Path) -> None:
 def test_releases_that_do_not_fit_together_are_said(tmp_path: Path) -> None:
     found = judged(tmp_path, "torch>=2.8,<2.9\nxformers==0.0.31\n", "H100", "580.65")
     assert any(
-        "no combination of releases that meets all" in note
-        for note in found.shown.environment.target.notes
+        "no combination of releases" in note for note in found.shown.environment.target.notes
     )
 
 
@@ -137,8 +136,7 @@ def test_what_does_not_fit_is_judged_with_what_it_brings_all_the_same(tmp_path: 
     assert "vllm-torch-mismatch" in findings(found)
     assert "triton-missing" not in findings(found)
     assert any(
-        "no combination of releases that meets all" in note
-        for note in found.shown.environment.target.notes
+        "no combination of releases" in note for note in found.shown.environment.target.notes
     )
 
 
@@ -212,10 +210,7 @@ def test_helpers_draw_in_nothing_that_no_file_names(tmp_path: Path) -> None:
 def test_a_range_without_a_release_that_is_known_spoils_nothing(tmp_path: Path) -> None:
     found = judged(tmp_path, "torch>=2.9,<2.12\ntransformers<4.30\n", "H100")
     assert findings(found)["driver-too-old"].severity is Severity.WARNING
-    assert not any(
-        "no combination of releases that meets all" in n
-        for n in found.shown.environment.target.notes
-    )
+    assert not any("no combination of releases" in n for n in found.shown.environment.target.notes)
 
 
 def test_no_world_breaks_what_a_pinned_package_requires(tmp_path: Path) -> None:
@@ -228,10 +223,7 @@ def test_helpers_that_do_not_fit_leave_the_rest_as_it_is(tmp_path: Path) -> None
     text = "torch>=2.9,<2.12\ntrl==0.12.2\ntransformers>=4.50\n"
     found = judged(tmp_path, text, "H100")
     assert findings(found)["driver-too-old"].severity is Severity.WARNING
-    assert any(
-        "no combination of releases that meets all" in n
-        for n in found.shown.environment.target.notes
-    )
+    assert any("no combination of releases" in n for n in found.shown.environment.target.notes)
     assert isinstance(found.planned.environment.fact("transformers.version"), Unknown)
 
 
