@@ -92,6 +92,7 @@ packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
 packages.unfit_wheels  | mapping | derived     | packages whose wheel, named by its address, is for another platform or Python -> which; Absent of what is installed
 packages.contradicted  | mapping | derived     | packages that files ask for in a way that no release can meet -> how; Absent of what is installed
 packages.isolated_builds | mapping | derived   | packages that files build in isolation, where their setup misses torch -> where; Absent of what is installed
+packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and newer build so, though torch is installed before -> where; Absent where none
 packages.isolated_in   | text    | derived     | kind of the file that builds them so; Absent where none does
 packages.mistaken      | mapping | derived     | what PyPI has something else under, or nothing -> what that is
 packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
@@ -200,6 +201,7 @@ config.use_unsloth     | boolean | config      | unsloth patches the model
 config.attn_flash      | boolean | config      | the flash path of x-transformers
 config.rotary          | boolean | config      | rotary position embeddings of x-transformers
 config.dtype_keyword   | text    | config      | how from_pretrained is told the dtype: dtype, torch_dtype
+config.dtype_left_to   | text    | config      | who chooses the dtype of a model that a script loads without one: transformers
 config.default_dtype   | text    | config      | what torch.set_default_dtype is given: bf16, fp16, fp32
 config.trainer_arguments | list  | config      | arguments of a Trainer that it does not have: bf16, fp16
 config.sdpa_kernel     | list    | config      | backends that sdpa_kernel allows: flash, efficient, cudnn, math

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.versions import is_older
+from fadoctor.model.packages import FRAMEWORKS
 from fadoctor.model.plan import ActionKind
 from fadoctor.repair.plan.released import accepts
 from fadoctor.sources.probes.metadata import normalise_name
@@ -12,7 +14,7 @@ from fadoctor.sources.probes.metadata import normalise_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.model.plan import Plan
+    from fadoctor.model.plan import Change, Plan
 
 # flash-attn>=2.7.1,<2.8.3
 _REQUIREMENT = re.compile(r"([A-Za-z][A-Za-z0-9._-]{1,60})((?:[<>=!~]=?[0-9][0-9A-Za-z.*+]*,?)+)")
@@ -25,6 +27,7 @@ def broken_promise(plan: Plan) -> str:
 
 def _broken(plan: Plan) -> Iterator[str]:
     moved = {change.distribution: change.after for change in plan.changes}
+    yield from _unsaid(plan)
     for action in plan.actions:
         if action.kind is ActionKind.INSTALL:
             yield from (f"a bare name: {item}" for item in action.requirements if _is_bare(item))
@@ -37,6 +40,29 @@ def _broken(plan: Plan) -> Iterator[str]:
     is_asked = any("(asked for)" in wish for wish in plan.wishes)
     if moved and not is_asked and plan.proof.errors and plan.proof.lost:
         yield f"{', '.join(plan.proof.lost)} stops working for a half repair"
+
+
+def _unsaid(plan: Plan) -> Iterator[str]:
+    """Yield which frameworks go back in time without a word about it, and what moves unnamed."""
+    said = " ".join(effect for action in plan.actions for effect in action.side_effects)
+    items = [item for action in plan.actions for item in action.requirements]
+    for change in plan.changes:
+        is_lower = bool(change.before and change.after) and is_older(change.after, change.before)
+        is_framework = is_lower is True and change.distribution in FRAMEWORKS
+        if is_framework and f"{change.distribution} goes back" not in said:
+            yield f"{change.distribution} goes back from {change.before} without a word"
+        if is_lower is True and not any(_names_a_version(item, change) for item in items):
+            yield f"{change.distribution} is lowered and not named with its version"
+
+
+def _names_a_version(item: str, change: Change) -> bool:
+    """Return whether what an installer is given names a distribution and its version, or a file."""
+    name = re.match(r"[A-Za-z0-9._-]{1,80}", item)
+    return (
+        name is not None
+        and normalise_name(name[0]) == change.distribution
+        and (f"=={change.after}" in item or " @ " in item)
+    )
 
 
 def _is_bare(item: str) -> bool:

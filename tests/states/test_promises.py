@@ -35,6 +35,8 @@ def made(**parts: Any) -> Plan:
             {"actions": (Action(ActionKind.INSTALL, "x", ("x",), requirements=("sglang",)),)},
             "a bare name",
         ),
+        ({"changes": (Change("sglang", "0.5.23", "0.5.2"),)}, "without a word"),
+        ({"changes": (Change("peft", "0.21.2", "0.16.0"),)}, "not named with its version"),
     ],
 )
 def test_what_is_broken_is_told(parts: dict[str, Any], told: str) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
+from fadoctor.model.fact_words import in_words
 from fadoctor.model.packages import PACKAGES
 
 if TYPE_CHECKING:
@@ -46,4 +47,4 @@ def question_about(fact: str, scope: Scope) -> Question | None:
 
 
 def _unread(fact: str) -> str:
-    return f"It depends on {fact}, which could not be read: name the environment with {_PYTHON}."
+    return f"Not read here: {in_words(fact)}. Name the environment with {_PYTHON}."

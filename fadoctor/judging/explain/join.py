@@ -14,6 +14,7 @@ from fadoctor.model.catalogue import CAUSES
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Agreement, Check
 from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.fact_words import all_in_words
 from fadoctor.model.finding import Finding, Outcome, Severity
 from fadoctor.model.packages import PACKAGES
 from fadoctor.sources.targets.tegra import driver_facts
@@ -179,7 +180,7 @@ def _why_open(mine: list[Judgement]) -> str:
         return _OTHER_WAYS
     unknown = [name for each in mine for name in each.scope.unknown_facts()]
     if unknown:
-        return f"Not confirmed: {', '.join(dict.fromkeys(unknown))} could not be read here."
+        return f"Not confirmed: {all_in_words(unknown)} could not be read here."
     reasons = [each.reason for each in mine if each.reason]
     return f"Not confirmed: {reasons[0] if reasons else 'a fact that it depends on is not known'}."
 

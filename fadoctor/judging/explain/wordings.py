@@ -78,9 +78,9 @@ def _shown(log: str, start: int, end: int) -> str:
 
 
 def _own(text: str, matched: str) -> tuple[int, ...]:
-    """Return the words that a pattern has matched of a line that says more: none may be lost."""
+    """Return the one word that a pattern has matched of a longer line: it may not be lost."""
     at = text.find(matched)
-    if at < 0 or len(words_in(matched)) > FEWEST:
+    if at < 0 or len(words_in(matched)) > 1:
         return ()
     end = at + len(matched)
     return tuple(
@@ -134,5 +134,5 @@ def _is_in(word: Word, spans: Iterable[tuple[int, int]]) -> bool:
 
 _NAMES = frozenset(part for name in STACK | COMPANIONS for part in name.split("-")) - {
     "flash", "attn", "kernel", "kernels", "python",
-} | {"amd", "cuda", "cudnn", "gpu", "hip", "nccl", "nvidia", "rocm"}  # fmt: skip
+} | {"amd", "cuda", "cudnn", "hip", "nccl", "nvidia", "rocm"}  # fmt: skip
 """Words that name a package, or whose it is."""

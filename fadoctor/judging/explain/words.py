@@ -25,7 +25,8 @@ NEGATIONS = frozenset({
 
 
 STATES = frozenset({
-    "error", "errors", "exception", "fail", "fails", "failed", "failure", "fatal", "warning",
+    "aborted", "crashed", "error", "errors", "exception", "fail", "fails", "failed", "failure",
+    "fatal", "killed", "warning",
 })  # fmt: skip
 """Words that say that something went wrong: no text is given one."""
 

@@ -180,9 +180,19 @@ class Writer:
             index=index,
             url=urls[0] if urls else "",
             findings=self._findings(choices),
-            side_effects=(*_effects_of(choices), *effects_of_hub(self.environment, choices)),
+            side_effects=(
+                *self._steps_back(choices),
+                *_effects_of(choices),
+                *effects_of_hub(self.environment, choices),
+            ),
             undo=self._undo(names),
         )
+
+    def _steps_back(self, choices: tuple[Choice, ...]) -> Iterator[str]:
+        """Yield which frameworks become older: what only their newer releases do, stops working."""
+        for choice in filter(self.problem.lowers, choices):
+            here = text_of(self.environment, f"{choice.package}.version")
+            yield f"{choice.distribution} goes back from {here} to the older {choice.version}"
 
     def _tools(self, choice: Choice) -> Iterator[Action]:
         """Yield what installs the packages that the build imports."""

@@ -31,7 +31,7 @@ from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements, name
 from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.releases import drawn_in
-from fadoctor.repair.plan.wishes import wanted_of_hub
+from fadoctor.repair.plan.wishes import is_of_use, wanted_of_hub
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -86,9 +86,7 @@ def domain(
     nothing of it goes with what is decided.
     """
     kept = keep(package)
-    if package in problem.wishes.kept or _is_not_ours(problem, package):
-        return [kept]
-    if package in TABLED_FRAMEWORKS and _is_pinned_in_a_file(problem, package):
+    if _stays(problem, package, environment):
         return [kept]
     pins = _pins(package, environment, decided)
     wished = problem.wishes.pinned.get(package, "")
@@ -96,6 +94,7 @@ def domain(
     is_new = not is_there(environment, package)
     if is_new and package in PLANNED and package not in problem.wishes.asked and not pins:
         return [kept]
+    is_plain = is_new and package in problem.offers and package not in PACKAGES
     others = [
         choice
         for choice in _others(problem, package, environment)
@@ -112,13 +111,48 @@ def domain(
         must_go = must_go or not accepts(
             wished, fact_text(environment.fact(f"{package}.version"), "")
         )
+    must_go = must_go or (is_plain and bool(pins))  # it lacks nothing else, and costs the least
     return others if must_go and others else [kept, *others]
 
 
+def _stays(problem: Problem, package: str, environment: Environment) -> bool:
+    """Return whether nothing of a package is chosen, whatever else is."""
+    if package in problem.wishes.kept or _is_not_ours(problem, package):
+        return True
+    if package in TABLED_FRAMEWORKS and _is_pinned_in_a_file(problem, package):
+        return True
+    if _computes_nothing(problem, package, environment):
+        return True
+    is_plain = package in problem.offers and package not in PACKAGES
+    is_new = not is_there(environment, package)
+    return is_plain and is_new and problem.is_needed_no_more(package, environment)
+
+
+def _computes_nothing(problem: Problem, package: str, environment: Environment) -> bool:
+    """Return whether a package for attention is not there, and has no kernels for any GPU here.
+
+    One that is asked for by its name comes all the same, unless it is said that there is no GPU.
+    """
+    if package not in ATTENTION:
+        return False
+    if package in problem.wishes.asked:
+        return not is_there(environment, package) and problem.is_without_gpu
+    is_new = not is_there(environment, package)
+    gpus = problem.gpus if is_new else []
+    return bool(gpus) and not is_of_use(problem.kernels, package, gpus)
+
+
 def _is_for_other_cuda(problem: Problem, package: str, environment: Environment) -> bool:
-    """Return whether what is compiled for one CUDA major would stay beside a torch of another."""
+    """Return whether what is compiled for one CUDA major would stay beside a torch of another.
+
+    What requires the torch that comes, and refuses the one that goes, was not compiled for that.
+    """
     before, after = (each.fact("torch.cuda") for each in (problem.environment, environment))
     if package not in COMPILED_BESIDE or not isinstance(before, Known):
+        return False
+    torches = (fact_text(e.fact("torch.version"), "") for e in (problem.environment, environment))
+    needs = mapping_of(problem.environment.fact(f"{package}.requires")).get(TORCH, "")
+    if [accepts(needs, torch) for torch in torches] == [False, True]:
         return False
     majors = [version_part(str(each.value), "major") for each in (before, after)
               if isinstance(each, Known)]  # fmt: skip
@@ -201,11 +235,9 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
 def _of_the_hub(problem: Problem, package: str, environment: Environment) -> list[Choice]:
     """Return the releases of kernels, or of transformers, by which kernels of the Hub are had."""
     if package == HUGGINGFACE_HUB:
-        company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
-        newest = company.newest(HUGGINGFACE_HUB)
-        return [newest] if newest is not None else []
+        return _newest(problem, HUGGINGFACE_HUB, environment)
     if package == KERNELS:
-        return problem.session.hub.kernels(environment, wanted_of_hub(problem.wishes))
+        return _kernels(problem, environment)
     found = transformers_for_hub(problem.session, environment, problem.wishes.asked)
     if package not in problem.wishes.asked:
         return found
@@ -213,6 +245,24 @@ def _of_the_hub(problem: Problem, package: str, environment: Environment) -> lis
     listed = {choice.version for choice in found}
     ahead = problem.session.hub.newest_transformers(environment)
     return [*(choice for choice in ahead if choice.version not in listed), *found]
+
+
+def _newest(problem: Problem, name: str, environment: Environment) -> list[Choice]:
+    """Return the newest release of a distribution that all take, if there is one."""
+    company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
+    newest = company.newest(name)
+    return [newest] if newest is not None else []
+
+
+def _kernels(problem: Problem, environment: Environment) -> list[Choice]:
+    """Return the releases of kernels by which attention comes from the Hub.
+
+    Where there is none, and it was asked for by its name, the newest that all take.
+    """
+    found = problem.session.hub.kernels(environment, wanted_of_hub(problem.wishes))
+    if found or KERNELS not in problem.wishes.asked:
+        return found
+    return _newest(problem, KERNELS, environment)
 
 
 def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choice:

@@ -169,7 +169,7 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
     ending = f"-cu{version_part(str(cuda.value), 'major')}"
     wheels = found.value if isinstance(found.value, dict) else {}
     old = {name for name in wheels if name[-5:-2] == "-cu" and not name.endswith(ending)}
-    for package in PACKAGES:
+    for package in (*PACKAGES, *environment.requirers()):
         needs = environment.fact(f"{package}.requires")
         if package != TORCH and isinstance(needs, Known) and isinstance(needs.value, dict):
             old -= needs.value.keys()

@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.relations import Relation
     from fadoctor.repair.plan.wishes import Wishes
 
+NO_GPU = "--gpu none"
+"""The overlay that says that there is none."""
+
 
 class Session:
     """What planning needs of the knowledge base, whatever the environment."""
@@ -152,6 +155,15 @@ class Problem:
         """Return what may be chosen for a package beside what is chosen already, best first."""
         return domain(self, package, environment, decided)
 
+    def is_needed_no_more(self, package: str, environment: Environment) -> bool:
+        """Return whether something required a package, and nothing of a state does."""
+        before = requirements_of(self.environment, self.others)
+        if not any(package in needs for needs in before.values()):
+            return False
+        there = mapping_of(environment.fact("packages.installed"))
+        after = requirements_of(environment, self.others)
+        return not any(package in needs for name, needs in after.items() if there.get(name))
+
     def lowers(self, choice: Choice) -> bool:
         """Return whether a choice takes a framework back to a release before the installed one."""
         here = self.environment.fact(f"{choice.package}.version")
@@ -225,6 +237,11 @@ class Problem:
         return any(
             r.rule.id == each.rule.id and not asked.isdisjoint(r.mentions) for r in self.relations
         )
+
+    @property
+    def is_without_gpu(self) -> bool:
+        """Whether somebody said that there is no GPU: an image may be built where none is seen."""
+        return NO_GPU in self.environment.overlays
 
     @property
     def is_beyond_tables(self) -> bool:

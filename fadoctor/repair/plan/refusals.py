@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.knowledge.matrix.wheels import COMMUNITY
-from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES
-from fadoctor.repair.plan.released import words
+from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED
+from fadoctor.repair.plan.released import accepts, words
 from fadoctor.repair.plan.releases import python_of
 
 if TYPE_CHECKING:
@@ -23,10 +23,18 @@ _URLS = "flash-attn-wheel-urls"
 
 def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     """Yield what works where a package for attention was asked for and cannot be planned."""
-    if not proof.missed or {*ATTENTION}.isdisjoint(problem.wishes.asked):
+    if not proof.missed:
+        return
+    yield from _unknown_releases(problem)
+    if {*ATTENTION}.isdisjoint(problem.wishes.asked):
         return
     platform = problem.platform
-    if platform.startswith("macosx"):
+    if problem.is_without_gpu:
+        yield (
+            "packages for FlashAttention compute on GPUs alone; torch's own attention works on a "
+            'CPU: transformers takes attn_implementation="sdpa"'
+        )
+    elif platform.startswith("macosx"):
         yield (
             "packages for FlashAttention need CUDA, which macOS does not have; torch's own "
             'attention works there: transformers takes attn_implementation="sdpa"'
@@ -38,6 +46,23 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
         )
         if FLASH_ATTN in problem.wishes.asked:
             yield from _of_others(problem, platform)
+    elif platform.startswith("linux") and problem.gpus and not problem.wishes.hopeless:
+        yield (
+            "torch's own attention works without another package: transformers takes "
+            'attn_implementation="sdpa"'
+        )
+
+
+def _unknown_releases(problem: Problem) -> Iterator[str]:
+    """Yield what was asked for in a version of which no table knows which torch it requires."""
+    for package, versions in problem.wishes.pinned.items():
+        known = problem.session.candidates.listed.every(package) if package in PLANNED else ()
+        if known and not any(accepts(versions, choice.version) for choice in known):
+            name = PACKAGES[package][0]
+            yield (
+                f"no table has the torch that {name}{versions} requires: "
+                f"{name} from {known[-1].version} to {known[0].version} can be planned"
+            )
 
 
 def _of_others(problem: Problem, platform: str) -> Iterator[str]:

@@ -30,6 +30,7 @@ from fadoctor.repair.plan.shortfall import (
     own_answer,
 )
 from fadoctor.repair.plan.solution import Solution
+from fadoctor.repair.plan.strain import Strain
 from fadoctor.repair.plan.wishes import wanted_of_hub
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class _Search:
         for backend in telling if any_will_do else Backend:
             self.backends[self._backend_depth(backend)].append(backend)
         self.relevant = self._relevant(telling) if any_will_do else set(problem.packages)
+        self.strain = Strain(problem)
         self.best: Solution | None = None
         self.nodes = 0
         there = mapping_of(problem.environment.fact("packages.installed"))
@@ -221,15 +223,22 @@ class _Search:
             return  # nothing of it goes with what is decided
         first, *others = choices
         children = [*self._children(node, package, [first])]
-        if children and children[0].bound.is_no_worse_than(node.bound):
+        if children and self._promise(children[0]).is_no_worse_than(self._promise(node)):
             self._descend(children.pop())
         affordable = takewhile(lambda _: self.nodes < self.limit, others)
         promising = self._children(node, package, affordable)
         if not self.any_will_do:
-            promising = iter(sorted((*children, *promising), key=lambda child: child.bound))
+            promising = iter(sorted((*children, *promising), key=self._promise))
             children = []
         for child in chain(children, promising):
             self._descend(child)
+
+    def _promise(self, node: _Node) -> Cost:
+        """Return what a state is likely to cost: what refuses its choices has to follow."""
+        frameworks, others = self.strain.of(node.state)
+        bound = node.bound
+        errors, changed = bound.errors + frameworks, bound.changed + others
+        return msgspec.structs.replace(bound, errors=errors, changed=changed)
 
     def _domain(self, package: str, node: _Node) -> list[Choice]:
         if package not in self.relevant:

@@ -136,7 +136,7 @@ def wishes_of(
     # torch and the frameworks bring several ways to attend: one that is not there is no loss, nor a
     # reason for an older torch
     alone = [name for name in asked if name in ATTENTION]
-    beyond = {name for name in alone if gpus and not _of_use(kernels, name, gpus)}
+    beyond = {name for name in alone if gpus and not is_of_use(kernels, name, gpus)}
     packages = {*asked, *_needed_by(kernels, asked), *_default(kernels, gpus)} - beyond
     failing = _broken(kernels, visible_gpus(kernels.environment), verdicts, found)
     of_hub = [(gpu, backend) for backend in hub for gpu in gpus]
@@ -273,7 +273,7 @@ def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:
         if isinstance(kernels.environment.fact(f"{package}.version"), Absent):
             continue
         of_use = not without_gpu if package in ATTENTION else True
-        if of_use and (not gpus or package not in ATTENTION or _of_use(kernels, package, gpus)):
+        if of_use and (not gpus or package not in ATTENTION or is_of_use(kernels, package, gpus)):
             yield package
 
 
@@ -284,7 +284,8 @@ def _needed_by(kernels: Kernels, asked: Iterable[str]) -> Iterator[str]:
         yield TORCH
 
 
-def _of_use(kernels: Kernels, package: str, gpus: list[Gpu]) -> bool:
+def is_of_use(kernels: Kernels, package: str, gpus: list[Gpu]) -> bool:
+    """Return whether some release of a package has a kernel for one of these GPUs."""
     backends = [backend for backend in Backend if kernels.package(backend) == package]
     main = [backend for backend in backends if _is_main(kernels, backend)]
     return not main or any(has_kernel(kernels, backend, gpu) for backend in main for gpu in gpus)

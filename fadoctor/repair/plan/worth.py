@@ -17,9 +17,13 @@ def worthwhile(problem: Problem, solution: Solution) -> Solution:
     """Return a solution, or that of changing nothing where its changes help nobody.
 
     Nobody asked for them by name, something stays wrong all the same, and either what worked stops
-    working or no wished backend works afterwards.
+    working or no wished backend works afterwards. Or a new environment gets nothing of what was
+    asked for.
     """
     cost, cells = solution.cost, problem.wishes.cells
+    coming = {choice.package for choice in solution.changes}
+    if problem.is_from_nothing and problem.wishes.asked and coming.isdisjoint(problem.wishes.asked):
+        return msgspec.structs.replace(solution, choices=())
     if problem.wishes.asked or not solution.changes or not cost.errors:
         return solution
     all_fail = bool(cells) and cost.missed >= FAILS[0] * len(cells)

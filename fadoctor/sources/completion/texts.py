@@ -30,8 +30,15 @@ _RELEASE = compiled(r"\d{1,2}\.\d{1,3}\.\d{1,3}")
 # C:\Users, D:/a. What the character before may not be is asked behind: a pattern that begins with
 # a class of characters is found many times faster.
 _DRIVE = compiled(r"[A-Z](?<!\w[A-Z]):[\\/]")
-_WINDOWS = compiled(r"\.pyd\b|win_amd64|\bWindows\b|\[MSC v\.|\b\w{2,40}\.bat\b")
-_WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat")
+_WINDOWS = compiled(
+    r"\.pyd\b|win_amd64|\bWindows\b|\[MSC v\.|\b\w{2,40}\.bat\b|python_embed|windows_portable"
+    r"|\b(?:on|under|for|using|running) windows\b|\b(?:windows|win|Win) ?1[01]\b"
+)
+_WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat", "python_embed", "windows",
+                  "win1", "win 1", "Win1", "Win 1")  # fmt: skip
+# WSL is Linux: of a text that speaks of it, only paths and files are signs of Windows.
+_WSL = compiled(r"\bWSL ?2?\b")
+_SURELY_WINDOWS = compiled(r"\.pyd\b|win_amd64|\[MSC v\.")
 _OTHER_MACHINES = ("aarch64", "arm64", "jetson", "dgx spark", "mac os", "macos", "darwin")
 # GB200, GH200: of small letters
 _OTHER_CHIP = compiled(r"g(?<!\wg)[bh]\d{2,3}\b")
@@ -273,7 +280,8 @@ def _assumed_abi(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
 
 def _names_windows(text: str) -> bool:
     is_marked = any(mark in text for mark in _WINDOWS_MARKS)
-    return bool(_DRIVE.search(text) or (is_marked and _WINDOWS.search(text)))
+    words = _SURELY_WINDOWS if _WSL.search(text) else _WINDOWS
+    return bool(_DRIVE.search(text) or (is_marked and words.search(text)))
 
 
 def _names_another_machine(lowered: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.configs import python_models, python_started, python_training
+from fadoctor.sources.configs import python_models, python_started, python_training, python_unsaid
 from fadoctor.sources.configs.intent import Configuration
 from fadoctor.sources.configs.python_calls import read_calls
 from fadoctor.sources.configs.python_meaning import ScriptMeaning
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 KIND = "python"
 _SUFFIXES = (".py", ".pyw", ".ipynb")
-_WANTED = frozenset(python_models.WANTED | python_training.WANTED | python_started.WANTED)
+_WANTED = frozenset(
+    python_models.WANTED | python_training.WANTED | python_started.WANTED | python_unsaid.WANTED
+)
 
 
 def recognises(source: Source) -> bool:
@@ -39,6 +41,7 @@ def read(source: Source) -> Configuration:
     for call in answer.found:
         if not python_training.say(script, call):
             python_models.say(script, call)
+    python_unsaid.say(script, answer.found)
     given = configuration_of(source, read_commands(source, book.shell))
     notes = [f"the cell at line {book.line(line)} is no Python" for line in answer.skipped_cells]
     if answer.is_cut:

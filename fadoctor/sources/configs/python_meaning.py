@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.model.fact import printable
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Computed, Intent
@@ -24,6 +26,7 @@ _KERNELS = {
 }  # fmt: skip
 """Members of ``torch.nn.attention.SDPBackend``."""
 
+_FORCED = "sdpa-flash"
 _NO_CHOICE = Computed("the script does not say it here")
 
 
@@ -94,6 +97,8 @@ class ScriptMeaning:
         self.served: list[Intent] = []
         """What a server in the script is told, apart from the models beside it."""
         self.switched: dict[str, tuple[Meaning, Found]] = {}
+        self.float32: tuple[Argument, Found] | None = None
+        """A float32 tensor that torch's own attention is given."""
 
     def add(self, name: str, at: Found | Argument, value: Meaning, call: Found) -> None:
         """Note what a call says; what may not happen is Computed whatever it says."""
@@ -143,6 +148,21 @@ class ScriptMeaning:
         left = tuple(name for name in _KERNELS.values() if states.get(name, True) is True)
         self.add("config.sdpa_kernel", call, unsure or left, call)
 
+    def add_forced(self) -> None:
+        """Say that torch's attention is forced to flash, where the script asks for no other."""
+        kernels = [i for i in self.intents if i.name == "config.sdpa_kernel"]
+        asked = {i.value for i in self.intents if i.name == "config.attention"}
+        if not kernels or asked - {"sdpa"} or any(i.value != ("flash",) for i in kernels):
+            return
+        self.intents = [i for i in self.intents if i.name != "config.attention"]
+        for each in kernels:
+            self.intents.append(
+                msgspec.structs.replace(each, name="config.attention", value=_FORCED)
+            )
+        if self.float32 and not any(i.name == "config.autocast" for i in self.intents):
+            at, call = self.float32
+            self.add("config.dtype", at, "fp32", call)
+
     def add_served(self) -> None:
         """Say what a server is told, where the script is about nothing else.
 
@@ -166,6 +186,7 @@ class ScriptMeaning:
     def finish(self) -> tuple[Intent, ...]:
         """Return the intents, with one framework and one purpose: those that weigh most."""
         self.add_switched()
+        self.add_forced()
         self.add_served()
         for name, noted, order in (
             ("config.framework", self.frameworks, FRAMEWORKS),

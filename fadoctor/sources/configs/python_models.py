@@ -12,7 +12,7 @@ from fadoctor.sources.configs.intent import Computed
 from fadoctor.sources.configs.vllm import backend
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.python_calls import ArgumentValue, Found
+    from fadoctor.sources.configs.python_calls import Argument, ArgumentValue, Found
     from fadoctor.sources.configs.python_meaning import ScriptMeaning
 
 # AutoTokenizer, CLIPImageProcessor, LlamaConfig, DDIMScheduler
@@ -36,7 +36,7 @@ WANTED = frozenset({
     "_attn_implementation", "set_attn_implementation", "Decoder", "Encoder", "AttentionLayers",
     "CrossAttender", "LLMConfig", "flash_attn_func", "flash_attn_qkvpacked_func",
     "flash_attn_kvpacked_func", "flash_attn_varlen_func", "flash_attn_varlen_qkvpacked_func",
-    "flash_attn_varlen_kvpacked_func",
+    "flash_attn_varlen_kvpacked_func", "scaled_dot_product_attention",
 })  # fmt: skip
 
 
@@ -56,6 +56,8 @@ def say(script: ScriptMeaning, call: Found) -> None:
         _ray(script, call)
     elif last.startswith("flash_attn"):
         _flash_attn(script, call)
+    elif last == "scaled_dot_product_attention":
+        _torch_attention(script, call)
     elif last == "set_attn_implementation":
         script.take(call, (0, "attn_implementation"), "config.attention", meaning.text)
     elif last in ("Decoder", "Encoder", "AttentionLayers", "CrossAttender"):
@@ -92,14 +94,18 @@ def _loaded(script: ScriptMeaning, call: Found, owner: str) -> None:
     if not owner.startswith("Peft"):  # whose first argument is a model
         keys = (0, "pretrained_model_name_or_path", "model_name")
         script.take(call, keys, "config.model", meaning.text)
-    say_arguments(script, call)
+    say_arguments(script, call, is_renamed=framework == "transformers")
 
 
-def say_arguments(script: ScriptMeaning, call: Found) -> None:
-    """Note what the arguments of a call say that loads a model."""
+def say_arguments(script: ScriptMeaning, call: Found, *, is_renamed: bool = True) -> None:
+    """Note what the arguments of a call say that loads a model.
+
+    `is_renamed`: whether it is transformers that takes them, where the dtype changed its name.
+    """
     _left_open(script, call)
     given = script.take(call, _DTYPE_KEYS, "config.weights_dtype", meaning.dtype)
-    if given is not None and call.name.rpartition(".")[2] != "from_config":
+    is_named = given is not None and call.name.rpartition(".")[2] != "from_config"
+    if given is not None and is_named and is_renamed:
         script.add("config.dtype_keyword", given, str(given.key), call)
     keys = ("attn_implementation", "_attn_implementation")
     script.take(call, keys, "config.attention", meaning.text)
@@ -180,7 +186,7 @@ def _ray(script: ScriptMeaning, call: Found) -> None:
     script.intents = before
 
 
-_TENSORS = (0, 1, 2, "q", "k", "v", "qkv", "kv")
+_TENSORS = (0, 1, 2, "q", "k", "v", "qkv", "kv", "query", "key", "value")
 _FLOAT32 = ("torch.float32", "torch.float", "torch.float64", "torch.double")
 
 
@@ -188,12 +194,24 @@ def _flash_attn(script: ScriptMeaning, call: Found) -> None:
     """Note float32 tensors that the script makes and hands flash-attn itself."""
     if not call.name.startswith("flash_attn"):
         return
-    given = [call.argument(key) for key in _TENSORS]
-    wrong = [one for one in given if one is not None and one.value.kind == "tensor"]
-    wrong = [one for one in wrong if one.value.name in _FLOAT32]
+    wrong = _float32_tensors(call)
     if wrong:
         script.add("config.attention", call, "fa2", call)
         script.add("config.dtype", wrong[0], "fp32", call)
+
+
+def _torch_attention(script: ScriptMeaning, call: Found) -> None:
+    """Note float32 tensors that torch's own attention is given, which autocast would cast."""
+    wrong = _float32_tensors(call)
+    if wrong and call.name.startswith("torch."):
+        script.float32 = wrong[0], call
+
+
+def _float32_tensors(call: Found) -> list[Argument]:
+    """Return the tensors of a call that the script makes in float32."""
+    given = [call.argument(key) for key in _TENSORS]
+    found = [one for one in given if one is not None and one.value.kind == "tensor"]
+    return [one for one in found if one.value.name in _FLOAT32]
 
 
 def _vllm_backend(value: ArgumentValue) -> meaning.Meaning:

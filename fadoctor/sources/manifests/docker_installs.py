@@ -24,7 +24,7 @@ from fadoctor.sources.manifests.install_options import (
     InstallArguments,
     sort_arguments,
 )
-from fadoctor.sources.manifests.isolated import is_told, marked, unmarked
+from fadoctor.sources.manifests.isolated import is_told, marked, marked_by_new, unmarked
 from fadoctor.sources.manifests.planned import speaks_of_image, unseen_files
 from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed
 from fadoctor.sources.manifests.read import read_source
@@ -235,17 +235,18 @@ class Installs:
         """Return what is asked for, with the mark of what is surely built in isolation.
 
         uv isolates always. Older releases of pip may build in the environment itself: there it is
-        sure only where torch comes with the same command.
+        sure only where torch comes with the same command, else it is what newer releases do.
         """
         options = {name for name, _ in given.options}
-        if is_told(given.flags, options, self.stage.variables):
+        if is_told(given.flags, options, self.stage.variables, self.source.text):
             return unmarked(asked)
         if is_uv:
             return marked(asked, is_always=True)
+        if "torch" in self.stage.packages:
+            is_chosen = any(each.specifier for each in self.stage.packages.get("pip", []))
+            return unmarked(asked) if is_chosen else marked_by_new(asked)
         is_new = not any(speaks_of_image(note) for _, note in self.stage.notes)
-        return marked(unmarked(asked)) if is_new and "torch" not in self.stage.packages else (
-            unmarked(asked)
-        )  # fmt: skip
+        return marked(unmarked(asked)) if is_new else unmarked(asked)
 
     def install(self, asked: list[Requirement], index: str, flags: frozenset[str]) -> None:
         """Install packages, and what they require in the place of what is there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Requirement
 
 ISOLATED, ISOLATED_KIND = "packages.isolated_builds", "packages.isolated_in"
+ISOLATED_BY_NEW = "packages.isolated_by_new_pip"
 _SOURCE = "how the files install it"
 _TOLD = ("PIP_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION_PACKAGE")
 """Variables that switch isolation off, whatever their value: pip reads 0 as off too."""
 
+# export PIP_NO_BUILD_ISOLATION=1, pip config set install.no-build-isolation true
+_SWITCHED_OFF = re.compile(
+    r"\b(?:PIP|UV)_NO_BUILD_ISOLATION|\bconfig set [^\n]{0,60}no[-_]build[-_]isolation"
+)
 _FLAGS = frozenset(("--no-build-isolation", "--no-use-pep517", "--dry-run", "--no-isolation"))
 
 
@@ -46,15 +52,35 @@ def marked(
 
 def unmarked(asked: Iterable[Requirement]) -> list[Requirement]:
     """Return requirements of which a command says that they are built without isolation."""
-    return [msgspec.structs.replace(each, is_isolated=False) for each in asked]
+    return [
+        msgspec.structs.replace(each, is_isolated=False, is_isolated_by_new=False) for each in asked
+    ]
+
+
+def marked_by_new(asked: Iterable[Requirement]) -> list[Requirement]:
+    """Return requirements with the mark of those that the newer releases of pip isolate."""
+    return [
+        msgspec.structs.replace(each, is_isolated_by_new=each.name in SETUPS)
+        for each in unmarked(asked)
+    ]
 
 
 def is_told(
-    flags: Collection[str], options: Collection[str], variables: Mapping[str, str | None]
+    flags: Collection[str],
+    options: Collection[str],
+    variables: Mapping[str, str | None],
+    text: str,
 ) -> bool:
-    """Return whether a command, or a variable, builds without isolation, or builds nothing."""
+    """Return whether a command, or a variable, builds without isolation, or builds nothing.
+
+    `text`: the whole file, which may set the variable anywhere.
+    """
     is_of_one = not {"--no-build-isolation-package", "--only-binary"}.isdisjoint(options)
-    return is_of_one or not _FLAGS.isdisjoint(flags) or any(name in variables for name in _TOLD)
+    return is_of_one or not _FLAGS.isdisjoint(flags) or _is_off(variables, text)
+
+
+def _is_off(variables: Mapping[str, str | None], text: str) -> bool:
+    return any(name in variables for name in _TOLD) or _SWITCHED_OFF.search(text) is not None
 
 
 def isolated_builds(
@@ -65,19 +91,29 @@ def isolated_builds(
     Only sources from PyPI, or by an address: of what another index serves nobody knows.
     """
     found: dict[str, str] = {}
+    by_new: dict[str, str] = {}
     kinds: dict[str, None] = {}
     for name in SETUPS:
         planned = combined.packages.get(name)
-        if planned is not None and _is_built(planned, elsewhere, matrix):
-            at = f"{planned.places[0]}: " if planned.places else ""
+        if planned is None or not _is_built(planned, elsewhere, matrix):
+            continue
+        at = f"{planned.places[0]}: " if planned.places else ""
+        if planned.is_isolated:
             found[name] = printable(f"({at}built in isolation, without torch)", 300)
             kinds[planned.kind] = None
+        else:
+            by_new[name] = printable(f"({at}pip 25.3 or newer builds it in isolation)", 300)
     kind: Fact = Known(next(iter(kinds)), _SOURCE) if kinds else Absent(_SOURCE)
-    return {ISOLATED: Known(found, _SOURCE), ISOLATED_KIND: kind}
+    return {
+        ISOLATED: Known(found, _SOURCE),
+        ISOLATED_KIND: kind,
+        ISOLATED_BY_NEW: Known(by_new, _SOURCE) if by_new and not found else Absent(_SOURCE),
+    }
 
 
 def _is_built(planned: Planned, elsewhere: Collection[str], matrix: Matrix) -> bool:
-    if not planned.is_isolated or not planned.is_sure or is_conda(planned) or planned.open:
+    is_isolated = planned.is_isolated or planned.is_isolated_by_new
+    if not is_isolated or not planned.is_sure or is_conda(planned) or planned.open:
         return False
     if planned.url.endswith(".whl") or (planned.name in elsewhere and not planned.url):
         return False

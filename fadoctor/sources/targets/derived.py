@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 _UNFIT = "packages.unfit_wheels"
 _OF_MANIFESTS = ("flash_attn.wheel.prebuilt", _UNFIT, "packages.contradicted",
-                 "packages.isolated_builds", "packages.isolated_in")  # fmt: skip
+                 "packages.isolated_builds", "packages.isolated_in",
+                 "packages.isolated_by_new_pip")  # fmt: skip
 _PARTS = 2
 """Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""
 

@@ -9,6 +9,15 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
+from fadoctor.sources.configs.child._fadoctor_given import (
+    Items,
+    Parameters,
+    field_default,
+    made_by_parser,
+    option,
+)
+from fadoctor.sources.configs.child._fadoctor_scope import Scope
+
 MUTATORS = frozenset({"update", "pop", "setdefault", "clear", "popitem", "append", "extend"})
 NAMED = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
 LOOPS = (ast.For, ast.AsyncFor)
@@ -21,25 +30,6 @@ class Import(NamedTuple):
     """A name that an import binds: ``torch.nn.functional`` for ``F``."""
 
     dotted: str
-
-
-class Scope:
-    """The names of the module, of a class or of a function."""
-
-    def __init__(self, parent: Scope | None = None, function: str = "") -> None:
-        self.parent = parent
-        self.function: str = function or (parent.function if parent else "")
-        self.bound: dict[str, list[object]] = {}
-        self.changed: list[str] = []
-        self.mutated: set[str] = set()
-        self.outer: set[str] = set()
-
-    def home(self, name: str) -> Scope:
-        """Return the scope that binds a name: this one or one around it."""
-        scope = self
-        while scope.parent is not None and (name in scope.outer or name not in scope.bound):
-            scope = scope.parent
-        return scope
 
 
 class Found(NamedTuple):
@@ -68,6 +58,8 @@ class Scopes:
         """Options and fields -> what they are where nobody gives them."""
         self.stored: set[str] = set()
         """Attributes that something is assigned to."""
+        self.parameters = Parameters()
+        self.items = Items()
         stack: list[tuple[ast.AST, Scope, str]] = [(tree, self.module, "")]
         scopes = {id(self.module): self.module}
         while stack:
@@ -86,13 +78,15 @@ class Scopes:
             return self.enter(node, scope, condition)
         if isinstance(node, BRANCHES):
             return branches(node, scope, condition)
-        self.bind(node, scope)
+        is_item = self.items.note(node, scope, condition)
+        if not is_item:
+            self.bind(node, scope)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             self.loaded.add(node.id)
         elif isinstance(node, ast.Attribute):
             (self.loaded if isinstance(node.ctx, ast.Load) else self.stored).add(node.attr)
         elif isinstance(node, ast.Call):
-            self.note_call(node, scope, condition)
+            self.note_call(node, scope, condition, is_item=is_item)
         elif isinstance(node, ast.Assign):
             self.note_assignment(node, scope, condition)
         return [(child, scope, condition) for child in ast.iter_child_nodes(node)]
@@ -109,12 +103,14 @@ class Scopes:
             inner = self.bodies[id(node)] = Scope(scope)
             if any("dataclass" in ast.dump(each) for each in node.decorator_list):
                 self.note_fields(node)
+                self.note_arguments(node, scope, condition)
         else:
             top = scope is self.module and name and not outside
             inner = Scope(scope, name if top else "")
             arguments = node.args  # type: ignore[attr-defined]
             outside += [d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None]
             plain = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+            self.parameters.note_function(node, inner)
             for given in (*plain, arguments.vararg, arguments.kwarg):
                 if given is not None:
                     bind(inner, given.arg, None)
@@ -146,11 +142,14 @@ class Scopes:
                 first = alias.name.split(".")[0]
                 bind(scope, alias.asname or first, Import(alias.name if alias.asname else first))
 
-    def note_call(self, node: ast.Call, scope: Scope, condition: str) -> None:
+    def note_call(
+        self, node: ast.Call, scope: Scope, condition: str, *, is_item: bool = False
+    ) -> None:
         """Note a call that is wanted, and what it may change."""
         func = node.func
         last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-        if isinstance(func, ast.Attribute) and last in MUTATORS:
+        self.parameters.note_call(node)
+        if isinstance(func, ast.Attribute) and last in MUTATORS and not is_item:
             mutate(scope, func.value)
         if last not in ("dict", "print", "len", "isinstance"):
             for argument in node.args:
@@ -165,23 +164,20 @@ class Scopes:
         for each in node.body:
             if not isinstance(each, ast.AnnAssign) or not isinstance(each.target, ast.Name):
                 continue
-            value = each.value
-            if isinstance(value, ast.Call):
-                value = next((k.value for k in value.keywords if k.arg == "default"), None)
+            value = field_default(each.value)
             if value is not None:
                 self.defaults.setdefault(each.target.id, []).append(value)
 
+    def note_arguments(self, node: ast.ClassDef, scope: Scope, condition: str) -> None:
+        """Note a dataclass of a trainer's arguments as the call that a parser makes of it."""
+        call = made_by_parser(node, self.wanted)
+        if call is not None:
+            self.found.append(Found(call, call.func, scope, condition))
+
     def note_default(self, node: ast.Call) -> None:
         """Note the default of an option: ``add_argument("--dtype", default="bfloat16")``."""
-        given = {keyword.arg: keyword.value for keyword in node.keywords}
-        names = [a.value for a in node.args if isinstance(a, ast.Constant)]
-        longest = max((n for n in names if isinstance(n, str)), key=len, default="")
-        name = getattr(given.get("dest"), "value", None) or longest.lstrip("-").replace("-", "_")
-        action = getattr(given.get("action"), "value", "")
-        default = given.get("default")
-        if default is None and action in ("store_true", "store_false"):
-            default = ast.copy_location(ast.Constant(action == "store_false"), node)
-        if isinstance(name, str) and name and default is not None:
+        name, default = option(node)
+        if name and default is not None:
             self.defaults.setdefault(name, []).append(default)
 
     def may_be_wanted(self, name: str, scope: Scope) -> bool:

@@ -11,7 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.child._fadoctor_names import Scope
+    from fadoctor.sources.configs.child._fadoctor_scope import Scope
     from fadoctor.sources.configs.child._fadoctor_values import Script
 
 DEPTH = 12

@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Callable, Dict
 
-from fadoctor.sources.configs.child._fadoctor_names import BRANCHES, Found, Import, Scope, Scopes
+from fadoctor.sources.configs.child._fadoctor_names import BRANCHES, Found, Import, Scopes
+from fadoctor.sources.configs.child._fadoctor_scope import Scope
 from fadoctor.sources.configs.child._fadoctor_tensors import tensor_dtype
 
 DEPTH_LIMIT = 16
@@ -68,7 +69,7 @@ class Script:
             value = self.value(node.value, scope, 0)
             return {**common, "form": "assignment", "value": value, "arguments": [], "open": False}
         arguments, is_open = self.arguments(node, scope)
-        if name.startswith("flash_attn"):
+        if name.startswith("flash_attn") or name.endswith("scaled_dot_product_attention"):
             self.add_tensors(node, arguments, scope)
         return {**common, "form": "call", "value": None, "arguments": arguments, "open": is_open}
 
@@ -263,11 +264,33 @@ class Script:
         if isinstance(only, Import):
             return {"kind": "name", "name": only.dotted}
         if not isinstance(only, ast.expr):
-            return computed(f"{node.id} is given from elsewhere")
+            return self.parameter(node.id, home, depth)
         found = self.value(only, home, depth + 1)
+        if found["kind"] == "mapping":
+            self.add_items(found, node, home, depth)
         if found["kind"] in ("mapping", "list") and node.id in home.mutated:
             return computed(f"{node.id} may be changed before it is used")
         return found
+
+    def parameter(self, name: str, home: Scope, depth: int) -> Value:
+        """Return the default of a parameter where nobody gives it, with the place of it."""
+        default = self.names.parameters.default(home, name)
+        if default is None:
+            return computed(f"{name} is given from elsewhere")
+        return {**self.value(default, home.parent or home, depth + 1), "at": self.place(default)}
+
+    def add_items(self, found: Value, node: ast.Name, home: Scope, depth: int) -> None:
+        """Add to a mapping what is put into it before this place; what comes later is open."""
+        noted = self.names.items.of.get((id(home), node.id), [])
+        found["open"] = found["open"] or len(noted) > ITEM_LIMIT
+        for key, value, condition, line in noted[:ITEM_LIMIT]:
+            name = self.value(key, home, depth + 1)
+            if name["kind"] != "literal" or line > getattr(node, "lineno", 0):
+                found["open"] = True
+                continue
+            given = computed(condition) if condition else self.value(value, home, depth + 1)
+            found["items"] = [one for one in found["items"] if one["key"] != name["literal"]]
+            found["items"].append({"key": name["literal"], "value": given, **self.place(key)})
 
     def result(self, node: ast.Call, scope: Scope, depth: int) -> Value:
         """Return what a call gives, for the few whose result can be told."""

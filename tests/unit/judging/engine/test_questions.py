@@ -43,8 +43,8 @@ def test_what_no_person_can_tell_is_not_asked() -> None:
     assert question_about("vllm.requires", scope(OF_A_LOG, {"vllm.version": "0.11.0"})) is None
 
 
-def test_of_an_environment_the_fact_is_named() -> None:
+def test_of_an_environment_the_thing_is_named() -> None:
     asked = question_about("torch.cuda", scope("python", {}))
     assert asked is not None
-    assert "torch.cuda" in asked.how
+    assert "the CUDA of torch" in asked.how
     assert "--python" in asked.how

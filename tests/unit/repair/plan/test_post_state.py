@@ -110,3 +110,17 @@ def test_what_moves_along_is_no_longer_asked_for_its_old_requirements() -> None:
     after = PostState(session().matrix).apply(there, choice)
     assert after.fact("requirer[0].version") == Known("0.1.3", AFTER)
     assert isinstance(after.fact("requirer[0].unmet"), Absent)
+
+
+def test_wheels_that_what_has_no_facts_of_its_own_requires_stay() -> None:
+    """nvidia-cutlass-dsl requires a wheel whose name ends like those of an old torch."""
+    wheel = "nvidia-cutlass-dsl-libs-cu12"
+    before = golden(
+        "linux-a100-healthy",
+        packages__nvidia={wheel: "4.6.2"},
+        requirer__count=1,
+    )
+    assert old_cuda_wheels(before, torch("2.13.0")) == (wheel,)
+    asked = {**before.facts, "requirer[0].requires": Known({wheel: "==4.6.2"}, "test")}
+    before = msgspec.structs.replace(before, facts=asked)
+    assert old_cuda_wheels(before, torch("2.13.0")) == ()

@@ -66,3 +66,20 @@ def test_a_platform_is_assumed_only_where_none_is_named() -> None:
     assert any("Linux on x86_64" in each for each in silent.overlays)
     for text in ("torch 2.6.0+cu124, Windows 11", "torch 2.6.0 on a Jetson"):
         assert not any("Linux" in each for each in read_environment(text.encode()).overlays)
+
+
+@pytest.mark.parametrize(
+    ("text", "system"),
+    [
+        ("torch 2.6.0, I run it on windows", "windows"),
+        ("torch 2.6.0 under win 11", "windows"),
+        ("python_embeded has torch 2.6.0", "windows"),
+        ("torch 2.6.0 with sliding windows", "linux"),
+        ("torch 2.6.0 in WSL2 on Windows 11", "linux"),
+        ("torch 2.6.0 in WSL, flash_attn.cp311-win_amd64.pyd", "windows"),
+    ],
+)
+def test_words_of_people_name_windows(text: str, system: str) -> None:
+    found = fact(text, "host.os")
+    assert isinstance(found, Known)
+    assert found.value == system

@@ -75,3 +75,82 @@ def test_float32_tensors_for_flash_attn(made: str) -> None:
 )
 def test_half_precision_or_nobody_knows(made: str) -> None:
     assert "dtype" not in facts(("a.py", FLASH.format(made)))
+
+
+COMMANDS = (
+    "import torch, click, typer, fire\nfrom typing import Annotated\n"
+    "from transformers import AutoModel\n{}"
+    "    AutoModel.from_pretrained('m', torch_dtype=getattr(torch, dtype))\n{}"
+)
+OPTION = "@click.option({})\n@click.command()\ndef main(dtype):\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        (OPTION.format('"--dtype", default="bfloat16"'), "main()\n"),
+        (OPTION.format('"-d", "--dtype", default="bfloat16", type=str'), ""),
+        (OPTION.format('"--precision", "dtype", default="bfloat16"'), "main()\n"),
+        ('@app.command()\ndef main(dtype: str = "bfloat16"):\n', "app()\n"),
+        ('@app.command("go")\ndef main(dtype: str = typer.Option("bfloat16")):\n', "app()\n"),
+        ('def main(dtype: str = typer.Option(default="bfloat16")):\n', "typer.run(main)\n"),
+        (
+            'def main(dtype: Annotated[str, typer.Option()] = "bfloat16"):\n',
+            "typer.run(main)\n",
+        ),
+        ('def go(model="m", *, dtype="bfloat16"):\n', "fire.Fire(go)\n"),
+        ('def go(dtype="bfloat16"):\n', "go()\n"),
+    ],
+)
+def test_defaults_of_commands(head: str, tail: str) -> None:
+    assert facts(("a.py", COMMANDS.format(head, tail)))["weights_dtype"] == "bf16"
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        ('def go(dtype="bfloat16"):\n', "go(dtype=pick())\ngo()\n"),
+        ('def go(dtype="bfloat16"):\n', "Thread(target=go).start()\n"),
+        ("@app.command()\ndef main(dtype: str = typer.Option(...)):\n", "app()\n"),
+        ("@app.command()\ndef main(dtype: str):\n", "app()\n"),
+        (OPTION.format('"--dtype", required=True'), "main()\n"),
+        ('@app.command()\ndef main(dtype="bfloat16"):\n    dtype = pick()\n', "app()\n"),
+    ],
+)
+def test_what_a_command_must_be_given_is_open(head: str, tail: str) -> None:
+    assert facts(("a.py", COMMANDS.format(head, tail))).get("weights_dtype", "?") == "?"
+
+
+ARGUMENTS = (
+    "from dataclasses import dataclass, field\nfrom transformers import TrainingArguments\n"
+    "@dataclass\nclass Mine(TrainingArguments):\n    {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("field", "autocast"),
+    [
+        ("bf16: bool = True", "bf16"),
+        ("bf16: bool = field(default=True)", "bf16"),
+        ("fp16: bool = field(default=True, metadata={})", "fp16"),
+        ('optim: str = field(default="adamw")', "?"),  # the command line says it, or does not
+    ],
+)
+def test_fields_of_a_trainers_arguments(field: str, autocast: str) -> None:
+    found = facts(("a.py", ARGUMENTS.format(field)))
+    assert (found["autocast"], found["purpose"]) == (autocast, "training")
+
+
+@pytest.mark.parametrize(
+    "filled",
+    [
+        'K["torch_dtype"] = torch.bfloat16\n',
+        "K.update(torch_dtype=torch.bfloat16)\n",
+        'K.update({"torch_dtype": torch.bfloat16})\n',
+        'K["torch_dtype"] = torch.float16\nK["torch_dtype"] = torch.bfloat16\n',
+    ],
+)
+def test_a_mapping_that_is_filled_later(filled: str) -> None:
+    text = 'import torch\nfrom transformers import AutoModel\nK = {"device_map": "auto"}\n'
+    text += filled + "AutoModel.from_pretrained('m', **K)\n"
+    assert facts(("a.py", text))["weights_dtype"] == "bf16"

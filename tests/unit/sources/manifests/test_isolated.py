@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_KIND
+from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
 from tests.unit.sources.manifests.test_contradicted import of_file
 from tests.unit.sources.manifests.test_environment import OFFICIAL, value
 
@@ -83,3 +83,51 @@ def test_setup_misses_torch(tmp_path: Path, name: str, text: str, line: int) -> 
 )
 def test_torch_is_there_or_nobody_knows(tmp_path: Path, name: str, text: str) -> None:
     assert value(of_file(tmp_path, name, text), ISOLATED) == {}
+
+
+STEPS = "pip install torch==2.6.0\npip install {}flash-attn==2.7.4.post1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("install.sh", STEPS.format(""), 2),
+        ("install.sh", "pip install -U pip wheel\n" + STEPS.format(""), 3),
+        ("Dockerfile", f"{IMAGE}RUN pip install torch==2.6.0\nRUN pip install flash-attn\n", 3),
+    ],
+)
+def test_pip_in_a_step_after_torch(tmp_path: Path, name: str, text: str, line: int) -> None:
+    found = of_file(tmp_path, name, text)
+    said = value(found, ISOLATED_BY_NEW)
+    assert isinstance(said, dict)
+    assert list(said) == ["flash-attn"]
+    assert value(found, ISOLATED) == {}
+    assert [each.line for each in found.places[ISOLATED_BY_NEW]] == [line]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STEPS.format("--no-build-isolation "),
+        STEPS.format("--only-binary=flash-attn "),
+        "export PIP_NO_BUILD_ISOLATION=1\n" + STEPS.format(""),
+        "pip config set install.no-build-isolation true\n" + STEPS.format(""),
+        "pip install pip==24.0\n" + STEPS.format(""),
+        "pip install 'pip<25'\n" + STEPS.format(""),
+        f"pip install torch==2.6.0\npip install {OFFICIAL}\n",
+        "pip install torch==2.6.0\nif x; then pip install flash-attn; fi\n",
+        "pip install flash-attn==2.7.4.post1\n",
+        "pip install torch==2.6.0\npip install xformers\n",
+    ],
+)
+def test_a_step_that_builds_without_isolation(tmp_path: Path, text: str) -> None:
+    found = of_file(tmp_path, "install.sh", text)
+    assert value(found, ISOLATED_BY_NEW) is None
+    assert value(found, ISOLATED) == {}
+
+
+def test_uv_is_told_by_a_variable_of_the_script(tmp_path: Path) -> None:
+    text = "uv pip install torch==2.6.0\nuv pip install flash-attn==2.7.4.post1\n"
+    assert value(of_file(tmp_path, "install.sh", text), ISOLATED) != {}
+    text = "export UV_NO_BUILD_ISOLATION=1\n" + text
+    assert value(of_file(tmp_path, "install.sh", text), ISOLATED) == {}

@@ -1,0 +1,88 @@
+"""Models that a script loads without a dtype, where nothing else in it decides one either.
+
+What transformers does then is another thing in each of its releases: tables say what.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.sources.configs import python_meaning as meaning
+from fadoctor.sources.configs.intent import Computed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fadoctor.sources.configs.python_calls import Found
+    from fadoctor.sources.configs.python_meaning import ScriptMeaning
+
+# transformers.AutoModelForCausalLM.from_pretrained, transformers.LlamaForCausalLM.from_pretrained
+_LOADS = re.compile(r"transformers\.\w{0,80}(?:Model|For[A-Z]\w{0,60})\.from_pretrained")
+_OTHERS = (
+    "dtype", "torch_dtype", "quantization_config", "load_in_4bit", "load_in_8bit", "config",
+    "trust_remote_code", "gguf_file", "state_dict",
+)  # fmt: skip
+"""Arguments that decide the dtype, or hand the decision to somebody else."""
+_DECIDE = frozenset({
+    "config.weights_dtype", "config.default_dtype", "config.quantization", "config.dtype",
+    "config.deepspeed_precision", "config.compute_dtype", "config.use_unsloth",
+})  # fmt: skip
+# what people write in the names of checkpoints that are quantized: a loader takes half precision
+_QUANTIZED = re.compile(
+    r"gptq|awq|bnb|hqq|eetq|aqlm|gguf|quant|exl[23]|marlin|bitnet"
+    r"|(?:int|fp|mxfp|nvfp|w)-?[48](?!\d)|[48]-?bit|gpt-oss|deepseek-(?:v[34]|r1(?!-distill))|kimi",
+    re.IGNORECASE,
+)
+_FLASH = ("flash_attention_2", "flash_attention_3")
+WANTED = frozenset({
+    "init_inference", "initialize", "optimize", "quantize_", "quantize",
+    "prepare_model_for_kbit_training", "convert_model",
+})  # fmt: skip
+"""Functions of engines that are handed a model and may change its dtype."""
+# `model.to(device)`, `model.to(args.local_rank)`
+_DEVICE = re.compile(r"dev|cuda|rank|gpu", re.IGNORECASE)
+
+
+def say(script: ScriptMeaning, found: Sequence[Found]) -> None:
+    """Note that transformers is left to choose, where a model of its own gets no dtype at all.
+
+    Silent wherever something may decide: a cast, a quantized checkpoint, autocast, an engine.
+    """
+    loads = [call for call in found if call.form == "call" and _LOADS.fullmatch(call.name)]
+    asked = [call for call in loads if _asks_for_flash(call)]
+    if len(loads) == len(asked) == 1 and _is_open_to_default(script, found):
+        script.add("config.dtype_left_to", asked[0], "transformers", asked[0])
+
+
+def _asks_for_flash(call: Found) -> bool:
+    """Return whether a call loads a checkpoint for flash attention by name, and says no more."""
+    attention, model = call.argument("attn_implementation"), call.argument(0)
+    model = model or call.argument("pretrained_model_name_or_path")
+    if attention is None or model is None or call.open or call.condition:
+        return False
+    name = meaning.text(model.value)
+    is_plain = isinstance(name, str) and not _QUANTIZED.search(name)
+    return is_plain and meaning.text(attention.value) in _FLASH and call.argument(*_OTHERS) is None
+
+
+def _is_open_to_default(script: ScriptMeaning, found: Sequence[Found]) -> bool:
+    """Return whether it is known how the model runs, and that nothing makes it half precision."""
+    said = {intent.name: intent.value for intent in script.intents}
+    purposes = {purpose for purpose, _ in script.purposes}
+    if _DECIDE & said.keys() or isinstance(said.get("config.autocast"), Computed):
+        return False
+    if any(_may_cast(call) for call in found) or said.get("config.autocast") is not None:
+        return False
+    return purposes == {"inference"} or "config.autocast" in said
+
+
+def _may_cast(call: Found) -> bool:
+    """Return whether a call may change the dtype of a model: an engine, or a cast to a variable."""
+    last = call.name.rpartition(".")[2]
+    if last in WANTED or call.argument("deepspeed", "fsdp", "fsdp_config") is not None:
+        return True
+    moved = call.arguments if last == "to" else ()
+    return not all(
+        _DEVICE.search(one.written) or isinstance(one.value.literal, bool | int) for one in moved
+    )
