@@ -60,7 +60,7 @@ def _parts(text: str) -> Iterator[str]:
 def _expanded(part: str) -> Iterator[str]:
     pieces = _BRACKET.split(part)
     if any("[" in piece or "]" in piece for piece in pieces[::2]):
-        raise HostlistError("what stands in brackets must be numbers: n[1-3,7]")
+        raise HostlistError("brackets may only contain numbers: n[1-3,7]")
     choices = [
         list(_numbers(piece)) if index % 2 else [piece] for index, piece in enumerate(pieces)
     ]
@@ -77,7 +77,7 @@ def _numbers(text: str) -> Iterator[str]:
     for part in text.split(","):
         match = _RANGE.fullmatch(part)
         if match is None:
-            raise HostlistError("what stands in brackets must be numbers: n[1-3,7]")
+            raise HostlistError("brackets may only contain numbers: n[1-3,7]")
         first, last = match[1], match[2] or match[1]
         count += int(last) - int(first) + 1
         if int(last) < int(first) or count > MOST_HOSTS:

@@ -203,8 +203,7 @@ def _notes(gathered: Gathered, expected: int | None, answered: int) -> tuple[str
     notes = []
     if expected is None and answered:
         notes.append(
-            "Nobody said how many nodes there should be, so those that did not answer cannot "
-            "be named."
+            "The expected number of nodes is not known, so missing nodes cannot be named."
             " --expect N or --expect 'n[1-16]' tells."
         )
     if expected is not None and answered > expected:

@@ -185,7 +185,7 @@ def _not_looked(environment: Environment) -> Iterable[str]:
     is_planned = environment.target.kind == "manifest"
     if is_without_stack(environment):
         if is_planned:
-            yield "The files ask for none of the packages that fadoctor checks."
+            yield "The files require no package that fadoctor checks."
             return
         yield "None of the packages that fadoctor checks is installed here."
         yield (
@@ -193,7 +193,7 @@ def _not_looked(environment: Environment) -> Iterable[str]:
             "another environment, name it with --python PATH."
         )
     elif isinstance(environment.fact("torch.version"), Absent):
-        what = "The files bring no torch" if is_planned else "torch is not installed here"
+        what = "The files do not require torch" if is_planned else "torch is not installed here"
         yield f"{what}: no attention can run."
 
 

@@ -48,7 +48,7 @@ class FactSpec(msgspec.Struct, frozen=True):
     """One line, with the unit where there is one."""
 
 
-_UNEXPLAINED = "that an extension of it does not load, where no extension says why"
+_UNEXPLAINED = "that one of its extensions does not load, where no extension says why"
 
 _REQUIRERS = "distributions without facts of their own that require a part of the stack"
 
@@ -94,7 +94,7 @@ def build_catalogue() -> Mapping[str, FactSpec]:
     for by, rows in (("packages", _rows(REQUIRER_ROWS)), (DERIVED, of_requirement)):
         specs += [FactSpec(f"{REQUIRER}[].{n}", t, by, m) for n, t, m in rows]
     meaning = (
-        "the loader would load every compiled extension of it, after torch where it needs torch"
+        "the loader would load each of its compiled extensions, after torch where it needs torch"
     )
     for key, names in EXTENSIONS.items():
         specs.append(FactSpec(f"{key}.loads", "boolean", "binaries", meaning))

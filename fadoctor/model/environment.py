@@ -60,7 +60,7 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
 UNSAID = "the text does not say"
 """Why a fact is open of which a text says nothing: it may be, or not."""
 
-UNNAMED = "no file names it, but a named package may bring it"
+UNNAMED = "not listed; may be installed as a dependency"
 """Why the version of a package is open of which files say nothing."""
 
 

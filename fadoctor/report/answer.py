@@ -273,7 +273,7 @@ def _why_no_table(report: Report) -> str:
     if isinstance(torch, Unknown):
         return f"It is not known which torch is here: {torch.reason}."
     if isinstance(visible, Known) and visible.value == 0:
-        return f"Programs see no GPU here: all are hidden.{cause}"
+        return f"All GPUs are hidden.{cause}"
     return "No attention that is installed runs on a GPU that programs can see here."
 
 

@@ -26,7 +26,7 @@ _WORDS = {
     "is": "is",
     "not": "is not",
     "in": "is one of",
-    "not_in": "is none of",
+    "not_in": "is not one of",
     "below": "is below",
     "at_least": "is at least",
     "satisfies": "satisfies",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.report.style import Style
 
-SILENCE = "Nothing here is about attention, CUDA or the build."
+SILENCE = "No known error about attention, CUDA or the build was found."
 
 NOT_RECOGNISED = "Not recognised: no problem that fadoctor knows shows in this text."
 

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 _VARIABLES = (ActionKind.SET, ActionKind.UNSET)
 
 _NOTHING = "Nothing to repair"
-_NOTHING_KNOWN = "Nothing is known to need repair"
+_NOTHING_KNOWN = "No known problem needs repair"
 _HOPELESS = "No known release helps"
 _CLEAN = "Afterwards nothing is wrong"
-_NOT_KNOWN = "Afterwards nothing is known to be wrong"
+_NOT_KNOWN = "Afterwards no known problem remains"
 _NO_ERROR = "Afterwards no rule finds an error"
 _NO_ERROR_NOW = "No rule finds an error"
-_LOSES = "Afterwards some of what works now stops working, or nobody can prove that it still works"
+_LOSES = "Afterwards some features stop working, or are no longer proved to work"
 _SETTINGS = "What one of the GPUs cannot run is left to settings"
 _STILL_WRONG = "Afterwards something is still wrong"
 _NO_COMMAND = "No command that fadoctor could run repairs this"
-_OPEN = "Nothing is known to be wrong"
+_OPEN = "No known problem was found"
 
-_PROVED = "every rule was checked against the result."
-_EACH = "each was checked against the result."
+_PROVED = "all rules were checked against the simulated result."
+_EACH = "all were checked against the simulated result."
 _LISTED: Mapping[str, str] = {
     _CLEAN: f": {_PROVED}",
     _NOT_KNOWN: f": {_PROVED} What could not be proved is listed below.",
@@ -40,8 +40,8 @@ _LISTED: Mapping[str, str] = {
 }
 """How a sentence goes on where what it speaks of follows."""
 
-_BY_HAND = "What is left to do by hand is listed below."
-_BY_HAND_AND_OPEN = "What is left to do by hand, and what could not be {}, is listed below."
+_BY_HAND = "Manual steps are listed below."
+_BY_HAND_AND_OPEN = "Manual steps, and steps that could not be {}, are listed below."
 
 
 def answer_text(plan: Plan) -> str:

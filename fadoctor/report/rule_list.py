@@ -92,7 +92,7 @@ def _retired(knowledge: Knowledge) -> Iterator[Block]:
     if not knowledge.retired:
         return
     yield Heading("Retired")
-    yield Paragraph(spans("Ids that are not given again; --ignore takes them for the new ones."))
+    yield Paragraph(spans("Retired ids are never reused; --ignore maps each to its new id."))
     yield PageList(
         tuple(
             Item(spans(Span(old, code=True), ": ", Span(new, code=True, href=f"{new}.md")))

@@ -142,7 +142,7 @@ def _check(rule: Rule) -> Iterator[Block]:
         return
     yield Paragraph(
         spans("Only a text shows it: ", code("fadoctor explain FILE"), " reads a log, an issue "
-              "or one line. What is installed may still explain it: ", code("fadoctor check"), ".")
+              "or one line. The environment may still explain it: ", code("fadoctor check"), ".")
     )  # fmt: skip
 
 

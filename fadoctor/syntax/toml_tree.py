@@ -124,7 +124,7 @@ class _Parser(Generic[S]):
         if found is None:
             found = parent.value[key] = Node({}, at)
         elif not isinstance(found.value, dict) or id(found) in self.made:
-            raise self.error(f"{key} stands twice", at)
+            raise self.error(f"{key} is duplicated", at)
         self.made[id(found)] = _HEADER
         return found.value
 
@@ -135,7 +135,7 @@ class _Parser(Generic[S]):
             found = parent.value[key] = Node([], at)
             self.made[id(found)] = _ARRAY
         if not isinstance(found.value, list) or self.made.get(id(found)) != _ARRAY:
-            raise self.error(f"{key} stands twice", at)
+            raise self.error(f"{key} is duplicated", at)
         item = Node({}, at)
         self.made[id(item)] = _HEADER
         found.value.append(item)
@@ -179,11 +179,11 @@ class _Parser(Generic[S]):
                 node = table[key] = Node({}, at)
                 self.made[id(node)] = _DOTTED
             elif self.made.get(id(node)) != _DOTTED:
-                raise self.error(f"{key} stands twice", at)
+                raise self.error(f"{key} is duplicated", at)
             assert isinstance(node.value, dict)  # noqa: S101 -- what is dotted is a table
             table = node.value
         if keys[-1] in table:
-            raise self.error(f"{keys[-1]} stands twice", at)
+            raise self.error(f"{keys[-1]} is duplicated", at)
         table[keys[-1]] = value
 
     def value(self, depth: int) -> Node:
@@ -296,4 +296,4 @@ class _Parser(Generic[S]):
         try:
             return unescape(text)
         except ValueError as error:
-            raise self.error("an escape that stands for no character", at) from error
+            raise self.error("an invalid escape sequence", at) from error

@@ -139,7 +139,7 @@ class YamlReader(ABC, Generic[N]):
             raise self.error(event, f"more than {self.alias_limit:,} aliases", path)
         found = self._anchors.get(event.anchor or "")
         if found is None:  # unknown, or an anchor round the alias itself: a loop
-            raise self.error(event, "an alias for nothing that stands before it", path)
+            raise self.error(event, "an alias without an earlier anchor", path)
         return found
 
     def _items(self, start: yaml.Event, path: tuple[str | int, ...]) -> list[N]:

@@ -25,7 +25,7 @@ _MERGE = "<<"
 def read_yaml(source: Source) -> Node | None:
     """Return the tree of the first document, None of an empty file; InputError as it is due.
 
-    Of a key that stands twice the last counts, as PyYAML has it.
+    Of a key that is duplicated the last counts, as PyYAML has it.
     """
     return _Reader(source).document()
 

@@ -34,7 +34,7 @@ def refused(run: Run, *arguments: str, **options: object) -> str:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", "neither facts as JSON"),
+        ("", "no facts as JSON"),
         ("{", "not JSON"),
         ("[1]", "JSON object"),
         ("{}", "missing required field"),

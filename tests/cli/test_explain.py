@@ -26,7 +26,7 @@ Collecting flash-attn
   Getting requirements to build wheel did not run successfully.
       ModuleNotFoundError: No module named 'torch'
 """
-SILENCE = "Nothing here is about attention, CUDA or the build."
+SILENCE = "No known error about attention, CUDA or the build was found."
 
 
 def explain(run: Run, log: str, *arguments: str, **options: Any) -> Any:

@@ -53,7 +53,7 @@ def test_an_undo_can_be_foretold(run: Run, fixed: Path) -> None:
     before = manifest(fixed)
     result = run("fix", "--undo", "--dry-run", "--python", str(fixed))
     assert result.returncode == 0
-    assert "would be brought back" in result.stderr
+    assert "would be restored" in result.stderr
     assert "train.py (changed)" in result.stderr
     assert manifest(fixed) == before
     assert run("fix", "--undo", "--python", str(fixed)).returncode == 0

@@ -144,7 +144,7 @@ def test_the_report_is_about_what_the_paste_names(run: Run) -> None:
     assert {"fa2", "sdpa-flash"} <= backends
     assert not backends & {"fa3", "fa4", "xformers", "vllm-fa"}
     assert len(report["unknown"]) < 60 < report["summary"]["unknown"]
-    assert any("more could not be decided" in note for note in report["notes"])
+    assert any("cannot decide" in note for note in report["notes"])
     assert run("check", "--facts", "-", "--strict", input=paste).returncode == 3
 
 

@@ -57,7 +57,7 @@ def word_dropped(log: str, place: int, chance: random.Random) -> str:
 
 
 def word_doubled(log: str, place: int, chance: random.Random) -> str:
-    """One plain word of that line stands twice."""
+    """One plain word of that line is duplicated."""
 
     def twice(line: str) -> str:
         words = list(PROSE.finditer(line))

@@ -26,14 +26,14 @@ _END = re.compile(r"[.?:][\"')]?(?:\]\])*$|\}(?:\]\])?$")
 VERBS = frozenset(
     re.findall(
         r"\w+",
-        "Allow Ask Bring Build Cast Change Check Choose Compile Compute Copy Delete Do Fetch "
-        "Find Get Give Go Import Inspect Install Keep Leave Let Load Lower Make Move Name Pad "
-        "Pass Point Print Pin Read Rebuild Reinstall Remove Rename Repeat Replace Restart Run "
+        "Allow Ask Build Cast Change Check Choose Compile Compute Convert Copy Create Delete Do "
+        "Fetch Find Get Give Go Import Inspect Install Keep Leave Let Load Lower Make Move Name "
+        "Pad Pass Point Print Pin Read Rebuild Reinstall Remove Rename Repeat Replace Restart Run "
         "Say Serve Set Show Stay Start Stop Switch Tell Train Trust Try Turn Uninstall Unset "
         "Update Upgrade Use Write ",
     )
 )
-"""A fix begins with one of these, behind ``Or`` where it is an alternative."""
+"""A fix begins with one of these, after ``Or`` where it is an alternative."""
 
 AVOIDED = {
     "two blanks": r"\S {2,}\S",

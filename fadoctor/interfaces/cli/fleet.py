@@ -142,7 +142,7 @@ def fleet(
     verbose: showing.FleetVerbose = False,
     debug: showing.Debug = False,
 ) -> None:
-    """Put many nodes onto one page: who differs in what, who is silent, what is wrong where."""
+    """Compare many nodes: what differs, which nodes did not answer, and what fails."""
     from fadoctor.interfaces.cli.terminal import log_to_stderr
     from fadoctor.knowledge.matrix.load import load_knowledge
 

@@ -86,18 +86,15 @@ def tell(undone: Undone, store: Store, *, force: bool = False) -> int:
     elif undone.is_proved:
         say(f"{store.prefix} is as it was before")
     if undone.aside:
-        say(
-            "these were brought back although they had been changed since; the changed files "
-            "are in:"
-        )
+        say("these were restored although they had been changed since; the changed files are in:")
         _list(undone.aside)
     if undone.spoiled:
         say(
-            "these could not be brought back: they were edited in place, or something else "
+            "these could not be restored: they were edited in place, or something else "
             "is in their way:"
         )
         _list(undone.spoiled)
-        say("to bring them back, reinstall the packages that they belong to")
+        say("to restore them, reinstall the packages that they belong to")
     if undone.unlike:
         say(f"{store.prefix} is NOT as it was before: this differs from the snapshot:")
         _list(undone.unlike)
@@ -149,11 +146,11 @@ def _foretell(outlook: UndoOutlook | None, store: Store, *, force: bool) -> None
     if outlook is None:
         say("nothing had been changed")
         return
-    say(f"{len(outlook.decision.paths)} files and folders of {store.prefix} would be brought back")
+    say(f"{len(outlook.decision.paths)} files and folders of {store.prefix} would be restored")
     if outlook.decision.others:
         say(
             "others have changed since, and it would be "
-            + ("brought back too, where possible:" if force else "left as it is:")
+            + ("restored too, where possible:" if force else "left as it is:")
         )
         _list(outlook.decision.others)
 
@@ -166,12 +163,12 @@ def _agrees(outlook: UndoOutlook, *, yes: bool) -> bool:
         return True
     say("others have changed since the fix:")
     _list(outlook.decision.others)
-    say("--force brings these back as well; new files outside of packages stay")
+    say("--force restores these as well; new files outside of packages stay")
     if yes:
         return True
     if not sys.stdin.isatty():
         raise UsageError("there is no terminal to ask on: use --undo --force --yes")
-    return agreed("Bring all of it back?", otherwise=False)
+    return agreed("Restore all of these?", otherwise=False)
 
 
 def agreed(question: str, *, otherwise: bool) -> bool:

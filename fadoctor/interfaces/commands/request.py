@@ -107,7 +107,7 @@ def members(kind: Any, values: Any, argument: str) -> tuple[Any, ...]:
     for each in listed:
         member = each if isinstance(each, kind) else allowed.get(str(each))
         if member is None:
-            raise UsageError(f"{argument}: {each!r} is none of {', '.join(allowed)}")
+            raise UsageError(f"{argument}: {each!r} is not one of {', '.join(allowed)}")
         found.append(member)
     return tuple(found)
 

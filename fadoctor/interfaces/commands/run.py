@@ -101,7 +101,7 @@ def plan(what: ProgramRequest, wanted: PlanRequest, *, rules: object) -> PlanRes
     from fadoctor.repair.plan.dialect import INSTALLERS
 
     if wanted.installer not in INSTALLERS:
-        raise UsageError(f"installer: {wanted.installer!r} is none of {', '.join(INSTALLERS)}")
+        raise UsageError(f"installer: {wanted.installer!r} is not one of {', '.join(INSTALLERS)}")
     request = FixRequest(
         request_of(what, cache=True),
         wanted,

@@ -85,7 +85,7 @@ def name_facts(captures: Mapping[str, str], text: str, environment: Environment)
     told: dict[str, Fact] = {
         f"log.name_{name}": Known(found[name], "releases that were read")
         if found.get(name)
-        else Absent("nothing was read of that")
+        else Absent("the tables do not list it")
         for name in FACTS
     }
     return told | {f"contract.{name}": _OF_LOG for name in ("asker", "asked", *TOLD)}

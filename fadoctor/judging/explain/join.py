@@ -112,19 +112,19 @@ _NAMED = ("module", "setting", "name", "class", "ptx", "release")
 FOREIGN = "requirer[0]"
 """Prefix of the facts of a package that only a log names, by one of its compiled files."""
 
-_EXCLUDED = "The versions and hardware in the log speak against it."
+_EXCLUDED = "The versions and hardware in the log contradict it."
 _REFUTED = (
     "This environment does not have this problem: it has been repaired since, or the "
     "log is from another environment."
 )
-_NO_TRACE = "Nothing in the environment could show this; only the log does."
+_NO_TRACE = "Only the log shows this; fadoctor cannot check it in this environment."
 _CONFIGURED = "The environment alone cannot show this: it depends on how the run is configured."
 _OTHER_WAYS = (
-    "The facts of this environment do not show it, and they do not speak against it: other "
-    "states and commands lead to the same error."
+    "The facts of this environment neither show nor contradict it: other states and commands "
+    "lead to the same error."
 )
 _NOT_THERE = (
-    "What the log is about is not installed in this environment. Is the log from another one?"
+    "The package that failed in the log is not installed here. Is the log from another environment?"
 )
 
 

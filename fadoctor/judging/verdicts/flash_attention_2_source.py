@@ -120,5 +120,5 @@ def _worst(cells: list[Verdict]) -> tuple[Predicted, str]:
         return Predicted.UNKNOWN, "no GPU was asked about"
     state, cell = min(found, key=lambda each: order.index(each[0]))
     where = f"on {cell.gpu.partition(' ')[0]}: " if len({s for s, _ in found}) > 1 else ""
-    detail = cell.detail or ", ".join(cell.because) or "nobody knows why"
+    detail = cell.detail or ", ".join(cell.because) or "the reason is not known"
     return state, where + detail

@@ -138,7 +138,7 @@ class Route:
                 "not in the cache, and HF_HUB_OFFLINE forbids to download it", "hub-offline"
             )
         elif offline is None:
-            yield _open("not in the cache, and nobody knows whether HF_HUB_OFFLINE is set")
+            yield _open("not in the cache; whether HF_HUB_OFFLINE is set is not known")
         else:
             yield from self._download()
 
@@ -188,7 +188,7 @@ class Route:
         if isinstance(download, Unknown):
             yield _open(f"it would be downloaded, and {download.reason}")
         elif isinstance(download, Absent):
-            text = f"no build of it is for this system: {self.known('refused')}"
+            text = f"none of its builds supports this system: {self.known('refused')}"
             rule = "hub-no-variant"
             yield _open(f"{text} ({hearsay})", rule) if hearsay else _fails(text, rule)
         elif hearsay:

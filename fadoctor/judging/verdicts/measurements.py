@@ -134,7 +134,7 @@ def unmeasured(smoke: SmokeRun | None) -> tuple[Undecided, ...]:
     """Return what a run leaves open that could not begin, or not end, for reasons of its own."""
     if smoke is None or not smoke.unable:
         return ()
-    reason = f"the smoke run was not carried out: {smoke.problem or 'nobody knows why'}"
+    reason = f"the smoke run was not carried out: {smoke.problem or 'the reason is not known'}"
     return (Undecided(INCOMPLETE, (), reason, "smoke run"),)
 
 

@@ -47,6 +47,6 @@ def _is_named(fact: str, environment: Environment) -> bool:
 def left_out(count: int) -> str:
     """Say how many rules are undecided that no report could decide."""
     return (
-        f"{count} more could not be decided: they need files, other packages or a running process. "
-        "Run fadoctor check there, and paste fadoctor facts."
+        f"A pasted report cannot decide {count} more rules: they need files, other packages or a "
+        "running process. Run `fadoctor facts` on that machine, and paste its output."
     )

@@ -61,7 +61,7 @@ def check_template(text: str, place: Path, rule: Rule, names: RuleNames) -> Iter
     for placeholder in _PLACEHOLDER.findall(text):
         yield from check_path(placeholder.partition("|")[0], place, rule, names)
     if text.count("[[") != len(_OPTIONAL.findall(text)):
-        yield place, "[[ needs its ]], and stands in no other part of the kind"
+        yield place, "[[ needs its ]], and optional parts cannot be nested"
 
 
 def check_path(path: str, place: Path, rule: Rule, names: RuleNames) -> Iterator[Problem]:

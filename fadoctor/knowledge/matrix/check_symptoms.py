@@ -67,7 +67,7 @@ def check_listed(rule: Rule, tables: Mapping[str, Table]) -> Iterator[Problem]:
         keys = {key: group for key, group in symptom.listed.items() if key not in {TABLE, HEIRS}}
         table, heirs = (tables.get(symptom.listed.get(name, "")) for name in (TABLE, HEIRS))
         if table is None or not keys or not keys.keys() <= table.keys.keys():
-            yield place, "names a table, and groups of the pattern for keys of it"
+            yield place, "names a table, and groups of the pattern for its keys"
         if HEIRS in symptom.listed and (
             heirs is None or len(heirs.columns) != 1 or not heirs.keys.keys() < keys.keys()
         ):
@@ -129,7 +129,7 @@ def check_regex(pattern: str, place: Path) -> Iterator[Problem]:
     found = set(_faults(list(tree), inside=False))
     yield from ((place, problem) for problem in sorted(found))
     if not found and _ways(list(tree)) > STEP_LIMIT:
-        yield place, "has too many wide repetitions behind each other"
+        yield place, "has too many wide repetitions in a row"
 
 
 def _faults(nodes: list[_Node], *, inside: bool) -> Iterator[str]:

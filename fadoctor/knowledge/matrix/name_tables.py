@@ -145,8 +145,8 @@ class NameTables:
         if self.asker:
             asker = self.read[self.asker]["package"]
             return (
-                f"Nobody has read which releases of {row['package']} have it: what {asker} asks "
-                f"for outside of conditions is known, and this is not among it."
+                f"The tables do not list the releases of {row['package']} that have it, "
+                f"and {asker} does not need it unconditionally."
             )
         return (
             f"No package that fadoctor has read needs this name from {row['package']}: a program "
@@ -168,10 +168,10 @@ class NameTables:
         if last:
             return f"{name} has it up to {last}{before}{here}."
         if first:
-            return f"{name} has it from {first} on{before}{here}."
+            return f"{name} has it since {first}{before}{here}."
         if beyond:
             end, age = (low, "oldest") if beyond == "new" else (high, "newest")
-            span = f"from {low} on" if beyond == "new" else f"up to {high}"
+            span = f"since {low}" if beyond == "new" else f"up to {high}"
             return f"{name} has it {span}, and {end} is the {age} that was read{here}."
         said = f"Every release of {name} from {low} to {high} has it{here}"
         return f"{said}: its files are damaged, shadowed, or not those of its version."
@@ -217,12 +217,12 @@ class NameTables:
         version = self._version(module) if module == self.asker else ""
         here = f"; {version} is installed" if version else ""
         if not last:
-            since = f"from {first} on" if first else f"in all releases up to {row['last']}"
+            since = f"since {first}" if first else f"in all releases up to {row['last']}"
             return f"{name} asks for it {since}{here}."
         span = f"from {first} to {last}" if first else f"up to {last}"
         less = isinstance(rows.cell("then"), Known)
         after = "under a condition" if less else "no longer"
-        return f"{name} asks for it {span}, {after} from {gone} on{here}."
+        return f"{name} asks for it {span}, {after} since {gone}{here}."
 
     def _without(self, module: str, rows: Rows) -> str:
         gone = _text(rows.cell("gone"))

@@ -30,7 +30,7 @@ def required(
         return _of_torch(facts, matrix, holds)
     if package in ALWAYS:
         needs = ALWAYS[package]
-        source = "what every release of it requires" if needs else f"{package} requires none"
+        source = "required by every release" if needs else f"{package} requires none"
         return Known({**needs}, source)
     if package in PARTLY:
         return _in_part(package, version, matrix)

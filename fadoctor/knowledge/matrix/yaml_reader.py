@@ -154,7 +154,7 @@ class _Reader:
             first = self.document.lines.get((*path, key))
             self.document.lines[(*path, key)] = _line(event)
             if key in found:
-                problem = f"the key stands twice, first in line {first}"
+                problem = f"the key is duplicated, first in line {first}"
                 raise self.document.error((*path, key), problem)
             self.awaited = Awaited(path, key, bool(start.flow_style))
             found[key] = self.value(self.next(), (*path, key))

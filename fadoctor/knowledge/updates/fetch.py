@@ -53,7 +53,7 @@ def fetch(
     if len(wheels) == 1:
         return read_wheel(wheels[0]), name
     if wheels or name == "pip":
-        raise NotFetchedError(f"{name} ended without a word and brought {len(wheels)} wheels")
+        raise NotFetchedError(f"{name} ended without a message and downloaded {len(wheels)} wheels")
     return read_folder(folder), name
 
 

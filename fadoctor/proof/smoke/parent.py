@@ -79,8 +79,8 @@ def hindrance_of(target: Target) -> str:
         return f"{target.label} has no interpreter that could run anything"
     if not target.may_run:
         return (
-            f"{target.label} was only found, not named and not active, so nothing of it was run; "
-            f"to run it, name it: --python {target.python}"
+            f"{target.label} was found, but neither named nor active, so its code was not run; "
+            f"to run it, add --python {target.python}"
         )
     return ""
 

@@ -69,7 +69,7 @@ def look(store: Store, *, force: bool = False) -> UndoOutlook | None:
     if changes is None:
         raise ApplyError(
             f"{store.changes} is gone, so what the fix changed is not known: "
-            "fadoctor fix --undo --force brings back everything that differs"
+            "fadoctor fix --undo --force restores everything that differs"
         )
     return UndoOutlook(journal, changes, decide(store, changes, force=force))
 
@@ -95,7 +95,7 @@ def undo(
         return _carry_back(store, outlook)
     except OSError as error:
         raise ApplyError(
-            f"not everything could be brought back: {error}; the snapshot is kept; run "
+            f"not everything could be restored: {error}; the snapshot is kept; run "
             "fadoctor fix --undo again"
         ) from error
 

@@ -165,7 +165,7 @@ class FixProver:
             standing = Standing.OPEN if after.has_prose else Standing.REFUTED
             return Proved(standing, "the finding stays")
         if Outcome.UNKNOWN in mine or Outcome.ERROR in mine:
-            return Proved(Standing.OPEN, "nobody can tell whether the finding stays")
+            return Proved(Standing.OPEN, "whether the finding remains is not known")
         return Proved(Standing.PROVED)
 
     def _unmet(self, environment: Environment) -> frozenset[str]:

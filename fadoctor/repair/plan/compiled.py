@@ -84,7 +84,7 @@ def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> 
     """Return what of the extensions beside torch is void with another torch, whose facts are given.
 
     Where a package says for which torch it was made, that decides; else nobody knows. One that
-    requires a torch says nothing of its CUDA: beside another major nobody knows either. What loads
+    requires a torch does not set its CUDA: beside another major nobody knows either. What loads
     goes on loading beside a torch of the same minor, CUDA major and C++ ABI.
     """
     changed: dict[str, Fact] = {}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TAKE_FROM_HUB = "let transformers take it from the Hub"
 _NEEDS = "the network at the first start that uses it, and 0.45 to 1.7 GB of the cache"
 _UNPROVED = ", though whether it works here is not proved"
-_BRING = "bring the Hub's cache from a machine with a network, and name it by HF_HUB_CACHE"
+_BRING = "copy the Hub's cache from a machine with a network, and set HF_HUB_CACHE to its folder"
 _LIMIT = 600
 """Partial states that are looked at for another way."""
 

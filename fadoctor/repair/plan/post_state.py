@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _UNKNOWN = Unknown("known only after the installation", AFTER)
-_MET = Absent(f"{AFTER}: the installer brings it")
+_MET = Absent(f"{AFTER}: the installer installs it")
 """One object: states whose facts are the same objects are alike at a glance."""
 
 

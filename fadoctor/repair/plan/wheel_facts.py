@@ -28,7 +28,7 @@ def text_of(environment: Environment, name: str) -> str:
 
 def inside(file: WheelFile) -> dict[str, Fact]:
     """Return what reading the extension would give, as far as the matrix knows it."""
-    unread = Unknown("nobody has described this file", AFTER)
+    unread = Unknown("the tables do not describe this file", AFTER)
     sm = file.sm.value if isinstance(file.sm, Known) else None
     values = {
         "code": known({" ".join(sm): "1"}) if isinstance(sm, tuple) else unread,

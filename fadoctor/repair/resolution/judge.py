@@ -176,7 +176,7 @@ def _today_text(trial: Trial, finding: Finding, where: list[ResolverWorld]) -> s
         )
     package, bad, good = found
     taken = f"{name_of(package)} {trial.today.versions[package]}"
-    return f"A resolver picks {taken} today; it goes wrong {_range(bad, good)}."
+    return f"A resolver picks {taken} today; this happens {_range(bad, good)}."
 
 
 def _elsewhere_text(trial: Trial, finding: Finding, where: list[ResolverWorld]) -> str:
@@ -217,7 +217,7 @@ def _range(bad: set[str], good: set[str], name: str = "") -> str:
     ordered, fine = sorted(bad, key=version_key), sorted(good, key=version_key)
     named = f"{name} " if name else ""
     if fine and version_key(ordered[0]) > version_key(fine[-1]):
-        return f"from {named}{ordered[0]} on"
+        return f"since {named}{ordered[0]}"
     if fine and version_key(ordered[-1]) < version_key(fine[0]):
         return f"up to {named}{ordered[-1]}"
     shown = ", ".join(ordered[:_SHOWN])
@@ -267,7 +267,9 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
     if taken:
         notes.append(f"Assumed to be picked by a resolver: {', '.join(taken)}.")
     if not trial.fits:
-        notes.append("fadoctor knows no releases that meet everything that the files ask for.")
+        notes.append(
+            "fadoctor found no combination of releases that meets all requirements of the files."
+        )
     if trial.untried:
         notes.append(
             f"{trial.untried} other versions in the ranges were not tried: there are too many."
@@ -276,8 +278,6 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
         notes.append(
             "To see which lines of the files to change: `fadoctor fix --dry-run`, same options."
         )
-    notes.append(
-        "The table assumes that wheels are what their labels say; nothing is installed yet."
-    )
+    notes.append("Predicted from wheel names and metadata: these packages are not installed yet.")
     target = msgspec.structs.replace(environment.target, notes=tuple(notes))
     return msgspec.structs.replace(environment, target=target)

@@ -82,7 +82,7 @@ class Prebuilt:
         found = inside(file) | {_GLIBC: file.glibc_needed}
         found = {name: fact for name, fact in found.items() if isinstance(fact, Known)}
         if _CODE not in found and isinstance(file.sm_at_least, Known):
-            open_ = {_CODE: Unknown(f"nobody has read what {file.name} holds", source)}
+            open_ = {_CODE: Unknown(f"the tables do not list the contents of {file.name}", source)}
             found |= self._plans.sure_code(environment, file) or open_
         if _CODE in found:
             there = msgspec.structs.replace(environment, facts=environment.facts | found)
@@ -106,7 +106,7 @@ class Prebuilt:
             return {}
         if isinstance(file.glibc_enough, Known):
             return {_GLIBC: msgspec.structs.replace(file.glibc_enough, source=_TABLES)}
-        return {_GLIBC: Unknown(f"nobody has read which glibc {name} needs", _TABLES)}
+        return {_GLIBC: Unknown(f"the tables do not list the glibc that {name} needs", _TABLES)}
 
     def _named(self, version: str, address: str) -> WheelFile | None:
         """Return the official file that lies at an address."""
@@ -127,8 +127,8 @@ class Prebuilt:
             return {PREBUILT: Known(value=False, source=_TABLES)}, None
         if self._has_any(wanted):
             return {}, None
-        why = f"nobody has read which wheels of {NAME} {version} there are"
-        why = f"{why}; of no other release there is one for torch {wanted.torch}"
+        why = f"the tables do not list the wheels of {NAME} {version}"
+        why = f"{why}, and no other release has a wheel for torch {wanted.torch}"
         return {PREBUILT: Unknown(why, _TABLES)}, None
 
     def _is_listed(self, version: str) -> bool:

@@ -65,7 +65,7 @@ def _answer(report: TraceReport, ran: list[TracedProcess]) -> Html:
     if not ran:
         return tag("p", f"? {SILENCE}", class_="answer unknown")
     well = not any(call.error for process in ran for call in process.calls)
-    sentence = "Nobody widened a tensor on its way to attention."
+    sentence = "No code widened a tensor on its way to attention."
     return tag(
         "p", f"{'✓' if well else '✗'} {sentence}", class_="answer" if well else "answer fails"
     )

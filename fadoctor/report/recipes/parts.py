@@ -61,7 +61,7 @@ def named(recipe: Recipe, form: str, platforms: Mapping[str, str]) -> str:
     """Return how a tool calls the platform; UsageError where it has no name for it."""
     found = platforms.get(recipe.platform)
     if found is None:
-        what = recipe.platform or "a platform that nobody knows"
+        what = recipe.platform or "an unknown platform"
         raise UsageError(f"--format {form} is not for {what}: give --platform linux_x86_64")
     return found
 

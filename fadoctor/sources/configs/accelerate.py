@@ -46,7 +46,7 @@ def read(source: Source) -> Configuration:
         said.add("config.compile", dynamo, str(dynamo.scalar).lower() != "no", "dynamo_backend")
     file = document.get("deepspeed_config", "deepspeed_config_file")
     if file is not None and file.value is not None:
-        other = Computed("it stands in another file")
+        other = Computed("it is set in another file")
         said.add("config.deepspeed_precision", file, other, "deepspeed_config_file")
     fsdp = document.get("fsdp_config")
     if fsdp is not None:

@@ -100,7 +100,7 @@ def join(configurations: Sequence[Configuration], beside: dict[str, Fact] = {}) 
     """Return facts and their places; `beside`: facts of the environment, for its variables."""
     files = ", ".join(each.file for each in configurations)
     facts: dict[str, Fact] = {
-        name: Absent(printable(f"{files} says nothing of it"))
+        name: Absent(printable(f"{files} does not set it"))
         for name in build_catalogue()
         if name.startswith("config.")
     }

@@ -130,7 +130,7 @@ def dtype_word(text: str) -> str | Computed | None:
     word = text.strip().lower().removeprefix("torch.")
     if word in {"auto", "none", "null", "model", ""}:
         return None
-    return DTYPES.get(word, Computed(f"a dtype that nobody knows here: {word[:40]}"))
+    return DTYPES.get(word, Computed(f"an unknown dtype: {word[:40]}"))
 
 
 def text(node: Node) -> str | Computed:

@@ -90,6 +90,6 @@ def refuse_two_targets(request: Request) -> None:
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} exclude each other: name one target")
     if request.new and (request.facts or request.site_packages):
-        raise UsageError(f"--new and {given[0]} exclude each other: nothing is there yet")
+        raise UsageError(f"--new and {given[0]} exclude each other: --new has no environment yet")
     if (request.extras or request.groups) and not request.requirements:
         raise UsageError("--extra and --group belong to --requirements")

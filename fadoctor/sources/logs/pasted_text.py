@@ -26,7 +26,7 @@ SIZE_LIMIT = 2 << 20
 
 _VISIBLE = "all GPUs that the report names are visible"
 _NOTHING = (
-    "neither facts as JSON nor a text that names a version, a GPU or a driver: paste the output of "
+    "no facts as JSON, version, GPU or driver found in this text: paste the output of "
     "`pip list`, `nvidia-smi`, `python -m torch.utils.collect_env` or `fadoctor facts`"
 )
 

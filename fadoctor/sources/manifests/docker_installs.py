@@ -278,7 +278,7 @@ class Installs:
         """Return what one word asks for; a note where only a run would tell."""
         place = self.counted(word)
         if word.is_open or _PATTERN.search(word.text.partition("=")[0]):
-            self.stage.note(place.line, f"what {word.text[:160]} stands for is not known")
+            self.stage.note(place.line, f"the value of {word.text[:160]} is not known")
             return None
         is_address = _ADDRESS.fullmatch(word.text) is not None and " @ " not in word.text
         if is_address or is_local(word.text):
@@ -325,7 +325,7 @@ class Installs:
             place = self.counted(word)
             spec = None if word.is_open else parse_spec(word.text)
             if spec is None:
-                self.stage.note(place.line, f"what {word.text[:160]} stands for is not known")
+                self.stage.note(place.line, f"the value of {word.text[:160]} is not known")
                 continue
             spec = msgspec.structs.replace(spec, channel=spec.channel or channel)
             problem = add_spec(draft, names, spec, place)

@@ -117,7 +117,7 @@ class _Build:
             self.argument(each)
         elif self.stage is None:
             raise self.source.error(
-                "stands before the first FROM", line=each.place.line, key=each.keyword
+                "found before the first FROM", line=each.place.line, key=each.keyword
             )
         elif each.keyword == "ENV":
             self.environment(each, self.stage)

@@ -225,7 +225,7 @@ def _overview(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, Fact]:
     }
     listed = {name: each.version for name, each in sorted(combined.packages.items())}
     if not combined.is_complete or not all(listed.values()):
-        more = Unknown("an installer adds what the named packages require", source)
+        more = Unknown("depends on the packages that the installer adds", source)
         return {**nothing, "packages.installed": more, "packages.nvidia": more}
     for package in PACKAGES:
         version, name = facts[f"{package}.version"], facts[f"{package}.distribution"]

@@ -89,7 +89,7 @@ class Facts:
         for need in needs_on(planned.requires, self.markers):
             if need is None:
                 return Unknown(
-                    "what it requires here hangs on a condition that is not known", planned.source
+                    "its requirements here depend on a condition that is not known", planned.source
                 )
             needs[need.name] = need.specifier
         if isinstance(tabled, Known) and isinstance(tabled.value, dict):

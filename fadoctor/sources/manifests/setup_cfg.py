@@ -54,7 +54,7 @@ def read(source: Source) -> Manifest:
         if not (is_plain or is_extra):
             continue
         if each.text.startswith(("file:", "%(")):
-            draft.note(each.place.line, "what stands elsewhere is not followed")
+            draft.note(each.place.line, "references to other files are not followed")
             continue
         asked = read_requirement(each.text, each.place, source)
         if is_plain or draft.takes_extra(each.key):

@@ -42,7 +42,7 @@ class _Reader(YamlReader[Node]):
 
     def enter(self, entries: dict[str, Node], key: yaml.ScalarEvent, node: Node) -> None:
         if key.value in entries:
-            raise self.error(key, "this key stands twice")
+            raise self.error(key, "this key is duplicated")
         entries[key.value] = node
 
 

@@ -92,7 +92,7 @@ class Naming(msgspec.Struct, frozen=True):
 def loads_fact(predictions: Mapping[Extension, Prediction], naming: Naming) -> Fact:
     """Return whether all extensions of a package load; Absent where it has none."""
     if not predictions:
-        return absent("no compiled extension of it is there")
+        return absent("its compiled extensions were not found")
     source = ", ".join(naming.world.name(each.path) for each in predictions)
     verdicts = predictions.values()
     if any(each.loads is False and each.beyond_driver is None for each in verdicts):
@@ -170,7 +170,7 @@ def _failure(prediction: Prediction, naming: Naming, source: str, *, is_torch: b
 def _undecided(reason: Reason) -> str:
     if reason.kind in UNDECIDED or reason.kind not in _FAILURES:
         return printable(reason.detail or f"{reason.kind.value}: {reason.path}")
-    return printable(f"{reason.name or reason.path} is missing here, which the driver brings")
+    return printable(f"{reason.name or reason.path} is missing here; the driver installs it")
 
 
 def _described(prediction: Prediction, reason: Reason, naming: Naming, source: str) -> Facts:

@@ -90,7 +90,7 @@ def libstdcxx_fact(world: World, machine: str) -> Fact:
             best = max(found, key=lambda text: [int(part) for part in text.split(b".")])
             return known(best.decode(), shown)
         return unknown("no GLIBCXX versions are in it", shown)
-    return absent("libstdc++.so.6 is in none of the usual folders")
+    return absent("libstdc++.so.6 was not found in the usual folders")
 
 
 def _libstdcxx_files(world: World, machine: str) -> Iterator[Path]:

@@ -105,7 +105,7 @@ def _names(folder: Path) -> list[str]:
 def _loads(libraries: tuple[Path, ...], naming: Naming) -> str:
     """Return LOADS, what the loader would say, or why nobody knows."""
     if not libraries:
-        return f"{UNDECIDED} no compiled library of it was found"
+        return f"{UNDECIDED} its compiled libraries were not found"
     extensions = [Extension(KERNELS, path.name, str(path)) for path in libraries]
     predictions = {
         each: naming.predictor.predict(naming.world.inside(each.path)) for each in extensions

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _REQUIRES = ".requires"
 _LINES = "requires_lines"
 _NOT_SAVED = (
-    "The saved facts do not hold the conditions of requirements: what packages require stands as "
-    "it was decided for the platform and the Python that were read."
+    "The saved facts do not contain the conditions of requirements: they were decided for "
+    "the platform and the Python that were read."
 )
 
 

@@ -185,7 +185,7 @@ def program(path: Path, reason: str, answer: InterpreterAnswer) -> ChosenEnviron
     if is_shim(path) and is_file(answer.executable):
         # Another folder, or another variable, and it would stand for another one.
         real = Path(answer.executable)
-        note = printable(f"{path} is a shim of pyenv: it stands for {real}", 500)
+        note = printable(f"{path} is a pyenv shim; the real interpreter is {real}", 500)
         choice = ChosenEnvironment(choice.prefix, real, reason, str(real), notes=(note,))
     return choice
 

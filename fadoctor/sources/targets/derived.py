@@ -57,7 +57,7 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     unmet |= mistaken_facts(environment.facts, matrix)
     for name in _OF_MANIFESTS:
         if name not in environment.facts:
-            unmet[name] = Absent("nothing is said of what an installer would find")
+            unmet[name] = Absent("no data on what an installer would find")
     if NAMED not in environment.facts:
         unmet[NAMED] = Absent("no text names packages: they were looked at")
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
@@ -68,8 +68,8 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
 
 
 def _not_asked(environment: Environment) -> dict[str, Fact]:
-    """Return as Absent what nobody asked when these facts were read: they are judged as before."""
-    source = "nobody asked when these facts were read"
+    """Return as Absent what not checked when these facts were read: they are judged as before."""
+    source = "not checked when these facts were read"
     asked = environment.facts
     there = (key for key in PACKAGES if not isinstance(asked.get(f"{key}.version"), Absent))
     later = (*_LATER, *(f"{key}.gone" for key in there))

@@ -151,7 +151,7 @@ def _meant(scene: Scene, text: str, reason: str) -> ChosenEnvironment:
     ours = same_folder(prefix, Path(scene.own.prefix))
     notes: tuple[str, ...] = ()
     if active and not is_active:
-        note = f"{active} is active, but the settings name another: --no-config-file asks nobody"
+        note = f"{active} is active, but the settings name another: --no-config-file ignores them"
         notes = (printable(note, 500),)
     return msgspec.structs.replace(choice, may_run=is_active or ours, notes=notes)
 

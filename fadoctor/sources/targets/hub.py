@@ -193,7 +193,7 @@ def _download(
         return out
     out[f"{prefix}.download"] = Known(choice.best.name, SOURCE)
     archs = there.words("archs")
-    listed = Known(archs, SOURCE) if archs else Unknown("no list of them was read", SOURCE)
+    listed = Known(archs, SOURCE) if archs else Unknown("their list was not read", SOURCE)
     return out | {f"{prefix}.archs": _any_gpu(choice.best, listed)}
 
 
@@ -245,7 +245,7 @@ def _words(fact: str, key: str, facts: Mapping[str, Fact]) -> Fact:
     if not isinstance(found, Known) or not isinstance(found.value, dict):
         return found
     words = tuple(found.value.get(key, "").split())
-    return Known(words, found.source) if words else Absent(f"{found.source}: nothing is said")
+    return Known(words, found.source) if words else Absent(f"{found.source}: not set")
 
 
 def _lacking(keys: Fact, wanted: Fact) -> Fact:

@@ -42,7 +42,7 @@ class Published(msgspec.Struct, frozen=True):
         """Return a cell in which all rows agree."""
         cells = [row.get(column) for row in self.rows]
         if not cells or any(cell != cells[0] for cell in cells) or isinstance(cells[0], dict):
-            return Unknown(f"nobody has read {column} of it", SOURCE)
+            return Unknown(f"the tables do not list its {column}", SOURCE)
         return Known(typed_cell(cells[0], "text"), SOURCE)  # type: ignore[arg-type] # not None here
 
     def words(self, column: str) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def published(matrix: Matrix, kernel: str, branch: str) -> Published:
 def choose_published(found: Published, habits: Habits, system: System) -> HubChoice | Unknown:
     """Return what would be taken of what is published; Unknown where the table does not tell."""
     if not found.rows:
-        return Unknown("nobody has read which builds it has", SOURCE)
+        return Unknown("the tables do not list its builds", SOURCE)
     choice = choose(_variants(found), habits, system)
     if choice.best is None and (system.system, system.machine) != _READ:
         return Unknown(f"its builds for {system.machine} {system.system} were not read", SOURCE)

@@ -50,7 +50,7 @@ def hub_code(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
 
 def _loads(prefix: str, facts: Mapping[str, Fact]) -> dict[str, Fact]:
     """Return whether the build in the cache that is taken would be loaded after this torch."""
-    nothing, system = Absent("nothing of it is compiled, or in the cache"), facts.get("host.os")
+    nothing, system = Absent("no compiled file, or not in the cache"), facts.get("host.os")
     build = facts.get(f"{prefix}.build")
     if isinstance(build, Known) and (variant := parse_variant(str(build.value))) is not None:
         on_linux = not isinstance(system, Known) or system.value == "linux"

@@ -22,7 +22,7 @@ class Picked(msgspec.Struct, frozen=True):
     """transformers or diffusers; "" where nothing here takes one by itself."""
     repository: Fact
     branch: Fact
-    broken: Fact = Absent("nothing is known against it")
+    broken: Fact = Absent("no known fault")
 
 
 def pick(generation: str, facts: Mapping[str, Fact], matrix: Matrix) -> Picked:

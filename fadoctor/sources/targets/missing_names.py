@@ -43,7 +43,7 @@ def tabled(facts: Mapping[str, Fact], count: int) -> dict[str, Fact]:
         told = (tables_of(facts, f"contract[{index}]", matrix)).facts()
         for name in TOLD:
             value = told.get(name)
-            fact: Fact = Known(value, _SOURCE) if value else Absent("nothing was read of that")
+            fact: Fact = Known(value, _SOURCE) if value else Absent("the tables do not list it")
             found[f"contract[{index}].{name}"] = fact
     return found
 

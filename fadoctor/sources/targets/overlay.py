@@ -73,7 +73,7 @@ def _gpu_facts(names: tuple[str, ...], matrix: Matrix) -> dict[str, Fact]:
         raise UsageError(f"--gpu: at most {GPU_LIMIT}")
     if "none" in names:
         if len(names) > 1:
-            raise UsageError("--gpu none cannot stand beside another --gpu")
+            raise UsageError("--gpu none excludes any other --gpu")
         return _no_gpu()
     facts: dict[str, Fact] = {}
     for index, name in enumerate(names):

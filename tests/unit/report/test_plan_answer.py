@@ -78,7 +78,7 @@ def test_what_is_done_by_hand_alone_is_no_repair_of_ours() -> None:
     """It said that "afterwards something is still wrong", and listed nothing that is."""
     text = plan_text.render(plan(PlanOutcome.PARTIAL, _BY_HAND), Style())
     assert "still wrong" not in text
-    assert "by hand is listed below" in text
+    assert "Manual steps are listed below" in text
 
 
 def test_an_installer_is_named_only_where_it_is_run() -> None:
@@ -89,7 +89,7 @@ def test_an_installer_is_named_only_where_it_is_run() -> None:
 def test_nothing_to_repair_is_hedged_where_something_was_not_seen() -> None:
     assert answer_text(plan(PlanOutcome.NOTHING)) == "Nothing to repair."
     unseen = plan(PlanOutcome.NOTHING, notes=("7 rules could not be decided",))
-    assert answer_text(unseen) == "Nothing is known to need repair."
+    assert answer_text(unseen) == "No known problem needs repair."
     assert "7 rules could not be decided." in plan_text.render(unseen, Style(quiet=True))
 
 

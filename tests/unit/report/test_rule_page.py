@@ -361,7 +361,7 @@ def test_a_column_of_a_row_has_no_meaning_of_its_own(tmp_path: Path) -> None:
         rows="{f: {table: floors, os: host.os}}", when="{f.driver: {not_in: ['1', '2']}}"
     )
     made = page(tmp_path, "some-rule", area__some_rule=rule, matrix__floors=TABLE)
-    assert "- `f.driver` is none of `1`, `2`\n" in page_markdown.render(made)
+    assert "- `f.driver` is not one of `1`, `2`\n" in page_markdown.render(made)
 
 
 def test_steps_in_words(tmp_path: Path) -> None:

@@ -51,7 +51,10 @@ def test_without_torch_that_is_what_is_said() -> None:
             {**HEALTHY, **A_GPU, "torch.version": UNREAD, "gpu[0].visible": False},
             "It is not known which torch is here: ",
         ),
-        ({**HEALTHY, **A_GPU, "gpu.visible_count": 0, "gpu[0].visible": False}, "all are hidden"),
+        (
+            {**HEALTHY, **A_GPU, "gpu.visible_count": 0, "gpu[0].visible": False},
+            "All GPUs are hidden",
+        ),
     ],
 )
 def test_why_there_is_no_table(facts: dict[str, Any], part: str) -> None:

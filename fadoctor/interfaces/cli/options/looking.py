@@ -88,8 +88,8 @@ Config = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="Configuration of the run that is meant: of a trainer, a server, a model, an adapter, "
-        "a script. Repeatable: several files are one run.",
+        help="Configuration of the run that you plan: trainer, server, model, adapter or script. "
+        "Repeatable: several files are one run.",
         rich_help_panel=_TARGET,
         show_default=False,
     ),

@@ -211,7 +211,7 @@ def shape_of(trace: Any) -> Shape:
     kv_heads = min(told["kv_heads"], max(LIKE_HEADS // groups, 1))
     window = min(told.get("window", 0), LIKE_WINDOW)
     if window and window != told["window"]:
-        trace.note("a window of %d stands for %d" % (window, told["window"]))
+        trace.note("a window of %d was used instead of %d" % (window, told["window"]))
     return shape._replace(
         heads=groups * kv_heads,
         kv_heads=kv_heads,

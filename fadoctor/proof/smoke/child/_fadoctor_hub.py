@@ -66,8 +66,7 @@ def load(trace: Any, takes: Any) -> Any:
             except Exception as error:
                 if asked["online"] == "no" and is_not_there(error):
                     raise LackingError(
-                        "%s@%s cannot be had without the network: --online lets kernels download it"
-                        % key
+                        "%s@%s needs the network: --online lets kernels download it" % key
                     ) from None
                 raise
     return LOADED[key]

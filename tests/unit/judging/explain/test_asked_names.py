@@ -80,7 +80,7 @@ def test_a_name_that_is_gone_and_a_newer_asker_that_does_without() -> None:
     found = facts("Gone", frame("peft"), transformers="5.23.0", peft="0.17.1")
     assert found == {
         "told": "transformers has it up to 4.57.6; 5.23.0 is installed. "
-        "peft asks for it from 0.16.0 to 0.17.1, no longer from 0.18.0 on; 0.17.1 is installed.",
+        "peft asks for it from 0.16.0 to 0.17.1, no longer since 0.18.0; 0.17.1 is installed.",
         "upgrade": "peft>=0.18.0,<=0.21.2",
         "other": "transformers>=4.36.0,<=4.57.6",
         "way": "gone",
@@ -96,14 +96,14 @@ def test_without_a_traceback_everybody_who_asks_is_named() -> None:
 
 def test_a_name_that_came_later() -> None:
     found = facts("New", frame("trl"), transformers="4.57.1")
-    assert found["told"].startswith("transformers has it from 5.1.0 on; 4.57.1 is installed.")
+    assert found["told"].startswith("transformers has it since 5.1.0; 4.57.1 is installed.")
     assert (found["way"], found["other"]) == ("new", "transformers>=5.1.0,<=5.23.0")
 
 
 def test_a_name_that_came_and_went() -> None:
     found = facts("Between", frame("peft"))
     assert "from 4.40.0 to 4.50.0, and 4.36.0 to 4.37.2" in found["told"]
-    assert "up to 0.9.0, under a condition from 0.10.0 on" in found["told"]
+    assert "up to 0.9.0, under a condition since 0.10.0" in found["told"]
     assert found["other"] == "transformers>=4.40.0,<=4.50.0"
 
 
@@ -117,7 +117,7 @@ def test_a_name_that_every_release_has_points_at_damage() -> None:
 def test_a_release_that_nobody_has_read_is_not_called_damaged() -> None:
     found = facts("Always", transformers="4.30.0")
     assert found["told"].startswith(
-        "transformers has it from 4.36.0 on, and 4.36.0 is the oldest that was read; 4.30.0 is"
+        "transformers has it since 4.36.0, and 4.36.0 is the oldest that was read; 4.30.0 is"
     )
     assert (found["way"], found["other"]) == ("new", "transformers>=4.36.0,<=5.23.0")
     found = facts("Always", transformers="6.1.0")
@@ -136,14 +136,16 @@ def test_a_name_that_nobody_of_the_stack_asks_for() -> None:
 def test_a_name_of_which_code_decides_tells_who_asks() -> None:
     found = facts("Unread", frame("trl"))
     assert found == {
-        "told": "trl asks for it up to 1.2.0, no longer from 1.3.0 on.",
+        "told": "trl asks for it up to 1.2.0, no longer since 1.3.0.",
         "upgrade": "trl>=1.3.0,<=1.16.0",
     }
 
 
 def test_a_name_that_a_package_asks_for_under_a_condition_is_not_said_to_be_a_programs() -> None:
     told = facts("Odd", frame("trl"))["told"]
-    assert told.startswith("Nobody has read which releases of transformers have it: what trl asks")
+    assert told.startswith(
+        "The tables do not list the releases of transformers that have it, and trl"
+    )
 
 
 def test_a_module_is_as_old_as_the_name_in_it_that_is_asked_for() -> None:
@@ -151,7 +153,7 @@ def test_a_module_is_as_old_as_the_name_in_it_that_is_asked_for() -> None:
     found = name_facts({"module": "transformers.newer"}, log, environment({}))
     told = found["log.name_told"]
     assert isinstance(told, Known)
-    assert told.value == "transformers has it from 4.48.0 on. trl asks for it from 0.15.0 on."
+    assert told.value == "transformers has it since 4.48.0. trl asks for it since 0.15.0."
 
 
 def test_nothing_is_said_of_an_unknown_name_where_a_package_that_was_not_read_asks() -> None:

@@ -70,7 +70,7 @@ def test_what_a_class_inherits_is_told_of_it_too() -> None:
 
 def test_an_attribute_that_came_later() -> None:
     found = facts("Trainer", "brand", transformers="4.57.1")
-    assert found["told"] == "transformers has it from 5.1.0 on; 4.57.1 is installed."
+    assert found["told"] == "transformers has it since 5.1.0; 4.57.1 is installed."
     assert (found["way"], found["other"]) == ("new", "transformers>=5.1.0,<=5.23.0")
 
 

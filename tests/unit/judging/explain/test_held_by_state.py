@@ -121,7 +121,7 @@ def test_one_of_several_ways_refutes_no_log(
 ) -> None:
     report = held(knowledge, log, facts)
     assert report.checks[0].agreement is Agreement.OPEN
-    assert "do not speak against it" in report.checks[0].detail
+    assert "neither show nor contradict it" in report.checks[0].detail
     assert report.findings[0].confidence.value == "high"
 
 

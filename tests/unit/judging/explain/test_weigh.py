@@ -192,7 +192,7 @@ def test_facts_are_read_only_for_a_symptom_that_asks_for_them(
             "torch 2.5.1+cu121\ntriton 2.1.0\nTriton fails to compile my kernel",
             "What the log says confirms it.\n",
         ),
-        (f"flash-attn 2.8.3, torch 2.8.0\nan H100\n{AMPERE}", "speak against it.\n"),
+        (f"flash-attn 2.8.3, torch 2.8.0\nan H100\n{AMPERE}", "contradict it.\n"),
     ],
 )
 def test_what_the_log_says_of_a_cause_is_told_in_a_sentence(

@@ -103,11 +103,11 @@ def said(backend: Backend, facts: dict[str, Any], dtype: Dtype = Dtype.BF16) -> 
         ({"torch.version": ABSENT}, "fails []", ""),
         (EMPTY, "unknown []", "would be downloaded (0.45 GB): torch212-cxx11-cu130"),
         ({**EMPTY, "env.HF_HUB_OFFLINE": "yes"}, "fails [hub-offline]", "forbids"),
-        ({**EMPTY, "env.HF_HUB_OFFLINE": UNREAD}, "unknown []", "nobody knows whether HF_HUB"),
+        ({**EMPTY, "env.HF_HUB_OFFLINE": UNREAD}, "unknown []", "whether HF_HUB_OFFLINE is set is"),
         ({**EMPTY, "torch.version": "2.14.1"}, "unknown [hub-no-variant]", ""),
         ({**EMPTY, **TAKES_V3}, "unknown []", "fewer key heads"),
         ({**EMPTY, **TAKES_V3, "torch.version": "2.9.1"}, "fails [hub-no-variant]", "2.10 or"),
-        ({**EMPTY, **TAKES_V4}, "unknown []", "nobody has read which builds"),
+        ({**EMPTY, **TAKES_V4}, "unknown []", "the tables do not list its builds"),
         ({"torch.version": "2.11.0"}, "unknown []", "would be downloaded"),
         ({"torch.version": "2.11.0", "env.HF_HUB_OFFLINE": "1"}, "fails [hub-offline]", ""),
         ({"hub.kernels": UNREAD}, "unknown []", "could not be read"),
@@ -159,7 +159,7 @@ def test_sage_is_there_beside_diffusers_and_only_for_inference() -> None:
     assert cells(Backend.HUB_SAGE, {}) is None
     installed = {**THERE["packages.installed"], "diffusers": "0.42.1"}
     facts = {"packages.installed": installed}
-    assert "nobody has read which builds it has" in said(Backend.HUB_SAGE, facts)
+    assert "the tables do not list its builds" in said(Backend.HUB_SAGE, facts)
     assert "inference only" in said(Backend.HUB_SAGE, facts, Dtype.FP32)
 
 

@@ -72,9 +72,9 @@ WITHOUT = "can match without the anchor"
         (r"(?P<a>the dtype) (?P=a)", "refers back to a group"),
         (
             r"[^\n]{0,200}the dtype[^\n]{0,200}is[^\n]{0,200}wrong",
-            "has too many wide repetitions behind each other",
+            "has too many wide repetitions in a row",
         ),
-        (r"\w{0,400}\w{0,400}the dtype", "has too many wide repetitions behind each other"),
+        (r"\w{0,400}\w{0,400}the dtype", "has too many wide repetitions in a row"),
         ("the dtype" + "x" * 1500, "is longer than 1500 characters"),
         ("the dtype[", "is not a regular expression: unterminated character set at position 9"),
         ("the type", WITHOUT),
@@ -162,8 +162,8 @@ listed: {table: %s}"""
 @pytest.mark.parametrize(
     ("listed", "said"),
     [
-        ("no-such, kind: kind", "names a table, and groups of the pattern for keys of it"),
-        ("some-table, odd: kind", "names a table, and groups of the pattern for keys of it"),
+        ("no-such, kind: kind", "names a table, and groups of the pattern for its keys"),
+        ("some-table, odd: kind", "names a table, and groups of the pattern for its keys"),
         ("some-table, gpu: other", "the pattern has no group other"),
         ("some-table, gpu: kind, heirs: no-such", "heirs is a table of one of these keys"),
     ],

@@ -108,7 +108,7 @@ def test_what_came_is_read_and_nothing_is_no_release(programs: Path, tmp_path: P
     folder = tmp_path / "downloads"
     folder.mkdir()
     ended = Result(Ending.EXITED, 0, "", "", 1.0)
-    assert "brought 0 wheels" in fetched(folder, environ, ended)
+    assert "downloaded 0 wheels" in fetched(folder, environ, ended)
 
     def run(command: Command) -> Result:
         assert command.env is not None

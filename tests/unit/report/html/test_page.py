@@ -94,7 +94,7 @@ def test_a_log_without_a_cause_says_so() -> None:
     document = report()
     log = Log("train.log", 3, 1, "whole", {}, on_topic=False)
     silent = Explanation(document.fadoctor, document.rules, log, (), Summary(0, 0, 0, 0))
-    assert "Nothing here is about attention" in render(silent)
+    assert "No known error about attention" in render(silent)
     near = structs.replace(silent, log=structs.replace(log, on_topic=True))
     assert "Not recognised" in render(near)
     found = structs.replace(silent, findings=(finding("any", text="It <broke>"),))

@@ -38,7 +38,7 @@ def refusal(name: str, text: str) -> str:
         ("x.yaml", "stage: sft\nbf16: [true\n", "x.yaml:3: not valid YAML"),
         ("x.yaml", "a:\n  b: !!python/object:os.system x\n", "x.yaml:2 at `a.b`: the tag"),
         ("x.yaml", "a: !ENV x\n", "x.yaml:1 at `a`: the tag !ENV"),
-        ("x.yaml", "a: &a [*a]\n", "x.yaml:1 at `a[0]`: an alias for nothing"),
+        ("x.yaml", "a: &a [*a]\n", "x.yaml:1 at `a[0]`: an alias without an earlier anchor"),
         ("x.yaml", "a: *nowhere\n", "x.yaml:1"),
         ("x.yaml", "[1, 2]: 3\n", "x.yaml:1: a key is not plain text"),
         ("x.yaml", "a: " + "[" * 10_000, "at `a[0][0][0]`: more than 40 levels deep"),

@@ -40,7 +40,7 @@ def test_the_last_stage_with_what_it_is_built_from() -> None:
     assert not manifest.is_complete
     notes = "\n".join(manifest.notes)
     assert "Dockerfile:14: /tmp/requirements.txt is not read" in notes
-    assert "Dockerfile:19: what $UNKNOWN stands for is not known" in notes
+    assert "Dockerfile:19: the value of $UNKNOWN is not known" in notes
     assert "Dockerfile:22: runs only under a condition" in notes
     assert "pw@" not in repr(manifest)
 
@@ -202,7 +202,7 @@ def test_a_device_is_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("RUN pip install x\n", "given:1 at `RUN`: stands before the first FROM"),
+        ("RUN pip install x\n", "given:1 at `RUN`: found before the first FROM"),
         ("# nothing\n", "given:1: no FROM"),
         (PYTORCH + "RUNS pip\n", "given:2 at `RUNS`: no instruction of a Dockerfile"),
         (PYTORCH + "!!\n", "given:2: no instruction of a Dockerfile"),

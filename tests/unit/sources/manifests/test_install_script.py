@@ -68,7 +68,7 @@ def test_what_only_runs_sometimes_is_not_followed() -> None:
         "2: runs only under a condition, so not followed: pip install vllm",
         "5: runs only under a condition, so not followed: pip install flash-attn",
         "7: runs only under a condition, so not followed: pip install xformers",
-        "9: what peft==$W stands for is not known",
+        "9: the value of peft==$W is not known",
     ]
 
 
@@ -104,7 +104,7 @@ def test_a_cell_of_a_notebook_that_decides_something() -> None:
     assert wanted(manifest) == {"trl": "", "datasets": "<4,>=3"}
     assert [note.partition(": ")[2] for note in said(manifest)] == [
         "runs only under a condition, so not followed: pip install vllm",
-        "what {extra} stands for is not known",
+        "the value of {extra} is not known",
     ]
 
 

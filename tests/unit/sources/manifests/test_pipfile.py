@@ -60,7 +60,7 @@ def test_a_lock() -> None:
         ('{"default": {"torch": {"version": "2"}}}', "given:1 at `default.torch.version`: '2'"),
         ('{"default": []}', "given:1 at `default`: should be a table"),
         ('{"default": {"torch": {"version": "==2"}}', "given:[12]: not valid YAML: "),
-        ('{"default": {"torch": {}, "torch": {}}}', "given:1: this key stands twice"),
+        ('{"default": {"torch": {}, "torch": {}}}', "given:1: this key is duplicated"),
     ],
 )
 def test_a_fault_names_line_and_key(text: str, problem: str) -> None:

@@ -85,7 +85,7 @@ def test_the_code_that_it_holds(cache: Cache) -> None:
 
 
 def test_what_cannot_be_told(cache: Cache) -> None:
-    assert said(cache.opened(ASKED)) == "? no compiled library of it was found"
+    assert said(cache.opened(ASKED)) == "? its compiled libraries were not found"
     assert cache.opened() == {}
     other = cache.opened(ASKED, host__os=Known("windows", "test"))
     assert isinstance(other["hub.loads"], Absent)
@@ -107,7 +107,7 @@ def test_names_lead_nowhere_else(cache: Cache, asked: str) -> None:
     loads = cache.opened(asked)["hub.loads"]
     assert isinstance(loads, Known)
     assert isinstance(loads.value, dict)
-    assert list(loads.value.values()) == ["? no compiled library of it was found"]
+    assert list(loads.value.values()) == ["? its compiled libraries were not found"]
 
 
 def test_beside_a_torch_that_does_not_load_nobody_knows(cache: Cache) -> None:

@@ -105,7 +105,7 @@ def test_a_shim_is_followed_to_what_it_stands_for(tmp_path: Path) -> None:
 
     target = find(tmp_path, TargetRequest(python=str(shim)), run=started)
     assert (target.python, target.label) == (str(stands_for), str(stands_for))
-    assert "stands for" in target.notes[0]
+    assert "the real interpreter is" in target.notes[0]
 
 
 def test_a_real_shim_is_followed_by_variable_and_by_folder(tmp_path: Path) -> None:

@@ -1,0 +1,50 @@
+"""No text that a person sees uses a construction of ``REFUSED``; CONTRIBUTING.md has examples."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.docs.test_words import PAGES, prose
+from tests.rules.constructions import REFUSED, refused, rows
+from tests.rules.test_texts import ALL, CELLS, SAID
+
+_ON_PAGES = 118
+"""Uses that pages still have: lower it with each page that is rewritten, never raise it."""
+
+_WORDS = 20
+_LONG = 159
+"""Sentences of rules with more words than that: lower it, never raise it."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_no_rule_table_or_message_uses_it(name: str) -> None:
+    pattern = re.compile(REFUSED[name])
+    texts = [*((place, text) for place, _, text in ALL), *CELLS, *SAID]
+    assert [each for each in texts if pattern.search(each[1])] == []
+
+
+def test_pages_use_them_less_and_less() -> None:
+    pages = [" ".join(prose(page.read_text(encoding="utf-8")).split()) for page in PAGES]
+    uses = [each for text in pages for p in REFUSED.values() for each in re.findall(p, text)]
+    assert len(uses) <= _ON_PAGES
+
+
+def test_sentences_of_rules_get_shorter() -> None:
+    sentences = [
+        sentence
+        for _, kind, text in ALL
+        if kind == "sentence"
+        for sentence in re.split(r"(?<=[.:;?])\s+", text)
+    ]
+    assert sum(len(sentence.split()) > _WORDS for sentence in sentences) <= _LONG
+
+
+def test_each_construction_has_an_example_of_what_to_write() -> None:
+    examples = rows()
+    assert examples.keys() == REFUSED.keys()
+    for name, (bad, good) in examples.items():
+        assert name in refused(bad), name
+        assert refused(good) == [], name
+        assert len(good.split()) <= _WORDS, name
