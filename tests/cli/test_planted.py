@@ -75,7 +75,7 @@ def test_saved_facts_without_the_conditions_say_so(run: Run, tmp_path: Path) -> 
     kept = {k: v for k, v in facts["facts"].items() if not k.endswith("requires_lines")}
     saved.write_text(json.dumps(facts | {"facts": kept}))
     report = said(run, "check", "--facts", str(saved), "--platform", "linux_aarch64")
-    assert "do not hold the conditions" in str(report["target"]["notes"])
+    assert "do not contain the conditions" in str(report["target"]["notes"])
 
 
 def test_what_nothing_asks_for_is_no_reason_for_another_torch(run: Run, tmp_path: Path) -> None:

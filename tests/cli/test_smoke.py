@@ -170,7 +170,7 @@ def test_environment_that_was_only_found_is_not_run(run: Run, tmp_path: Path) ->
     result = run("smoke")
     assert result.returncode == 3
     assert "--python" in result.stdout
-    assert "only found" in result.stdout
+    assert "was found, but neither named nor active" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize("columns", ["80", "160"])

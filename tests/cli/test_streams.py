@@ -47,7 +47,7 @@ def is_well(done: subprocess.CompletedProcess[bytes]) -> bool:
         ("explain", 2, "there is no text in it"),
         ("fix", 2, "no terminal to ask on"),
         ("fix --undo", 2, "nothing to undo"),
-        ("check --facts -", 2, "standard input: neither facts"),
+        ("check --facts -", 2, "standard input: no facts as JSON"),
         ("check --no-smoke --exit-zero", 0, ""),
     ],
 )

@@ -71,7 +71,7 @@ def test_what_is_well_is_no_finding() -> None:
     with api.trace() as trace:
         attended()
     page = render(trace.document())
-    assert "✓ Nobody widened a tensor" in page
+    assert "✓ No code widened a tensor" in page
     assert "What is wrong" not in page
 
 

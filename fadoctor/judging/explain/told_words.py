@@ -16,7 +16,10 @@ from fadoctor.judging.explain.solved_errors import is_over
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Confidence
+from fadoctor.sources.logs.facts import plain_lines
 from fadoctor.sources.logs.messages import Failure
+from fadoctor.sources.pasted.package_lists import TOOL as LISTS
+from fadoctor.sources.pasted.report import claims_in
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -125,8 +128,9 @@ def _is_foreign(text: str) -> bool:
 
 def _sentences(lines: tuple[Line, ...]) -> Iterator[tuple[Line, str]]:
     """Yield sentences, each with its line; two short ones that follow each other also as one."""
+    reported = _reported(lines)
     for line in lines:
-        if _PRINTED.search(line.text):
+        if line.number in reported or _PRINTED.search(line.text):
             continue
         before = ""
         for part in _END.split(line.text[: 4 * SENTENCE_LIMIT]):
@@ -138,6 +142,18 @@ def _sentences(lines: tuple[Line, ...]) -> Iterator[tuple[Line, str]]:
             if before and len(before) + len(sentence) < SENTENCE_LIMIT // 2:
                 yield line, f"{before}. {sentence}"
             before = sentence
+
+
+def _reported(lines: tuple[Line, ...]) -> frozenset[int]:
+    """Return the numbers of lines that belong to the reports of tools, which tell no problem."""
+    of_tool: dict[str, list[int]] = {}
+    for claim in claims_in(plain_lines(lines)):
+        of_tool.setdefault(claim.tool, []).append(claim.line)
+    found: set[int] = set()
+    for tool, numbers in of_tool.items():
+        # A list of packages says nothing of the lines between two of its own.
+        found.update(numbers if tool == LISTS else range(min(numbers), max(numbers) + 1))
+    return frozenset(found)
 
 
 def _fits(row: _Row, facts: Mapping[str, Fact]) -> bool:

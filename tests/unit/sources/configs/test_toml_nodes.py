@@ -56,7 +56,7 @@ def test_values_are_typed_wherever_they_stand() -> None:
     ("text", "problem"),
     [
         ("a = 1\nb = \n", "a.toml:2: no TOML"),
-        ("a = 1\na = 2\n", "twice"),
+        ("a = 1\na = 2\n", "duplicated"),
         ("a." * 45 + "a = 1\n", "levels deep"),
         ("a = [" + "1," * 50_001 + "]\n", "values"),
     ],
