@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.versions import parse_specifier
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Known
 from fadoctor.model.plan import ActionKind
 from fadoctor.repair.plan.requirements import requirements_of
@@ -29,6 +29,13 @@ def fault(plan: Plan, before: Environment, resolver: Resolver) -> str:
     return _difference(plan, before, after) or _undone(plan, before, after, resolver)
 
 
+def _same(one: str | None, other: str | None) -> bool:
+    """Return whether two releases are one: 5 is 5.0.0."""
+    if one is None or other is None:
+        return one is other
+    return one == other or parse_version(one) == parse_version(other) is not None
+
+
 def _difference(plan: Plan, before: Environment, after: State) -> str:
     """Return in what a plan and what its commands leave differ."""
     if loose := [item for item in _installed(plan) if "==" not in item and " @ " not in item]:
@@ -47,7 +54,7 @@ def _difference(plan: Plan, before: Environment, after: State) -> str:
     wrong = {
         name: (expected.get(name), after.get(name))
         for name in expected.keys() | after.keys()
-        if expected.get(name) != after.get(name)
+        if not _same(expected.get(name), after.get(name))
     }
     return f"planned and done: {wrong}" if wrong else ""
 
