@@ -31,7 +31,7 @@ from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements, name
 from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.releases import drawn_in
-from fadoctor.repair.plan.wishes import is_of_use, wanted_of_hub
+from fadoctor.repair.plan.wishes import HUB, is_of_use, wanted_of_hub
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -257,10 +257,11 @@ def _newest(problem: Problem, name: str, environment: Environment) -> list[Choic
 def _kernels(problem: Problem, environment: Environment) -> list[Choice]:
     """Return the releases of kernels by which attention comes from the Hub.
 
-    Where there is none, and it was asked for by its name, the newest that all take.
+    Where there is none, and it was asked for by its name alone, the newest that all take.
     """
     found = problem.session.hub.kernels(environment, wanted_of_hub(problem.wishes))
-    if found or KERNELS not in problem.wishes.asked:
+    is_of_hub = any(backend in HUB.values() for _, backend in problem.wishes.cells)
+    if found or is_of_hub or KERNELS not in problem.wishes.asked:
         return found
     return _newest(problem, KERNELS, environment)
 
