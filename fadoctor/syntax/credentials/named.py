@@ -125,7 +125,7 @@ def _in_words(text: str, start: int, end: int, name: str) -> tuple[int, int] | N
         is_alone = lowered == "password" and compiled(r"(?:^|\n)[ \t]{0,40}\Z").search(before)
         if is_assigned or is_login or is_setting or (is_alone and _ends(text, found.end())):
             return value_at(text, found.end())
-    is_file = before.endswith(("/", "\\"))  # /etc/passwd is outside of the folder
+    is_file = lowered == "passwd" and before.endswith("/etc/")  # it is outside of the folder
     if not is_file and (found := compiled(_WORDS).match(text, end)):
         return value_at(text, found.end())
     return _spoken(text, end)
