@@ -123,7 +123,7 @@ def test_a_table_has_colour_only_as_we_say(run: Run, env: dict[str, str]) -> Non
     plainly = run("rules", "list", "--color", "never", env=env).stdout
     assert "\x1b" not in plainly
     coloured = run("rules", "list", "--color", "always", env=env).stdout
-    # Older releases of rich give a dumb terminal 80 columns, whatever it says: lines break elsewhere.
+    # Older releases of rich give a dumb terminal 80 columns: lines break elsewhere.
     assert cells(re.sub(r"\x1b\[[0-9;]*m", "", coloured)) == cells(plainly)
     assert "\x1b[31m" in coloured
 
