@@ -45,10 +45,10 @@ started = time.perf_counter()
 from fadoctor.binary.coverage import summarise
 from fadoctor.binary.fatbin import read_fatbins
 from fadoctor.binary.predict import Predictor
-from fadoctor.binary.interpreter_process import Target
+from fadoctor.binary.interpreter_process import LoaderTarget
 executable, torch, path = json.loads(sys.argv[1])
 extensions = sys.argv[3:]
-with Predictor(Target(executable, torch, tuple(path))) as predictor:
+with Predictor(LoaderTarget(executable, torch, tuple(path))) as predictor:
     if sys.argv[2] == "one":
         predictor.predict(str(next(Path(torch).glob("_C.*.so"))))
         started = time.perf_counter()
