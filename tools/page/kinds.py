@@ -5,9 +5,9 @@ from __future__ import annotations
 KINDS: dict[str, dict[str, str]] = {
     "kind:error": {
         "text": "Traceback (most recent call last):\n"
-        '  File "/work/train.py", line 41, in <module>\n'
+        '  File "/srv/app/train.py", line 41, in <module>\n'
         "    trainer.train()\n"
-        '  File "/work/.venv/lib/python3.11/site-packages/flash_attn/flash_attn_interface.py", '
+        '  File "/srv/app/.venv/lib/python3.11/site-packages/flash_attn/flash_attn_interface.py", '
         "line 91, in _flash_attn_forward\n"
         "    out, softmax_lse, S_dmask, rng_state = flash_attn_gpu.fwd(\n"
         "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n",

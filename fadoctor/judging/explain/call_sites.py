@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.engine.symptoms import SymptomMatch
-from fadoctor.judging.explain.ranking import Cause
+from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.model.fact import Known
-from fadoctor.model.finding import Confidence
-from fadoctor.sources.logs.messages import Failure, exceptions
+from fadoctor.sources.logs.messages import exceptions
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
+    from fadoctor.judging.explain.ranking import Cause
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.logs.cleaning import Line
@@ -45,19 +44,7 @@ def broke_at(lines: tuple[Line, ...], knowledge: Knowledge, matrix: Matrix) -> C
     rule = next((each for each in knowledge.rules if each.id == _text(named)), None)
     if rule is None:
         return None
-    line = lines[place]
-    match = SymptomMatch(
-        rule_id=rule.id,
-        index=0,
-        severity=rule.severity,
-        confidence=Confidence.MEDIUM,
-        captures={},
-        message=_text(message),
-        specific=0,
-        start=0,
-        end=len(line.text),
-    )
-    return Cause(rule, match, rule.severity, (line,), Failure(line.channel, (line,)))
+    return line_cause(rule, _text(message), lines[place])
 
 
 def _text(fact: object) -> str:

@@ -9,21 +9,20 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.scope import Scope
-from fadoctor.judging.engine.symptoms import SymptomMatch
-from fadoctor.judging.explain.ranking import Cause
+from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.solved_errors import is_over
 from fadoctor.judging.explain.useless_fixes import refusal_of
 from fadoctor.model.fact import Known
-from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.finding import Severity
 from fadoctor.model.packages import WORDS
 from fadoctor.model.verdict import Backend
-from fadoctor.sources.logs.messages import Failure
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.judging.explain.join import Surroundings
+    from fadoctor.judging.explain.ranking import Cause
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge, Rule
     from fadoctor.sources.logs.cleaning import Line
@@ -92,10 +91,11 @@ def proved(
         line = _line_about(finding, loud)
         if finding.severity is Severity.ERROR and line is not None:
             shown.add(finding.rule_id)
-            yield _cause(rules[finding.rule_id], finding.message, line, finding.consequences)
+            rule = rules[finding.rule_id]
+            yield line_cause(rule, finding.message, line, consequences=finding.consequences)
     refused = _refused(loud, lines, around, knowledge)
     if refused is not None and refused[0].id not in shown:
-        yield _cause(refused[0], refused[1], refused[2], ())
+        yield line_cause(*refused)
 
 
 def _is_of_ggml(lines: tuple[Line, ...]) -> bool:
@@ -135,19 +135,3 @@ def _refused(
         f"{who} has compute capability {cc.value}, on which no FlashAttention-2 runs.",
         line,
     )
-
-
-def _cause(rule: Rule, message: str, line: Line, consequences: tuple[str, ...]) -> Cause:
-    match = SymptomMatch(
-        rule_id=rule.id,
-        index=0,
-        severity=rule.severity,
-        confidence=Confidence.MEDIUM,
-        captures={},
-        message=message,
-        specific=0,
-        start=0,
-        end=len(line.text),
-    )
-    failure = Failure(line.channel, (line,))
-    return Cause(rule, match, rule.severity, (line,), failure, consequences)

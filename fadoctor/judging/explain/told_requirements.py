@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.operators import does_satisfy
-from fadoctor.judging.engine.symptoms import SymptomMatch
-from fadoctor.judging.explain.ranking import Cause
+from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.model.fact import Absent, Fact, Known, Value
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.packages import BYSTANDERS, COMPANIONS, STACK, package_of
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.facts import LogFacts
-from fadoctor.sources.logs.messages import Failure
 from fadoctor.sources.targets.derived import derive
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from fadoctor.judging.explain.ranking import Cause
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.rule import Knowledge
 
@@ -174,19 +173,14 @@ def told_causes(
             continue
         seen.add(rule.id)
         has = f"{each.needs} {found} is installed" if found else f"{each.needs} is not installed"
-        match = SymptomMatch(
-            rule_id=rule.id,
-            index=0,
+        yield line_cause(
+            rule,
+            f"{each.package} {each.release} requires {each.needs}{each.range}, but {has}.",
+            each.line,
             severity=_SEVERITY.get(rule.severity, Severity.WARNING),
             confidence=Confidence.HIGH if each.is_certain else Confidence.MEDIUM,
             captures={"requirer": package_of(each.package)},
-            message=f"{each.package} {each.release} requires {each.needs}{each.range}, but {has}.",
-            specific=0,
-            start=0,
-            end=len(each.line.text),
         )
-        failure = Failure(each.line.channel, (each.line,))
-        yield Cause(rule, match, match.severity, (each.line,), failure)
 
 
 _SEVERITY = {Severity.NOTE: Severity.NOTE}

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.symptoms import SymptomMatch
-from fadoctor.judging.explain.ranking import Cause
+from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.solved_errors import is_over
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
-from fadoctor.model.finding import Confidence
 from fadoctor.sources.logs.facts import plain_lines
-from fadoctor.sources.logs.messages import Failure
 from fadoctor.sources.pasted.package_lists import TOOL as LISTS
 from fadoctor.sources.pasted.report import claims_in
 from fadoctor.syntax.patterns import compiled
@@ -25,6 +22,7 @@ from fadoctor.syntax.patterns import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fadoctor.judging.explain.ranking import Cause
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Cell, Knowledge
     from fadoctor.sources.logs.cleaning import Line
@@ -109,11 +107,7 @@ def told_cause(
             continue
         line = text.sentence_with(row.says)
         if line is not None:
-            match = SymptomMatch(row.rule, 0, rules[row.rule].severity, Confidence.MEDIUM, {},
-                                 row.message, 0, 0, len(line.text))  # fmt: skip
-            severity = rules[row.rule].severity
-            failure = Failure(line.channel, (line,))
-            return Cause(rules[row.rule], match, severity, (line,), failure)
+            return line_cause(rules[row.rule], row.message, line)
     return None
 
 

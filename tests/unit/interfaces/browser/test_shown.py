@@ -42,7 +42,7 @@ def test_text_from_outside_is_escaped() -> None:
 
 def test_markdown_has_no_name_of_a_person() -> None:
     answering = Answering()
-    answering.first(KINDS["kind:error"]["text"].replace("/work/", "/home/ada/"), "")
+    answering.first(KINDS["kind:error"]["text"].replace("/srv/app/", "/home/ada/"), "")
     said = answering.markdown()
     assert said.startswith("#")
     assert "ada" not in said
