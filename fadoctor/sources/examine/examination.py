@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +14,7 @@ from fadoctor.model.fact import Known
 from fadoctor.processes.beside import beside
 from fadoctor.sources.examine.gather import NEW, no_complaints, probed, saved
 from fadoctor.sources.examine.request import refuse_two_targets
+from fadoctor.sources.probes import PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,6 +102,7 @@ class Examination:
             if self._request.requirements:
                 self._manifests = _read_manifests(self._request)
             return saved(self._request, knowledge, self._complaints)
+        _load_probes()
         self._wait()
         [found] = self._found
         if isinstance(found, BaseException):
@@ -171,6 +174,12 @@ class Examination:
         world, found = probed(self._request, environ)
         self._worlds.append(world)
         return found
+
+
+def _load_probes() -> None:
+    """Load what reads facts while the target's Python starts: its own thread would do so after."""
+    for module, _ in PROBES.values():
+        import_module(module)
 
 
 def _noted(environment: Environment, notes: tuple[str, ...]) -> Environment:
