@@ -16,7 +16,7 @@ FACTS = Path(__file__).parents[3] / "golden" / "linux-v100-torch210" / "facts.js
 def test_an_observer_hears_that_it_is_read() -> None:
     listener = Listener()
     found = facts(Request(facts=str(FACTS)), observer=listener)
-    assert found.facts["torch.version"]
+    assert "torch.version" in found.facts
     assert listener.told == ["reading the environment", "end of reading the environment"]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-
-import pytest
+from typing import TYPE_CHECKING
 
 from fadoctor.interfaces.commands.trace import EAGER, TraceRequest, trace
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_a_command_without_torch_is_reported_with_its_code() -> None:
