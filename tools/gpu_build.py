@@ -32,9 +32,8 @@ _ONE = (
     "#define HEADDIM_SWITCH(HEADDIM, ...) [&] { "
     f"constexpr static int kHeadDim = {HEAD_DIM}; return __VA_ARGS__(); }}()\n"
 )
-# const int head_size_rounded = round_multiple(head_size, head_size <= 128 ? 32 : 64);
+# What allots room for accumulators, and what refuses head dimensions, in flash_api.cpp.
 _ROUNDED = re.compile(r"(const int head_size_rounded = )[^;]+;")
-# TORCH_CHECK(head_size <= 256, "FlashAttention forward only supports head dimension at most 256");
 _LIMIT = re.compile(r'TORCH_CHECK\(head_size <= 256, "[^"]*"\)')
 REFUSAL = f"this build has kernels for head dimensions up to {HEAD_DIM}"
 

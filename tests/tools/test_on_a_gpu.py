@@ -221,7 +221,7 @@ SWITCH = """#define FP16_SWITCH(COND, ...) [&] { }()
 
 
 CALLS = """
-    TORCH_CHECK(head_size <= 256, "FlashAttention forward only supports head dimension at most 256");
+    TORCH_CHECK(head_size <= 256, "FlashAttention only supports head dimension at most 256");
     const int head_size_rounded = round_multiple(head_size, head_size <= 128 ? 32 : 64);
 """
 
@@ -256,7 +256,7 @@ def test_other_sources_are_refused(tmp_path: Path) -> None:
         gpu_build.reduce(source, tmp_path / "out")
 
 
-def cell(measured: str, case: str = "full", message: str = "") -> dict[str, str]:
+def ran(measured: str, case: str = "full", message: str = "") -> dict[str, str]:
     return {"measured": measured, "dtype": "bf16", "case": case, "message": message, "detail": "d"}
 
 
@@ -264,9 +264,9 @@ def cell(measured: str, case: str = "full", message: str = "") -> dict[str, str]
     ("cells", "said"),
     [
         ([], "no cell was run"),
-        ([cell("not_run")], "no cell was run"),
-        ([cell("passed"), cell("failed", "hdim256", f"x: {gpu_build.REFUSAL}")], ""),
-        ([cell("passed"), cell("failed", "causal", "out is wrong")], "bf16 causal: d"),
+        ([ran("not_run")], "no cell was run"),
+        ([ran("passed"), ran("failed", "hdim256", f"x: {gpu_build.REFUSAL}")], ""),
+        ([ran("passed"), ran("failed", "causal", "out is wrong")], "bf16 causal: d"),
     ],
 )
 def test_run_of_the_build_is_judged(cells: list[dict[str, str]], said: str) -> None:
