@@ -297,7 +297,15 @@ class Writer:
                 choice.kind is ChoiceKind.INSTALL and not after
             ):
                 after = "what the installer finds"
+            elif choice.kind is ChoiceKind.INSTALL:
+                after = _range_of(choice) or after
             yield Change(name, before, "" if choice.kind is ChoiceKind.REMOVE else after)
+
+
+def _range_of(choice: Choice) -> str:
+    """Return the range from which an installer takes a release, "" where one is named."""
+    specifier = choice.requirement.removeprefix(choice.distribution)
+    return specifier if specifier[:1] in set("<>~!") else ""
 
 
 def _is_about(relation: Relation, packages: set[str]) -> bool:

@@ -69,7 +69,7 @@ class Company:
         )
         return any(
             name not in there and helpers.knows(name) and beside.newest(name) is None
-            for name in helpers.needs(choice.distribution, choice.version)
+            for name in helpers.needs(choice.distribution, choice.version, self.problem.platform)
         )
 
     def _fitting(self, distribution: str, specifier: str = "") -> list[Choice]:
@@ -120,7 +120,7 @@ class Company:
         found = {name: needs for name, needs in self.requirements.items() if name in there}
         changed = [name for name, version in there.items() if version != before.get(name)]
         for name in changed:
-            if needs := helpers.needs(name, there[name]):
+            if needs := helpers.needs(name, there[name], self.problem.platform):
                 found[name] = needs
         for name in changed:
             found |= self._pinned_by(found.get(name, {}), there)
@@ -128,10 +128,10 @@ class Company:
 
     def _pinned_by(self, needs: Mapping[str, str], there: Mapping[str, str]) -> Requirements:
         """Return what the releases require that a release pins, and that come with it."""
-        helpers = self.problem.session.candidates.helpers
+        helpers, platform = self.problem.session.candidates.helpers, self.problem.platform
         pins = {name: s[2:] for name, s in needs.items() if s.startswith("==") and "," not in s}
         coming = {name: v for name, v in pins.items() if there.get(name) != v}
-        return {name: found for name, v in coming.items() if (found := helpers.needs(name, v))}
+        return {name: found for name, v in coming.items() if (found := helpers.needs(name, v, platform))}
 
     def _specifier(self, asker: str, version: str, needs: str, specifier: str) -> str:
         return bounded(self.problem.session.matrix, asker, version, needs, specifier)

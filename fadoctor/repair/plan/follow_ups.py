@@ -90,12 +90,13 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
     """Add what followers require and is not there, or not so; return the packages of these."""
     kept = company.problem.wishes.kept
     there = mapping_of(company.environment.fact("packages.installed"))
-    helpers = company.problem.session.candidates.helpers
+    helpers, platform = company.problem.session.candidates.helpers, company.problem.platform
     open_ = list(followers.values())
     added: list[str] = []
     while open_ and len(added) < _BROUGHT_LIMIT:
         asker = open_.pop()
-        for name, specifier in helpers.needs(asker.distribution, asker.version).items():
+        needs = helpers.needs(asker.distribution, asker.version, platform)
+        for name, specifier in needs.items():
             package = package_of(name, name)
             fits = name in there and accepts(specifier, there[name])
             if fits or package in followers or package in state or package in kept:

@@ -11,9 +11,10 @@ from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import FRAMEWORK_TABLE, HUGGINGFACE_HUB, TRANSFORMERS
 from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.published import Published
 from fadoctor.repair.plan.released import accepts, is_in_specifier, words
 from fadoctor.repair.plan.releases import python_of
-from fadoctor.repair.plan.wheel_facts import known
+from fadoctor.repair.plan.wheel_facts import known, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,6 +37,7 @@ class Helpers:
     def __init__(self, matrix: Matrix) -> None:
         """Take the matrix, whose table names their releases."""
         self.matrix = matrix
+        self.published = Published(matrix)
         self.rows = (*matrix.tables["helper-releases"].rows, *matrix.tables[FRAMEWORK_TABLE].rows)
         self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
         self._found: dict[object, tuple[Choice, ...]] = {}
@@ -53,10 +55,13 @@ class Helpers:
         """
         wanted = tuple(sorted(set(filter(None, specifiers))))
         python = python_of(environment).rstrip("t")
+        platform = text_of(environment, "host.platform")
         mine = {other for _, _, needs in self._of(name) for other, _ in needs}
-        asked = (name, python, wanted, *((other, there.get(other)) for other in sorted(mine)))
+        asked = (name, python, platform, wanted, *((other, there.get(other)) for other in sorted(mine)))
         if asked not in self._found:
-            self._found[asked] = tuple(self._fitting(name, python, wanted, there))
+            found = self._fitting(name, python, wanted, there)
+            has_file = self.published.has_file
+            self._found[asked] = tuple(c for c in found if has_file(name, c.version, platform))
         return self._found[asked]
 
     def _fitting(
@@ -90,12 +95,12 @@ class Helpers:
                     open_ += self.needs(asker, version)
         return frozenset(found)
 
-    def needs(self, name: str, version: str) -> dict[str, str]:
-        """Return what a release requires of others in certain versions."""
+    def needs(self, name: str, version: str, platform: str = "") -> dict[str, str]:
+        """Return what a release requires of others in certain versions, on a platform."""
         own = self._library_of(version) if name == TRANSFORMERS else {}
         for other, _, needs in self._of(name):
             if other == version:
-                return dict(needs) | own
+                return self.published.required(name, version, dict(needs), platform) | own
         return own
 
     def _library_of(self, transformers: str) -> dict[str, str]:
