@@ -1,6 +1,6 @@
 """Put printed commands before uv, over the real index, and compare with what plans said.
 
-Usage: python -m tools.compare_resolutions SEQUENCES --cache FOLDER [--output FILE]
+Usage: python -m tools.compare_resolutions SEQUENCES --cache FOLDER --output FILE
 
 SEQUENCES has one JSON object a line, as tools/sequences.py writes them: what is installed, the
 Python and the platform, what a command installs, and what the plan says of the end. For each an
@@ -182,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sequences", type=Path)
     parser.add_argument("--cache", type=Path, required=True)
-    parser.add_argument("--output", type=Path, help="a file for what differs, a line each")
+    parser.add_argument("--output", type=Path, required=True, help="what differs, a line each")
     asked = parser.parse_args(arguments)
     asked.cache.mkdir(parents=True, exist_ok=True)
     settings = read_settings()
@@ -198,17 +198,17 @@ def main(arguments: list[str] | None = None) -> int:
             )
         except (FetchError, WheelError) as error:
             print(f"no METADATA: {error}", file=sys.stderr)
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda each: outcome(each, patients), sequences))
-    differing = [(s, o) for s, o in zip(sequences, found, strict=True) if is_wrong(o)]
-    text = "".join(
-        json.dumps({"kind": o.kind, "detail": o.detail, **s}) + "\n" for s, o in differing
-    )
-    if asked.output:
-        asked.output.write_text(text)
-    counts = Counter(each.kind for each in found)
-    print(len(found), "sequences:", ", ".join(f"{counts[k]} {k}" for k in sorted(counts)))
-    return int(bool(differing))
+    counts: Counter[str] = Counter()
+    with ThreadPoolExecutor(2) as pool, asked.output.open("w", encoding="utf-8") as output:
+        answers = pool.map(lambda each: outcome(each, patients), sequences)
+        for sequence, found in zip(sequences, answers):
+            counts[found.kind] += 1
+            if is_wrong(found):
+                line = json.dumps({"kind": found.kind, "detail": found.detail, **sequence})
+                print(line, file=output, flush=True)
+    told = ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts))
+    print(len(sequences), "sequences:", told)
+    return int(any(is_wrong(Outcome(kind)) for kind in counts))
 
 
 def is_wrong(found: Outcome) -> bool:

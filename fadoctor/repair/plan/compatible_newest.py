@@ -41,6 +41,11 @@ class Company:
         self.followers = followers
         self.careful = careful
 
+    @property
+    def _followed(self) -> set[str]:
+        """What comes along in another release: what the one that goes requires is over."""
+        return {each.distribution for each in self.followers.values()}
+
     def newest(self, distribution: str, specifier: str = "") -> Choice | None:
         """Return the newest release that all take, None where none is known to fit.
 
@@ -88,9 +93,7 @@ class Company:
             for name in bounds.packages & there.keys()
         ]
         fitting = helpers.fitting(distribution, self.environment, [*asked, specifier], there)
-        moving = {*MOVE_ALONG.get(distribution, ())} - {
-            each.distribution for each in self.followers.values()
-        }
+        moving = {*MOVE_ALONG.get(distribution, ())} - self._followed
         stays = {name: version for name, version in there.items() if name not in moving}
         return [each for each in fitting if bounds.take(distribution, each.version, stays)]
 
@@ -122,6 +125,8 @@ class Company:
         for name in changed:
             if needs := helpers.needs(name, there[name], self.problem.platform):
                 found[name] = needs
+            elif name in self._followed:
+                found.pop(name, None)
         for name in changed:
             found |= self._pinned_by(found.get(name, {}), there)
         return found

@@ -92,7 +92,7 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
     there = mapping_of(company.environment.fact("packages.installed"))
     helpers, platform = company.problem.session.candidates.helpers, company.problem.platform
     open_ = list(followers.values())
-    added: list[str] = []
+    added = _refused(company, state, followers)
     while open_ and len(added) < _BROUGHT_LIMIT:
         asker = open_.pop()
         needs = helpers.needs(asker.distribution, asker.version, platform)
@@ -105,6 +105,27 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
                 followers[package] = choice
                 open_.append(choice)
                 added.append(package)
+    return added
+
+
+def _refused(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
+    """Add what comes along in another release, as one that comes refuses the installed one.
+
+    What the installed one asks of others, such as an old tokenizers of huggingface-hub, is over.
+    """
+    there = mapping_of(company.environment.fact("packages.installed"))
+    helpers, kept = company.problem.session.candidates.helpers, company.problem.wishes.kept
+    coming = [c for c in (*followers.values(), *state.values()) if c.is_change and c.version]
+    added: list[str] = []
+    for asker in coming:
+        for name, specifier in helpers.declared(asker.distribution, asker.version).items():
+            package = package_of(name, name)
+            is_free = package not in followers and package not in state and package not in kept
+            if is_free and name in there and not accepts(specifier, there[name]):
+                choice = company.newest(name, specifier) or offer(f"{name}{specifier}")
+                if choice is not None:
+                    followers[package] = choice
+                    added.append(package)
     return added
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
-from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.knowledge.matrix.versions import is_in, version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import FRAMEWORK_TABLE, HUGGINGFACE_HUB, TRANSFORMERS
 from fadoctor.repair.plan.offers import offer
@@ -102,6 +102,15 @@ class Helpers:
             if other == version:
                 return self.published.required(name, version, dict(needs), platform) | own
         return own
+
+    def declared(self, name: str, version: str) -> dict[str, str]:
+        """Return what a release requires of packages that no plan decides about, where known."""
+        return {
+            each.name: str(each.specifier)
+            for row in self.matrix.tables["declared-requirements"].rows
+            if name in words(row["package"]) and is_in(version, str(row["version"])) is True
+            for each in map(Requirement, words(row["requires"]))
+        }
 
     def _library_of(self, transformers: str) -> dict[str, str]:
         """Return the huggingface-hub that a transformers requires."""
