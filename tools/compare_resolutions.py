@@ -131,7 +131,7 @@ def outcome(sequence: Sequence, patients: Patients) -> Outcome:
         if name not in sequence["uninstalled"]
     }
     python = patients.of(sequence["python"], installed)
-    command = ["uv", "pip", "install", "--dry-run", "--no-build", "--python", str(python)]
+    command = ["uv", "pip", "install", "--dry-run", "--python", str(python)]
     command += ["--python-platform", PLATFORMS[sequence["platform"]], *items]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode:

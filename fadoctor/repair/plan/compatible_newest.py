@@ -128,6 +128,9 @@ class Company:
             elif name in self._followed:
                 found.pop(name, None)
         for name in changed:
+            if told := helpers.declared(name, there[name]):
+                found[name] = {**told, **found.get(name, {})}
+        for name in changed:
             found |= self._pinned_by(found.get(name, {}), there)
         return found
 

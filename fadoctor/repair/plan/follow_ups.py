@@ -202,6 +202,8 @@ def _needed(company: Company, each: Violation) -> Choice | None:
         return None
     if exact := company.newest(each.needs):
         return exact
+    if candidates.helpers.has(each.needs, each.specifier):
+        return None  # somebody else that asks for it refuses those
     asker = package_of(each.distribution, each.distribution)
     version = text_of(environment, f"{asker}.version")
     matrix = company.problem.session.matrix

@@ -24,7 +24,7 @@ from fadoctor.model.packages import (
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.indexes import PYPI
-from fadoctor.repair.plan.published import Published
+from fadoctor.repair.plan.published import Place, Published
 from fadoctor.repair.plan.released import accepts, is_in_specifier, mapping_of, released, words
 from fadoctor.repair.plan.wheel_facts import known, text_of
 
@@ -73,10 +73,10 @@ class Releases:
         torch, python = text_of(environment, "torch.version"), python_of(environment)
         if package in COMPILED_BESIDE and not self._has_cuda_of_pypi(torch, environment):
             return []
-        platform = text_of(environment, "host.platform")
+        place = Place(text_of(environment, "host.platform"), python.rstrip("t"))
         found = [
             choice
-            for choice in self._on_platform(package, platform)
+            for choice in self._to_be_had(package, place)
             if accepts(mapping_of(choice.facts[f"{package}.requires"])[TORCH], torch)
             and is_in_specifier(python.rstrip("t"), choice.facts.get(f"{package}.requires_python"))
             and (not choice.pythons or python in choice.pythons)
@@ -89,13 +89,13 @@ class Releases:
             ]
         return found
 
-    def _on_platform(self, package: str, platform: str) -> Iterator[Choice]:
-        """Yield the releases that can be had for a platform, with what they require there."""
+    def _to_be_had(self, package: str, place: Place) -> Iterator[Choice]:
+        """Yield the releases that can be had in a place, with what they require there."""
         fact, name = f"{package}.requires", distribution_of(package)
         for choice in self.every(package):
             needs = mapping_of(choice.facts[fact])
-            here = self.published.required(name, choice.version, needs, platform)
-            if self.published.can_be_had(name, choice.version, here, platform):
+            here = self.published.required(name, choice.version, needs, place.platform)
+            if self.published.can_be_had(name, choice.version, here, place):
                 facts = {**choice.facts, fact: Known(here, AFTER)}
                 same = len(here) == len(needs)
                 yield choice if same else msgspec.structs.replace(choice, facts=facts)

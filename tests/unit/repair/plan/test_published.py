@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fadoctor.model.plan import ActionKind
-from fadoctor.repair.plan.published import Published
+from fadoctor.repair.plan.published import Place, Published
 from fadoctor.sources.targets.derived import derive
 from tests.states.starts import start
 from tests.unit.judging.engine.builders import fact_of
@@ -43,7 +43,7 @@ def published() -> Published:
 def test_files_by_platform(
     published: Published, name: str, version: str, platform: str, expected: bool
 ) -> None:
-    assert published.has_file(name, version, platform) is expected
+    assert published.has_file(name, version, Place(platform)) is expected
 
 
 def test_a_requirement_with_a_marker_is_left_out_elsewhere(published: Published) -> None:
@@ -55,8 +55,16 @@ def test_a_requirement_with_a_marker_is_left_out_elsewhere(published: Published)
 
 def test_a_release_can_be_had_where_what_it_pins_can(published: Published) -> None:
     needs = {"xformers": "==0.0.35"}
-    assert published.can_be_had("somebody", "1.0", needs, INTEL)
-    assert not published.can_be_had("somebody", "1.0", needs, ARM)
+    assert published.can_be_had("somebody", "1.0", needs, Place(INTEL))
+    assert not published.can_be_had("somebody", "1.0", needs, Place(ARM))
+
+
+def test_files_by_python(published: Published) -> None:
+    """sglang pins outlines 0.1.11, and that a part without a file for Python 3.13."""
+    needs = {"outlines": "==0.1.11"}
+    assert published.can_be_had("sglang", "0.5.20", needs, Place(INTEL, "3.12"))
+    assert not published.can_be_had("sglang", "0.5.20", needs, Place(INTEL, "3.13"))
+    assert published.can_be_had("sglang", "0.5.20", needs, Place(INTEL))
 
 
 def _planned(platform: str, *want: str) -> Plan:
