@@ -194,7 +194,11 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             patients.of(
                 sequence["python"],
-                {n: v for n, v in sequence["installed"].items() if n not in sequence["uninstalled"]},
+                {
+                    n: v
+                    for n, v in sequence["installed"].items()
+                    if n not in sequence["uninstalled"]
+                },
             )
         except (FetchError, WheelError) as error:
             print(f"no METADATA: {error}", file=sys.stderr)

@@ -258,8 +258,8 @@ class Writer:
 
     def _undo(self, names: tuple[str, ...]) -> str:
         """Return how to come back by hand; `fix --undo` does it exactly."""
-        if self.is_fresh:
-            return ""
+        if self.is_fresh or self.dialect.is_project:
+            return self.dialect.project_files
         before = {name: self._before(name) for name in names}
         if before.get(TORCH):
             before |= self._libraries_of_nvidia()

@@ -139,7 +139,9 @@ class Company:
         helpers, platform = self.problem.session.candidates.helpers, self.problem.platform
         pins = {name: s[2:] for name, s in needs.items() if s.startswith("==") and "," not in s}
         coming = {name: v for name, v in pins.items() if there.get(name) != v}
-        return {name: found for name, v in coming.items() if (found := helpers.needs(name, v, platform))}
+        return {
+            name: found for name, v in coming.items() if (found := helpers.needs(name, v, platform))
+        }
 
     def _specifier(self, asker: str, version: str, needs: str, specifier: str) -> str:
         return bounded(self.problem.session.matrix, asker, version, needs, specifier)

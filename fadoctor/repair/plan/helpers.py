@@ -60,7 +60,13 @@ class Helpers:
         python = python_of(environment).rstrip("t")
         place = Place(text_of(environment, "host.platform"), python)
         mine = {other for _, _, needs in self._of(name) for other, _ in needs}
-        asked = (name, python, place.platform, wanted, *((other, there.get(other)) for other in sorted(mine)))
+        asked = (
+            name,
+            python,
+            place.platform,
+            wanted,
+            *((other, there.get(other)) for other in sorted(mine)),
+        )
         if asked not in self._found:
             found = self._fitting(name, python, wanted, there)
             has_file = self.published.has_file

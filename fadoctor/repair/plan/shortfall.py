@@ -172,8 +172,9 @@ def _unproved(judgements: Iterable[Judgement]) -> frozenset[str]:
 
 
 def _is_as_read(judgement: Judgement, name: str) -> bool:
-    """Return whether it is a fact that somebody tried to read, rather than a cell of a table."""
-    return isinstance(judgement.scope.environment.facts.get(name), Unknown)
+    """Return whether it is a fact of what is there, rather than of what comes, or a table's."""
+    fact = judgement.scope.environment.facts.get(name)
+    return isinstance(fact, Unknown) and not fact.source.startswith(AFTER)
 
 
 def _is_about_code(name: str) -> bool:

@@ -71,8 +71,4 @@ def _pins_in_use(
 
 def _accepts(specifier: str, version: str) -> bool:
     allowed, parsed = parse_specifier(specifier or ">=0"), parse_version(version)
-    return (
-        allowed is not None
-        and parsed is not None
-        and allowed.contains(parsed, prereleases=True)
-    )
+    return allowed is not None and parsed is not None and allowed.contains(parsed, prereleases=True)

@@ -102,9 +102,7 @@ def test_a_range_is_told_as_a_range() -> None:
     """The plan said datasets 2.16.0, and the command took 4.0.0: the lowest that it admits."""
     found = plan(start("empty", H100, "3.11"), want=("llamafactory",))
     [action] = [each for each in found.actions if each.kind is ActionKind.INSTALL]
-    ranges = {
-        item for item in action.requirements if "==" not in item and " @ " not in item
-    }
+    ranges = {item for item in action.requirements if "==" not in item and " @ " not in item}
     told = {change.distribution + change.after for change in found.changes}
     assert ranges
     assert ranges <= told
