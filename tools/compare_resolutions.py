@@ -2,7 +2,7 @@
 
 Usage: python -m tools.compare_resolutions SEQUENCES --cache FOLDER --output FILE
 
-SEQUENCES has one JSON object a line, as tools/sequences.py writes them: what is installed, the
+SEQUENCES has one JSON object a line, as `python -m tests.states.sequences` writes them: what is installed, the
 Python and the platform, what a command installs, and what the plan says of the end. For each an
 environment is made of METADATA alone, and `uv pip install --dry-run` is asked. A label of a build
 (``+cu126``) and a file named by its address are left out: their indexes need not be reached. What
@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.index import Index
@@ -174,7 +175,17 @@ def _is_by_address(sequence: Sequence, name: str) -> bool:
 
 
 def _is_same(one: str | None, other: str) -> bool:
-    return one is not None and Version(one).public == Version(other).public
+    """Return whether a version is the one that was said, or in the range that was said."""
+    if one is None:
+        return False
+    try:
+        return Version(one).public == Version(other).public
+    except InvalidVersion:
+        pass
+    try:
+        return SpecifierSet(other).contains(one, prereleases=True)
+    except InvalidSpecifier:
+        return True  # in words: the installer chooses
 
 
 def main(arguments: list[str] | None = None) -> int:

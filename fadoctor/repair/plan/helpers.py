@@ -43,6 +43,7 @@ class Helpers:
         self._found: dict[object, tuple[Choice, ...]] = {}
         self._declared: dict[str, list[tuple[str, Needs]]] = {}
         self._told: dict[tuple[str, str], dict[str, str]] = {}
+        self._offers: dict[str, Choice | None] = {}
         self._whole: dict[tuple[str, str], bool] = {}
 
     def fitting(
@@ -80,8 +81,10 @@ class Helpers:
             fits = all(accepts(each, version) for each in wanted)
             fits = fits and (not pythons or is_in_specifier(python, known(pythons)))
             if fits and all(accepts(each, there.get(other, "")) for other, each in needs):
-                choice = offer(f"{name}=={version}")
-                if choice is not None:
+                asked = f"{name}=={version}"
+                if asked not in self._offers:
+                    self._offers[asked] = offer(asked)
+                if (choice := self._offers[asked]) is not None:
                     yield choice
 
     def knows(self, name: str) -> bool:
