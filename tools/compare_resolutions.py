@@ -2,8 +2,9 @@
 
 Usage: python -m tools.compare_resolutions SEQUENCES --cache FOLDER --output FILE
 
-SEQUENCES has one JSON object a line, as `python -m tests.states.sequences` writes them: what is installed, the
-Python and the platform, what a command installs, and what the plan says of the end. For each an
+SEQUENCES has one JSON object a line, as `python -m tests.states.sequences` writes them: what is
+installed, the Python and the platform, what a command installs, and what the plan says of the end.
+For each an
 environment is made of METADATA alone, and `uv pip install --dry-run` is asked. A label of a build
 (``+cu126``) and a file named by its address are left out: their indexes need not be reached. What
 NVIDIA publishes for CUDA is not compared, as torch's builds differ in it. Ends with 1 where
@@ -30,7 +31,6 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.index import Index
 from tools.refresh.settings import read_settings
 from tools.refresh.transport import Transport
@@ -92,7 +92,7 @@ class Patients:
         (folder / "RECORD").write_text(f"{folder.name}/METADATA,,\n")
 
     def _needs(self, name: str, version: str, python: str) -> list[str]:
-        """Return what a release requires, as its METADATA says it; a labelled build no libraries."""
+        """Return what a release requires by its METADATA; of a labelled build no libraries."""
         parsed = Version(version)
         found = self.index.releases(name).get(Version(parsed.public))
         tag = "cp" + python.replace(".", "")
@@ -116,6 +116,12 @@ def interpreter(python: str) -> str:
     return str(kept[-1]) if kept else python
 
 
+def installed_in(sequence: Sequence) -> dict[str, str]:
+    """Return what is there once what a plan removes is gone."""
+    gone = sequence["uninstalled"]
+    return {name: each for name, each in sequence["installed"].items() if name not in gone}
+
+
 def asked_for(sequence: Sequence) -> list[str]:
     """Return what uv is asked to install."""
     return [_LOCAL.sub(r"\1", item) for item in sequence["requirements"] if " @ " not in item]
@@ -126,11 +132,7 @@ def outcome(sequence: Sequence, patients: Patients) -> Outcome:
     items = asked_for(sequence)
     if not items:
         return Outcome("nothing to ask")
-    installed = {
-        name: version
-        for name, version in sequence["installed"].items()
-        if name not in sequence["uninstalled"]
-    }
+    installed = installed_in(sequence)
     python = patients.of(sequence["python"], installed)
     command = ["uv", "pip", "install", "--dry-run", "--python", str(python)]
     command += ["--python-platform", PLATFORMS[sequence["platform"]], *items]
@@ -202,21 +204,11 @@ def main(arguments: list[str] | None = None) -> int:
     patients = Patients(index, asked.cache / "environments")
     sequences = [json.loads(line) for line in asked.sequences.read_text().splitlines()]
     for sequence in sequences:  # made before they are shared
-        try:
-            patients.of(
-                sequence["python"],
-                {
-                    n: v
-                    for n, v in sequence["installed"].items()
-                    if n not in sequence["uninstalled"]
-                },
-            )
-        except (FetchError, WheelError) as error:
-            print(f"no METADATA: {error}", file=sys.stderr)
+        patients.of(sequence["python"], installed_in(sequence))
     counts: Counter[str] = Counter()
     with ThreadPoolExecutor(2) as pool, asked.output.open("w", encoding="utf-8") as output:
         answers = pool.map(lambda each: outcome(each, patients), sequences)
-        for sequence, found in zip(sequences, answers):
+        for sequence, found in zip(sequences, answers, strict=True):
             counts[found.kind] += 1
             if is_wrong(found):
                 line = json.dumps({"kind": found.kind, "detail": found.detail, **sequence})

@@ -1,7 +1,7 @@
 """Commands that plans print, on five Pythons and two architectures, to be put to a resolver.
 
-``python -m tests.states.sequences --count 500 --seed 1 > FILE`` writes what `tools.compare_resolutions`
-asks uv about.
+``python -m tests.states.sequences --count 500 --seed 1 > FILE`` writes what
+`tools.compare_resolutions` asks uv about.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def cases(seed: int) -> list[Case]:
     )
     chance.shuffle(empty)
     chance.shuffle(others)
-    return [case for pair in zip(empty, others) for case in pair]
+    return [case for pair in zip(empty, others, strict=False) for case in pair]
 
 
 def sequences(count: int, seed: int) -> Iterator[Sequence]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_key, version_part
-from fadoctor.model.fact import fact_text
 from fadoctor.knowledge.matrix.wheels import COMMUNITY
+from fadoctor.model.fact import fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED
 from fadoctor.repair.plan.released import accepts, words
 from fadoctor.repair.plan.releases import python_of

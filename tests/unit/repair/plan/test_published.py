@@ -41,7 +41,7 @@ def published() -> Published:
     ],
 )
 def test_files_by_platform(
-    published: Published, name: str, version: str, platform: str, expected: bool
+    published: Published, name: str, version: str, platform: str, *, expected: bool
 ) -> None:
     assert published.has_file(name, version, Place(platform)) is expected
 
