@@ -27,7 +27,7 @@ from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.variables import is_asked
 from fadoctor.sources.configs.words import Said
 from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node
-from fadoctor.syntax.yaml_tree import read_yaml
+from fadoctor.syntax.yaml_documents import read_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from fadoctor.sources.configs.intent import Configuration, Intent
 
 KIND = "container"
-_DOCUMENT_LIMIT = 100
 _SCRIPTS = ("setup", "run", "script", "scripts", "before_script", "cmd")
 """Keys whose text is a script of the shell."""
 _STARTS = ("entrypoint", "command", "args", "extraargs", "extra_args", "arguments")
@@ -43,7 +42,6 @@ _STARTS = ("entrypoint", "command", "args", "extraargs", "extra_args", "argument
 _IMAGES = ("image", "repository", "image_id", "dockerimage", "docker")
 _ENVIRONMENT = ("environment", "env", "envs", "extraenv", "variables")
 _SHELLS = ("sh", "bash", "zsh", "dash")
-_SEPARATOR = re.compile(r"^---[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
 
 
 class _Held(NamedTuple):
@@ -83,15 +81,7 @@ def _documents(source: Source) -> Iterator[Node]:
         if (only := source.document()) is not None:
             yield only
         return
-    begin = 0
-    ends = [found.start() for found in _SEPARATOR.finditer(source.text)][:_DOCUMENT_LIMIT]
-    for end in (*ends, len(source.text)):
-        before = source.text.count("\n", 0, begin)
-        text = "\n" * before + source.text[begin:end].removeprefix("---")
-        begin = end
-        document = read_yaml(Source(source.name, text)) if text.strip() else None
-        if document is not None:
-            yield document
+    yield from read_documents(source)
 
 
 def _commands(source: Source) -> Iterator[ConfigCommand]:

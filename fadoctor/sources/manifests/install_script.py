@@ -64,9 +64,14 @@ def read(source: Source) -> Manifest:
         draft.note(line, note)
     if not draft.requirements and not any(FOR_A_CONDITION in note for _, note in stage.notes):
         raise source.error("has no command that installs packages, as far as they can be followed")
-    if not _FRESH.search(script):
+    if not is_fresh(script):
         draft.notes.append(UNSEEN_BASE)
     return draft.manifest()
+
+
+def is_fresh(script: str) -> bool:
+    """Return whether a script makes the environment into which it installs."""
+    return _FRESH.search(script) is not None
 
 
 def _cells(source: Source, draft: Draft) -> str:
