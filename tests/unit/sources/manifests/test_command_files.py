@@ -50,7 +50,8 @@ def test_the_job_that_installs_attention_is_read() -> None:
 
 
 def test_a_value_of_the_matrix_is_open() -> None:
-    manifest = of("jobs:\n  a:\n    steps:\n      - run: pip install torch==${{ matrix.t }} numpy\n")
+    text = "jobs:\n  a:\n    steps:\n    - run: pip install torch==${{ matrix.t }} numpy\n"
+    manifest = of(text)
     assert asked(manifest) == {"numpy": ("", 4)}
     assert any("is not known" in note for note in manifest.notes)
 
