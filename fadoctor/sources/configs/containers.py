@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.configs.intent import Configuration, Intent
 
 KIND = "container"
-_SCRIPTS = ("setup", "run", "script", "scripts", "before_script", "cmd")
+_SCRIPTS = ("setup", "run", "script", "scripts", "before_script", "bash", "cmd", "commands")
 """Keys whose text is a script of the shell."""
 _STARTS = ("entrypoint", "command", "args", "extraargs", "extra_args", "arguments")
 """Keys that make one command, in this order."""

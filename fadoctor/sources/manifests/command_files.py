@@ -79,7 +79,8 @@ def read(source: Source) -> Manifest:
     units = _recipes(source) if is_recipes(_base(source)) else read_units(source)
     found = [_installed(source, shared, unit) for unit in units[:UNIT_LIMIT]]
     told = [each for each in found if each.stage.packages]
-    noted = [each for each in found if any(FOR_A_CONDITION in text for _, text in each.stage.notes)]
+    noted = [each for each in found if is_installer(each.script) or each.unit.notes]
+    noted = [each for each in noted if each.stage.notes]
     if not told and not noted:
         raise source.error(
             "has no command that installs packages, and no list of them, as far as they can be "

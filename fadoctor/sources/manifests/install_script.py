@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.sources.manifests.docker_installs import (
-    FOR_A_CONDITION,
-    Installs,
-    is_installer,
-    shared_by,
-)
+from fadoctor.sources.manifests.docker_installs import Installs, is_installer, shared_by
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.planned import UNSEEN_BASE
 from fadoctor.sources.manifests.planned_stage import Stage
@@ -62,7 +57,7 @@ def read(source: Source) -> Manifest:
     draft.python, draft.facts = stage.python, stage.facts
     for line, note in stage.notes:
         draft.note(line, note)
-    if not draft.requirements and not any(FOR_A_CONDITION in note for _, note in stage.notes):
+    if not draft.requirements and not stage.notes:
         raise source.error("has no command that installs packages, as far as they can be followed")
     if not is_fresh(script):
         draft.notes.append(UNSEEN_BASE)

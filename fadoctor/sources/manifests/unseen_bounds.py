@@ -92,7 +92,7 @@ class _Bounding:
         return str(cell.value) if isinstance(cell, Known) else ""
 
     def _may(self, planned: Planned) -> bool:
-        if planned.name in self.releases:
+        if planned.name in self.releases and planned.name != NUMPY:
             return self._is_unlisted(planned)
         how = self.how(planned.name)
         if how == WHERE_BOUNDED:

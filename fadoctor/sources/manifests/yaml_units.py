@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.source import Source
 
 _SCRIPTS = ("before_script", "setup", "setup_commands", "initialization_commands", "run", "script",
-            "scripts", "cmd", "commands")  # fmt: skip
+            "scripts", "bash", "cmd", "commands")  # fmt: skip
 """Keys whose text, or list of texts, is a script of the shell, in the order in which they run."""
-_STARTS = ("entrypoint", "command", "args")
+_STARTS = ("entrypoint", "command", "args", "arguments")
 _STEPS = frozenset(("steps", "tasks", "stages"))
 _LISTS = frozenset(("requirements", "python_packages", "pip_packages", "pip"))
 """Keys of lists of requirements: Truss, cog, the runtime environment of Ray."""
