@@ -94,7 +94,8 @@ def _loaded(script: ScriptMeaning, call: Found, owner: str) -> None:
     if not owner.startswith("Peft"):  # whose first argument is a model
         keys = (0, "pretrained_model_name_or_path", "model_name")
         script.take(call, keys, "config.model", meaning.text)
-    say_arguments(script, call, is_renamed=framework == "transformers")
+    is_its = root == "transformers" or owner.startswith("Auto")
+    say_arguments(script, call, is_renamed=is_its and not owner.startswith("Flax"))
 
 
 def say_arguments(script: ScriptMeaning, call: Found, *, is_renamed: bool = True) -> None:

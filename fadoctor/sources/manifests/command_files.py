@@ -24,7 +24,13 @@ from fadoctor.sources.manifests.docker_installs import (
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.install_script import is_fresh
 from fadoctor.sources.manifests.isolated import marked
-from fadoctor.sources.manifests.planned import UNSEEN_BASE, open_image, unseen_image
+from fadoctor.sources.manifests.planned import (
+    UNSEEN_BASE,
+    UNSEEN_REST,
+    is_unfollowed,
+    open_image,
+    unseen_image,
+)
 from fadoctor.sources.manifests.planned_stage import Stage
 from fadoctor.sources.manifests.requirement_text import (
     is_local,
@@ -181,4 +187,6 @@ def _draft(source: Source, chosen: _Installed) -> Draft:
         draft.note(line, note)
     if stage.image is None and not is_fresh(chosen.script) and not chosen.unit.wishes:
         draft.notes.append(UNSEEN_BASE)
+    elif any(map(is_unfollowed, draft.notes)):
+        draft.notes.append(UNSEEN_REST)
     return draft

@@ -10,7 +10,7 @@ import msgspec
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.sources.manifests.docker_installs import Installs, is_installer, shared_by
 from fadoctor.sources.manifests.draft import Draft
-from fadoctor.sources.manifests.planned import UNSEEN_BASE
+from fadoctor.sources.manifests.planned import UNSEEN_BASE, UNSEEN_REST, is_unfollowed
 from fadoctor.sources.manifests.planned_stage import Stage
 from fadoctor.syntax.dockerfile import Text
 from fadoctor.syntax.notebook import in_lines, read_notebook
@@ -61,6 +61,8 @@ def read(source: Source) -> Manifest:
         raise source.error("has no command that installs packages, as far as they can be followed")
     if not is_fresh(script):
         draft.notes.append(UNSEEN_BASE)
+    elif any(map(is_unfollowed, draft.notes)):
+        draft.notes.append(UNSEEN_REST)
     return draft.manifest()
 
 
