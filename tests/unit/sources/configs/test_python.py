@@ -364,3 +364,16 @@ def test_values_are_never_guessed() -> None:
 def test_the_name_of_dtype_is_that_of_transformers_alone(line: str, keyword: str | None) -> None:
     text = f"import transformers\n{line}\nM.from_pretrained('x', dtype='float16')\n"
     assert facts(("a.py", text)).get("dtype_keyword") == keyword
+
+
+@pytest.mark.parametrize(
+    ("made", "dtype"), [("dtype=torch.bfloat16", "bf16"), ("", "fp32"), ("dtype=d", None)]
+)
+def test_tensors_that_xformers_is_given(made: str, dtype: str | None) -> None:
+    text = f"""
+import torch
+import xformers.ops as xops
+q = torch.randn(1, 128, 8, 64, {made})
+xops.memory_efficient_attention(q, q, q)
+"""
+    assert facts(("a.py", text)).get("dtype") == dtype
