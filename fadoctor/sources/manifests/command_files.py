@@ -179,7 +179,8 @@ def _take_lists(source: Source, stage: Stage, unit: Unit) -> None:
 def _draft(source: Source, chosen: _Installed) -> Draft:
     """Return what is read of the unit that is chosen."""
     stage, draft = chosen.stage, Draft(source, KIND)
-    draft.is_in_steps = True
+    # a list without commands is one call of pip, which heeds all of it
+    draft.is_in_steps = is_installer(chosen.script) or stage.image is not None
     draft.requirements = [each for asked in stage.packages.values() for each in asked]
     draft.constraints, draft.indexes = stage.constraints, list(stage.indexes)
     draft.python, draft.facts, draft.image = stage.python, stage.facts, stage.image

@@ -80,6 +80,11 @@ def test_lists_of_packages() -> None:
     assert asked(manifest) == {"torch": ("==2.4.0", 2), "peft": ("", 4)}
 
 
+def test_a_list_without_commands_is_installed_at_once() -> None:
+    assert not of("requirements: [torch==2.1.2, peft]\n").is_in_steps
+    assert of("requirements: [torch==2.1.2]\nrun: pip install peft\n").is_in_steps
+
+
 def test_a_target_comes_after_those_that_it_needs() -> None:
     text = (
         "TORCH ?= 2.6.0\nall: torch\n\tpip install flash-attn==2.7.3 \\\n\t  peft\n"
