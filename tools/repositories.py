@@ -74,7 +74,7 @@ class Outcome(NamedTuple):
     """Severity, rule, message, places."""
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run it; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
@@ -86,7 +86,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=1000, help="files of one repository")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     repositories = sorted(each for each in given.folder.iterdir() if each.is_dir())
     outcomes: list[Outcome] = []
     for repository in repositories:
@@ -150,7 +150,8 @@ def _checked(path: Path, how: str, given: argparse.Namespace) -> Outcome:
 def _counts(found: list[Outcome]) -> str:
     status = Counter(each.status for each in found)
     told = sum(len(each.findings) for each in found)
-    return f"{len(found)} files, {status['read']} read, {status['refused']} refused, " + (
+    return (
+        f"{len(found)} files, {status['read']} read, {status['refused']} refused, "
         f"{status['crash']} crashes, {told} findings"
     )
 
