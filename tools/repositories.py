@@ -125,7 +125,8 @@ def _files(repository: Path) -> Iterator[tuple[Path, str]]:
 def _checked(path: Path, how: str, given: argparse.Namespace) -> Outcome:
     """Return what `check` says of a file; any other error than a refusal is a crash."""
     before = time.process_time()
-    status, detail, findings = "read", "", ()
+    status, detail = "read", ""
+    findings: tuple[tuple[str, str, str, str], ...] = ()
     try:
         if how == "config":
             found = check(

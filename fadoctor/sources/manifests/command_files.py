@@ -141,9 +141,9 @@ def _installed(source: Source, shared: Shared, unit: Unit) -> _Installed:
     script = "\n".join(unit.rows.values())
     if is_installer(script):
         Installs(shared, stage, _Lines(source, unit)).run(script)
-    for line, note in unit.notes:
-        if is_installer(note):
-            stage.note(line, f"{FOR_A_CONDITION}, so not followed: {note.strip()[:160]}")
+    for line, text in unit.notes:
+        if is_installer(text):
+            stage.note(line, f"{FOR_A_CONDITION}, so not followed: {text.strip()[:160]}")
     return _Installed(unit, stage, script)
 
 

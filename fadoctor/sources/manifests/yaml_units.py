@@ -149,8 +149,8 @@ def _variables(by_key: dict[str, Node]) -> dict[str, str | None]:
 
 def _lists(source: Source, unit: Unit, by_key: dict[str, Node]) -> None:
     """Take the packages and the Python that a mapping lists."""
-    for key in _LISTS & by_key.keys():
-        listed = by_key[key].get("packages") if by_key[key].mapping else by_key[key]
+    for name in sorted(_LISTS & by_key.keys()):
+        listed = by_key[name].get("packages") if by_key[name].mapping else by_key[name]
         for item in listed.items if listed is not None else ():
             if isinstance(item.scalar, str):
                 unit.wishes.append((item.scalar, Place(source.name, item.line, item.column)))
@@ -182,5 +182,5 @@ def _scripts(by_key: dict[str, Node]) -> Iterator[Node]:
     if is_given and isinstance(last.scalar, str) and any(c.isspace() for c in last.scalar):
         yield last
     else:
-        text = " ".join(shlex.quote(str(item.scalar)) for item in words)
-        yield msgspec.structs.replace(words[0], value=text)
+        joined = " ".join(shlex.quote(str(item.scalar)) for item in words)
+        yield msgspec.structs.replace(words[0], value=joined)
