@@ -37,10 +37,17 @@ class Versions:
         self._markers = Markers(marker_target(environment.facts))
         self._helpers = HelperReleases(matrix, python_of(environment))
         self._known: dict[str, tuple[str, ...]] = {}
+        self._within: dict[tuple[str, str], tuple[str, ...]] = {}
         self._facts: dict[tuple[str, str], dict[str, Fact]] = {}
 
     def of(self, package: str, specifier: str) -> tuple[str, ...]:
         """Return the releases in a range, newest first; pre-releases only where nothing else is."""
+        asked = (package, specifier)
+        if asked not in self._within:
+            self._within[asked] = self._found(package, specifier)
+        return self._within[asked]
+
+    def _found(self, package: str, specifier: str) -> tuple[str, ...]:
         if package not in self._known:
             refused = uninstallable(self.matrix, PACKAGES[package][0])
             served = self._served(package)
