@@ -13,6 +13,7 @@ from packaging.version import InvalidVersion, Version
 
 from fadoctor.knowledge.matrix.yaml_reader import read_yaml
 from fadoctor.model.errors import RuleDataError
+from tools.refresh import installable
 from tools.refresh.compare import Report
 from tools.refresh.document import Document
 from tools.refresh.errors import RefreshError
@@ -24,6 +25,9 @@ from tools.refresh.walk import Choice, pin_lines, refreshed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_NAMES = dict.fromkeys([*(source.table for source in SOURCES), installable.TABLE])
+"""All tables that are derived."""
 
 TABLES = Path(__file__).resolve().parents[2] / "rules" / "matrix"
 
@@ -60,10 +64,12 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add(
         "--table",
-        default="",
-        choices=sorted({source.table for source in SOURCES}),
-        help="one table",
+        action="append",
+        default=[],
+        choices=sorted(_NAMES),
+        help="one table; may be given several times",
     )
+    add("--all", action="store_true", help="every table; uv is asked, too, where it is at hand")
     add("--package", default="", metavar="NAME[==VERSION]", help="one package, or one release")
     add("--newest", type=int, default=3, metavar="N", help="releases of each package (default 3)")
     add("--pins", action="store_true", help="list what the packages require of each other")
@@ -90,11 +96,15 @@ def _choice(options: argparse.Namespace) -> Choice:
     except InvalidVersion as error:
         raise RefreshError(f"{wanted} is not a version") from error
     newest = max(1, options.newest)
-    return Choice(options.table, package, version, newest, options.overrule)
+    if options.all and (options.table or package):
+        raise RefreshError("--all goes with neither --table nor --package")
+    resolves = installable.uv_resolves if options.all and not options.offline else None
+    tables = frozenset(options.table)
+    return Choice(tables, package, version, newest, options.overrule, resolves)
 
 
 def _read_tables(folder: Path) -> dict[str, Document]:
-    paths = (folder / f"{name}.yaml" for name in dict.fromkeys(s.table for s in SOURCES))
+    paths = (folder / f"{name}.yaml" for name in _NAMES)
     found = {path.stem: Document(path.read_text("utf-8")) for path in paths if path.is_file()}
     if not found:
         raise RefreshError(f"no tables in {folder}")
@@ -131,6 +141,7 @@ def _report_lines(report: Report, transport: Transport) -> list[str]:
         ("agrees", report.agreements),
         ("change", report.changes),
         ("note", report.notes),
+        ("FOR A PERSON", report.persons),
         ("NOT READ", report.unread),
         ("CONTRADICTION", report.contradictions),
     )

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 STEP_LIMIT = 3_000
 """Releases that are looked at for one resolution."""
 
+LEFT_OPEN = ""
+"""Stands for the release of a package of which the tables do not say which one comes."""
+
 _FIRST = (TORCH,)
 """Packages that are decided before others: as resolvers do with what much hangs on."""
 
@@ -86,11 +89,18 @@ class Resolver:
             self._steps -= 1
             if self._steps < 0:
                 return None
+            if not self._loosely and not self._may_pick(package, version, chosen):
+                return self._decided({**chosen, package: LEFT_OPEN})
             if self._loosely or self._fits(package, version, chosen):
                 found = self._decided({**chosen, package: version})
                 if found is not None:
                     return found
         return None
+
+    def _may_pick(self, package: str, version: str, chosen: Mapping[str, str]) -> bool:
+        """Return whether the tables decide about a release: whether an installer takes it."""
+        is_out = self.is_refused(package, version)
+        return is_out or self.versions.is_read(package, version)
 
     def _asked(self, package: str) -> str:
         """Return what files ask of a package, also where they only bound what something brings."""

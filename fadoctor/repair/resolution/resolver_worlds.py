@@ -64,6 +64,12 @@ def come_today(environment: Environment, matrix: Matrix) -> Environment:
     return Contradictions(resolver).within(resolver.world(_taken(resolver)[0]))
 
 
+def picks(environment: Environment, matrix: Matrix) -> dict[str, str]:
+    """Return which release of each open package comes today, where the tables decide about it."""
+    taken, _, is_consistent = _taken(Resolver(environment, Versions(environment, matrix)))
+    return {package: version for package, version in taken.items() if version and is_consistent}
+
+
 def _taken(resolver: Resolver) -> tuple[dict[str, str], bool, bool]:
     """Return what is taken today, whether all of it fits, and whether all but the helpers does."""
     if (chosen := resolver.resolve({})) is not None:

@@ -104,8 +104,19 @@ class Versions:
             found["torch.requires"] = Unknown("its build is not known", planned.source)
         return found
 
+    def is_read(self, package: str, version: str) -> bool:
+        """Return whether the tables say all that a release requires of what they know."""
+        if package == TORCH or package not in RELEASES:
+            return True
+        return not isinstance(self.facts(package, version)[f"{package}.requires"], Unknown)
+
     def requires(self, package: str, version: str) -> dict[str, str]:
-        """Return what a release requires of other packages, as far as tables say it."""
+        """Return what a release requires of other packages, as far as tables say it.
+
+        "" is a release that is left open: it requires nothing that is known.
+        """
+        if not version:
+            return {}
         if package not in RELEASE_TABLES:
             return self._helpers.requires(package, version)
         return mapping_of(self.facts(package, version)[f"{package}.requires"])
