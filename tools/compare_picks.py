@@ -17,6 +17,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +63,7 @@ _TABLES = {
     "torchaudio": "torchaudio-releases", "triton": "triton-releases",
     "xformers": "xformers-releases", "vllm": "vllm-releases", "unsloth": "unsloth-releases",
 }  # fmt: skip
+_AT_ONCE = 4
 _TIMEOUT_S = 300
 
 
@@ -108,10 +110,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--report", type=Path, help="write what both say as JSON")
     asked = parser.parse_args(arguments)
     knowledge = load_knowledge()
-    outcomes = [
-        Outcome(manifest, of_fadoctor(manifest, knowledge), of_uv(manifest))
-        for manifest in drawn(asked.count, random.Random(asked.seed))  # noqa: S311 -- a seed
-    ]
+    manifests = list(drawn(asked.count, random.Random(asked.seed)))  # noqa: S311 -- a seed
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        theirs = pool.map(of_uv, manifests)
+        outcomes = [
+            Outcome(manifest, of_fadoctor(manifest, knowledge), uv)
+            for manifest, uv in zip(manifests, theirs, strict=True)
+        ]
     for each in outcomes:
         if each.differing:
             sys.stdout.write(f"DIFFERS {each.manifest}\n    {'; '.join(each.differing)}\n")
