@@ -1,6 +1,6 @@
 """Hold the releases that fadoctor assumes a resolver to pick against those that uv picks.
 
-Usage: python -m tools.compare_picks [--count 100] [--seed 2026-11-26] [--fresh] [--report FILE]
+Usage: python -m tools.compare_picks [--count 100] [--seed 2026-11-26] [--remember DIR] [--report FILE]
 
 Draws manifests of six kinds of users from a seed: requirements with exact pins, ranges and nothing,
 for a Python and a platform. uv resolves each against the index that it is configured for;
@@ -12,6 +12,7 @@ solution, no pick agrees. A package that fadoctor leaves open makes no claim. En
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
 import subprocess
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,7 +65,7 @@ _TABLES = {
     "torchaudio": "torchaudio-releases", "triton": "triton-releases",
     "xformers": "xformers-releases", "vllm": "vllm-releases", "unsloth": "unsloth-releases",
 }  # fmt: skip
-_AT_ONCE = 4
+_AT_ONCE = 10
 _TIMEOUT_S = 300
 
 
@@ -107,12 +109,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", default="2026-11-26")
     parser.add_argument("--bar", type=float, default=95.0)
+    parser.add_argument("--remember", type=Path, help="a folder that keeps what uv says")
     parser.add_argument("--report", type=Path, help="write what both say as JSON")
     asked = parser.parse_args(arguments)
     knowledge = load_knowledge()
     manifests = list(drawn(asked.count, random.Random(asked.seed)))  # noqa: S311 -- a seed
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        theirs = pool.map(of_uv, manifests)
+        theirs = pool.map(partial(remembered, asked.remember), manifests)
         outcomes = [
             Outcome(manifest, of_fadoctor(manifest, knowledge), uv)
             for manifest, uv in zip(manifests, theirs, strict=True)
@@ -184,6 +187,18 @@ def of_fadoctor(manifest: Manifest, knowledge: Knowledge) -> dict[str, str]:
         machine = apply_overlays(host, overlays, matrix)
         environment = planned_environment(machine, [read_manifest(str(path))], matrix)
     return {name_of(package): version for package, version in picks(environment, matrix).items()}
+
+
+def remembered(folder: Path | None, manifest: Manifest) -> dict[str, str] | None:
+    """Return what uv picks, from the folder where it was asked before."""
+    if folder is None:
+        return of_uv(manifest)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{hashlib.sha256(str(manifest).encode()).hexdigest()}.json"
+    if not path.is_file():
+        path.write_text(json.dumps(of_uv(manifest)), "utf-8")
+    found: dict[str, str] | None = json.loads(path.read_text("utf-8"))
+    return found
 
 
 def of_uv(manifest: Manifest) -> dict[str, str] | None:
