@@ -6,6 +6,8 @@ import argparse
 import difflib
 import os
 import sys
+import time
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -13,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from fadoctor.knowledge.matrix.yaml_reader import read_yaml
 from fadoctor.model.errors import RuleDataError
-from tools.refresh import installable
+from tools.refresh import installable, stamp
 from tools.refresh.compare import Report
 from tools.refresh.document import Document
 from tools.refresh.errors import RefreshError
@@ -39,6 +41,7 @@ def main(
     out, err = out or sys.stdout, err or sys.stderr
     options = _parser().parse_args(argv)
     report = Report()
+    began = time.monotonic()
     try:
         choice = _choice(options)
         settings = settings_for(tuple(options.index_url)) if options.index_url else read_settings()
@@ -48,6 +51,8 @@ def main(
         after = refreshed(before, index, choice, report)
         if options.pins:
             err.writelines(f"{_printable(line)}\n" for line in pin_lines(index, choice, report))
+        if options.all:
+            after |= _stamped(after, report)
         _check(after)
         out.write(_diff(before, after))
         if options.write:
@@ -55,7 +60,7 @@ def main(
     except (RefreshError, RuleDataError, OSError) as error:
         err.write(f"refresh: {error}\n")
         return 2
-    err.writelines(f"{line}\n" for line in _report_lines(report, transport))
+    err.writelines(f"{line}\n" for line in _report_lines(report, transport, began))
     return 1 if report.contradictions else 3 if report.unread else 0
 
 
@@ -104,11 +109,20 @@ def _choice(options: argparse.Namespace) -> Choice:
 
 
 def _read_tables(folder: Path) -> dict[str, Document]:
-    paths = (folder / f"{name}.yaml" for name in _NAMES)
+    paths = (folder / f"{name}.yaml" for name in (*_NAMES, stamp.TABLE))
     found = {path.stem: Document(path.read_text("utf-8")) for path in paths if path.is_file()}
     if not found:
         raise RefreshError(f"no tables in {folder}")
     return found
+
+
+def _stamped(tables: Mapping[str, Document], report: Report) -> dict[str, Document]:
+    """Return the table of days as it becomes, where the folder has it."""
+    document = tables.get(stamp.TABLE)
+    if document is None:
+        return {}
+    day = datetime.now(timezone.utc).date().isoformat()
+    return {stamp.TABLE: stamp.stamped(document, day, report.unread)}
 
 
 def _check(tables: Mapping[str, Document]) -> None:
@@ -136,7 +150,7 @@ def _write_tables(
             unfinished.replace(folder / f"{name}.yaml")
 
 
-def _report_lines(report: Report, transport: Transport) -> list[str]:
+def _report_lines(report: Report, transport: Transport, began: float) -> list[str]:
     groups = (
         ("agrees", report.agreements),
         ("change", report.changes),
@@ -148,6 +162,7 @@ def _report_lines(report: Report, transport: Transport) -> list[str]:
     lines = [f"{word}: {line}" for word, found in groups for line in found]
     counts = ", ".join(f"{len(found)} x {word}" for word, found in groups)
     traffic = f"{transport.requests} requests, {transport.received >> 10} KiB"
+    traffic += f", {time.monotonic() - began:.0f} s"
     return [_printable(line) for line in (*lines, f"{counts}; {traffic}")]
 
 
