@@ -50,8 +50,9 @@ def rewritten(
     found: list[Finding] = []
     for package in LOOKED_AT:
         try:
-            for release in _asked(document, index, package, newest):
-                found += _judged(index, release, resolves)
+            asked = list(_asked(document, index, package, newest))
+            for release in asked:
+                found += _judged(index, release, resolves if release is asked[-1] else None)
         except (FetchError, WheelError) as error:  # noqa: PERF203 -- one package is not all
             report.unread.append(f"{TABLE}: {package}: {error}")
             found += _kept(document, package)

@@ -34,6 +34,9 @@ FRAMEWORKS = (
 )  # fmt: skip
 """Packages whose requirements plans see as a resolver sees them; ``--newest 15`` reads so many."""
 
+COMPILED = ("vllm", "xformers", "triton", "bitsandbytes")
+"""Packages with compiled files of which it matters for which platforms they are."""
+
 HELPERS = (
     "einops", "typing-extensions", "torch-c-dlpack-ext", "apache-tvm-ffi", "nvidia-cutlass-dsl",
     "quack-kernels", "bitsandbytes", "trl", "unsloth-zoo", "transformers", "accelerate", "peft",
@@ -73,6 +76,7 @@ SOURCES = (
     Source("flash-attn-releases", "flash-attn", derive.flash_attn_releases),
     Source("flash-attn-wheel-abi", "flash-attn", derive.only_watched),
     Source("flash-attn-wheel-sm", "flash-attn", derive.only_watched),
+    *(Source("wheel-platforms", name, derive.wheel_platforms) for name in COMPILED),
     *(Source("framework-releases", name, derive.framework_releases) for name in FRAMEWORKS),
     Source("vllm-releases", "vllm", derive_requires.columns(RELEASES["vllm"][1])),
     Source("unsloth-releases", "unsloth", derive_frameworks.unsloth),

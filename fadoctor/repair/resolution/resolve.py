@@ -52,6 +52,7 @@ class Resolver:
         self._steps = 0
         self._loosely = False
         self._has_helpers = True
+        self._has_open = False
 
     def resolve(self, fixed: Mapping[str, str]) -> dict[str, str] | None:
         """Return package -> version of all that is open, some fixed; None where nothing fits."""
@@ -63,7 +64,7 @@ class Resolver:
             met = all(accepts(text, version) for text in needs.get(package, ()))
             if not met or not self._fits(package, version, others):
                 return None
-        return self._decided(dict(fixed))
+        return self._without_open(self._decided(dict(fixed)))
 
     def resolve_without_helpers(self) -> dict[str, str] | None:
         """Return the same of all but the helpers, which stay open from now on."""
@@ -74,7 +75,7 @@ class Resolver:
         """Return the newest of all that is open where not all fits: that is for rules to say."""
         self._steps = STEP_LIMIT
         self._loosely = True
-        return self._decided({}) or {}
+        return self._without_open(self._decided({})) or {}
 
     def _decided(self, chosen: dict[str, str]) -> dict[str, str] | None:
         package = self._next(chosen)
@@ -89,7 +90,7 @@ class Resolver:
             self._steps -= 1
             if self._steps < 0:
                 return None
-            if not self._loosely and not self._may_pick(package, version, chosen):
+            if not self._loosely and not self._may_pick(package, version):
                 return self._decided({**chosen, package: LEFT_OPEN})
             if self._loosely or self._fits(package, version, chosen):
                 found = self._decided({**chosen, package: version})
@@ -97,10 +98,30 @@ class Resolver:
                     return found
         return None
 
-    def _may_pick(self, package: str, version: str, chosen: Mapping[str, str]) -> bool:
+    def _may_pick(self, package: str, version: str) -> bool:
         """Return whether the tables decide about a release: whether an installer takes it."""
-        is_out = self.is_refused(package, version)
-        return is_out or self.versions.is_read(package, version)
+        return self.is_refused(package, version) or self.versions.is_read(package, version)
+
+    def _without_open(self, chosen: dict[str, str] | None) -> dict[str, str] | None:
+        """Return what is chosen, without what is left open, which is remembered."""
+        if chosen is None:
+            return None
+        self._has_open = LEFT_OPEN in chosen.values()
+        return {package: version for package, version in chosen.items() if version != LEFT_OPEN}
+
+    def is_sure(self, taken: Mapping[str, str]) -> bool:
+        """Return whether the last resolution left nothing open: all else may hang on it."""
+        return (
+            not self._has_open and self.ranges.keys() <= taken.keys() and not self.contradicts()
+        )
+
+    def contradicts(self) -> bool:
+        """Return whether what the files pin exactly does not go together."""
+        return any(
+            name in self.exact and not accepts(text, self.exact[name])
+            for package in self.exact
+            for name, text in package_of(self._exact_of(package)).items()
+        )
 
     def _asked(self, package: str) -> str:
         """Return what files ask of a package, also where they only bound what something brings."""
