@@ -53,6 +53,7 @@ class Resolver:
         self._loosely = False
         self._has_helpers = True
         self._has_open = False
+        self._is_reversed = False
 
     def resolve(self, fixed: Mapping[str, str]) -> dict[str, str] | None:
         """Return package -> version of all that is open, some fixed; None where nothing fits."""
@@ -90,17 +91,13 @@ class Resolver:
             self._steps -= 1
             if self._steps < 0:
                 return None
-            if not self._loosely and not self._may_pick(package, version):
-                return self._decided({**chosen, package: LEFT_OPEN})
-            if self._loosely or self._fits(package, version, chosen):
-                found = self._decided({**chosen, package: version})
-                if found is not None:
-                    return found
+            if not self._loosely and not self._fits(package, version, chosen):
+                continue
+            is_open = not self._loosely and not self.versions.is_read(package, version)
+            found = self._decided({**chosen, package: LEFT_OPEN if is_open else version})
+            if is_open or found is not None:
+                return found
         return None
-
-    def _may_pick(self, package: str, version: str) -> bool:
-        """Return whether the tables decide about a release: whether an installer takes it."""
-        return self.is_refused(package, version) or self.versions.is_read(package, version)
 
     def _without_open(self, chosen: dict[str, str] | None) -> dict[str, str] | None:
         """Return what is chosen, without what is left open, which is remembered."""
@@ -110,10 +107,17 @@ class Resolver:
         return {package: version for package, version in chosen.items() if version != LEFT_OPEN}
 
     def is_sure(self, taken: Mapping[str, str]) -> bool:
-        """Return whether the last resolution left nothing open: all else may hang on it."""
-        return (
-            not self._has_open and self.ranges.keys() <= taken.keys() and not self.contradicts()
-        )
+        """Return whether the last resolution left nothing open: all else may hang on it.
+
+        Where another order of deciding ends elsewhere, resolvers differ: uv decides what conflicts
+        often before torch.
+        """
+        if self._has_open or not self.ranges.keys() <= taken.keys() or self.contradicts():
+            return False
+        self._is_reversed = True
+        other = self.resolve({})
+        self._is_reversed = False
+        return other == taken
 
     def contradicts(self) -> bool:
         """Return whether what the files pin exactly does not go together."""
@@ -133,7 +137,9 @@ class Resolver:
         Helpers last: what has a table of its own pins them, and they bound nothing of it.
         """
         drawn = [p for p in self._needs(chosen, drawing=True) if self._is_open(p)]
-        names = dict.fromkeys((*_FIRST, *self.ranges, *drawn))
+        others = [package for package in self.ranges if package not in _FIRST]
+        first = (*others, *_FIRST) if self._is_reversed else (*_FIRST, *others)
+        names = dict.fromkeys((*first, *drawn))
         for package in sorted(names, key=self.versions.is_helper):
             wanted = package in self.ranges or package in drawn
             if wanted and package not in chosen and self._can_decide(package):
