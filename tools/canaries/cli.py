@@ -43,6 +43,7 @@ PLATFORMS = {
     "win_amd64": "x86_64-pc-windows-msvc",
 }
 _AT_ONCE = 4
+_GLIBC = "2.39"
 _TIMEOUT_S = 600
 _DRIVER = "610.43"
 """Newer than any toolkit of the tables asks for: the locks are about packages."""
@@ -62,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one of the three; return 1 where answers differ or uv finds no solution."""
     parser = argparse.ArgumentParser(prog="python -m tools.canaries", description=__doc__)
     steps = parser.add_subparsers(dest="step", required=True)
-    steps.add_parser("lock", help="write the locks anew")
+    lock = steps.add_parser("lock", help="write the locks anew")
+    lock.add_argument("--missing", action="store_true", help="only those that are not there")
     judge = steps.add_parser("judge", help="write the answers")
     judge.add_argument("--newer", action="store_true", help="with a release that no table has")
     judge.add_argument("output", type=Path)
@@ -72,7 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if asked.step == "lock":
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            return int(not all(pool.map(locked, environments())))
+            wanted = [e for e in environments() if not (asked.missing and _path(e).is_file())]
+            return int(not all(pool.map(locked, wanted)))
     if asked.step == "judge":
         answers = judged(newer=asked.newer)
         asked.output.write_text(json.dumps(answers, indent=1, sort_keys=True), "utf-8")
@@ -97,8 +100,12 @@ def locked(environment: Mapping[str, Any]) -> bool:
         sys.stderr.write(f"{environment['name']}: {done.stderr.strip()[:400]}\n")
         return False
     LOCKS.mkdir(exist_ok=True)
-    (LOCKS / f"{environment['name']}.txt").write_text(done.stdout, "utf-8")
+    _path(environment).write_text(done.stdout, "utf-8")
     return True
+
+
+def _path(environment: Mapping[str, Any]) -> Path:
+    return LOCKS / f"{environment['name']}.txt"
 
 
 def judged(*, newer: bool = False) -> dict[str, Answer]:
@@ -108,7 +115,7 @@ def judged(*, newer: bool = False) -> dict[str, Answer]:
     return {
         each["name"]: answer(each, knowledge, matrix, newer=newer)
         for each in environments()
-        if (LOCKS / f"{each['name']}.txt").is_file() and (each.get("newer") or not newer)
+        if _path(each).is_file() and (each.get("newer") or not newer)
     }
 
 
@@ -116,12 +123,13 @@ def answer(
     environment: Mapping[str, Any], knowledge: Knowledge, matrix: Matrix, *, newer: bool = False
 ) -> Answer:
     """Return what fadoctor says of one lock."""
-    text = (LOCKS / f"{environment['name']}.txt").read_text("utf-8")
+    text = _path(environment).read_text("utf-8")
     if newer:
         text = with_newer(text, environment["newer"])
+    platform = environment.get("platform", LINUX)
     overlays = Overlays(
-        (environment["gpu"],), _DRIVER, python_version=environment["python"],
-        platform=environment.get("platform", LINUX),
+        (environment["gpu"],), environment.get("driver", _DRIVER),
+        "" if platform == "win_amd64" else _GLIBC, environment["python"], platform,
     )  # fmt: skip
     host = apply_overlays(Environment("1", Target("manifest", "lock", "judged"), {}), overlays, matrix)
     with tempfile.TemporaryDirectory() as folder:
