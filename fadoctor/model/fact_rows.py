@@ -261,7 +261,7 @@ EXTENSION_ROWS = """
 file       | text    | path of the extension; Absent where there is none
 size       | integer | its bytes
 recorded_size | integer | bytes that the RECORD of its package gives; Absent where it gives none
-failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf, other-machine, processor (it wants a newer one), static-tls (no room for thread-local variables), refused (it forbids to be opened by a program that runs), torch (torch itself does not load)
+failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf (not a library at all), other-machine, other-python (linked to the library of another Python), processor (it wants a newer one), static-tls (no room for thread-local variables), refused (it forbids to be opened by a program that runs), torch (torch itself does not load)
 missing    | text    | the library, version or symbol that is missing
 cause      | text    | what kind of thing that is: string-abi, torch-function, stable-abi, torch-library, cuda-runtime, cuda-library, nccl, glibc, libstdcxx, python, other
 wanted_by  | text    | the file that asks for it: the extension, or a library that it needs
@@ -270,11 +270,13 @@ found_by   | text    | how that library was found: torch, rpath, LD_LIBRARY_PATH
 says       | text    | what the loader would say
 hint       | text    | what is wanted and what is there instead, demangled
 undefined  | list    | symbols that nothing provides, at most 20 of them
-needed     | list    | its DT_NEEDED
+unfound    | list    | DLLs that it or a library of its wants, and that no folder has which Windows searches; Windows alone can prove it, so that `failure` is unknown; Absent on other systems
+unfound_kind | text  | whose library the first of them is: vc-runtime, openmp, python, torch, cuda-runtime, cuda-library, cudnn, zlib, rocm, other
+needed     | list    | its DT_NEEDED, or the DLLs that it is loaded with
 glibc      | version | highest GLIBC_ version that it needs
 glibcxx    | version | highest GLIBCXX_ version that it needs
 cxx11_abi  | boolean | C++ string ABI of what it calls in torch; Absent where nothing tells
-cuda_major | text    | major of the libcudart in its DT_NEEDED: 11, 12, 13; Absent where there is none
+cuda_major | text    | major of the libcudart in its DT_NEEDED, or of the cudart64 DLL that it wants: 11, 12, 13; Absent where there is none
 code       | mapping | what its containers of GPU code hold -> how many hold it; 8.0 9.0a 9.0+PTX@8.4 is machine code for 8.0 and 9.0a and PTX of ISA 8.4 for 9.0
 arch_list  | list    | compute capabilities with machine code anywhere in it, of torch in every part of it, architecture-specific ones with their letter: 8.0, 9.0a
 ptx        | version | lowest compute capability of its PTX; Absent where it has none

@@ -47,6 +47,11 @@ def read_imports(image: PeImage) -> tuple[Imported, ...]:
     return (*at_once, *(reader.imported(*row) for row in _delayed(image)))
 
 
+def read_libraries(image: PeImage) -> tuple[str, ...]:
+    """Return the libraries that a file is loaded with, without their symbols."""
+    return tuple(image.text(library) for library, _, _ in _at_once(image))
+
+
 Row = tuple[int, int, bool]
 """Address of the library's name and of the thunks, and whether it is delayed."""
 
