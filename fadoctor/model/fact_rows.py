@@ -45,6 +45,8 @@ python.ext_suffix      | text    | interpreter | sysconfig's EXT_SUFFIX
 python.platform_tag    | text    | interpreter | sysconfig.get_platform(), as in a wheel name
 python.free_threaded   | boolean | interpreter | built without the GIL
 python.headers         | text    | interpreter | path of Python.h; Absent where it is not installed
+python.embedded        | boolean | interpreter | an embedded Python of Windows, as portable programs have it; Absent on other systems
+python.import_library  | text    | interpreter | path of python311.lib, which compilers on Windows link with; Absent where it is not installed, and on other systems
 python.externally_managed | boolean | interpreter | an EXTERNALLY-MANAGED file forbids pip
 python.installer       | text    | interpreter | what made or manages the environment: venv, uv, conda, virtualenv, system
 driver.version         | version | gpu         | NVIDIA driver version; Absent on a Jetson

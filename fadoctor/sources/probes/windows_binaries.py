@@ -22,7 +22,8 @@ from fadoctor.binary.pe.search import DllFolders
 from fadoctor.binary.pe.trouble import UNDECIDED_TROUBLE, Trouble, TroubleKind, windows_says
 from fadoctor.model.fact import Fact, Known, printable
 from fadoctor.model.packages import LOADS_ALONE, TORCH
-from fadoctor.sources.probes.interpreter_files import is_folder, read_pyvenv
+from fadoctor.sources.probes.interpreter_files import is_folder
+from fadoctor.sources.probes.windows_python import program_folder
 from fadoctor.sources.probes.world import World, absent, known, read_text, unknown
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def windows_process(world: World, facts: Mapping[str, Fact], torch: str) -> Wind
         machine=_MACHINES.get(platform, ""),
         python=_text(facts, "python.abi_tag") or _text(facts, "python.tag"),
         folders=DllFolders(
-            program=_program_folder(world),
+            program=program_folder(world),
             added=tuple(_added(world, facts, package)),
             system=str(world.path(SYSTEM32)),
             path=tuple(_on_path(world)),
@@ -199,24 +200,11 @@ def _cuda_major(extension: Extension, source: str) -> Fact:
     return known(major, source) if major else absent(f"{source}: no cudart64")
 
 
-def _program_folder(world: World) -> str:
-    """Return the folder of the python.exe that really runs: a virtual environment starts its base.
-
-    Python's documentation of venv: its python.exe only starts the one that pyvenv.cfg names.
-    """
-    prefix = world.target.roots.get("prefix", "")
-    config = read_pyvenv(prefix) if prefix else None
-    if config is not None:
-        home = config.get("home", "").replace("\\", "/")
-        return str(world.path(home)) if home else ""
-    return str(Path(world.target.python).parent) if world.target.python else prefix
-
-
 def _added(world: World, facts: Mapping[str, Fact], torch: str) -> Iterator[str]:
     """Yield the folders that torch/__init__.py adds, those that are there."""
     if not torch:
         return
-    prefix, base = world.target.roots.get("prefix", ""), _program_folder(world)
+    prefix, base = world.target.roots.get("prefix", ""), program_folder(world)
     homes = [home for home in dict.fromkeys((prefix, base)) if home]
     first = [f"{torch}/lib", *(f"{home}/Library/bin" for home in homes), f"{prefix}/bin"]
     there = [folder for folder in first if is_folder(folder)]
