@@ -34,6 +34,10 @@ host.glibc             | version | host        | glibc version; Absent on musl a
 host.glibcxx           | version | host        | highest GLIBCXX_ version of the libstdc++ that is found
 host.container         | text    | host        | docker, podman, kubernetes, lxc or container; Absent on a plain host
 host.wsl               | boolean | host        | running under the Windows Subsystem for Linux
+host.wsl_version       | text    | host        | 1 or 2, by its kernel; Absent outside of WSL
+host.windows_build     | text    | host        | build of Windows: 22631, 26100; Absent on other systems
+host.long_paths        | boolean | host        | Windows allows paths of more than 260 characters; Absent on other systems
+host.vc_runtime        | version | host        | Visual C++ redistributable for x64, since 2015; Absent where it is not installed, and on other systems
 host.tegra             | boolean | host        | an NVIDIA Jetson, whose drivers have numbers of their own; Absent off Linux
 host.memory_bytes      | integer | host        | physical memory, bytes, or the cgroup limit where lower
 host.cores             | integer | host        | processors this process may use
@@ -80,6 +84,8 @@ toolkit.gcc.version    | version | toolkit     | gcc (or $CC)
 toolkit.gcc.path       | text    | toolkit     | its path
 toolkit.gxx.version    | version | toolkit     | g++ (or $CXX)
 toolkit.gxx.path       | text    | toolkit     | its path
+toolkit.msvc.version   | version | toolkit     | newest Visual C++ tools for x64, by their folder: 14.44.35207; Absent where there are none, and on other systems
+toolkit.msvc.path      | text    | toolkit     | path of its cl.exe
 toolkit.ninja.version  | version | toolkit     | ninja
 toolkit.ptxas.version  | version | toolkit     | ptxas that triton would use: TRITON_PTXAS_PATH or the one bundled with triton
 toolkit.ptxas.path     | text    | toolkit     | its path
