@@ -73,4 +73,4 @@ def test_variables_stand_before_a_posix_command() -> None:
 
 def test_windows_quoting() -> None:
     line = command_line(("C:\\my env\\python.exe", "install", "a b"), windows=True)
-    assert line == '"C:\\my env\\python.exe" install "a b"'
+    assert line == '& "C:\\my env\\python.exe" install "a b"'
