@@ -39,6 +39,7 @@ HOSTS = Path(__file__).parent
 
 # == /usr/bin/nvcc executable
 # == /usr/lib/libcuda.so.1 -> libcuda.so.550.54.15
+# == /C:/Program%20Files/x: a space in a path
 _HEADER = re.compile(r"^== (/\S+)(?: -> (\S+)|((?: executable| escaped)*))\n", re.MULTILINE)
 
 
@@ -133,7 +134,7 @@ def world(name: str, root: Path) -> World:
 def unpack(text: str, root: Path) -> None:
     """Write the files, links and folders of a tree below a folder."""
     for path, link, flags, content in _entries(text):
-        place = root / path.lstrip("/")
+        place = root / path.lstrip("/").replace("%20", " ")
         if path.endswith("/"):
             place.mkdir(parents=True)
             continue
