@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.fact import Known
+from fadoctor.syntax.windows_command import powershell_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,8 +118,8 @@ def is_windows(environment: Environment) -> bool:
 
 
 def command_line(argv: tuple[str, ...], *, windows: bool, env: Mapping[str, str] = {}) -> str:
-    """Return a command as it is pasted into a shell: POSIX, or cmd and PowerShell."""
+    """Return a command as it is pasted into a shell: POSIX, or PowerShell on Windows."""
     if windows:
-        return subprocess.list2cmdline(argv)
+        return powershell_line(argv, env)
     words = [f"{name}={shlex.quote(value)}" for name, value in env.items()]
     return " ".join([*words, shlex.join(argv)])

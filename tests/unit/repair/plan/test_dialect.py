@@ -73,7 +73,7 @@ def test_variables_stand_before_a_posix_command() -> None:
 
 def test_windows_quoting() -> None:
     line = command_line(("C:\\my env\\python.exe", "install", "a b"), windows=True)
-    assert line == '"C:\\my env\\python.exe" install "a b"'
+    assert line == '& "C:\\my env\\python.exe" install "a b"'
 
 
 @pytest.mark.parametrize("name", ["uv-project", "poetry", "pixi", "pdm"])
