@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "environment.yml"
 _NAME = re.compile(
@@ -91,7 +91,7 @@ def _pip(draft: Draft, tree: ManifestTree, item: Node) -> None:
         end = 0
         for line in tree.items(node):
             said = tree.as_text(line)
-            at = text.find(said, line.at)
+            at = text.find(said, tree.offset(line))
             if at < 0 or "\n" in said:
                 raise tree.error(line, "a requirement that is folded or has escapes in it")
             kept.append(_NO_MARKS.sub(" ", text[end:at]) + said)
