@@ -261,8 +261,8 @@ class Writer:
 
     def _undo(self, names: tuple[str, ...]) -> str:
         """Return how to come back by hand; `fix --undo` does it exactly."""
-        if self.is_fresh:
-            return ""
+        if self.is_fresh or self.dialect.is_project:
+            return self.dialect.project_files
         before = {name: self._before(name) for name in names}
         if before.get(TORCH):
             before |= self._libraries_of_nvidia()
@@ -302,7 +302,15 @@ class Writer:
                 choice.kind is ChoiceKind.INSTALL and not after
             ):
                 after = "what the installer finds"
+            elif choice.kind is ChoiceKind.INSTALL:
+                after = _range_of(choice) or after
             yield Change(name, before, "" if choice.kind is ChoiceKind.REMOVE else after)
+
+
+def _range_of(choice: Choice) -> str:
+    """Return the range from which an installer takes a release, "" where one is named."""
+    specifier = choice.requirement.removeprefix(choice.distribution)
+    return specifier if specifier[:1] in set("<>~!") else ""
 
 
 def _is_about(relation: Relation, packages: set[str]) -> bool:

@@ -32,6 +32,21 @@ class Dialect(msgspec.Struct, frozen=True):
         """Whether it changes a project's list of dependencies, and not an environment."""
         return self.name in ("uv-project", "poetry", "pixi", "pdm")
 
+    @property
+    def project_files(self) -> str:
+        """How a project comes back by hand: its own files say what is installed."""
+        match self.name:
+            case "uv-project":
+                return "restore pyproject.toml and uv.lock, then run `uv sync`"
+            case "poetry":
+                return "restore pyproject.toml and poetry.lock, then run `poetry install`"
+            case "pixi":
+                return "restore pixi.toml and pixi.lock, then run `pixi install`"
+            case "pdm":
+                return "restore pyproject.toml and pdm.lock, then run `pdm sync`"
+            case _:
+                return ""
+
     def install(
         self,
         items: tuple[str, ...],
