@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WORLD_LIMIT = 100
 """Other worlds than today's that are tried: a count, so that any machine gives the same answer."""
 
-LOOSE_LIMIT = 200
+LOOSE_LIMIT = 100
 """Releases of a package that something may bound."""
 
 
@@ -134,7 +134,8 @@ def _loose(
         for version in fitting or listed:
             versions = {**taken, package: version}
             there = settled(labelled(resolver.world(versions)))
-            found.append(ResolverWorld(versions, foresee(there, *how), package))
+            prognosis = foresee(there, *how, predicts=False)  # of these, findings are told alone
+            found.append(ResolverWorld(versions, prognosis, package))
         yield from found
 
 

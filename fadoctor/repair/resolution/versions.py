@@ -40,10 +40,17 @@ class Versions:
         platform = _text(environment, "host.platform")
         self._files = PublishedFiles(matrix, platform, python_of(environment))
         self._known: dict[str, tuple[str, ...]] = {}
+        self._within: dict[tuple[str, str], tuple[str, ...]] = {}
         self._facts: dict[tuple[str, str], dict[str, Fact]] = {}
 
     def of(self, package: str, specifier: str) -> tuple[str, ...]:
         """Return the releases in a range, newest first; pre-releases only where nothing else is."""
+        asked = (package, specifier)
+        if asked not in self._within:
+            self._within[asked] = self._found(package, specifier)
+        return self._within[asked]
+
+    def _found(self, package: str, specifier: str) -> tuple[str, ...]:
         if package not in self._known:
             refused = uninstallable(self.matrix, PACKAGES[package][0])
             served = self._served(package)

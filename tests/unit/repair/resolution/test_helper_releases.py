@@ -42,3 +42,8 @@ def test_what_a_release_requires() -> None:
     assert found.requires("transformers", "5.23.0") == {}  # it stands in an extra
     assert found.requires("transformers", "4.42.0") == {"numpy": "<2.0,>=1.17"}
     assert found.requires("trl", "0.0.1") == {}
+
+
+def test_numpy_of_each_python() -> None:
+    assert releases("3.10").of("numpy")[0] == "2.2.6"
+    assert releases("3.8").of("numpy") == ("1.24.4",)
