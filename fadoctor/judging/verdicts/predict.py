@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.verdicts.obstacles import obstacle
-from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, Support, visible_gpus
+from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, visible_gpus
+from fadoctor.knowledge.matrix.support import Support
 from fadoctor.model.fact import Fact, Known, Unknown, fact_text
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict

@@ -8,11 +8,11 @@ from fadoctor.judging.verdicts.audience import serves
 from fadoctor.knowledge.matrix.kernels import (
     Gpu,
     Kernels,
-    Support,
     computing_gpus,
     distribution_version,
     visible_gpus,
 )
+from fadoctor.knowledge.matrix.support import Support
 from fadoctor.model.fact import Absent, Fact, Known, fact_text
 from fadoctor.model.packages import (
     FLASH_ATTN,
@@ -213,7 +213,7 @@ def _agreed(answers: list[Fact]) -> dict[str, str]:
 
 
 def _why(label: str, gpus: list[Gpu], dtype: Dtype, ruled_out: list[str], doubt: str) -> str:
-    names = [f"{g.label} (compute capability {fact_text(g.capability, '?')})" for g in gpus]
+    names = [f"{g.label} ({g.kind})" for g in gpus]
     text = f"{label} has kernels for {dtype.value} on {_list(names)}{doubt}."
     if ruled_out:
         text += f" Ruled out: {'; '.join(ruled_out[:_REASON_LIMIT])}."

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.probes.world import Facts, World
 
 _MACHINES = ("x86_64", "aarch64")
-_CODE = ("code", "arch_list", "ptx")
+_CODE = ("code", "arch_list", "ptx", "gfx")
 SMALLEST = 4096
 """Bytes below which nothing is a compiled extension: they take more than three pages."""
 _LFS = b"version https://git-lfs"

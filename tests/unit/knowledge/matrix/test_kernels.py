@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, Support, visible_gpus
+from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, visible_gpus
+from fadoctor.knowledge.matrix.support import Support
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.verdict import Backend, Dtype
