@@ -1,8 +1,9 @@
 """Build flash-attn from a source folder for one architecture and one head dimension.
 
 A whole build takes an hour; this one compiles what the default set of a smoke run calls. All head
-dimensions up to 128 go to the kernels for 128, which take smaller ones too. Written against the
-sources of flash-attn 2.8.3.
+dimensions up to 128 go to the kernels for 128, which take smaller ones too where the host side
+allots its accumulators for 128; larger ones are refused. Written against the sources of flash-attn
+2.8.3.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 import shutil
 import sys
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +32,10 @@ _ONE = (
     "#define HEADDIM_SWITCH(HEADDIM, ...) [&] { "
     f"constexpr static int kHeadDim = {HEAD_DIM}; return __VA_ARGS__(); }}()\n"
 )
+# What allots room for accumulators, and what refuses head dimensions, in flash_api.cpp.
+_ROUNDED = re.compile(r"(const int head_size_rounded = )[^;]+;")
+_LIMIT = re.compile(r'TORCH_CHECK\(head_size <= 256, "[^"]*"\)')
+REFUSAL = f"this build has kernels for head dimensions up to {HEAD_DIM}"
 
 
 class SourceError(Exception):
@@ -41,7 +46,8 @@ def reduce(source: Path, folder: Path) -> Path:
     """Copy a source folder and leave one head dimension in it; SourceError where that fails."""
     setup = source / "setup.py"
     switch = source / "csrc" / "flash_attn" / "src" / "static_switch.h"
-    if not (setup.is_file() and switch.is_file()):
+    calls = source / "csrc" / "flash_attn" / "flash_api.cpp"
+    if not (setup.is_file() and switch.is_file() and calls.is_file()):
         raise SourceError(f"{source} holds no source of flash-attn 2")
     copy = folder / "flash-attention"
     shutil.rmtree(copy, ignore_errors=True)
@@ -56,10 +62,13 @@ def reduce(source: Path, folder: Path) -> Path:
 
     text = _SOURCE.sub(keep, setup.read_text(encoding="utf-8"))
     header, switches = _SWITCH.subn(lambda _: _ONE, switch.read_text(encoding="utf-8"))
-    if not kept or not dropped or switches != 1:
+    host, rounded = _ROUNDED.subn(rf"\g<1>{HEAD_DIM};", calls.read_text(encoding="utf-8"))
+    host, limits = _LIMIT.subn(f'TORCH_CHECK(head_size <= {HEAD_DIM}, "{REFUSAL}")', host)
+    if not kept or not dropped or switches != 1 or not rounded or not limits:
         raise SourceError(f"{source} is another flash-attn than this was written for")
     (copy / "setup.py").write_text(text, encoding="utf-8")
     (copy / switch.relative_to(source)).write_text(header, encoding="utf-8")
+    (copy / calls.relative_to(source)).write_text(host, encoding="utf-8")
     return copy
 
 
@@ -94,6 +103,20 @@ def environment(capability: str) -> dict[str, str]:
         "MAX_JOBS": str(jobs),
         "NVCC_THREADS": "1",
     }
+
+
+def problem(cells: Any) -> str:
+    """Return what a smoke run with the build found wrong, "" where it is as it should be.
+
+    Cells with larger heads than the build has kernels for are refused by it.
+    """
+    ran = [cell for cell in cells if cell["measured"] != "not_run"]
+    failed = [
+        f"{cell['dtype']} {cell['case']}: {cell['detail']}"
+        for cell in ran
+        if cell["measured"] == "failed" and REFUSAL not in cell["message"]
+    ]
+    return failed[0] if failed else "" if ran else "no cell was run"
 
 
 def unpack(wheels: Path, site: Path) -> str:

@@ -255,7 +255,12 @@ def build_flash_attn(session: Session, source: Path) -> None:
         return
     env = {**os.environ, "PYTHONPATH": str(site.resolve())}
     words = ("--backend", "fa2", "--dtype", "bf16", "--dtype", "fp16")
-    session.run(Step("smoke built flash-attn", session.smoke(*words), 120, env, own_budget=True))
+    step = Step(
+        "smoke built flash-attn", session.smoke(*words), 120, env, codes=(0, 1), own_budget=True
+    )
+    found = session.run(step)
+    if said := gpu_build.problem(found["cells"] if found else ()):
+        session.steps[-1].setdefault("problem", said)
 
 
 def capability_of(session: Session) -> str:

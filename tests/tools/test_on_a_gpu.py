@@ -220,10 +220,17 @@ SWITCH = """#define FP16_SWITCH(COND, ...) [&] { }()
 """
 
 
+CALLS = """
+    TORCH_CHECK(head_size <= 256, "FlashAttention only supports head dimension at most 256");
+    const int head_size_rounded = round_multiple(head_size, head_size <= 128 ? 32 : 64);
+"""
+
+
 def plant_source(folder: Path, setup: str = SETUP) -> Path:
     source = folder / "source" / "csrc" / "flash_attn" / "src"
     source.mkdir(parents=True)
     (source / "static_switch.h").write_text(SWITCH)
+    (source.parent / "flash_api.cpp").write_text(CALLS)
     (folder / "source" / "setup.py").write_text(setup)
     return folder / "source"
 
@@ -235,6 +242,9 @@ def test_source_is_reduced_to_one_head_dimension(tmp_path: Path) -> None:
     header = (copy / "csrc" / "flash_attn" / "src" / "static_switch.h").read_text()
     assert "kHeadDim = 128; return __VA_ARGS__(); }()\n\n#define LAST 1\n" in header
     assert "FP16_SWITCH" in header
+    host = (copy / "csrc" / "flash_attn" / "flash_api.cpp").read_text()
+    assert "head_size_rounded = 128;" in host  # else heads of 64 came out wrong on an H200
+    assert f'TORCH_CHECK(head_size <= 128, "{gpu_build.REFUSAL}");' in host
     assert (source / "setup.py").read_text() == SETUP
 
 
@@ -244,6 +254,23 @@ def test_other_sources_are_refused(tmp_path: Path) -> None:
     source = plant_source(tmp_path, setup="sources = []")
     with pytest.raises(gpu_build.SourceError, match="another flash-attn"):
         gpu_build.reduce(source, tmp_path / "out")
+
+
+def ran(measured: str, case: str = "full", message: str = "") -> dict[str, str]:
+    return {"measured": measured, "dtype": "bf16", "case": case, "message": message, "detail": "d"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([], "no cell was run"),
+        ([ran("not_run")], "no cell was run"),
+        ([ran("passed"), ran("failed", "hdim256", f"x: {gpu_build.REFUSAL}")], ""),
+        ([ran("passed"), ran("failed", "causal", "out is wrong")], "bf16 causal: d"),
+    ],
+)
+def test_run_of_the_build_is_judged(cells: list[dict[str, str]], said: str) -> None:
+    assert gpu_build.problem(cells) == said
 
 
 def test_build_is_for_one_architecture_and_asks_no_network() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import subprocess
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -206,6 +209,36 @@ def test_warnings_are_neither_doubled_nor_lost() -> None:
     assert [str(each.message) for each in caught] == ["said once"]
     (call,) = trace.document().processes[0].calls
     assert call.backend == "sdpa-flash"
+
+
+_WARNS = """
+#include <c10/util/Exception.h>
+extern "C" bool ask() { TORCH_WARN("Got Query.size(-1): 512 instead."); return false; }
+"""
+
+
+@pytest.mark.gcc
+@pytest.mark.long
+def test_what_torch_warns_of_without_a_handler_is_kept(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Torch's question about flash is bound so: its reasons went to the patient's stderr."""
+    with api.trace():
+        import _fadoctor_trace_quiet as quiet  # noqa: PLC0415
+    source, library = tmp_path / "warns.cpp", tmp_path / "warns.so"
+    source.write_text(_WARNS, encoding="utf-8")
+    root = Path(torch.__file__).parent
+    argv = ["g++", "-shared", "-fPIC", "-std=c++20", f"-I{root / 'include'}", str(source),
+            "-o", str(library), f"-L{root / 'lib'}", "-lc10"]  # fmt: skip
+    subprocess.run(argv, check=True)
+    ask = ctypes.PyDLL(str(library)).ask
+    _, lost = quiet.heard(ask)
+    assert lost == []
+    assert "512" in capfd.readouterr().err
+    answer, said = quiet.heard(lambda: quiet.warned_in_python(ask))
+    assert answer == 0
+    assert [each.split(" (Trig")[0] for each in said] == ["Got Query.size(-1): 512 instead."]
+    assert capfd.readouterr().err == ""
 
 
 def test_stand_in_for_autocast_takes_no_memory() -> None:

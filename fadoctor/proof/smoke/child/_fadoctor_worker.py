@@ -120,13 +120,17 @@ def main(path: str, pulse: str, request: Dict[str, Any]) -> None:
     leave(0)
 
 
+_THREADS = 4
+"""Threads for the reference, at most, of what runs on a GPU."""
+
+
 def run_cells(torch: Any, events: Events, device: str, request: Dict[str, Any]) -> None:
     """Run the cells for one device; leave at once where a GPU's context has become unusable."""
-    if device == "cpu":
-        # Threads that wait for each other take many times as long where other programs, or the
-        # limit of a container, keep them from running; the shapes are small enough for one.
-        with contextlib.suppress(Exception):
-            torch.set_num_threads(1)
+    # Threads that wait for each other take many times as long where other programs, or the limit
+    # of a container, keep them from running; the shapes are small enough for one. Beside a GPU,
+    # the reference of what is timed is larger.
+    with contextlib.suppress(Exception):
+        torch.set_num_threads(1 if device == "cpu" else min(torch.get_num_threads(), _THREADS))
     cells = request["cells"]["cpu" if device == "cpu" else "cuda"]
     if cells and device != "cpu":
         events.beat()

@@ -12,6 +12,8 @@ import threading
 import warnings
 from typing import Any
 
+import torch
+
 _LOCK = threading.RLock()
 _ASKERS = re.compile(r"(?:_fadoctor_trace_\w+|torch\.backends\.cuda)\Z")
 """A warning of C++ belongs to the module of the innermost Python frame."""
@@ -39,3 +41,23 @@ def heard(ask: Any) -> Any:
         finally:
             setattr(warnings, "_showwarnmsg", show)
             setattr(warnings, "filters", filters)
+
+
+_ONE = torch.empty(1, device="cpu")
+
+
+def warned_in_python(ask: Any) -> Any:
+    """Return what `ask` returns; what C++ warns of in it becomes warnings of Python.
+
+    `can_use_flash_attention` alone has nothing that does so: on a GPU, torch 2.11 wrote its reasons
+    to the standard error stream of the patient. A method that calls back, like `apply_`, has.
+    """
+    found: list[Any] = []
+
+    def call(value: Any) -> Any:
+        found.append(ask())
+        return value
+
+    with torch._C.DisableTorchFunction():
+        _ONE.apply_(call)
+    return found[0]

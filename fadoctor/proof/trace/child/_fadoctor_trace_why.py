@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import torch
-from _fadoctor_trace_quiet import heard
+from _fadoctor_trace_quiet import heard, warned_in_python
 
 FLASH = frozenset(
     ("fa1", "fa2", "fa3", "fa4", "hub-fa2", "hub-fa3", "hub-fa4", "torch-fa3", "torch-fa4",
@@ -117,5 +117,5 @@ def reasons(before: Any) -> Any:
         asked = params(*given, before.grouped)
     except TypeError:  # older than grouped heads
         asked = params(*given)
-    _, said = heard(lambda: ask(asked, debug=True))
+    _, said = heard(lambda: warned_in_python(lambda: ask(asked, debug=True)))
     return [each.split(" (Triggered internally")[0][:300] for each in said][:8]
