@@ -260,11 +260,7 @@ class Kernels:
         return self._kernels[asked]
 
     def settings(self, framework: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Fact:
-        """Return a framework's settings for a backend and a dtype on a GPU.
-
-        On AMD's, where there is no compute capability, those of every GPU count.
-        """
-        capability = Known("amd", "asked") if gpu.is_amd else gpu.capability
+        """Return a framework's settings for a backend and a dtype on a GPU."""
         other = distribution_version(self.environment, framework)
         version = self.or_newest(framework) if framework in PACKAGES else other
         keys = {
@@ -272,9 +268,12 @@ class Kernels:
             "version": version,
             "backend": Known(backend.value, "asked"),
             "dtype": Known(dtype.value, "asked"),
-            "cc": capability,
         }
-        return self.matrix.find("framework-settings", keys).cell("settings")
+        if gpu.is_amd:
+            return self.rocm.settings(keys)
+        return self.matrix.find("framework-settings", {**keys, "cc": gpu.capability}).cell(
+            "settings"
+        )
 
     def or_newest(self, package: str) -> Fact:
         """Return a package's version; the newest where it is not installed."""

@@ -11,6 +11,8 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
 from fadoctor.model.verdict import Dtype
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fadoctor.knowledge.matrix.query import Matrix, Rows
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Backend
@@ -64,6 +66,22 @@ class RocmKernels:
         if any(one.answer != found[0].answer for one in found):
             return Support(engine.version)
         return self._as_seen(found[0], gpu, isa)
+
+    def hub_kernel(self, name: str) -> str:
+        """Return what transformers takes from the Hub here for fa2 or fa3, for a person."""
+        keys = {"version": self.environment.fact("transformers.version")}
+        taken = self.matrix.find("transformers-hub-rocm", keys).cell(name) if name else None
+        if isinstance(taken, Known):
+            return f"on ROCm transformers takes {taken.value}, which was not tried"
+        return "the Hub's kernel for NVIDIA's GPUs has no build for ROCm"
+
+    def settings(self, keys: Mapping[str, Fact]) -> Fact:
+        """Return a framework's settings: those for AMD's GPUs, else those for every GPU."""
+        own = self.matrix.find("framework-settings-rocm", keys)
+        if own.rows:
+            return own.cell("settings")
+        every = {**keys, "cc": Known("amd", "asked")}
+        return self.matrix.find("framework-settings", every).cell("settings")
 
     def _is_for_others(self) -> bool:
         """Return whether the torch that is installed is surely none for AMD's GPUs."""

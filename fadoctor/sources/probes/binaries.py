@@ -20,6 +20,7 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Fact, Known, Unknown, printable
 from fadoctor.model.files import read_bytes
 from fadoctor.model.packages import LOADS_ALONE, TORCH
+from fadoctor.sources.probes.amd_code import amd_code
 from fadoctor.sources.probes.binary_facts import Naming, loader_facts, loads_fact
 from fadoctor.sources.probes.extensions import Extension, absent_extension, find_extensions
 from fadoctor.sources.probes.foreign_cuda import CUDA, foreign_facts
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.probes.world import Facts, World
 
 _MACHINES = ("x86_64", "aarch64")
-_CODE = ("code", "arch_list", "ptx", "gfx")
+_CODE = ("code", "arch_list", "ptx")
 SMALLEST = 4096
 """Bytes below which nothing is a compiled extension: they take more than three pages."""
 _LFS = b"version https://git-lfs"
@@ -141,6 +142,7 @@ def _facts_of(
         there: Facts = {f"{extension.prefix}.file": known(name, name)} if extension.path else {}
         return none | there
     found = loader_facts(extension, prediction, naming) | _code_of(extension, naming, facts)
+    found["gfx"] = amd_code(extension, naming, facts)
     found |= _sizes(extension, naming)
     return {f"{extension.prefix}.{name}": fact for name, fact in found.items()}
 

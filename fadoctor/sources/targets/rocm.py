@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.knowledge.matrix.rocm_labels import label_of
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_words
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 _BUILDS = "torch-rocm-builds"
-# rocm6.4, rocm6.2.4; AMD's own are rocm7.2.1.lw.gitff65f5bc and the like
-_LABEL = re.compile(r"rocm\d{1,3}(?:\.\d{1,3}){1,2}")
 # libaotriton_v2.so.0.11.1
 _AOTRITON = re.compile(r"libaotriton_v2\.so\.(\d{1,4}(?:\.\d{1,4}){1,3})")
 _OF_HIP = re.compile(r"(?:lib)?torch_hip\.(?:so|dll)")
@@ -75,8 +73,7 @@ def _label(facts: Mapping[str, Fact]) -> Fact:
     version = facts.get("torch.version")
     if not isinstance(version, Known):
         return version or Unknown("no torch was read", "torch.version")
-    label = version_part(str(version.value), "local") or ""
-    if _LABEL.fullmatch(label):
+    if label := label_of(str(version.value)):
         return Known(label, version.source)
     return Unknown(f"{version.value} has no label of an index of PyTorch", version.source)
 
