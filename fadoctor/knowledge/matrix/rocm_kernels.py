@@ -136,7 +136,7 @@ class RocmKernels:
             return found
         if own.value == isa.value:
             return found
-        text = f"it runs code for {isa.value} on a {own.value}, which nobody promises to work"
+        text = f"it runs code for {isa.value} on a {own.value}, and that may fail"
         return Support(Unknown(text, isa.source))
 
 
