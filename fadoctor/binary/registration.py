@@ -80,9 +80,7 @@ def read_wrappers(source: BinarySource, layout: Layout, kind: Kind = CUDA) -> Wr
     return Wrappers(found, unresolved)
 
 
-def _wrappers(
-    source: BinarySource, layout: Layout, kind: Kind
-) -> Iterator[tuple[int, int, int]]:
+def _wrappers(source: BinarySource, layout: Layout, kind: Kind) -> Iterator[tuple[int, int, int]]:
     """Yield place, version and pointer of each wrapper."""
     count = 0
     for start, end in layout.ranges(wrappers=True):

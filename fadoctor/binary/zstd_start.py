@@ -1,4 +1,4 @@
-"""The first bytes of a Zstandard frame (RFC 8878): enough for a header that begins what is compressed.
+"""The first bytes of a Zstandard frame (RFC 8878), where a header begins what is compressed.
 
 Python has no such decoder before 3.14. One block is decoded, of at most 128 KiB, and of that only
 as much as is wanted.

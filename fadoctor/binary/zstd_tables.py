@@ -110,7 +110,7 @@ class Fse:
             left -= abs(value - 1)
             frequencies.append(value - 1)
             repeat = 3 if value == 1 else 0
-            while repeat == 3 and len(frequencies) < _SYMBOLS:  # noqa: PLR2004 -- two bits, all set: more follow
+            while repeat == 3 and len(frequencies) < _SYMBOLS:
                 repeat = _forward(data, place, 2)
                 place += 2
                 frequencies += [0] * repeat
@@ -153,7 +153,7 @@ _MATCH_EXTRA = (*[0] * 32, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, *range(7, 17))
 
 
 def _bases(first: int, extra: Sequence[int]) -> tuple[int, ...]:
-    """Return where each symbol begins: where the one before it ends, to a power of two at the end."""
+    """Return where each symbol begins: where the one before it ends."""
     found, value = [], first
     for bits in extra:
         found.append(value)

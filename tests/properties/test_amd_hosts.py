@@ -1,4 +1,4 @@
-"""No command for CUDA is ever given to a machine whose GPUs are AMD's: by no rule, and by no plan."""
+"""A machine whose GPUs are AMD's gets no command for CUDA: by no rule, and by no plan."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def wrong(environment: Environment) -> list[str]:
     findings = advise(before.assessment.findings, before, session(), PlannerRequest(), plan)
     said = [text for finding in findings for text in commands(finding.fixes)]
     said += [text for finding in before.assessment.findings for text in commands(finding.fixes)]
-    said += [" ".join((*action.argv, action.text, action.index, *action.env)) for action in plan.actions]
+    said += [
+        " ".join((*action.argv, action.text, action.index, *action.env)) for action in plan.actions
+    ]
     return [text for text in said if CUDA.search(text)]
 
 

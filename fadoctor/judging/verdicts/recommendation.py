@@ -12,8 +12,7 @@ from fadoctor.knowledge.matrix.kernels import (
     distribution_version,
     visible_gpus,
 )
-from fadoctor.knowledge.matrix.support import Support
-from fadoctor.model.fact import Absent, Fact, Known, fact_text
+from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.packages import (
     FLASH_ATTN,
     KERNELS,
@@ -28,6 +27,7 @@ from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommen
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from fadoctor.knowledge.matrix.support import Support
     from fadoctor.model.verdict import Becomes, Verdict
 
 PREFERRED_BACKENDS = tuple(map(Backend, PREFERRED))

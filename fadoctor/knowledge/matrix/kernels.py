@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix, Rows
     from fadoctor.model.environment import Environment
 
+
 class Gpu(msgspec.Struct, frozen=True):
     """A GPU that programs can see, as verdicts name it."""
 

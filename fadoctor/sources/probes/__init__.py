@@ -26,7 +26,9 @@ PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Name -> (module, names of the probes whose facts it needs). Probes without needs run at once."""
 
 MACHINE_PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
-    **{name: PROBES[name] for name in ("host", "variables", "interpreter", "driver", "gpu", "rocm")},
+    **{
+        name: PROBES[name] for name in ("host", "variables", "interpreter", "driver", "gpu", "rocm")
+    },
     "toolkit": (PROBES["toolkit"][0], ("interpreter",)),
 }
 """Those that read the machine and its Python, whatever is installed."""

@@ -39,7 +39,9 @@ _OF_KFD = ("rocm.kfd_access", "rocm.kfd_group")
 
 def _version(world: World) -> Fact:
     """Return the version of the ROCm that variables name, else of the one in /opt."""
-    named = [world.environ[name] for name in _FOLDERS if world.environ.get(name, "").startswith("/")]
+    named = [
+        world.environ[name] for name in _FOLDERS if world.environ.get(name, "").startswith("/")
+    ]
     for folder in (*named, _DEFAULT):
         for file in _FILES:
             path = f"{folder.rstrip('/')}/{file}"
@@ -67,7 +69,9 @@ def _access(world: World) -> Facts:
         return dict.fromkeys(_OF_KFD, absent(f"{KFD} is not there"))
     allowed = world.may_use(KFD)
     return {
-        "rocm.kfd_access": known(allowed, f"{KFD}: " + ("may" if allowed else "may not") + " be used"),
+        "rocm.kfd_access": known(
+            allowed, f"{KFD}: " + ("may" if allowed else "may not") + " be used"
+        ),
         "rocm.kfd_group": known(_group_name(world, group), KFD),
     }
 

@@ -1,4 +1,4 @@
-"""What follows about AMD's GPUs and a torch for ROCm: which GPU programs take it for, and what torch contains."""
+"""What follows about AMD's GPUs, which programs can take for others, and about a torch for them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rocm_facts(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
 
 
 def gfx_of(override: str) -> str | None:
-    """Return gfx90a for ``9.0.10``, as the ROCm runtime reads the variable; None for what is none."""
+    """Return gfx90a for ``9.0.10``, as the ROCm runtime reads it; None for what is none."""
     match = _OVERRIDE.fullmatch(override.strip())
     if match is None:
         return None

@@ -27,7 +27,9 @@ def test_a_run_of_one_byte() -> None:
     assert first_bytes(VECTORS["run 1"], 70_000) == b"x" * 70_000
 
 
-@pytest.mark.parametrize("data", [b"", b"CCOB", MAGIC, MAGIC + b"\x00", MAGIC + b"\x60\x00\x01\xff\xff\xff"])
+@pytest.mark.parametrize(
+    "data", [b"", b"CCOB", MAGIC, MAGIC + b"\x00", MAGIC + b"\x60\x00\x01\xff\xff\xff"]
+)
 def test_what_is_no_frame_is_told(data: bytes) -> None:
     with pytest.raises(BadBinaryError):
         first_bytes(data, 100)
