@@ -51,7 +51,7 @@ CASES = (
          frozenset(("sdpa-math",)), "", "disabled"),
     Case("mask", "m = torch.zeros(128, 128, device=device, dtype=q.dtype)\nsdpa(q, k, v, m)",
          SLOW | {"sdpa-cudnn"}, "", "mask"),
-    Case("head of 512", "sdpa(*make(head=512))", SLOW, "", "head"),
+    Case("head of 512", "sdpa(*make(head=512))", SLOW, "", "dimension"),
     Case("promoted", "k = k * torch.ones(64, device=device)\n"
          "with contextlib.suppress(RuntimeError): sdpa(q, k, v)", ANY, "k", "differ", "torch.ones"),
     Case("norm under autocast",

@@ -5,6 +5,7 @@ On a CPU it has no backward. Part of a worker under the target's interpreter: st
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Dict
 
 from _fadoctor_attention import lacks, prove
@@ -12,6 +13,17 @@ from _fadoctor_numbers import LackingError
 
 SEQLEN = 256
 """A multiple of 128: the first releases take no other length."""
+
+
+def keep_no_graphs() -> None:
+    """Compile each cell anew: torch 2.11.0 on an H200 took a kept graph of another autocast dtype.
+
+    float16 then came out with the error of bfloat16.
+    """
+    with contextlib.suppress(Exception):
+        from torch._inductor import config
+
+        config.force_disable_caches = True
 
 
 def run(torch: Any, trace: Any) -> None:
@@ -24,6 +36,7 @@ def run(torch: Any, trace: Any) -> None:
     # All cells compile the same code object: without a reset the limit of recompilations is soon
     # reached, and attention would run uncompiled and pass. `fullgraph` makes that an error.
     torch.compiler.reset()
+    keep_no_graphs()
     compiled = torch.compile(flex_attention, dynamic=False, fullgraph=True)
     masks: Dict[int, Any] = {}  # making one takes longer than the attention
 
