@@ -1,10 +1,10 @@
 """GPU code for AMD in a compiled file: the bundles of clang, and the GPUs that they are for.
 
 A wrapper of the library (u32 magic "HIPF", u32 version 1, u64 pointer, u64) hands each bundle to
-the HIP runtime. A bundle is "__CLANG_OFFLOAD_BUNDLE__", u64 number of entries, and for each u64 offset,
-u64 size, u64 length and the name, ``hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-``. A compressed one is
-"CCOB", u16 version, u16 method (0 zlib, 1 Zstandard), sizes (version 1: u32 of the content; 2: u32
-of the whole, u32 of the content; 3: the same as u64), u64 hash, and the bundle, compressed.
+the HIP runtime. A bundle is "__CLANG_OFFLOAD_BUNDLE__", u64 number of entries, and for each u64
+offset, u64 size, u64 length and the name, ``hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-``. A compressed
+one is "CCOB", u16 version, u16 method (0 zlib, 1 Zstandard), sizes (version 1: u32 of the content;
+2: u32 of the whole, u32 of the content; 3: the same as u64), u64 hash, and the bundle, compressed.
 Little-endian. Source: LLVM, "ClangOffloadBundler" and clang/lib/Driver/OffloadBundler.cpp.
 """
 
