@@ -34,6 +34,9 @@ VLLM = "vllm"
 which.
 """
 
+LLAMAFACTORY = "llamafactory"
+"""Code has a case of its own for it: its settings are lines of YAML."""
+
 KERNELS = "kernels"
 """Code has a case of its own for it: it fetches Hub kernels."""
 

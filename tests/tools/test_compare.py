@@ -133,7 +133,7 @@ def test_what_is_older_than_the_table_is_left_out() -> None:
 
 def test_a_key_that_the_table_does_not_know_is_noted() -> None:
     document, report = merged(RELEASES, ("2.2", {"platform": "c"}, {"cuda": "8.0"}))
-    assert (document.text, len(report.notes)) == (RELEASES, 1)
+    assert (document.text, len(report.persons)) == (RELEASES, 1)
 
 
 def test_a_range_is_widened_to_the_next_minor() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _COMPILED, _MISTAKEN = "prebuilt-wheel-missing", "index-name-mistaken"
-_UNFIT, _ISOLATED = "wheel-not-supported", "build-isolation-in-files"
+_UNFIT, _ISOLATED = "wheel-not-supported", "build-no-torch-isolation"
 
 
 class Obstacle(msgspec.Struct, frozen=True):

@@ -10,19 +10,18 @@ from fadoctor.binary.offload import read_offload
 from fadoctor.knowledge.matrix.rocm_labels import label_of
 from fadoctor.model.fact import Absent, Fact, Known, printable
 from fadoctor.model.packages import TORCH
-from fadoctor.sources.probes.world import absent, known, unknown
+from fadoctor.sources.probes.world import World, absent, known, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fadoctor.sources.probes.binary_facts import Naming
     from fadoctor.sources.probes.extensions import Extension
 
 _LIBRARY = "libtorch_hip.so"
 _GENERIC = "-generic"
 
 
-def amd_code(extension: Extension, naming: Naming, facts: Mapping[str, Fact]) -> Fact:
+def amd_code(extension: Extension, world: World, facts: Mapping[str, Fact]) -> Fact:
     """Return the GPUs: of torch, those that every part of its library has code for.
 
     Nothing is read beside a torch that is not for AMD's GPUs, nor of a torch that the index of
@@ -32,13 +31,15 @@ def amd_code(extension: Extension, naming: Naming, facts: Mapping[str, Fact]) ->
     if not isinstance(hip, Known):
         return hip or absent("no torch for AMD's GPUs was read")
     path = Path(extension.path)
+    if world.os == "windows":
+        return unknown("libraries of Windows are not read for it", world.name(path))
     if extension.key == TORCH:
         version = facts.get("torch.version")
         published = isinstance(version, Known) and label_of(str(version.value))
-        if published and not naming.world.thorough:
+        if published and not world.thorough:
             return absent(f"{_LIBRARY}: the matrix may know this build; --thorough reads the file")
         path = path.parent / "lib" / _LIBRARY
-    source = naming.world.name(path)
+    source = world.name(path)
     if not path.is_file():
         return absent(source)
     try:

@@ -19,6 +19,7 @@ from fadoctor.sources.probes.nvidia_smi import NVIDIA_SMI_TIMEOUT_S, read_nvidia
 from fadoctor.sources.probes.nvml import NVML_TIMEOUT_S, read_nvml
 from fadoctor.sources.probes.rocminfo import RocminfoReading, read_rocminfo
 from fadoctor.sources.probes.visible import Selection, VisibleDevice, cuda_selection, rocm_selection
+from fadoctor.sources.probes.windows_host import adapters
 from fadoctor.sources.probes.world import Facts, World, absent, known, unknown
 
 if TYPE_CHECKING:
@@ -69,7 +70,12 @@ def read_nvidia(world: World, limits: QueryLimits) -> GpuReading:
     if smi.trouble is None:
         return msgspec.structs.replace(smi, note=nvml.trouble.reason)
     trouble = _both_failed(nvml.trouble, smi.trouble)
-    return msgspec.structs.replace(nvml, trouble=trouble)
+    failed = msgspec.structs.replace(nvml, trouble=trouble)
+    listed = [pair for pair in adapters(world) if pair[1]]
+    if listed and len({version for _, version in listed}) == 1:
+        source = f"the registry of Windows: {listed[0][0]}"
+        failed = msgspec.structs.replace(failed, driver=known(listed[0][1], source))
+    return failed
 
 
 def _both_failed(nvml: Trouble, smi: Trouble) -> Trouble:
@@ -87,6 +93,9 @@ def _nvidia_count(world: World, reading: GpuReading) -> Fact:
         return known(len(reading.gpus), reading.how)
     if trouble.obstacle in (GpuListObstacle.HUNG, GpuListObstacle.FAILED):
         return unknown(trouble.reason, reading.how)
+    listed = adapters(world)
+    if listed:
+        return unknown(f"{trouble.reason}, yet Windows lists {listed[0][0]}", reading.how)
     nodes = find_device_nodes(world) if world.os == "linux" else ()
     if trouble.obstacle is GpuListObstacle.NOT_INSTALLED:
         # Every WSL machine has /dev/dxg; without NVIDIA's libraries it stands for another GPU.

@@ -12,6 +12,7 @@ from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value, printable
 from fadoctor.model.files import read_file
 from fadoctor.processes.command import Command, Result
+from fadoctor.sources.probes.registry import Registry
 
 TEXT_LIMIT = 1 << 20
 """Bytes of a text file that are read; metadata larger than that is not metadata."""
@@ -31,6 +32,8 @@ class World(msgspec.Struct, frozen=True):
     """Files that may not be used -> the group that may, where that is recorded and not asked."""
     thorough: bool = False
     """Whether probes may take tenths of a second to read what matters in rare cases."""
+    registry: Registry | None = None
+    """That of Windows; None on other systems."""
 
     def path(self, absolute: str) -> Path:
         """Return a system path below the root: ``/proc/version`` -> ``<root>/proc/version``."""

@@ -23,6 +23,7 @@ WRITTEN_LIMIT = 120
 ITEM_LIMIT = 64
 FOUND_LIMIT = 2_000
 PARTS_LIMIT = 40
+ATTENTION = ("scaled_dot_product_attention", "memory_efficient_attention")
 PARSED = frozenset({"args", "opt", "opts", "arguments"})
 PARSERS = frozenset({
     "parse_args", "parse_known_args", "parse_args_into_dataclasses", "parse", "cli", "get_args",
@@ -71,7 +72,7 @@ class Script:
             value = self.value(node.value, scope, 0)
             return {**common, "form": "assignment", "value": value, "arguments": [], "open": False}
         arguments, is_open = self.arguments(node, scope)
-        if name.startswith("flash_attn") or name.endswith("scaled_dot_product_attention"):
+        if name.startswith("flash_attn") or name.endswith(ATTENTION):
             self.add_tensors(node, arguments, scope)
         return {**common, "form": "call", "value": None, "arguments": arguments, "open": is_open}
 

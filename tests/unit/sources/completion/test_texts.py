@@ -26,8 +26,14 @@ def test_a_release_that_a_person_writes_is_one_of_torchs_own_builds() -> None:
     assert set(cuda.among) == {"11.8", "12.1", "12.4"}
 
 
-def test_where_pypi_has_no_cuda_nobody_can_tell() -> None:
+def test_where_pypi_has_no_cuda_it_is_one_among_its_builds() -> None:
     build = fact("torch 2.5.1 on Windows", "torch.build")
+    assert isinstance(build, Unknown)
+    assert set(build.among) == {"cpu", "cu118", "cu121", "cu124"}
+
+
+def test_a_release_whose_builds_for_windows_were_not_read_tells_nothing() -> None:
+    build = fact("torch 2.13.0 on Windows", "torch.build")
     assert isinstance(build, Unknown)
     assert not build.among
 

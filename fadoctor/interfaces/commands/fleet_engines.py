@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fadoctor.interfaces.cli.output import write
+from fadoctor.interfaces.commands.observer import SILENT, Observer
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
 
@@ -24,13 +24,14 @@ _LONGEST_S = 3_600.0
 
 
 class EngineRequest(NamedTuple):
-    """What the command line says of asking."""
+    """How nodes are asked."""
 
-    python: str
-    folder: str
-    smoke: bool
-    timeout_s: int
-    redact: bool
+    python: str = ""
+    folder: str = ""
+    """Where nodes write full reports; empty where they answer by records."""
+    smoke: bool = True
+    timeout_s: int = 60
+    redact: bool = False
 
 
 def check_command(wanted: EngineRequest) -> tuple[str, ...]:
@@ -49,28 +50,26 @@ def srun_line(wanted: EngineRequest, arguments: Sequence[str]) -> tuple[str, ...
     return line_of(check_command(wanted), arguments, wanted.timeout_s)
 
 
-def show(line: tuple[str, ...], wanted: EngineRequest) -> int:
-    """Print what would be run; return the exit code."""
+def pasted_line(line: tuple[str, ...], wanted: EngineRequest) -> str:
+    """Return the line that asks the nodes and merges what they say, for a shell."""
     merge = f" && fadoctor fleet {shlex.quote(wanted.folder)}" if wanted.folder else ""
     pipe = "" if wanted.folder else " | fadoctor fleet"
-    write(f"{shlex.join(line)}{merge}{pipe}\n", None)
-    return 0
+    return f"{shlex.join(line)}{merge}{pipe}\n"
 
 
-def run_srun(line: tuple[str, ...], wanted: EngineRequest) -> str:
+def run_srun(line: tuple[str, ...], wanted: EngineRequest, observer: Observer = SILENT) -> str:
     """Ask the nodes; return the file, or the folder, with what they say."""
     from fadoctor.fleet.slurm import ask, problem_of
-    from fadoctor.processes.ending import ends_by_signals
 
     if wanted.folder and any(Path(wanted.folder).glob("*.json")):
         problem = (
             "it holds reports of an earlier run: a node that is silent now would look answered"
         )
         raise InputError(wanted.folder, problem)
-    with ends_by_signals():
+    with observer.ending():
         result = ask(line, _LONGEST_S)
-    if result.stderr.strip():
-        sys.stderr.write("".join(f"{printable(row, 400)}\n" for row in _last(result.stderr)))
+    for row in _last(result.stderr):
+        observer.complained(printable(row, 400))
     if wanted.folder:
         if not Path(wanted.folder).is_dir():
             raise InputError("srun", f"no node wrote into {wanted.folder}; {result.describe()}")
@@ -80,14 +79,13 @@ def run_srun(line: tuple[str, ...], wanted: EngineRequest) -> str:
     return _kept(result.stdout)
 
 
-def ask_ray(address: str, wanted: EngineRequest) -> RayReplies:
+def ask_ray(address: str, wanted: EngineRequest, observer: Observer = SILENT) -> RayReplies:
     """Ask every node of a Ray cluster, by the interpreter that has its ray."""
     from fadoctor.fleet.ray import PYTHON, ask
-    from fadoctor.processes.ending import ends_by_signals
 
     python = _interpreter(wanted.python)
     command = check_command(wanted._replace(python=PYTHON, folder=""))
-    with ends_by_signals():
+    with observer.ending():
         asked = ask(python, address, command, wanted.timeout_s, dict(os.environ))
     if asked.failed:
         raise InputError(f"--ray {printable(address, 200)}", asked.failed)
